@@ -127,7 +127,27 @@ int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking
     return error;
 }
 
-int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
+/* While a node is moved to where that memory is not to be had, nobody is in between. */
+bool direct_enter(cl_mem memory, bool writes)
+{
+    cl_mem root = memory_root(memory);
+
+    halt_enter_quietly();
+    if (atomic_load_explicit(&memory->direct, memory_order_relaxed)) {
+        if (writes && coherence_watched())
+            atomic_store(&root->written, WRITTEN_ALL);
+        return true;
+    }
+    halt_leave();
+    return false;
+}
+
+void direct_leave(void)
+{
+    halt_leave();
+}
+
+int direct_move(cl_command_queue queue, cl_mem memory, cl_command_type type, cl_bool blocking, const struct layout *to,
                 const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
@@ -136,6 +156,10 @@ int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, 
 
     if (error)
         return error;
+    if (memory && !direct_enter(memory, type != CL_COMMAND_READ_BUFFER && type != CL_COMMAND_READ_BUFFER_RECT))
+        return -EAGAIN;
     direct_copy(queue, type, to, from, times, event);
+    if (memory)
+        direct_leave();
     return direct_copied(queue, type, blocking, since, times, event);
 }

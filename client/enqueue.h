@@ -111,8 +111,12 @@ void direct_copy(cl_command_queue queue, cl_command_type type, const struct layo
 /* What comes then: the event, and if it blocks the functions of events since. */
 int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking, uint64_t since,
                   const uint64_t times[4], cl_event *event);
-/* The turn, and both. */
-int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
+/* Whether the memory is still the node's, too, and will be until direct_leave(): meanwhile nothing may be waited for.
+ * writes: the program writes there. */
+bool direct_enter(cl_mem memory, bool writes);
+void direct_leave(void);
+/* The turn, and both. memory: what of it is a memory object's, or NULL. -EAGAIN: that is not here any more. */
+int direct_move(cl_command_queue queue, cl_mem memory, cl_command_type type, cl_bool blocking, const struct layout *to,
                 const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 
 #endif

@@ -49,6 +49,17 @@ static bool is_whole(cl_mem root)
     return atomic_load(&root->ever.all) || root->hosted || root->svm_remote || root->addresses;
 }
 
+/* What the program writes itself is not noted, but what nobody has touched is not there. */
+static int each_page(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
+{
+    size_t at = 0, end;
+    int error = 0;
+
+    for (; !error && at < root->size && arena_next_data(root->arena, root->size, &at, &end); at = end)
+        error = visit(argument, root, at, end);
+    return error;
+}
+
 int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
 {
     const size_t all = extent(root), grain = grain_size(root), high = atomic_load(&root->ever.end);
@@ -56,6 +67,8 @@ int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void
     const uint64_t grains = atomic_load(&root->ever.grains);
     int error = 0;
 
+    if (root->direct)
+        return each_page(root, visit, argument);
     if (is_whole(root))
         return visit(argument, root, 0, all);
     for (size_t i = 0, end; !error && i < GRAINS && grains >> i; i = end) {

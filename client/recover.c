@@ -237,7 +237,7 @@ static struct node *take_wanted(struct node *node)
     return wanted;
 }
 
-/* A spare one, or one that comes: where the lost one was, or on another of the hosts. */
+/* A spare one, or one that comes: where the lost one was, or on another of the hosts, or where all began. */
 static int find_another(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
@@ -258,6 +258,8 @@ static int find_another(struct node *node, struct node **out, char *why, size_t 
         if (*other && strcasecmp(other, host))
             error = come_from(node, other, out, why, size);
     }
+    if (error && transport_is_away(session_transport(session), host))
+        error = come_from(node, "here", out, why, size);
     return error;
 }
 

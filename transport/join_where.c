@@ -61,6 +61,11 @@ void transport_place(const struct transport *t, unsigned peer, char *place, size
                  peer < t->width && *t->peers[peer].place ? t->peers[peer].place : transport_peer_host(t, peer));
 }
 
+bool transport_is_away(const struct transport *t, const char *place)
+{
+    return t->job.started == STARTED_HERE && !is_this_host(place);
+}
+
 int where_prepare(const struct transport *t, char *why, size_t why_size)
 {
     const struct guest_key *key = &t->job.guests;

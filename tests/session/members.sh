@@ -60,7 +60,7 @@ right VOCL_WORKERS=2 MEMBERS_HOW=stay -- 3
 right VOCL_WORKERS=2 MEMBERS_HOW=exit -- fail "status 7"
 right VOCL_WORKERS=2 MEMBERS_HOW=hang VOCL_START_TIMEOUT=3 -- fail "within VOCL_START_TIMEOUT"
 right VOCL_WORKERS=2 MEMBERS_HOW=version -- fail "protocol versions differ"
-right VOCL_WORKERS=2 -- fail "on its program's host" elsewhere.example
+right VOCL_WORKERS=2 VOCL_RSH=false -- fail "status 1\|no TLS\|vocl-tls" elsewhere.example
 right VOCL_WORKERS=2 MEMBERS_HOW=die -- killed 20
 cat "$scratch/out"
 right VOCL_WORKERS=2 MEMBERS_HOW=stop VOCL_PEER_TIMEOUT=2 -- killed 4

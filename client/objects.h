@@ -227,18 +227,18 @@ struct _cl_mem {
     cl_mem_flags flags, node_flags; /* node_flags: as the nodes were given them */
     size_t size;
     void *host_pointer;
-    _Atomic(uint8_t *) arena;    /* in the arena, where the node has the buffer, too; or NULL */
-    void *block;                 /* the same, if it is block.c's; alone: what maps show since (unshare.c) */
-    atomic_bool direct;          /* it is of block.c: the program may use it as it is, between direct_enter() and leave */
-    bool apart;                  /* counted in journals: its contents are the workers' */
-    struct in_window window;     /* of a whole */
-    bool svm_remote;             /* host_pointer is of svm_remote.c */
-    bool sized;                  /* set_content_size */
-    struct region *region;       /* it is of exchange.c */
-    struct hosted *hosted;       /* hostptr.c; of a whole */
-    atomic_uchar written;        /* WRITTEN_*, since these looked last; of a whole */
-    struct ever_written ever;    /* of a whole */
-    uint64_t made;               /* of a whole: the how manieth of the program's, from 1 on */
+    _Atomic(uint8_t *) arena; /* in the arena, where the node has the buffer, too; or NULL */
+    void *block;              /* the same, if it is block.c's; alone: what maps show since (unshare.c) */
+    atomic_bool direct;       /* it is of block.c: the program may use it as it is, between direct_enter() and leave */
+    bool apart;               /* counted in journals: its contents are the workers' */
+    struct in_window window;  /* of a whole */
+    bool svm_remote;          /* host_pointer is of svm_remote.c */
+    bool sized;               /* set_content_size */
+    struct region *region;    /* it is of exchange.c */
+    struct hosted *hosted;    /* hostptr.c; of a whole */
+    atomic_uchar written;     /* WRITTEN_*, since these looked last; of a whole */
+    struct ever_written ever; /* of a whole */
+    uint64_t made;            /* of a whole: the how manieth of the program's, from 1 on */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;

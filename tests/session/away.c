@@ -1,7 +1,7 @@
 /*
  * A program with buffers that a worker of its host has in the same memory, and uses of them of every kind, by two
- * threads, until there is a file: what is read, written and mapped is compared with what it has to be all the time. Some
- * of it stays mapped for long. usage: away FILE [host: with buffers over the program's own memory, too]
+ * threads, until there is a file: what is read, written and mapped is compared with what it has to be all the time.
+ * Some of it stays mapped for long. usage: away FILE [host: with buffers over the program's own memory, too]
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -29,7 +29,7 @@ struct one {
     cl_command_queue queue;
     cl_kernel add;
     cl_mem data, little, part, kept, hosted, odd;
-    uint32_t *is, *other;                /* what is in data; room */
+    uint32_t *is, *other;                                    /* what is in data; room */
     uint32_t little_is, kept_is, part_is, hosted_is, odd_is; /* all of it, as much */
     uint32_t *map, *part_map, *memory, *odd_memory;
     unsigned rounds;
@@ -180,8 +180,8 @@ static void keep(struct one *o)
 
     if (at == 0) {
         launch(o, o->kept, COUNT, 3);
-        o->map = clEnqueueMapBuffer(o->queue, o->kept, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, SIZE, 0, NULL, NULL,
-                                    &error);
+        o->map =
+            clEnqueueMapBuffer(o->queue, o->kept, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, SIZE, 0, NULL, NULL, &error);
         NEED(error);
         all_are("kept", o->map, o->kept_is += 3, COUNT);
     } else if (at < LONG / 2) {

@@ -138,6 +138,13 @@ far_worker()
     done
 }
 
+# The target is started before the first phase: to look for it takes a busy machine as long as a phase is held.
+target_there()
+{
+    target=$(far_worker)
+    [ -n "$target" ]
+}
+
 in_phase()
 {
     [ "$(grep -c "move: $1" "$scratch/err")" = "$2" ]
@@ -150,8 +157,9 @@ dies_at()
     begin "" "$away" "$scratch/enough" host
     vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
     asked=$!
+    wait_until 60 target_there || fail "no worker there: $(cat "$scratch/asked")"
     wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
-    kill -KILL $(far_worker) || fail "no worker there"
+    kill -KILL $target || fail "no worker there"
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
     wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
     rounds=$(grep -c 'stays where it is' "$scratch/err")

@@ -9,7 +9,8 @@
  *                note.c: what nodes say; local.c: a node in this process
  *   deliver.h    deliver.c: functions of the application
  *   move.h       move.c: a node goes to another process (moving.h: quiesce.c, all that was enqueued ends;
- *                make_again.c: objects; copy_over.c, carriers.c, svm_move.c: contents; summon.c: what users ask)
+ *                make_again.c: objects; copy_over.c, carriers.c, svm_move.c: contents; unshare.c: memory that is
+ *                left behind; summon.c: what users ask)
  *   recover.h    recover.c: a worker that is lost is replaced (journal.h: journal.c, what it was told; shorten.c,
  *                what of it is left; checkpoint.c, contents; window.c, of memory that is shared; mend.c, another one
  *                comes; replay.c, replay_over.c: and is told it; group.h: group.c, with those that it had to do with)

@@ -90,6 +90,11 @@ void hostptr_look(void);
 /* The program's last reference goes. */
 void hostptr_release(cl_mem memory);
 bool hostptr_any(void);
+/* A buffer in the arena goes to a member that does not see that: what it is there, its bytes. Or negative errno. */
+int hostptr_send_all(cl_mem memory, struct node *member, uint8_t **bytes);
+/* It is there from now on: the program's memory is its own, and what changes is copied. What was exchanged, of which
+ * the node has done with its use of the arena later: exchange_gone(). */
+struct region *hostptr_part(cl_mem memory, uint8_t *bytes);
 void hostptr_after_fork(void);
 
 /* ---- memory.c ---- */

@@ -104,6 +104,11 @@ bool has_contents(const struct object *object)
            memory->type != CL_MEM_OBJECT_PIPE;
 }
 
+static bool goes(const struct move *m, const struct object *object)
+{
+    return has_contents(object) || unshare_goes(m, object);
+}
+
 /* Whether all that writes it is known by coherence_watch(), and nobody minds when it goes a little later. */
 static bool can_go_early(const struct _cl_mem *memory)
 {
@@ -119,7 +124,7 @@ int copy_all(struct move *m)
     for (unsigned i = 0; !error && i < m->count; i++) {
         cl_mem memory = (cl_mem)m->objects[i];
 
-        if (has_contents(m->objects[i]) &&
+        if (goes(m, m->objects[i]) &&
             !(made_early(m, m->objects[i]) && can_go_early(memory) && !(atomic_load(&memory->written) & WRITTEN_MOVE)))
             error = coherence_each(memory, m->node, copy_piece, &c);
     }
@@ -138,7 +143,7 @@ static cl_mem early_use(struct move *m, const struct made *made)
     session_lock(m->session);
     if (made->kind == WIRE_MEMORY)
         object = handle_find(WIRE_MEMORY, made->id);
-    if (object && !(has_contents(object) && can_go_early((cl_mem)object) && handle_hold(object)))
+    if (object && !(goes(m, object) && can_go_early((cl_mem)object) && handle_hold(object)))
         object = NULL;
     session_unlock(m->session);
     return (cl_mem)object;

@@ -11,10 +11,9 @@ static bool is_object(const struct data_command *m)
     return m->part.kind != PART_ADDRESS;
 }
 
-struct layout data_command_there(const struct data_command *m)
+struct layout data_command_there(const struct data_command *m, const uint8_t *place)
 {
     const struct part *part = &m->part;
-    const uint8_t *place = part->memory->arena;
 
     return part->kind == PART_RECT ? layout_rect(place, part->origin, part->region, part->pitch[0], part->pitch[1])
                                    : layout_linear(place + part->offset, part->size);

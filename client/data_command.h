@@ -16,8 +16,8 @@ struct data_command {
     void *owned;          /* of a write: memory that is freed when the data have left it, or NULL */
 };
 
-/* Where a part of a buffer is whose memory is here (direct.c). */
-struct layout data_command_there(const struct data_command *m);
+/* Where a part of a buffer is whose memory is here, at that place (direct.c). */
+struct layout data_command_there(const struct data_command *m, const uint8_t *place);
 /* All that reads, writes, maps and unmaps of every kind have in common: contents that have to be there first, the data
  * in the command or note, in bulk, or in memory that the node has, too, the wait of a blocking one, the event. Ends e,
  * which was opened for it. */

@@ -103,26 +103,13 @@ int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl
     return end(queue, type, times, event);
 }
 
-/* Who reads it ahead halts calls, or the mark could be taken before it is written. */
-static void write_marked(cl_mem memory, const struct layout *to, const struct layout *from)
-{
-    HALT_GUARD_QUIET;
-
-    if (coherence_watched())
-        atomic_store(&memory_root(memory)->written, WRITTEN_ALL);
-    layout_copy(to, from);
-}
-
 void direct_copy(cl_command_queue queue, cl_command_type type, const struct layout *to, const struct layout *from,
-                 cl_mem written, uint64_t times[4], const cl_event *event)
+                 uint64_t times[4], const cl_event *event)
 {
     const uint64_t began = timeline_now();
 
     times[1] = times[2] = event ? device_time(queue->device) : 0;
-    if (written)
-        write_marked(written, to, from);
-    else
-        layout_copy(to, from);
+    layout_copy(to, from);
     if (began)
         timeline_data(began, queue->node, type == CL_COMMAND_WRITE_BUFFER || type == CL_COMMAND_WRITE_BUFFER_RECT, true,
                       layout_bytes(to));
@@ -140,8 +127,29 @@ int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking
     return error;
 }
 
-int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
-                const struct layout *from, cl_mem written, cl_uint count, const cl_event *list, cl_event *event)
+/* While a node is moved to where that memory is not to be had, nobody is in between; nor is who reads it ahead and
+ * halts calls for the mark, which could be taken before it is written. */
+bool direct_enter(cl_mem memory, bool writes)
+{
+    cl_mem root = memory_root(memory);
+
+    halt_enter_quietly();
+    if (atomic_load_explicit(&memory->direct, memory_order_relaxed)) {
+        if (writes && coherence_watched())
+            atomic_store(&root->written, WRITTEN_ALL);
+        return true;
+    }
+    halt_leave();
+    return false;
+}
+
+void direct_leave(void)
+{
+    halt_leave();
+}
+
+int direct_move(cl_command_queue queue, cl_mem memory, cl_command_type type, cl_bool blocking, const struct layout *to,
+                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
     uint64_t times[4] = {event ? device_time(queue->device) : 0};
@@ -149,6 +157,10 @@ int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, 
 
     if (error)
         return error;
-    direct_copy(queue, type, to, from, written, times, event);
+    if (memory && !direct_enter(memory, type != CL_COMMAND_READ_BUFFER && type != CL_COMMAND_READ_BUFFER_RECT))
+        return -EAGAIN;
+    direct_copy(queue, type, to, from, times, event);
+    if (memory)
+        direct_leave();
     return direct_copied(queue, type, blocking, since, times, event);
 }

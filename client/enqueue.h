@@ -104,15 +104,19 @@ bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl
 int direct_turn(cl_command_queue queue, cl_uint count, const cl_event *list);
 /* The event, if one is asked for, is over; queued: device_time() when the command came. */
 int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event);
-/* Once it is its turn: the data, to the memory object written, or NULL; nothing is waited for. times: the first is
- * there, of the others those of the copy come if there is to be an event. */
+/* Once it is its turn: the data; nothing is waited for. times: the first is there, of the others those of the copy come
+ * if there is to be an event. */
 void direct_copy(cl_command_queue queue, cl_command_type type, const struct layout *to, const struct layout *from,
-                 cl_mem written, uint64_t times[4], const cl_event *event);
+                 uint64_t times[4], const cl_event *event);
 /* What comes then: the event, and if it blocks the functions of events since. */
 int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking, uint64_t since,
                   const uint64_t times[4], cl_event *event);
-/* The turn, and both. */
-int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
-                const struct layout *from, cl_mem written, cl_uint count, const cl_event *list, cl_event *event);
+/* Whether the memory is still the node's, too, and will be until direct_leave(): meanwhile nothing may be waited for.
+ * writes: the program writes there. */
+bool direct_enter(cl_mem memory, bool writes);
+void direct_leave(void);
+/* The turn, and both. memory: what of it is a memory object's, or NULL. -EAGAIN: that is not here any more. */
+int direct_move(cl_command_queue queue, cl_mem memory, cl_command_type type, cl_bool blocking, const struct layout *to,
+                const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 
 #endif

@@ -86,16 +86,21 @@ static void use_free(struct usage **at)
     free(use);
 }
 
-/* Of each queue the last one is enough. */
+/* Of each queue the last one that uses it is enough. */
 static void number_uses(struct hosted *h, const struct enqueue *e, uint64_t number)
 {
-    for (struct usage **at = &h->uses; *at;) {
+    bool uses = false;
+
+    for (struct usage *use = h->uses; use; use = use->next) {
+        if (use->sender != e)
+            continue;
+        use->sender = NULL;
+        use->number = number;
+        uses = true;
+    }
+    for (struct usage **at = &h->uses; uses && *at;) {
         struct usage *use = *at;
 
-        if (use->sender == e) {
-            use->sender = NULL;
-            use->number = number;
-        }
         if (!use->sender && use->queue == e->queue && use->number < number)
             use_free(at);
         else
@@ -253,9 +258,11 @@ static bool open_near(struct hosted *h)
 {
     cl_mem memory = h->memory;
     size_t inside, end;
+    uint8_t *arena;
 
-    memory->region = exchange_begin(memory->host_pointer, memory->size, memory->context->node_count, &memory->arena,
-                                    &inside, &end, &h->constant);
+    memory->region = exchange_begin(memory->host_pointer, memory->size, memory->context->node_count, &arena, &inside,
+                                    &end, &h->constant);
+    memory->arena = arena;
     if (!memory->region)
         return false;
     h->near = true;
@@ -313,6 +320,47 @@ int hostptr_open(cl_mem memory)
     pthread_mutex_unlock(&lock);
     atomic_fetch_add(&count, 1);
     return 0;
+}
+
+int hostptr_send_all(cl_mem memory, struct node *member, uint8_t **bytes)
+{
+    struct hosted *h = memory->hosted;
+    uint8_t *copy = malloc(memory->size);
+    int error;
+
+    if (!copy)
+        return -ENOMEM;
+    pthread_mutex_lock(&h->work);
+    error = hosted_take(h);
+    memcpy(copy, memory->host_pointer, memory->size);
+    pthread_mutex_unlock(&h->work);
+    if (!error)
+        error = hosted_give(h, member, copy);
+    if (error)
+        free(copy);
+    else
+        *bytes = copy;
+    return error;
+}
+
+struct region *hostptr_part(cl_mem memory, uint8_t *bytes)
+{
+    struct hosted *h = memory->hosted;
+    struct region *region = memory->region;
+
+    pthread_mutex_lock(&h->work);
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < h->span_count; i++)
+        free(h->spans[i].base);
+    h->spans[0] = (struct span){0, memory->size, bytes};
+    h->span_count = 1;
+    h->near = h->looked = false;
+    memory->arena = NULL;
+    memory->region = NULL;
+    pthread_mutex_unlock(&lock);
+    exchange_end(region);
+    pthread_mutex_unlock(&h->work);
+    return region;
 }
 
 void hostptr_close(cl_mem memory)

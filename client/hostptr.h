@@ -39,5 +39,7 @@ struct layout hosted_layout(const struct hosted *h, const struct span *span);
 int hosted_bring(struct hosted *h, struct node *node, bool exactly);
 /* What nodes have changed comes to the program. */
 int hosted_take(struct hosted *h);
+/* A buffer's contents go to this member. */
+int hosted_give(const struct hosted *h, struct node *member, const uint8_t *bytes);
 
 #endif

@@ -92,6 +92,13 @@ static int send(const struct hosted *h, struct node *node, size_t offset, const 
     return transfer_contents(node, layout, true, put_bring, &m);
 }
 
+int hosted_give(const struct hosted *h, struct node *member, const uint8_t *bytes)
+{
+    const struct layout layout = layout_linear(bytes, h->memory->size);
+
+    return send(h, member, 0, &layout);
+}
+
 /* exactly: the node may have something newer in between. */
 static int bring_span(struct hosted *h, struct node *node, const struct span *span, bool exactly)
 {

@@ -70,6 +70,7 @@ static int check_bound(struct move *m, const struct object *object)
     const struct kind *kind = handle_kind(object);
     const char *bound = kind->bound ? kind->bound(object, m->node) : NULL;
 
+    bound = bound ? bound : unshare_bound(m, object);
     return bound ? move_refuse(m, -ENOTSUP, "%s", bound) : 0;
 }
 

@@ -32,7 +32,7 @@ void session_swap(struct node *one, struct node *other)
     one->peer = other->peer;
     memcpy(one->host, other->host, sizeof(one->host));
     one->alive = other->alive;
-    if (one->memory != NODE_MEMORY_APART) /* which the program may have been told */
+    if (one->memory != NODE_MEMORY_APART || (one->unshared && !svm_remote_any(one))) /* else the program may know it */
         one->memory = other->memory;
     one->batch = other->batch;
     one->timeline = other->timeline;

@@ -79,7 +79,7 @@ static int come_from(struct node *node, const char *where, struct node **out, ch
     return error;
 }
 
-/* A spare one, or one that comes: where the lost one was, or on another of the hosts. */
+/* A spare one, or one that comes: where the lost one was, or on another of the hosts, or where all began. */
 static int find_another(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
@@ -97,6 +97,8 @@ static int find_another(struct node *node, struct node **out, char *why, size_t 
         if (*other && strcasecmp(other, host))
             error = come_from(node, other, out, why, size);
     }
+    if (error && transport_is_away(session_transport(session), host))
+        error = come_from(node, "here", out, why, size);
     return error;
 }
 

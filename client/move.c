@@ -105,7 +105,7 @@ static bool can_change(struct move *m)
     stream_push(m->node);
     stream_push(m->target); /* or what made its objects is taken for what the node was told */
     return !move_was_lost(m) && !m->node->batch.length && !m->target->batch.length && move_is_settled(m) &&
-           (m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
+           (m->unshares || m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
 }
 
 static int change(struct move *m)
@@ -185,8 +185,9 @@ static int begin(struct move *m)
 {
     int error;
 
-    if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
-        return move_refuse(m, -EXDEV, "it cannot have the memory that the program shares with its worker");
+    error = unshare_check(m);
+    if (error)
+        return error;
     if (!quiesce_calls(m, clock_ns() + QUICK_NS))
         return 0;
     move_phase(m, "early");
@@ -204,19 +205,25 @@ static int pause_and_change(struct move *m)
     int error = quiesce(m);
 
     move_phase(m, "objects");
-    if (!error && m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
-        error = move_refuse(m, -EXDEV, "it cannot have the memory that the program shares with its worker");
+    if (!error)
+        error = unshare_check(m);
     if (!error)
         error = make_all(m);
     move_phase(m, "contents");
     if (!error)
         error = copy_all(m);
     if (!error)
+        error = unshare_contents(m);
+    if (!error)
         error = svm_copy(m);
     if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->halted))
         error = move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     move_phase(m, "change");
-    return error ? error : change(m);
+    if (!error)
+        error = change(m);
+    if (!error)
+        unshare_change(m);
+    return error;
 }
 
 /* What waits for a user event has not begun. Where what the node was told is kept, the target is told it. */
@@ -269,6 +276,7 @@ static int move_now(struct move *m)
         move_phase(m, "forget");
         forget(m);
     }
+    unshare_end(m);
     free(m->objects);
     free(m->early);
     free(m->ends);

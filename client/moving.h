@@ -1,4 +1,4 @@
-/* What the files of a move share: move.c, quiesce.c, make_again.c, copy_over.c, svm_move.c. */
+/* What the files of a move share: move.c, quiesce.c, make_again.c, copy_over.c, svm_move.c, unshare.c. */
 #ifndef VOCL_CLIENT_MOVING_H
 #define VOCL_CLIENT_MOVING_H
 
@@ -65,6 +65,9 @@ struct move {
     unsigned svm_count;
     struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
     unsigned failed_here_count;
+    bool unshares; /* the target cannot have the memory that the program shares with its worker */
+    struct unshared *unshared;
+    unsigned unshared_count;
     struct move_watch *watch; /* or NULL */
     const char *phase;
     long told;
@@ -167,6 +170,21 @@ int carriers_end(struct carriers *c, int error);
 int svm_copy_early(struct move *m);
 int svm_make(struct move *m);
 int svm_copy(struct move *m);
+
+/* ---- unshare.c: to where the memory that the program shares with its worker is not to be had ---- */
+/* Whether that is so, as far as it is known by now; and whether it can be done, or why not. */
+bool unshare_begin(struct move *m);
+int unshare_check(struct move *m);
+/* Whether contents that are in that memory go from worker to worker, */
+bool unshare_goes(const struct move *m, const struct object *object);
+/* or why they cannot go, or NULL. */
+const char *unshare_bound(const struct move *m, const struct object *object);
+/* In the pause, when all is made at the target: what goes from here. */
+int unshare_contents(struct move *m);
+/* The node has changed; the calls of the program still wait. */
+void unshare_change(struct move *m);
+/* The old worker has forgotten all, or there was no change. */
+void unshare_end(struct move *m);
 
 /* ---- copy_over.c ---- */
 /* While the program goes on: until what it writes meanwhile is little, or gets no less. */

@@ -72,6 +72,7 @@ struct node {
     atomic_bool rests;       /* may go by memory of its own. rests: it has no member now, but will when it is needed */
     bool any;                /* another kind of device may be in the place of its own */
     bool promised;           /* spare, and another node's from now on */
+    bool unshared;           /* it had the program's memory before it went to another host (unshare.c) */
     bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
     unsigned losses;         /* how often that was so */
     struct journal *journal; /* what it was told, or NULL */
@@ -227,19 +228,19 @@ struct _cl_mem {
     cl_mem_flags flags, node_flags; /* node_flags: as the nodes were given them */
     size_t size;
     void *host_pointer;
-    uint8_t *arena;              /* in the arena, where the node has the buffer, too; or NULL */
-    void *block;                 /* the same, if it is block.c's */
-    bool direct;                 /* it is of block.c: the program may use it as it is */
-    bool apart;                  /* counted in journals: its contents are the workers' */
-    struct in_window window;     /* of a whole */
-    bool svm_remote;             /* host_pointer is of svm_remote.c */
-    bool sized;                  /* set_content_size */
-    struct region *region;       /* it is of exchange.c */
-    struct hosted *hosted;       /* hostptr.c; of a whole */
-    atomic_uint in_place;        /* maps of it and of its parts; of a whole */
-    atomic_uchar written;        /* WRITTEN_*, since these looked last; of a whole */
-    struct ever_written ever;    /* of a whole */
-    uint64_t made;               /* of a whole: the how manieth of the program's, from 1 on */
+    _Atomic(uint8_t *) arena; /* in the arena, where the node has the buffer, too; or NULL */
+    void *block;              /* the same, if it is block.c's; alone: what maps show since (unshare.c) */
+    atomic_bool direct;       /* it is of block.c: the program may use it as it is, between direct_enter() and leave */
+    bool apart;               /* counted in journals: its contents are the workers' */
+    struct in_window window;  /* of a whole */
+    bool svm_remote;          /* host_pointer is of svm_remote.c */
+    bool sized;               /* set_content_size */
+    struct region *region;    /* it is of exchange.c */
+    struct hosted *hosted;    /* hostptr.c; of a whole */
+    atomic_uint in_place;     /* maps of it and of its parts; of a whole */
+    atomic_uchar written;     /* WRITTEN_*, since these looked last; of a whole */
+    struct ever_written ever; /* of a whole */
+    uint64_t made;            /* of a whole: the how manieth of the program's, from 1 on */
     struct coherence *coherence; /* of a whole, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;

@@ -39,6 +39,11 @@ struct save {
 
 static atomic_int svm; /* allocations */
 
+bool save_any_svm(void)
+{
+    return atomic_load(&svm) > 0;
+}
+
 void save_count_svm(int more)
 {
     atomic_fetch_add(&svm, more);
@@ -77,7 +82,7 @@ static int check_node(struct save *s, const struct node *node)
 {
     if (!node->alive)
         return move_refuse(&s->move, -ECONNRESET, "a worker is lost");
-    if (atomic_load(&svm) > 0 || svm_remote_any(node))
+    if (save_any_svm() || svm_remote_any(node))
         return move_refuse(&s->move, -ENOTSUP, "shared virtual memory, which another program has at other addresses");
     if (usm_any(node))
         return move_refuse(&s->move, -ENOTSUP, "unified shared memory, which another program has at other addresses");

@@ -19,6 +19,11 @@ static struct node *aimed(struct node *node)
     return node->aim && pthread_equal(node->aimer, pthread_self()) ? node->aim : node;
 }
 
+bool stream_shares(struct node *node)
+{
+    return aimed(node) == node || node->aim->memory != NODE_MEMORY_APART;
+}
+
 struct wire_buffer *stream_begin(struct node *node)
 {
     session_lock(node->session);

@@ -6,6 +6,8 @@
 
 /* Encode between begin (takes the session's lock) and end (gives it back). */
 struct wire_buffer *stream_begin(struct node *node);
+/* Whether who is sent that can have memory that the node has of the program: not where one is moved to another host. */
+bool stream_shares(struct node *node);
 enum stream_urgency { STREAM_LATER, STREAM_SOON, STREAM_NOW };
 int stream_end(struct node *node, enum stream_urgency urgency);
 /* A launch was encoded at mark: if it is like the last one, only that is sent, and how it differs. */

@@ -70,11 +70,24 @@ static bool is_whole(cl_mem root)
     return atomic_load(&root->ever.all) || root->hosted || root->svm_remote || root->addresses;
 }
 
+/* What the program writes itself is not noted, but what nobody has touched is not there. */
+static int each_page(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
+{
+    size_t at = 0, end;
+    int error = 0;
+
+    for (; !error && at < root->size && arena_next_data(root->arena, root->size, &at, &end); at = end)
+        error = visit(argument, root, at, end);
+    return error;
+}
+
 int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
 {
     size_t from, to;
     int error = 0;
 
+    if (root->direct)
+        return each_page(root, visit, argument);
     if (is_whole(root))
         return visit(argument, root, 0, extent(root));
     for (unsigned at = 0; !error && ever_next(&root->ever, extent(root), &at, &from, &to);)

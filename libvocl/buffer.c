@@ -1,4 +1,6 @@
 /* Buffers: creation, reads, writes, rects, copies, fills, maps. */
+#include <errno.h>
+
 #include "base/settings.h"
 #include "libvocl/internal.h"
 #include "libvocl/restore.h"
@@ -11,28 +13,31 @@
 #define WIRE_FLAGS(flags)                                                                                              \
     ((flags) & ~(cl_mem_flags)(LOCAL_FLAGS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
 
-static struct wire_create_buffer describe(const struct _cl_mem *buffer)
+/* memory: that the node shares, or NULL. */
+static struct wire_create_buffer describe(const struct _cl_mem *buffer, const uint8_t *memory)
 {
+
     return (struct wire_create_buffer){
         .buffer = buffer->object.id,
         .context = buffer->context->object.id,
         .flags = buffer->node_flags,
         .size = buffer->size,
-        .address = (uintptr_t)(buffer->svm_remote ? buffer->host_pointer : buffer->arena),
+        .address = (uintptr_t)(buffer->svm_remote ? buffer->host_pointer : memory),
     };
 }
 
 int buffer_create_on(cl_mem buffer, struct node *node)
 {
-    const struct wire_create_buffer m = describe(buffer);
+    struct wire_buffer *out = stream_begin(node);
+    const struct wire_create_buffer m = describe(buffer, stream_shares(node) ? buffer->arena : NULL);
 
-    wire_put_create_buffer(stream_begin(node), &m);
+    wire_put_create_buffer(out, &m);
     return stream_end(node, STREAM_LATER);
 }
 
 static void put_filled(struct wire_buffer *out, const void *buffer, const struct transfer_data *data)
 {
-    struct wire_create_buffer m = describe(buffer);
+    struct wire_create_buffer m = describe(buffer, NULL);
 
     m.tag = data->tag;
     m.data = data->bytes;
@@ -259,12 +264,14 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         error = memory_new(parent->context, CL_MEM_OBJECT_BUFFER, flags, &buffer);
     }
     if (!error) {
+        uint8_t *arena = parent->arena;
+
         buffer->size = region->size;
         buffer->origin = region->origin;
         buffer->parent = parent;
         buffer->host_pointer = parent->host_pointer ? (uint8_t *)parent->host_pointer + region->origin : NULL;
-        buffer->arena = parent->arena ? parent->arena + region->origin : NULL;
-        buffer->direct = parent->direct;
+        buffer->arena = arena ? arena + region->origin : NULL;
+        buffer->direct = atomic_load(&parent->direct);
         handle_use(parent);
         buffer->node_flags =
             (plain ? WIRE_FLAGS(flags) : flags & ~(cl_mem_flags)LOCAL_FLAGS) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR;
@@ -322,6 +329,7 @@ static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_
 {
     const struct layout here = layout_linear(memory, size);
     cl_int error = buffer_check(queue, buffer);
+    const uint8_t *place;
 
     if (!error && (!memory || buffer_check_range(buffer, offset, size)))
         error = CL_INVALID_VALUE;
@@ -329,12 +337,14 @@ static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_
         error = memory_check_host(buffer, writes ? CL_MAP_WRITE : CL_MAP_READ);
     if (error)
         return error;
-    if (buffer->direct && !queue->node->journal && direct_may(queue, blocking, size, count, list, event)) {
-        const struct layout there = layout_linear(buffer->arena + offset, size);
+    place = buffer->arena;
+    if (place && buffer->direct && !queue->node->journal && direct_may(queue, blocking, size, count, list, event)) {
+        const struct layout there = layout_linear(place + offset, size);
 
-        return cl_error(direct_move(queue, writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking,
-                                    writes ? &there : &here, writes ? &here : &there, writes ? buffer : NULL, count,
-                                    list, event));
+        error = direct_move(queue, buffer, writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking,
+                            writes ? &there : &here, writes ? &here : &there, count, list, event);
+        if (error != -EAGAIN)
+            return cl_error(error);
     }
     return enqueue_piece(queue, buffer, writes, blocking, offset, &here, count, list, event);
 }

@@ -16,6 +16,8 @@ static uint8_t *buffer_shadow(cl_mem buffer)
         return (uint8_t *)root->host_pointer + buffer->origin;
     if (buffer->arena && !(buffer->direct && buffer->context->node->journal))
         return buffer->arena;
+    if (root->block && !root->arena) /* it was mapped when it ceased to be shared */
+        return (uint8_t *)root->block + buffer->origin;
     pthread_mutex_lock(&root->lock);
     if (!root->shadow) {
         void *area = mmap(NULL, root->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -75,38 +77,41 @@ static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapp
     return enqueue_finish(e, cl_error(stream_end(e->node, STREAM_SOON)), event);
 }
 
-/* Whether the program may have it as it is, at any moment until it is unmapped; waits for its turn. */
-static cl_int may_map_direct(cl_command_queue queue, cl_mem buffer, size_t size, cl_uint count, const cl_event *list,
-                             bool *direct)
-{
-    cl_int error = cl_error(direct_turn(queue, count, list));
-
-    *direct = !error && window_open(buffer, WINDOW_WRITES, size);
-    if (*direct)
-        window_close(buffer);
-    return error;
-}
-
-static void *map_direct(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
-                        size_t size, uint64_t queued, cl_event *event, cl_int *ret)
+/* Whether the program may have it as it is, at any moment until it is unmapped: then it is mapped; waits for its turn.
+ */
+static cl_int may_map_direct(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset, size_t size,
+                             cl_uint count, const cl_event *list, void **at)
 {
     struct mapping *mapping = malloc(sizeof(*mapping));
-    const uint64_t since = deliver_now_begun();
-    uint8_t *at = buffer->arena + offset;
-    cl_int error = mapping ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    cl_int error = mapping ? cl_error(direct_turn(queue, count, list)) : CL_OUT_OF_HOST_MEMORY;
+    bool may = !error && window_open(buffer, WINDOW_WRITES, size);
 
-    if (!error)
-        error = cl_error(direct_end(queue, CL_COMMAND_MAP_BUFFER, queued, event));
+    if (may)
+        window_close(buffer);
+    may = may && direct_enter(buffer, false);
+    if (!may) {
+        free(mapping);
+        return error;
+    }
+    *at = buffer->arena + offset;
+    *mapping = (struct mapping){.pointer = *at, .flags = flags, .origin = {offset}, .region = {size}};
+    mapping_add(buffer, mapping);
+    direct_leave();
+    return CL_SUCCESS;
+}
+
+static void *map_direct(cl_command_queue queue, cl_mem buffer, void *at, cl_bool blocking, uint64_t queued,
+                        cl_event *event, cl_int *ret)
+{
+    const uint64_t since = deliver_now_begun();
+    const cl_int error = cl_error(direct_end(queue, CL_COMMAND_MAP_BUFFER, queued, event));
+
     if (!error && blocking)
         queue_wait_callbacks(queue, since);
+    if (error)
+        free(mapping_take(buffer, at));
     fail_ret(ret, error);
-    if (error) {
-        free(mapping);
-        return NULL;
-    }
-    *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
-    mapping_add(buffer, mapping);
-    return at;
+    return error ? NULL : at;
 }
 
 void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
@@ -118,16 +123,16 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     struct mapping *mapping = NULL;
     uint8_t *shadow = NULL, *at;
     uint64_t queued = 0;
-    bool direct = false;
+    void *direct = NULL;
     struct data_command read;
     struct enqueue e;
 
     if (!error && buffer->direct && direct_may(queue, blocking, 0, count, list, event)) {
         queued = device_time(queue->device);
-        error = may_map_direct(queue, buffer, size, count, list, &direct);
+        error = may_map_direct(queue, buffer, flags, offset, size, count, list, &direct);
     }
     if (!error && direct)
-        return map_direct(queue, buffer, blocking, flags, offset, size, queued, event, ret);
+        return map_direct(queue, buffer, direct, blocking, queued, event, ret);
     if (!error)
         error = enqueue_begin(&e, queue, count, list, event, CL_COMMAND_MAP_BUFFER);
     if (error) {
@@ -304,8 +309,10 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *poin
         return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context)
         return CL_INVALID_CONTEXT;
-    if (pointer && memory->direct && arena_has(pointer) && direct_may(queue, CL_FALSE, 0, count, list, event)) {
+    if (pointer && memory->direct && arena_has(pointer) && direct_may(queue, CL_FALSE, 0, count, list, event) &&
+        direct_enter(memory, true)) {
         mapping = mapping_take(memory, pointer);
+        direct_leave();
         free(mapping);
         return mapping ? cl_error(direct_end(queue, CL_COMMAND_UNMAP_MEM_OBJECT, device_time(queue->device), event))
                        : CL_INVALID_VALUE;

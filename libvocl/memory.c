@@ -1,4 +1,5 @@
 /* Memory objects: what buffers and images have in common. */
+#include <errno.h>
 #include <sys/mman.h>
 
 #include "libvocl/internal.h"
@@ -335,21 +336,23 @@ static cl_int move_looked_at(cl_command_queue queue, const struct data_command *
                              cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
-    const struct layout there = data_command_there(m);
+    const struct layout there = data_command_there(m, m->part.memory->arena); /* such stay: unshare.c */
     uint64_t times[4] = {event ? device_time(queue->device) : 0};
     cl_int error = cl_error(direct_turn(queue, count, list));
     bool open;
 
     if (error)
         return error;
-    halt_enter_quietly(); /* before the window, in which nobody is to wait */
-    open = window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, layout_bytes(&m->layout));
-    if (open) {
-        direct_copy(queue, m->type, m->writes ? &there : &m->layout, m->writes ? &m->layout : &there,
-                    m->writes ? m->part.memory : NULL, times, event);
-        window_close(m->part.memory);
+    open = direct_enter(m->part.memory, m->writes); /* before the window, in which nobody is to wait */
+    if (open && !window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, layout_bytes(&m->layout))) {
+        direct_leave();
+        open = false;
     }
-    halt_leave();
+    if (open) {
+        direct_copy(queue, m->type, m->writes ? &there : &m->layout, m->writes ? &m->layout : &there, times, event);
+        window_close(m->part.memory);
+        direct_leave();
+    }
     if (!open)
         return memory_enqueue(queue, m, count, list, event);
     return cl_error(direct_copied(queue, m->type, m->blocking, since, times, event));
@@ -358,14 +361,17 @@ static cl_int move_looked_at(cl_command_queue queue, const struct data_command *
 cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                    cl_event *event)
 {
+    const uint8_t *place = m->part.memory->arena;
     struct layout there;
+    int error;
 
-    if (!m->part.memory->direct || !direct_may(queue, m->blocking, layout_bytes(&m->layout), count, list, event))
+    if (!place || !m->part.memory->direct ||
+        !direct_may(queue, m->blocking, layout_bytes(&m->layout), count, list, event))
         return memory_enqueue(queue, m, count, list, event);
     if (queue->node->journal)
         return move_looked_at(queue, m, count, list, event);
-    there = data_command_there(m);
-    return cl_error(direct_move(queue, m->type, m->blocking, m->writes ? &there : &m->layout,
-                                m->writes ? &m->layout : &there, m->writes ? m->part.memory : NULL, count, list,
-                                event));
+    there = data_command_there(m, place);
+    error = direct_move(queue, m->part.memory, m->type, m->blocking, m->writes ? &there : &m->layout,
+                        m->writes ? &m->layout : &there, count, list, event);
+    return error == -EAGAIN ? memory_enqueue(queue, m, count, list, event) : cl_error(error);
 }

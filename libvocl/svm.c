@@ -333,7 +333,7 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
     if (!error && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout there = layout_linear(to, size), here = layout_linear(from, size);
 
-        return cl_error(direct_move(queue, CL_COMMAND_SVM_MEMCPY, blocking, &there, &here, NULL, count, list, event));
+        return cl_error(direct_move(queue, NULL, CL_COMMAND_SVM_MEMCPY, blocking, &there, &here, count, list, event));
     }
     if (!error)
         error = event_check_list(queue->context, count, list);

@@ -195,7 +195,7 @@ cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *
     if (target.here && source.here && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout into = layout_linear(to, size), out = layout_linear(from, size);
 
-        return cl_error(direct_move(queue, CL_COMMAND_MEMCPY_INTEL, blocking, &into, &out, NULL, count, list, event));
+        return cl_error(direct_move(queue, NULL, CL_COMMAND_MEMCPY_INTEL, blocking, &into, &out, count, list, event));
     }
     /* what is the program's own goes at once; what commands may write yet has to wait for them */
     at_once = source.here && !source.usm.size;

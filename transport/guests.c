@@ -118,10 +118,10 @@ static struct guest *guest_place(struct meeting *m)
     return oldest;
 }
 
-static struct guest *guest_new(struct meeting *m, int fd, const char *identity)
+static struct guest *guest_new(struct meeting *m, int fd, const struct tls_plugin *by, const char *identity)
 {
     struct guest *guest = guest_place(m);
-    struct tls *tls = guest ? m->by->open(fd, identity) : NULL;
+    struct tls *tls = guest ? by->open(fd, identity) : NULL;
 
     if (!tls) {
         close(fd);
@@ -129,7 +129,7 @@ static struct guest *guest_new(struct meeting *m, int fd, const char *identity)
     }
     socket_tune(fd);
     *guest = (struct guest){
-        .fd = fd, .tls = tls, .by = m->by, .state = GUEST_SHAKING, .came = !identity, .until = clock_ms() + SHAKE_MS};
+        .fd = fd, .tls = tls, .by = by, .state = GUEST_SHAKING, .came = !identity, .until = clock_ms() + SHAKE_MS};
     return guest;
 }
 
@@ -140,7 +140,7 @@ static void accept_guests(struct meeting *m, int listener)
 
         if (fd < 0)
             return;
-        guest_new(m, fd, NULL);
+        guest_new(m, fd, m->by, NULL);
     }
 }
 
@@ -173,6 +173,12 @@ static bool is_free(struct meeting *m, unsigned peer, unsigned index, bool tunne
     return true;
 }
 
+/* Who comes within a host has no TLS with its members, but with those on others, who have a place. */
+static const struct tls_plugin *carrier(const struct meeting *m, unsigned peer)
+{
+    return *m->locations[peer].endpoint && tls_plugin ? tls_plugin : m->by;
+}
+
 void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
 {
     char identity[TLS_IDENTITY];
@@ -187,7 +193,7 @@ void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
         return;
     }
     guest_identity(identity, m->rank, peer, index);
-    guest = guest_new(m, fd, identity);
+    guest = guest_new(m, fd, carrier(m, peer), identity);
     if (!guest)
         return;
     guest->state = GUEST_CONNECTING;
@@ -207,7 +213,7 @@ static bool take_handed(struct meeting *m)
 
     if (count) {
         fcntl(fd, F_SETFL, O_NONBLOCK);
-        guest = guest_new(m, fd, NULL);
+        guest = guest_new(m, fd, m->by, NULL);
         if (guest)
             guest->tunnelled = true;
     }

@@ -39,7 +39,7 @@ struct join {
     pid_t process;
     transport_joined *joined;
     void *argument;
-    char why[160], host[64];
+    char why[160], host[64], place[128];
 };
 
 /* ---- a slot ---- */
@@ -166,6 +166,8 @@ static void succeed(struct transport *t)
     join->m->ways[join->number] = NULL;
     memcpy(member.host, join->host, sizeof(member.host));
     clear_slot(t, join->number);
+    memcpy(peer->place, join->place, sizeof(peer->place));
+    peer->is_elsewhere = !join->plain;
     if (!link_open_peer(t, &member))
         pulse_add(t->job.pulse, &peer->beat, &peer->bell.socket);
     if (t->client)
@@ -221,7 +223,8 @@ static int begin(struct transport *t, struct join *join, const char *host)
     char text[sizeof(((struct channel_message *)0)->text)];
     int ends[2], error;
 
-    join->plain = t->job.started == STARTED_HERE;
+    join->plain = where_is_here(t, host);
+    snprintf(join->place, sizeof(join->place), "%s", join->plain ? "" : host);
     join->m->by = join->plain ? &plain_plugin : tls_plugin;
     if (!join->plain)
         where_to_come(t, host, &join->own);
@@ -302,13 +305,15 @@ static void tell_others(struct transport *t)
 {
     struct join *join = t->join;
     const struct location *there = &join->m->locations[join->number];
-    struct member_news news = {.what = join->plain ? COMES_PLAIN : COMES, .number = join->number};
+    struct member_news news = {.number = join->number};
 
     memcpy(join->host, there->host, sizeof(join->host));
     memcpy(news.host, there->host, sizeof(news.host));
     memcpy(news.endpoint, there->endpoint, sizeof(news.endpoint));
-    for (unsigned i = 1; i < t->width; i++)
+    for (unsigned i = 1; i < t->width; i++) {
+        news.what = join->plain && !t->peers[i].is_elsewhere ? COMES_PLAIN : COMES;
         join->told[i] = is_worker(t, i) && !link_tell(t, i, &news);
+    }
     join->state = TOLD;
     join->until = patience();
 }
@@ -332,9 +337,11 @@ static void welcome_it(struct transport *t)
         .magic = HELLO_MAGIC, .accepted = 1, .rank = join->number, .size = m->size, .pipes = m->pipes, .base = m->base};
 
     for (unsigned i = 1; i < m->size; i++) {
-        if (join->told[i])
-            snprintf(m->locations[i].host, sizeof(m->locations->host), "%s",
-                     *t->peers[i].host ? t->peers[i].host : "?");
+        if (!join->told[i])
+            continue;
+        snprintf(m->locations[i].host, sizeof(m->locations->host), "%s", *t->peers[i].host ? t->peers[i].host : "?");
+        if (join->plain && t->peers[i].is_elsewhere && !*m->locations[i].endpoint)
+            snprintf(m->locations[i].endpoint, sizeof(m->locations->endpoint), TUNNEL_ENDPOINT);
     }
     if (!stream_say(&m->ways[join->number]->frames, &welcome, sizeof(welcome)) ||
         !stream_say(&m->ways[join->number]->frames, m->locations, m->size * sizeof(*m->locations))) {
@@ -397,7 +404,7 @@ static int somebody_comes(struct transport *t, const struct member_news *news)
     }
     memcpy(join->m->locations[join->number].endpoint, news->endpoint, sizeof(news->endpoint));
     if (!join->plain)
-        where_to_come_beside(t, &join->own);
+        where_to_come_beside(t, news->endpoint, &join->own);
     join->m->listeners[0] = join->own.fd;
     tell_program(t, HERE, join->own.fd >= 0 ? join->own.text : "");
     return 0;

@@ -1,11 +1,12 @@
 /*
  * Which sessions members can come to, and by which way: see join_where.h. Between hosts newcomers come over TLS, also
- * to a session whose first members have MPI between them: those keep it, and everybody has connections with the
- * newcomer beside it. For that each of them got a secret when the session began.
+ * to a session whose first members have MPI between them, or are all on one host: those keep what they have, and
+ * everybody has connections with the newcomer beside it. For that each of them got a secret when the session began.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "transport/join_where.h"
@@ -21,16 +22,17 @@ static bool is_this_host(const char *host)
     return !host || !*host || !strcmp(host, "localhost") || !strcmp(host, own);
 }
 
+bool where_is_here(const struct transport *t, const char *host)
+{
+    return t->job.started == STARTED_HERE && is_this_host(host);
+}
+
 /* What kind of session it is decides how somebody can come. */
 static const char *refuse(const struct transport *t, const char *host)
 {
-    const bool here = t->job.started == STARTED_HERE;
-
     if (!t->client || t->ended || t->job.channel.fd < 0 || t->job.started == STARTED_OTHERWISE)
         return "who has started this session's workers starts no others";
-    if (here && !is_this_host(host))
-        return "all of this session's workers are on its program's host, and so are those that come later";
-    if (!here && (!host || !*host || strpbrk(host, ", \t")))
+    if (!where_is_here(t, host) && (!host || !*host || strpbrk(host, ", \t")))
         return "which host?";
     return NULL;
 }
@@ -55,7 +57,13 @@ void transport_place(const struct transport *t, unsigned peer, char *place, size
     if (t->job.started == STARTED_POOL)
         snprintf(place, size, "#%u", peer);
     else
-        snprintf(place, size, "%s", transport_peer_host(t, peer));
+        snprintf(place, size, "%s",
+                 peer < t->width && *t->peers[peer].place ? t->peers[peer].place : transport_peer_host(t, peer));
+}
+
+bool transport_is_away(const struct transport *t, const char *place)
+{
+    return t->job.started == STARTED_HERE && !is_this_host(place);
 }
 
 int where_prepare(const struct transport *t, char *why, size_t why_size)
@@ -79,14 +87,14 @@ int transport_may_add_member(const struct transport *t, const char *host, char *
         snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
         error = -ENOTSUP;
     }
-    return error || t->job.started == STARTED_HERE ? error : where_prepare(t, why, why_size);
+    return error || where_is_here(t, host) ? error : where_prepare(t, why, why_size);
 }
 
 int where_may_come(struct transport *t, const char *host, char *why, size_t why_size)
 {
     int error = check(t, host, why, why_size);
 
-    return error || t->job.started == STARTED_HERE ? error : where_prepare(t, why, why_size);
+    return error || where_is_here(t, host) ? error : where_prepare(t, why, why_size);
 }
 
 void where_to_come(const struct transport *t, const char *host, struct endpoint *own)
@@ -102,12 +110,31 @@ void where_to_come(const struct transport *t, const char *host, struct endpoint 
     }
 }
 
-void where_to_come_beside(struct transport *t, struct endpoint *own)
+/* The address of this host by which another one's is reached that listens there. */
+static int address_towards(const char *endpoint, char *address, size_t size)
+{
+    const char *port;
+    char host[128];
+
+    if (strncmp(endpoint, "tcp:", 4) || address_split(endpoint + 4, host, sizeof(host), &port))
+        return -EADDRNOTAVAIL;
+    return endpoint_own_address(host, address, size);
+}
+
+void where_to_come_beside(struct transport *t, const char *endpoint, struct endpoint *own)
 {
     struct peer *program = &t->peers[0];
     struct tls_way *way = program->way;
     struct kept *line = program->provider == &provider_tls ? &way->frames.socket : &program->bell.socket;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof(address);
+    char text[256];
+    int error;
 
-    if (peers_listen(own, "tcp:", kept_fd(line)))
+    if (!getsockname(kept_fd(line), (struct sockaddr *)&address, &length) && address.ss_family != AF_UNIX)
+        error = peers_listen(own, "tcp:", kept_fd(line));
+    else
+        error = address_towards(endpoint, text, sizeof(text)) || endpoint_listen_tcp(own, text);
+    if (error)
         own->fd = -1;
 }

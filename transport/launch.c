@@ -135,16 +135,23 @@ void launch_keep_key(const struct start *start)
     memcpy(key->secret, start->secret, sizeof(key->secret));
 }
 
+void launch_guests(const struct start *start, char ***environment)
+{
+    char text[2 * SECRET_BYTES + 1];
+
+    if (!start->job->guests.known)
+        return;
+    hex_show(start->secret, SECRET_BYTES, text);
+    list_add(environment, SESSION_GUESTS "=%s", text);
+}
+
 void launch_place(const struct start *start, char ***environment)
 {
     char text[2 * SECRET_BYTES + 1];
 
     hex_show(start->tls ? start->secret : start->token, start->tls ? SECRET_BYTES : TOKEN_BYTES, text);
     list_add(environment, "%s=%s", start->tls ? SESSION_SECRET : SESSION_TOKEN, text);
-    if (start->job->guests.known) {
-        hex_show(start->secret, SECRET_BYTES, text);
-        list_add(environment, SESSION_GUESTS "=%s", text);
-    }
+    launch_guests(start, environment);
     list_add(environment, SESSION_ENDPOINT "=%s", *start->remote.text ? start->remote.text : start->local.text);
 }
 

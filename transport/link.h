@@ -54,6 +54,8 @@ struct peer {
     struct beat beat;
     pid_t process; /* on this host, or 0 */
     char host[64];
+    char place[128];   /* of one that came later: as who asked for it called its host, or "" */
+    bool is_elsewhere; /* that is another one than the program's: it came over TLS */
     const struct provider *provider;
     void *way; /* the provider's own */
     struct lane lane;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "transport/guests.h"
@@ -27,7 +28,8 @@ bool meeting_is_above(const struct meeting *m, unsigned peer)
 
 static enum how { WAIT, DIRECT, TUNNELLED } how_to_reach(const struct meeting *m, unsigned peer, long waited)
 {
-    const bool there = *m->locations[peer].endpoint != '\0', tunnelled = m->ways[peer]->tunnelled;
+    const char *endpoint = m->locations[peer].endpoint;
+    const bool there = *endpoint && strcmp(endpoint, TUNNEL_ENDPOINT), tunnelled = m->ways[peer]->tunnelled;
     const long patience = tunnelled ? HASTE_MS : TUNNEL_MS;
 
     if (meeting_is_above(m, peer))

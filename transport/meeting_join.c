@@ -254,6 +254,22 @@ static int take_members(struct meeting *m)
     return 0;
 }
 
+/* One that comes within a host needs TLS for those on others, who alone have a place. */
+static int prepare_for_others(struct meeting *m)
+{
+    const struct guest_key *key = &m->job->guests;
+    bool any = false;
+
+    for (unsigned i = 0; i < m->size; i++)
+        any |= *m->locations[i].endpoint != '\0';
+    if (!any || m->by == tls_plugin)
+        return 0;
+    if (key->known)
+        return meeting_prepare(key->secret, key->ending, key->argument, m->why, m->why_size);
+    snprintf(m->why, m->why_size, "it has no secret for members on other hosts");
+    return -ENOENT;
+}
+
 int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, long until, void (*ending)(void *),
                  void *argument, char *why, size_t why_size)
 {
@@ -271,6 +287,8 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
         m->tunnel = tunnel;
         error = hail(m, endpoint, &own, until);
     }
+    if (!error)
+        error = prepare_for_others(m);
     if (!error) {
         m->listeners[0] = own.fd;
         error = meeting_meet(m, until);

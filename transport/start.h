@@ -81,6 +81,8 @@ void list_free(char **list);
 char **launch_environment(const struct start *start, bool local);
 /* Over MPI: those who come later will show the session's secret. */
 void launch_keep_key(const struct start *start);
+/* With what they do, if that is so. */
+void launch_guests(const struct start *start, char ***environment);
 /* Where they say hello, and what they show there. */
 void launch_place(const struct start *start, char ***environment);
 /* Starts the helper arguments[0] of VOCL's, with the lifeline to it; frees both lists. */

@@ -1,6 +1,6 @@
 /*
  * A session on this host: vocl-launcher starts the workers with everything that they need inherited. Nothing listens
- * anywhere, and nobody has to show a token.
+ * anywhere, and nobody has to show a token. A secret is for those who may come from other hosts later.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +19,8 @@ static int launch_workers(struct start *start)
     list_add(&arguments, "%u", start->workers);
     if (start->tls)
         launch_place(start, &environment);
+    else
+        launch_guests(start, &environment);
     return launch_helper(start, arguments, environment);
 }
 
@@ -45,6 +47,8 @@ int start_local(struct start *start)
     int pmi = -1, error = start->tls ? endpoint_listen_unix(&start->local) : 0;
 
     start->job->started = STARTED_HERE;
+    if (!start->tls)
+        launch_keep_key(start);
     if (error)
         start->local.fd = -1;
     else

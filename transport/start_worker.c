@@ -193,12 +193,12 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     *why = '\0';
     if (calls)
         kept_trust(&job->calls, descriptor_of(calls));
+    job->guests = (struct guest_key){.ending = ending, .argument = argument};
+    job->guests.known = hex_read(getenv(SESSION_GUESTS), job->guests.secret, SECRET_BYTES);
     if (endpoint && (plain || hex_read(getenv(SESSION_SECRET), secret, sizeof(secret))))
         return meeting_join(job, endpoint, plain ? NULL : secret,
                             clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000, ending, argument, why,
                             why_size);
-    job->guests = (struct guest_key){.ending = ending, .argument = argument};
-    job->guests.known = hex_read(getenv(SESSION_GUESTS), job->guests.secret, SECRET_BYTES);
     return bell ? open_born(job, bell, ending, argument, why, why_size)
                 : open_called(job, endpoint, ending, argument, why, why_size);
 }

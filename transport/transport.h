@@ -93,6 +93,8 @@ int transport_add_member(struct transport *transport, const char *host, transpor
 /* Where a worker comes to that is to take the place of that one, as transport_add_member() has it: to its host, or in a
  * pool wherever that has such a place. */
 void transport_place(const struct transport *transport, unsigned peer, char *place, size_t size);
+/* Whether that is another host than the one on which all of the session began, where workers can always come. */
+bool transport_is_away(const struct transport *transport, const char *place);
 /* Whether the session is one that can take on members there: 0, or -ENOTSUP and why not. */
 int transport_may_add_member(const struct transport *transport, const char *host, char *why, size_t why_size);
 /* What the session is doing is shown to who lists it from now on ("" if nothing of note). */

@@ -160,7 +160,14 @@ int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int
 int host_add(struct ranks *ranks, unsigned rank, const char *host, const char *endpoint, const char *program,
              int output)
 {
-    return ranks->stages ? start_there(ranks, rank, host, endpoint, program, output) : -ENOTSUP;
+    if (!ranks->stages && !(ranks->stages = calloc(ranks->most, sizeof(*ranks->stages))))
+        return -ENOMEM;
+    return start_there(ranks, rank, host, endpoint, program, output);
+}
+
+bool host_has(const struct ranks *ranks, unsigned rank)
+{
+    return ranks->stages && ranks->stages[rank].header;
 }
 
 void host_end(struct ranks *ranks, unsigned rank)
@@ -185,7 +192,7 @@ void host_forget(struct ranks *ranks, unsigned rank)
 
 bool host_tells(const struct ranks *ranks, unsigned rank)
 {
-    return ranks->stages && rank && ranks->stages[rank].sent < ranks->stages[rank].length;
+    return host_has(ranks, rank) && ranks->stages[rank].sent < ranks->stages[rank].length;
 }
 
 void host_tell(struct ranks *ranks, unsigned rank)
@@ -221,14 +228,15 @@ static ssize_t skip_greeting(struct stages *stages, const char *bytes, size_t le
 /* A worker calls another member. */
 static bool on_call(void *owner, unsigned from, unsigned to, int fd)
 {
-    struct ranks *ranks = owner;
-    struct tunnel *tunnel = to && to < ranks->most && to != from ? ranks->stages[to].tunnel : NULL;
-    int copy;
+    return to != from && ranks_hand(owner, to, fd);
+}
 
-    if (!to)
-        return tunnel_hand(ranks->calls, fd);
-    copy = tunnel ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-    return copy >= 0 && tunnel_call(tunnel, to, copy);
+bool host_call(struct ranks *ranks, unsigned rank, int fd)
+{
+    struct tunnel *tunnel = ranks->stages[rank].tunnel;
+    const int copy = tunnel ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+    return copy >= 0 && tunnel_call(tunnel, rank, copy);
 }
 
 /* From now on the connection is a tunnel. */
@@ -248,7 +256,7 @@ static ssize_t dig(struct ranks *ranks, unsigned rank, const char *bytes, size_t
 
 ssize_t host_hear(struct ranks *ranks, unsigned rank, const char *bytes, size_t length)
 {
-    struct stages *stages = ranks->stages && rank ? &ranks->stages[rank] : NULL;
+    struct stages *stages = host_has(ranks, rank) ? &ranks->stages[rank] : NULL;
     ssize_t skipped, rest;
 
     if (!stages || stages->there)
@@ -312,7 +320,7 @@ void hosts_turn(struct ranks *ranks, const struct pollfd *fds)
 
 int hosts_nap(const struct ranks *ranks)
 {
-    return ranks->calls < 0 ? -1 : tunnel_nap();
+    return ranks->calls < 0 || !ranks->stages ? -1 : tunnel_nap();
 }
 
 static bool are_idle(const struct ranks *ranks)

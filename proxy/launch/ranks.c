@@ -225,6 +225,8 @@ static void become_added(unsigned rank, const char *program, int calls, int outp
     births_number("PMI_RANK", (int)rank);
     setenv(SESSION_PLAIN, "1", 1);
     setenv(SESSION_ENDPOINT, TUNNEL_ENDPOINT, 1);
+    if (getenv(SESSION_SECRET)) /* it has no TLS, but with members on other hosts */
+        setenv(SESSION_GUESTS, getenv(SESSION_SECRET), 1);
     unsetenv(SESSION_SECRET);
     rank_execute(arguments);
 }
@@ -282,7 +284,7 @@ int ranks_add(struct ranks *ranks, unsigned rank, const char *place, const char 
 static void end_one(struct ranks *ranks, unsigned rank)
 {
     ranks->ends_ms[rank] = 0;
-    if (ranks->stages)
+    if (host_has(ranks, rank))
         host_end(ranks, rank);
     else
         kill(ranks->pids[rank], SIGKILL);
@@ -315,6 +317,15 @@ int ranks_kill(struct ranks *ranks)
     return (int)first;
 }
 
+bool ranks_hand(struct ranks *ranks, unsigned to, int fd)
+{
+    if (to >= ranks->most)
+        return false;
+    if (to && host_has(ranks, to))
+        return host_call(ranks, to, fd);
+    return tunnel_hand(to ? ranks->members[to] : ranks->calls, fd);
+}
+
 /* One of this host calls another member. */
 static void pass_call(struct ranks *ranks, unsigned from)
 {
@@ -323,8 +334,8 @@ static void pass_call(struct ranks *ranks, unsigned from)
     int fd = -1;
     ssize_t got = socket_receive_descriptors(ranks->members[from], &call, sizeof(call), &fd, &count, 1);
 
-    if (got == (ssize_t)sizeof(call) && count && call.to < ranks->most && call.to != from)
-        tunnel_hand(call.to ? ranks->members[call.to] : ranks->calls, fd);
+    if (got == (ssize_t)sizeof(call) && count && call.to != from)
+        ranks_hand(ranks, call.to, fd);
     if (count)
         close(fd);
     if (got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
@@ -388,7 +399,7 @@ int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t 
     }
     if (!error)
         return 0;
-    snprintf(why, why_size, "%s cannot start: %s", ranks->server && !ranks->stages ? "MPI" : "the workers",
+    snprintf(why, why_size, "%s cannot start: %s", ranks->server && !host_has(ranks, 1) ? "MPI" : "the workers",
              *pmi_why(ranks->server) ? pmi_why(ranks->server) : strerror(-error));
     for (unsigned i = 0; i < ranks->size; i++)
         close_pmi(ranks, i);

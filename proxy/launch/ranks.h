@@ -41,7 +41,7 @@ struct ranks {
     long *ends_ms; /* when it is to be killed, or 0 */
     unsigned running;
     struct pmi *server;
-    struct stages *stages; /* of those that ssh starts, or NULL */
+    struct stages *stages; /* of those that ssh starts; NULL if there has been none yet */
     int calls;             /* where the program is handed connections that come through ssh, or -1 */
 };
 
@@ -75,6 +75,8 @@ unsigned ranks_reaped(struct ranks *ranks, pid_t pid);
 /* ---- ranks.c, for hosts.c ---- */
 int ranks_open(struct ranks *ranks, unsigned workers);
 int ranks_pair(int ends[2]);
+/* A connection to this member, who may be the program; it stays the caller's. False: he is not there. */
+bool ranks_hand(struct ranks *ranks, unsigned to, int fd);
 /* A child's start: it ends with this process, and its words go to output. */
 void rank_become(int output);
 void rank_execute(char *const *arguments);
@@ -88,6 +90,10 @@ int brood_start(struct births *births, const char *program, int lifeline, int ou
 /* Another worker by ssh, that goes to this endpoint. */
 int host_add(struct ranks *ranks, unsigned rank, const char *host, const char *endpoint, const char *program,
              int output);
+/* Whether ssh has started it. */
+bool host_has(const struct ranks *ranks, unsigned rank);
+/* A connection to it, which stays the caller's. False: there can be none. */
+bool host_call(struct ranks *ranks, unsigned rank, int fd);
 /* What starts it ends, and so does the worker. */
 void host_end(struct ranks *ranks, unsigned rank);
 /* And nothing is left of it. */

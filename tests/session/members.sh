@@ -1,6 +1,6 @@
 #!/bin/sh
 # Members come to a running session and leave it again: on one host, over MPI and TLS, and on two hosts, where they reach
-# each other and where nothing but ssh gets through. Frames and bulk data between all; nothing is left of who has gone. One
+# each other and where nothing but ssh gets through, also to a session that is all on the other one. Frames and bulk data between all; nothing is left of who has gone. One
 # that does not come, in whatever way, and one that is killed or stopped at any moment, is nobody else's loss.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=members$$
@@ -60,7 +60,6 @@ right VOCL_WORKERS=2 MEMBERS_HOW=stay -- 3
 right VOCL_WORKERS=2 MEMBERS_HOW=exit -- fail "status 7"
 right VOCL_WORKERS=2 MEMBERS_HOW=hang VOCL_START_TIMEOUT=3 -- fail "within VOCL_START_TIMEOUT"
 right VOCL_WORKERS=2 MEMBERS_HOW=version -- fail "protocol versions differ"
-right VOCL_WORKERS=2 -- fail "on its program's host" elsewhere.example
 right VOCL_WORKERS=2 MEMBERS_HOW=die -- killed 20
 cat "$scratch/out"
 right VOCL_WORKERS=2 MEMBERS_HOW=stop VOCL_PEER_TIMEOUT=2 -- killed 4
@@ -68,6 +67,7 @@ cat "$scratch/out"
 
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || exit 0
 right VOCL_WORKERS=2 VOCL_NETWORK=tls -- 5
+right VOCL_WORKERS=2 VOCL_RSH=false -- fail "ended with status 1" elsewhere.example
 right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls -- 5 localhost
 right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls MEMBERS_HOW=die -- killed 8 localhost
 cat "$scratch/out"
@@ -75,4 +75,6 @@ right VOCL_HOSTS=localhost VOCL_NETWORK=tls MEMBERS_HOW=exit -- fail "status 7" 
 right VOCL_HOSTS=localhost VOCL_NETWORK=tls VOCL_RSH=false -- fail "ended with status 1" not.a.host.example
 two --workers 2 -- "$members" 5 10.93.0.2
 two --apart --workers 2 -- "$members" 2 10.93.0.3
+two --embedded --workers 2 -- "$members" 3 10.93.0.2
+two --embedded --apart --workers 2 -- "$members" 1 10.93.0.3
 exit 0

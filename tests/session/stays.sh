@@ -167,8 +167,9 @@ mapped()
 # Who asks for what is not there.
 elsewhere()
 {
+    export VOCL_RSH=false
     begin 1 plain
-    refuses "all of this session's workers are on its program's host" 192.0.2.1
+    refuses "status 1" 192.0.2.1
     refuses "there is no spare worker" spare
     finish
 }

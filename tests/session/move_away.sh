@@ -1,0 +1,276 @@
+#!/bin/sh
+# Sessions that began on their program's host move to another one, back, and there again, over MPI and TLS, directly and by
+# ssh alone: the memory that program and worker shared is left behind, and what programs see is what they see natively. If
+# the target dies in whichever phase, ssh fails or the network is cut, the program goes on where it was, and a later move
+# is one. Nothing listens on either host afterwards, and nothing is left behind.
+. "$(dirname "$0")/../lib.sh"
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
+tests=$(dirname "$VOCL_LIBEXECDIR")/tests
+two=$top_srcdir/tests/net/two-hosts
+away=$top_builddir/tests/session/away
+stays=$top_builddir/tests/session/stays
+parity=$top_builddir/tests/parity
+far=10.93.0.2
+mark=VOCL_TEST_MARK=$$
+at_most 900
+[ "$(status_of "$two" --embedded -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
+unshare --pid --fork --kill-child --mount-proc true 2> "$scratch/err" || skip "$(cat "$scratch/err")"
+
+# program_of FILE: the process of the session that runs it
+program_of()
+{
+    grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
+        [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$1")" ] || echo "$process" | tr -dc 0-9
+    done
+}
+
+# begin OPTIONS PROGRAM...: with these options of two-hosts; $pid is the program, that says ready
+begin()
+{
+    options=$1
+    shift
+    : > "$scratch/out"
+    env "$mark" VOCL_LOG=debug timeout -k 10 250 "$two" --embedded $options -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    running=$!
+    wait_until 60 grep -q ready "$scratch/out" || fail "$*: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    pid=$(program_of "$1")
+}
+
+# goes PLACE...: it moves there, one after the other
+goes()
+{
+    for place in "$@"; do
+        timeout -k 5 100 vocl move "$pid" --to "$place" > "$scratch/asked" 2>&1 ||
+            fail "to $place: $(cat "$scratch/asked"; tail -n 20 "$scratch/out" "$scratch/err")"
+        moves=$((moves + 1))
+    done
+}
+moves=0
+
+# refuses PLACE PATTERN
+refuses()
+{
+    ! timeout -k 5 100 vocl move "$pid" --to "$1" > "$scratch/asked" 2>&1 || fail "moved: $(cat "$scratch/asked")"
+    grep -q -- "$2" "$scratch/asked" || fail "not $2: $(cat "$scratch/asked")"
+    wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    tail -n 1 "$scratch/asked"
+}
+one_worker()
+{
+    [ "$(session_workers "$mark" | wc -l)" = 1 ]
+}
+
+# Not on the program's host, and not on its worker's.
+nothing_listens()
+{
+    command -v ss nsenter > /dev/null || return 0
+    for process in $pid $(session_workers "$mark"); do
+        nsenter -t "$process" -n ss -Hltn > "$scratch/listens" 2> /dev/null
+        [ ! -s "$scratch/listens" ] || return 1
+    done
+}
+
+finish()
+{
+    touch "$scratch/enough" "$scratch/one" "$scratch/two"
+    wait $running || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -q '^right' "$scratch/out" || fail "$(cat "$scratch/out")"
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    echo "$moves moves: $(tail -n 1 "$scratch/out")"
+}
+
+# again NETWORK OPTIONS [host]
+again()
+{
+    export VOCL_NETWORK=$1
+    begin "$2" "$away" "$scratch/enough" ${3:+"$3"}
+    goes $far here $far
+    wait_until 10 nothing_listens || fail "listens: $(cat "$scratch/listens")"
+    goes here $far
+    wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    goes here
+    finish
+}
+
+# Workers beside the one that moves, some here and some there.
+several()
+{
+    begin "--workers 3" "$away" "$scratch/enough"
+    goes 10.93.0.3 10.93.0.2 here 10.93.0.4
+    finish
+}
+
+# What it is moved by while it runs.
+mover()
+{
+    while [ ! -e "$scratch/ended" ]; do
+        for place in $far here; do
+            pid=$(program_of "$1")
+            [ -z "$pid" ] || timeout -k 5 60 vocl move "$pid" --to $place 2>&1
+            sleep 0.2
+        done
+    done
+}
+
+# same DOOR PROGRAM: prints what it prints natively, but for fine-grained shared virtual memory, which there is here alone
+same()
+{
+    timeout -k 10 200 "$2" > "$scratch/all" 2> /dev/null
+    native=$?
+    mover "$2" > "$scratch/moves" &
+    mover=$!
+    env "$mark" VOCL_LOG=info timeout -k 10 250 "$two" --embedded --door "$1" -- "$2" > "$scratch/out" 2> "$scratch/err"
+    status=$?
+    touch "$scratch/ended"
+    wait $mover
+    [ $status = $native ] || fail "$2: status $status, natively $native: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -v "over shared virtual memory" "$scratch/all" > "$scratch/native"
+    grep -v "over shared virtual memory" "$scratch/out" | diff "$scratch/native" - > "$scratch/diff" || fail "$2, $1: $(head -n 20 "$scratch/diff")"
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    echo "$2, $1: $(grep -c 'is worker . now' "$scratch/err") moves"
+}
+
+# On the other host, which has another network.
+far_worker()
+{
+    for process in $(session_workers "$mark"); do
+        [ "$(readlink /proc/"$process"/ns/net)" = "$(readlink /proc/"$pid"/ns/net)" ] || echo "$process"
+    done
+}
+
+# The target is started before the first phase: to look for it takes a busy machine as long as a phase is held.
+target_there()
+{
+    target=$(far_worker)
+    [ -n "$target" ]
+}
+
+in_phase()
+{
+    [ "$(grep -c "move: $1" "$scratch/err")" = "$2" ]
+}
+
+# The target is killed as the phase begins.
+dies_at()
+{
+    export VOCL_MOVE_HOLD=$1:5000
+    begin "" "$away" "$scratch/enough" host
+    vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
+    asked=$!
+    wait_until 60 target_there || fail "no worker there: $(cat "$scratch/asked")"
+    wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    kill -KILL $target || fail "no worker there"
+    ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
+    wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    rounds=$(grep -c 'stays where it is' "$scratch/err")
+    [ "$rounds" = 1 ] || fail "killed at $1: $(cat "$scratch/asked")"
+    goes $far here
+    finish
+}
+
+# The network is cut as the phase begins, and there again.
+cut_at()
+{
+    export VOCL_MOVE_HOLD=$1:5000 VOCL_PEER_TIMEOUT=2
+    begin "--cable $scratch/cable" "$away" "$scratch/enough"
+    vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
+    asked=$!
+    wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    read -r cable rest < "$scratch/cable"
+    kill -STOP "$cable"
+    ! wait $asked || fail "cut at $1: moved: $(cat "$scratch/asked")"
+    kill -CONT "$cable"
+    wait_until 20 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    goes $far here
+    finish
+}
+
+# What stands for ssh fails, then goes.
+with_broken()
+{
+    printf '#!/bin/sh\n[ ! -e "%s/broken" ] || exit 7\nexec "$@"\n' "$scratch" > "$scratch/through"
+    chmod +x "$scratch/through"
+    export RSH_THROUGH=$scratch/through
+}
+no_ssh()
+{
+    with_broken
+    begin "" "$away" "$scratch/enough"
+    touch "$scratch/broken"
+    refuses $far "ended with status 7"
+    rm "$scratch/broken"
+    goes $far here
+    finish
+}
+
+# refused WHAT PATTERN: as long as there is that
+refused()
+{
+    begin "" "$stays" "$scratch/one" "$scratch/two" "$1"
+    refuses $far "$2"
+    finish
+}
+recovered_shared()
+{
+    export VOCL_RECOVER=replay
+    begin "" "$away" "$scratch/enough"
+    refuses $far "keeps for who replaces it"
+    goes here
+    finish
+}
+
+# Put to rest there it comes again there; and what is lost there comes again, here if it cannot there.
+rests()
+{
+    begin "" "$away" "$scratch/enough" host
+    goes $far
+    timeout -k 5 60 vocl suspend "$pid" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked")"
+    timeout -k 5 60 vocl resume "$pid" > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
+    wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    [ -n "$(far_worker)" ] || fail "it came here"
+    goes here
+    finish
+}
+came_again()
+{
+    [ "$(grep -c 'commands and data again' "$scratch/err")" = "$1" ] && one_worker
+}
+recovers()
+{
+    export VOCL_SHARE=0 VOCL_RECOVER=replay
+    with_broken
+    begin "" "$away" "$scratch/enough"
+    goes $far
+    kill -KILL $(far_worker) || fail "no worker there"
+    wait_until 60 came_again 1 || fail "nobody came again: $(tail -n 5 "$scratch/err")"
+    goes here $far
+    touch "$scratch/broken"
+    kill -KILL $(far_worker) || fail "no worker there"
+    wait_until 60 came_again 2 || fail "nobody came again: $(tail -n 5 "$scratch/err")"
+    [ -z "$(far_worker)" ] || fail "it came there"
+    finish
+}
+
+beside again mpi ""
+beside again tls "" host
+beside again mpi --apart host
+beside several
+for program in buffer_ops map_unmap host_pointer threads contents many_copies; do
+    beside same both "$parity/$program"
+done
+beside same icd "$parity/map_unmap"
+beside same preload "$parity/host_pointer"
+for phase in early copy objects contents change; do
+    beside dies_at $phase
+done
+beside cut_at copy
+beside cut_at contents
+beside no_ssh
+beside refused svm "shared virtual memory"
+beside refused mapped "the program's memory is mapped"
+beside recovered_shared
+beside rests
+beside recovers
+well_beside
+grep -hq '[1-9][0-9]* moves' "$scratch"/*/said || fail "no parity program has moved"
+exit 0

@@ -9,7 +9,8 @@
 
 #include "client/client.h"
 
-#define MOST_AT_ONCE ((size_t)64 << 20) /* of a call that is not to block: some milliseconds */
+/* Of a call that is not to block: some milliseconds. More is copied when its turn has come, by another thread. */
+#define MOST_AT_ONCE ((size_t)64 << 20)
 
 static bool is_quiet(cl_command_queue queue)
 {
@@ -138,4 +139,48 @@ int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, 
         return error;
     direct_copy(queue, type, to, from, times, event);
     return direct_copied(queue, type, blocking, since, times, event);
+}
+
+/* ---- later ---- */
+
+struct move_later {
+    struct host_command command;
+    struct layout to, from;
+    struct object *memory;
+};
+
+static cl_int run_move(struct host_command *command)
+{
+    const struct move_later *move = (struct move_later *)command;
+
+    layout_copy(&move->to, &move->from);
+    return CL_SUCCESS;
+}
+
+static void free_move(struct host_command *command)
+{
+    struct move_later *move = (struct move_later *)command;
+
+    handle_drop(move->memory);
+    free(move);
+}
+
+/* What is out of order might wait for a user event that is set after it. Times would be those of markers. */
+bool direct_may_later(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list)
+{
+    return !blocking && bytes > MOST_AT_ONCE && node_is_there(queue->node) && !queue->node->journal &&
+           queue_in_order(queue) && !(queue->properties & CL_QUEUE_PROFILING_ENABLE) &&
+           !event_check(queue->context, count, list) && waits(count, list) != FAILED;
+}
+
+int direct_move_later(cl_command_queue queue, cl_command_type type, struct object *memory, const struct layout *to,
+                      const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct move_later *move = malloc(sizeof(*move));
+
+    if (!move)
+        return -ENOMEM;
+    *move = (struct move_later){{.run = run_move, .free = free_move}, *to, *from, memory};
+    handle_use(memory);
+    return host_command_enqueue(queue, type, &move->command, count, list, event);
 }

@@ -114,5 +114,10 @@ int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking
 /* The turn, and both. */
 int direct_move(cl_command_queue queue, cl_command_type type, cl_bool blocking, const struct layout *to,
                 const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
+/* So many bytes are too many for a call that is not to block, but need not be sent either: another thread moves them
+ * when their turn has come. memory: what they are of. */
+bool direct_may_later(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list);
+int direct_move_later(cl_command_queue queue, cl_command_type type, struct object *memory, const struct layout *to,
+                      const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 
 #endif

@@ -313,12 +313,30 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
 
 /* ---- data ---- */
 
+/* Many bytes are moved by this process, when their turn has come. */
+static bool may_later(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list)
+{
+    return m->part.memory->direct && direct_may_later(queue, m->blocking, layout_bytes(&m->layout), count, list);
+}
+
+static cl_int move_later(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
+                         cl_event *event)
+{
+    const struct layout there = data_command_there(m);
+
+    return cl_error(direct_move_later(queue, m->type, &m->part.memory->object, m->writes ? &there : &m->layout,
+                                      m->writes ? &m->layout : &there, count, list, event));
+}
+
 cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                       cl_event *event)
 {
     struct enqueue e;
-    cl_int error = enqueue_begin(&e, queue, count, list, event, m->type);
+    cl_int error;
 
+    if (may_later(queue, m, count, list))
+        return move_later(queue, m, count, list, event);
+    error = enqueue_begin(&e, queue, count, list, event, m->type);
     if (error)
         return error;
     return cl_error(layout_bytes(&m->layout) ? enqueue_transfer(&e, m, event)

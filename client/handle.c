@@ -228,7 +228,7 @@ static bool is_slot(const struct slab *slab, size_t offset)
     return (offset * slab->inverse >> 32) * slab->slot == offset;
 }
 
-_Atomic(uintptr_t) handle_slots[HANDLE_SLOTS];
+atomic_uintptr_t handle_slots[HANDLE_SLOTS];
 
 void *handle_check_anew(const void *handle, unsigned kind)
 {

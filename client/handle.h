@@ -47,7 +47,7 @@ void *handle_new(unsigned kind);
 
 /* Addresses that were found to be slots, which they stay: there is nothing more to be found out of them. */
 #define HANDLE_SLOTS 1024
-extern _Atomic(uintptr_t) handle_slots[HANDLE_SLOTS];
+extern atomic_uintptr_t handle_slots[HANDLE_SLOTS];
 void *handle_check_anew(const void *handle, unsigned kind);
 
 static inline size_t handle_hash(uintptr_t address)

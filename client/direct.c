@@ -9,7 +9,8 @@
 
 #include "client/client.h"
 
-#define MOST_AT_ONCE ((size_t)64 << 20) /* of a call that is not to block: some milliseconds */
+/* Of a call that is not to block: some milliseconds. More is copied when its turn has come, by another thread. */
+#define MOST_AT_ONCE ((size_t)64 << 20)
 
 static bool is_quiet(cl_command_queue queue)
 {
@@ -127,16 +128,24 @@ int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking
     return error;
 }
 
+static bool writes_memory(cl_command_type type)
+{
+    return type != CL_COMMAND_READ_BUFFER && type != CL_COMMAND_READ_BUFFER_RECT;
+}
+
+static void mark(cl_mem memory, bool writes)
+{
+    if (writes && coherence_watched())
+        atomic_store(&memory_root(memory)->written, WRITTEN_ALL);
+}
+
 /* While a node is moved to where that memory is not to be had, nobody is in between; nor is who reads it ahead and
  * halts calls for the mark, which could be taken before it is written. */
 bool direct_enter(cl_mem memory, bool writes)
 {
-    cl_mem root = memory_root(memory);
-
     halt_enter_quietly();
     if (atomic_load_explicit(&memory->direct, memory_order_relaxed)) {
-        if (writes && coherence_watched())
-            atomic_store(&root->written, WRITTEN_ALL);
+        mark(memory, writes);
         return true;
     }
     halt_leave();
@@ -157,10 +166,56 @@ int direct_move(cl_command_queue queue, cl_mem memory, cl_command_type type, cl_
 
     if (error)
         return error;
-    if (memory && !direct_enter(memory, type != CL_COMMAND_READ_BUFFER && type != CL_COMMAND_READ_BUFFER_RECT))
+    if (memory && !direct_enter(memory, writes_memory(type)))
         return -EAGAIN;
     direct_copy(queue, type, to, from, times, event);
     if (memory)
         direct_leave();
     return direct_copied(queue, type, blocking, since, times, event);
+}
+
+/* ---- later ---- */
+
+struct move_later {
+    struct host_command command;
+    struct layout to, from;
+    cl_mem memory;
+    bool writes;
+};
+
+static cl_int run_move(struct host_command *command)
+{
+    const struct move_later *move = (struct move_later *)command;
+
+    layout_copy(&move->to, &move->from);
+    mark(move->memory, move->writes); /* afterwards: whoever reads ahead waits for its end and looks again */
+    return CL_SUCCESS;
+}
+
+static void free_move(struct host_command *command)
+{
+    struct move_later *move = (struct move_later *)command;
+
+    handle_drop(&move->memory->object);
+    free(move);
+}
+
+/* What is out of order might wait for a user event that is set after it. Times would be those of markers. */
+bool direct_may_later(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list)
+{
+    return !blocking && bytes > MOST_AT_ONCE && node_is_there(queue->node) && !queue->node->journal &&
+           queue_in_order(queue) && !(queue->properties & CL_QUEUE_PROFILING_ENABLE) &&
+           !event_check(queue->context, count, list) && waits(count, list) != FAILED;
+}
+
+int direct_move_later(cl_command_queue queue, cl_command_type type, cl_mem memory, const struct layout *to,
+                      const struct layout *from, cl_uint count, const cl_event *list, cl_event *event)
+{
+    struct move_later *move = malloc(sizeof(*move));
+
+    if (!move)
+        return -ENOMEM;
+    *move = (struct move_later){{.run = run_move, .free = free_move}, *to, *from, memory, writes_memory(type)};
+    handle_use(&memory->object);
+    return host_command_enqueue(queue, type, &move->command, count, list, event);
 }

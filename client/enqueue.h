@@ -118,5 +118,10 @@ void direct_leave(void);
 /* The turn, and both. memory: what of it is a memory object's, or NULL. -EAGAIN: that is not here any more. */
 int direct_move(cl_command_queue queue, cl_mem memory, cl_command_type type, cl_bool blocking, const struct layout *to,
                 const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
+/* So many bytes are too many for a call that is not to block, but need not be sent either: another thread moves them
+ * when their turn has come. memory: what they are of. */
+bool direct_may_later(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list);
+int direct_move_later(cl_command_queue queue, cl_command_type type, cl_mem memory, const struct layout *to,
+                      const struct layout *from, cl_uint count, const cl_event *list, cl_event *event);
 
 #endif

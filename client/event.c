@@ -348,10 +348,13 @@ static int user_event_create_on(struct object *object, struct node *node)
 {
     cl_event event = (cl_event)object;
     const struct wire_create_user_event m = {.event = object->id, .context = event->context->object.id};
+    struct wire_buffer *out = stream_begin(node);
 
-    if (!node_set_add(&event->known, node->index))
+    if (!node_set_add(&event->known, node->index)) {
+        session_unlock(node->session);
         return -ENOMEM;
-    wire_put_create_user_event(stream_begin(node), &m);
+    }
+    wire_put_create_user_event(out, &m);
     return stream_end(node, STREAM_LATER);
 }
 

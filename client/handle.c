@@ -228,17 +228,19 @@ static bool is_slot(const struct slab *slab, size_t offset)
     return (offset * slab->inverse >> 32) * slab->slot == offset;
 }
 
-void *handle_check(const void *handle, unsigned kind)
+atomic_uintptr_t handle_slots[HANDLE_SLOTS];
+
+void *handle_check_anew(const void *handle, unsigned kind)
 {
     uintptr_t address = (uintptr_t)handle, base = address & ~(SLAB_SIZE - 1);
     const struct slab *slab = (const struct slab *)base;
-    struct object *object = (struct object *)address;
 
     if (!base || !slab_known(base))
         return NULL;
     if (slab->kind != kind || address - base < SLAB_FIRST || !is_slot(slab, address - base - SLAB_FIRST))
         return NULL;
-    return atomic_load_explicit(&object->kind, memory_order_acquire) == kind ? object : NULL;
+    atomic_store_explicit(&handle_slots[handle_hash(address)], address, memory_order_relaxed);
+    return handle_is_live((void *)address, kind);
 }
 
 static bool is_on(const struct kind *kind, const struct object *object, const struct node *node)

@@ -44,8 +44,34 @@ int handle_create_on(struct object *object, struct node *node);
 int handle_create(struct object *object);
 /* A new zeroed object of a kind with one reference, or NULL. */
 void *handle_new(unsigned kind);
+
+/* Addresses that were found to be slots, which they stay: there is nothing more to be found out of them. */
+#define HANDLE_SLOTS 1024
+extern atomic_uintptr_t handle_slots[HANDLE_SLOTS];
+void *handle_check_anew(const void *handle, unsigned kind);
+
+static inline size_t handle_hash(uintptr_t address)
+{
+    return (address >> 4 ^ address >> 14) % HANDLE_SLOTS;
+}
+
+static inline void *handle_is_live(void *slot, unsigned kind)
+{
+    struct object *object = slot;
+
+    return atomic_load_explicit(&object->kind, memory_order_acquire) == kind ? object : NULL;
+}
+
 /* The object if handle is a live one of that kind, else NULL. Never follows a pointer that is not ours. */
-void *handle_check(const void *handle, unsigned kind);
+static inline void *handle_check(const void *handle, unsigned kind)
+{
+    const uintptr_t address = (uintptr_t)handle;
+
+    if (!address || atomic_load_explicit(&handle_slots[handle_hash(address)], memory_order_relaxed) != address)
+        return handle_check_anew(handle, kind);
+    return handle_is_live((void *)address, kind);
+}
+
 /* Another use by the library itself; dropped with handle_drop(), which may destroy the object. */
 void handle_use(void *object);
 void handle_drop(void *object);

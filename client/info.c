@@ -177,36 +177,51 @@ int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second,
 
 struct answer {
     struct answer *next;
-    unsigned kind;
-    uint32_t second;
-    cl_uint param;
+    uint32_t kind, second, param;
+    uint32_t input_size;
     uint8_t input[64];
-    size_t input_size, length;
+    size_t length;
     int error;
     void *bytes;
 };
 
-static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct spin answers_lock; /* held for a few steps */
 
-static bool is_same(const struct answer *a, const struct answer *b)
+static bool is_same(const struct answer *answer, const struct wire_get_info *question)
 {
-    return a->kind == b->kind && a->second == b->second && a->param == b->param && a->input_size == b->input_size &&
-           !memcmp(a->input, b->input, a->input_size);
+    return answer->param == question->param && answer->kind == question->kind && answer->second == question->second &&
+           answer->input_size == question->input_length &&
+           (!answer->input_size || !memcmp(answer->input, question->input, answer->input_size));
 }
 
 /* Whether it was known; *error is then the query's. */
-static bool recall(struct answer **kept, const struct answer *wanted, size_t capacity, void *to, size_t *size_ret,
-                   int *error)
+static bool recall(struct answer **kept, const struct wire_get_info *question, size_t capacity, void *to,
+                   size_t *size_ret, int *error)
 {
     const struct answer *answer;
 
-    pthread_mutex_lock(&answers_lock);
-    for (answer = *kept; answer && !is_same(answer, wanted); answer = answer->next)
+    spin_lock(&answers_lock);
+    for (answer = *kept; answer && !is_same(answer, question); answer = answer->next)
         ;
     if (answer)
         *error = answer->error ? answer->error : info_copy(answer->bytes, answer->length, capacity, to, size_ret);
-    pthread_mutex_unlock(&answers_lock);
+    spin_unlock(&answers_lock);
     return answer != NULL;
+}
+
+static struct answer *answer_new(const struct wire_get_info *question)
+{
+    struct answer *answer = question->input_length <= sizeof(answer->input) ? calloc(1, sizeof(*answer)) : NULL;
+
+    if (!answer)
+        return NULL;
+    answer->kind = question->kind;
+    answer->second = question->second;
+    answer->param = question->param;
+    answer->input_size = question->input_length;
+    if (answer->input_size)
+        memcpy(answer->input, question->input, answer->input_size);
+    return answer;
 }
 
 int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32_t object, uint32_t second,
@@ -218,20 +233,14 @@ int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32
                                            .param = param,
                                            .input = input,
                                            .input_length = (uint32_t)input_size};
-    struct answer *answer = calloc(1, sizeof(*answer));
+    struct answer *answer;
     int error;
 
-    if (!answer || input_size > sizeof(answer->input)) {
-        free(answer);
-        return info_ask(node, kind, object, second, param, input, input_size, capacity, to, size_ret);
-    }
-    *answer = (struct answer){.kind = kind, .second = second, .param = param, .input_size = input_size};
-    if (input_size)
-        memcpy(answer->input, input, input_size);
-    if (recall(kept, answer, capacity, to, size_ret, &error)) {
-        free(answer);
+    if (recall(kept, &question, capacity, to, size_ret, &error))
         return error;
-    }
+    answer = answer_new(&question);
+    if (!answer)
+        return info_ask(node, kind, object, second, param, input, input_size, capacity, to, size_ret);
     error = answer->error = ask(node, &question, &answer->bytes, &answer->length);
     if (!error)
         error = info_copy(answer->bytes, answer->length, capacity, to, size_ret);
@@ -240,10 +249,10 @@ int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32
         free(answer);
         return error;
     }
-    pthread_mutex_lock(&answers_lock);
+    spin_lock(&answers_lock);
     answer->next = *kept;
     *kept = answer;
-    pthread_mutex_unlock(&answers_lock);
+    spin_unlock(&answers_lock);
     return error;
 }
 
@@ -258,10 +267,10 @@ void info_forget(struct answer **kept)
 {
     struct answer *answer, *next;
 
-    pthread_mutex_lock(&answers_lock);
+    spin_lock(&answers_lock);
     answer = *kept;
     *kept = NULL;
-    pthread_mutex_unlock(&answers_lock);
+    spin_unlock(&answers_lock);
     for (; answer; answer = next) {
         next = answer->next;
         free(answer->bytes);
@@ -271,5 +280,5 @@ void info_forget(struct answer **kept)
 
 void info_after_fork(void)
 {
-    pthread_mutex_init(&answers_lock, NULL);
+    spin_unlock(&answers_lock);
 }

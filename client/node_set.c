@@ -32,10 +32,8 @@ void node_set_remove_far(struct node_set *set, unsigned index)
         atomic_fetch_and(&far[index / 64], ~(UINT64_C(1) << index % 64));
 }
 
-void node_set_clear(struct node_set *set)
+void node_set_clear_far(struct node_set *set)
 {
     free(atomic_load(&set->far));
     atomic_store(&set->far, NULL);
-    atomic_store(&set->near, 0);
-    atomic_store(&set->window, 0);
 }

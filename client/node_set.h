@@ -1,7 +1,8 @@
 /*
  * A set of a session's nodes, of which it may have a thousand: one word for the 64 around the first that came, which is
  * all that most sets ever need, and memory for the others only once there are some. Whoever adds and removes holds the
- * lock of what the set belongs to; who asks need not.
+ * lock of what the set belongs to; who asks need not, and neither who clears one without memory while others may
+ * remove.
  */
 #ifndef VOCL_NODE_SET_H
 #define VOCL_NODE_SET_H
@@ -22,8 +23,7 @@ struct node_set {
 bool node_set_has_far(const struct node_set *set, unsigned index);
 bool node_set_add_far(struct node_set *set, unsigned index);
 void node_set_remove_far(struct node_set *set, unsigned index);
-/* Nobody is in it any more, and it has no memory. */
-void node_set_clear(struct node_set *set);
+void node_set_clear_far(struct node_set *set);
 
 static inline bool node_set_is_near(const struct node_set *set, unsigned index)
 {
@@ -44,7 +44,9 @@ static inline bool node_set_add(struct node_set *set, unsigned index)
         atomic_store_explicit(&set->window, index / 64 + 1, memory_order_relaxed);
     if (!node_set_is_near(set, index))
         return node_set_add_far(set, index);
-    atomic_fetch_or_explicit(&set->near, UINT64_C(1) << index % 64, memory_order_release);
+    atomic_store_explicit(&set->near,
+                          atomic_load_explicit(&set->near, memory_order_relaxed) | UINT64_C(1) << index % 64,
+                          memory_order_release);
     return true;
 }
 
@@ -54,6 +56,20 @@ static inline void node_set_remove(struct node_set *set, unsigned index)
         node_set_remove_far(set, index);
     else
         atomic_fetch_and_explicit(&set->near, ~(UINT64_C(1) << index % 64), memory_order_release);
+}
+
+static inline bool node_set_has_memory(const struct node_set *set)
+{
+    return atomic_load_explicit(&set->far, memory_order_relaxed) != NULL;
+}
+
+/* Nobody is in it any more, and it has no memory. What others see of it before and after needs no order. */
+static inline void node_set_clear(struct node_set *set)
+{
+    if (node_set_has_memory(set))
+        node_set_clear_far(set);
+    atomic_store_explicit(&set->near, 0, memory_order_relaxed);
+    atomic_store_explicit(&set->window, 0, memory_order_relaxed);
 }
 
 #endif

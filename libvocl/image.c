@@ -403,8 +403,8 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
     TIMELINE(clGetSupportedImageFormats);
 
     cl_image_format all[1024];
-    cl_uint found;
     size_t size = 0;
+    cl_uint found;
     cl_int error;
 
     if (!handle_check(context, WIRE_CONTEXT))
@@ -412,7 +412,7 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (!count && formats))
         return CL_INVALID_VALUE;
     error = cl_error(info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags,
-                                   sizeof(flags), sizeof(all), all, &size));
+                                   sizeof(flags), sizeof(all), formats ? all : NULL, &size));
     if (error)
         return error;
     found = (cl_uint)(size / sizeof(*all));

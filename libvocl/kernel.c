@@ -251,8 +251,33 @@ static uint32_t argument_kind(const struct argument_description *d, size_t size,
     return handle_check(handle, WIRE_SAMPLER) ? WIRE_ARGUMENT_SAMPLER : WIRE_ARGUMENT_VALUE;
 }
 
-static cl_int argument_memory(cl_kernel kernel, const struct argument_description *d, size_t size, const void *value,
-                              struct argument *out)
+/* What is to be set: as the first eight bytes of a struct argument have it, the rest of which are 0, or where it is. */
+struct given {
+    uint32_t what, length;
+    uint64_t word;
+    const void *bytes;
+};
+
+/* The usual ones in registers: what is written to memory piece by piece is not read from there at once. */
+static uint64_t word_of(const void *bytes, size_t length)
+{
+    uint64_t word = 0;
+    uint32_t half;
+
+    if (length == sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        return word;
+    }
+    if (length == sizeof(half)) {
+        memcpy(&half, bytes, sizeof(half));
+        return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? half : (uint64_t)half << 32;
+    }
+    memcpy(&word, bytes, length);
+    return word;
+}
+
+static cl_int given_memory(cl_kernel kernel, const struct argument_description *d, size_t size, const void *value,
+                           struct given *out)
 {
     cl_mem memory = NULL;
 
@@ -268,83 +293,117 @@ static cl_int argument_memory(cl_kernel kernel, const struct argument_descriptio
         return CL_INVALID_MEM_OBJECT;
     if (d->what && d->image != (memory->type != CL_MEM_OBJECT_BUFFER))
         return CL_INVALID_ARG_VALUE;
-    out->id = memory->object.id;
+    out->word = word_of(&memory->object.id, sizeof(memory->object.id));
     if (!written_all(memory) && argument_use(d, memory) & USE_WRITE)
         coherence_note_all(memory);
     return CL_SUCCESS;
 }
 
-static cl_int argument_make(cl_kernel kernel, const struct argument_description *d, size_t size, const void *value,
-                            struct argument *out)
+static cl_int given_sampler(size_t size, const void *value, struct given *out)
 {
     cl_sampler sampler;
 
-    out->set = true;
-    out->known = (struct node_set){0};
-    out->what = argument_kind(d, size, value);
-    out->length = 0;
-    out->local = 0;
+    if (size != sizeof(sampler))
+        return CL_INVALID_ARG_SIZE;
+    if (!value)
+        return CL_INVALID_ARG_VALUE;
+    memcpy(&sampler, value, sizeof(sampler));
+    if (sampler && !handle_check(sampler, WIRE_SAMPLER))
+        return CL_INVALID_SAMPLER;
+    out->word = sampler ? word_of(&sampler->object.id, sizeof(sampler->object.id)) : 0;
+    return CL_SUCCESS;
+}
+
+static cl_int given_check(cl_kernel kernel, const struct argument_description *d, size_t size, const void *value,
+                          struct given *out)
+{
+    *out = (struct given){.what = argument_kind(d, size, value)};
     switch (out->what) {
     case WIRE_ARGUMENT_LOCAL:
         if (value)
             return CL_INVALID_ARG_VALUE;
-        if (!size)
-            return CL_INVALID_ARG_SIZE;
-        out->local = size;
-        return CL_SUCCESS;
+        out->word = size;
+        return size ? CL_SUCCESS : CL_INVALID_ARG_SIZE;
     case WIRE_ARGUMENT_MEMORY:
-        return argument_memory(kernel, d, size, value, out);
+        return given_memory(kernel, d, size, value, out);
     case WIRE_ARGUMENT_SAMPLER:
-        if (size != sizeof(sampler))
-            return CL_INVALID_ARG_SIZE;
-        if (!value)
-            return CL_INVALID_ARG_VALUE;
-        memcpy(&sampler, value, sizeof(sampler));
-        if (sampler && !handle_check(sampler, WIRE_SAMPLER))
-            return CL_INVALID_SAMPLER;
-        out->id = sampler ? sampler->object.id : 0;
-        return CL_SUCCESS;
+        return given_sampler(size, value, out);
     }
     if (!value)
         return CL_INVALID_ARG_VALUE;
     if (!size || size > WIRE_MAX_ARGUMENTS / 2 || (d->size && size != d->size && size != d->other_size))
         return CL_INVALID_ARG_SIZE;
     out->length = (uint32_t)size;
-    if (size > sizeof(out->small)) {
-        out->large = malloc(size);
-        if (!out->large)
-            return CL_OUT_OF_HOST_MEMORY;
-        memcpy(out->large, value, size);
-    } else if (size == sizeof(cl_int)) { /* the common one, without a call */
-        memcpy(out->small, value, sizeof(cl_int));
-    } else {
-        memcpy(out->small, value, size);
-    }
+    out->bytes = value;
+    if (size <= sizeof(out->word))
+        out->word = word_of(value, size);
     return CL_SUCCESS;
 }
 
-/* In its first eight bytes, the rest of which are 0. */
-static bool is_word(const struct argument *argument)
+/* Vectors, without a call. */
+static bool bytes_are(const uint8_t *one, const uint8_t *other, size_t length)
 {
-    return argument->length <= sizeof(argument->local);
+    uint64_t differs = 0;
+
+    if (length % sizeof(uint64_t))
+        return !memcmp(one, other, length);
+    for (size_t at = 0; at < length; at += sizeof(uint64_t))
+        differs |= word_of(one + at, sizeof(uint64_t)) ^ word_of(other + at, sizeof(uint64_t));
+    return !differs;
 }
 
-static bool argument_is(const struct argument *argument, const struct argument *fresh)
+static bool argument_is(const struct argument *argument, const struct given *given)
 {
-    if (!argument->set || argument->what != fresh->what || argument->length != fresh->length)
+    if (!argument->set || argument->what != given->what || argument->length != given->length)
         return false;
-    if (is_word(fresh))
-        return argument->local == fresh->local;
-    return fresh->length <= sizeof(fresh->small) && !memcmp(argument->small, fresh->small, fresh->length);
+    if (given->length <= sizeof(given->word))
+        return argument->local == given->word;
+    return given->length <= sizeof(argument->small) && bytes_are(argument->small, given->bytes, given->length);
 }
 
-static void argument_copy(struct argument *to, const struct argument *from)
+static bool has_large(const struct argument *argument)
 {
-    memcpy(to, from, offsetof(struct argument, small));
-    if (is_word(from) || from->length > sizeof(from->small))
-        to->local = from->local;
+    return argument->length > sizeof(argument->small);
+}
+
+static void argument_say(struct argument *argument, const struct given *given)
+{
+    argument->set = true;
+    argument->what = given->what;
+    argument->length = given->length;
+    node_set_clear(&argument->known);
+}
+
+/* Neither was, nor is to be, in memory of its own. Without the lock: only one thread at a time sets a kernel's
+ * arguments, or uses them, but for who removes nodes that know them, which is one step. */
+static void argument_change(struct argument *argument, const struct given *given)
+{
+    argument_say(argument, given);
+    if (given->length <= sizeof(given->word))
+        argument->local = given->word;
+    else if (given->length == sizeof(argument->small))
+        memcpy(argument->small, given->bytes, sizeof(argument->small));
     else
-        memcpy(to->small, from->small, from->length);
+        memcpy(argument->small, given->bytes, given->length);
+}
+
+__attribute__((noinline)) static cl_int argument_change_large(cl_kernel kernel, struct argument *argument,
+                                                              const struct given *given)
+{
+    uint8_t *large = given->length > sizeof(argument->small) ? malloc(given->length) : NULL;
+
+    if (given->length > sizeof(argument->small) && !large)
+        return CL_OUT_OF_HOST_MEMORY;
+    spin_lock(&kernel->lock);
+    argument_free(argument);
+    if (large) {
+        argument_say(argument, given);
+        argument->large = memcpy(large, given->bytes, given->length);
+    } else {
+        argument_change(argument, given);
+    }
+    spin_unlock(&kernel->lock);
+    return CL_SUCCESS;
 }
 
 /* Bytes of the arguments the node does not have yet, or of all for no node; small[] if they fit. Under the kernel's
@@ -372,8 +431,12 @@ void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer
 
 void arguments_clean(cl_kernel kernel, const struct node *node)
 {
-    for (uint32_t i = 0; i < kernel->description->argument_count; i++)
-        node_set_add(&kernel->arguments[i].known, node->index); /* else it is sent again */
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
+        struct node_set *known = &kernel->arguments[i].known;
+
+        if (!node_set_has(known, node->index))
+            node_set_add(known, node->index); /* else it is sent again */
+    }
 }
 
 static void arguments_send(cl_kernel kernel, struct node *node, enum stream_urgency urgency)
@@ -396,7 +459,7 @@ static void arguments_send(cl_kernel kernel, struct node *node, enum stream_urge
 }
 
 /* VOCL_ARGUMENT_CACHE=0: what the cache is worth can then be measured. */
-static void send_now(cl_kernel kernel)
+__attribute__((noinline)) static void send_now(cl_kernel kernel)
 {
     for (unsigned i = 0; i < kernel->program->context->node_count; i++)
         arguments_send(kernel, kernel->program->context->nodes[i], STREAM_NOW);
@@ -406,28 +469,29 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
 {
     TIMELINE(clSetKernelArg);
 
-    struct argument fresh, *argument;
+    struct argument *argument;
+    struct given given;
     cl_int error;
 
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
     if (index >= kernel->description->argument_count)
         return CL_INVALID_ARG_INDEX;
-    error = argument_make(kernel, &kernel->description->arguments[index], size, value, &fresh);
+    error = given_check(kernel, &kernel->description->arguments[index], size, value, &given);
     if (error)
         return error;
-    spin_lock(&kernel->lock);
     argument = &kernel->arguments[index];
-    if (kernel->sent_when_set || !argument_is(argument, &fresh)) { /* else it stays as known as it is */
-        argument_free(argument);
-        argument_copy(argument, &fresh);
-    }
-    spin_unlock(&kernel->lock);
-    if (fresh.what == WIRE_ARGUMENT_LOCAL)
+    if (argument_is(argument, &given) && !kernel->sent_when_set)
+        return CL_SUCCESS; /* it stays as known as it is */
+    if (has_large(argument) || given.length > sizeof(argument->small) || node_set_has_memory(&argument->known))
+        error = argument_change_large(kernel, argument, &given);
+    else
+        argument_change(argument, &given);
+    if (given.what == WIRE_ARGUMENT_LOCAL)
         info_forget(&kernel->object.answers);
-    if (kernel->sent_when_set)
+    if (!error && kernel->sent_when_set)
         send_now(kernel);
-    return CL_SUCCESS;
+    return error;
 }
 
 bool kernel_keep_pointers(cl_kernel kernel, const void *pointers, size_t count)

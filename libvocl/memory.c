@@ -318,12 +318,29 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
 
 /* ---- data ---- */
 
+/* Many bytes are moved by this process, when their turn has come. -EAGAIN: not these. */
+static int move_later(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
+                      cl_event *event)
+{
+    HALT_GUARD; /* until it is enqueued, which a move waits for, the memory stays here */
+    struct layout there;
+
+    if (!m->part.memory->direct || !direct_may_later(queue, m->blocking, layout_bytes(&m->layout), count, list))
+        return -EAGAIN;
+    there = data_command_there(m, m->part.memory->arena);
+    return direct_move_later(queue, m->type, m->part.memory, m->writes ? &there : &m->layout,
+                             m->writes ? &m->layout : &there, count, list, event);
+}
+
 cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                       cl_event *event)
 {
     struct enqueue e;
-    cl_int error = enqueue_begin(&e, queue, count, list, event, m->type);
+    int error = m->blocking ? -EAGAIN : move_later(queue, m, count, list, event);
 
+    if (error != -EAGAIN)
+        return cl_error(error);
+    error = enqueue_begin(&e, queue, count, list, event, m->type);
     if (error)
         return error;
     return cl_error(layout_bytes(&m->layout) ? enqueue_transfer(&e, m, event)

@@ -92,9 +92,9 @@ struct _cl_program {
 
 struct argument {
     bool set;
-    struct node_set known; /* nodes that have it */
-    uint32_t what;         /* enum wire_argument */
+    uint32_t what; /* enum wire_argument */
     uint32_t length;
+    struct node_set known; /* nodes that have it */
     union {
         uint8_t small[64];
         uint8_t *large;

@@ -1,27 +1,32 @@
 /* Queries about programs. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
+/* With semicolons between them. */
 static cl_int kernel_names(cl_program program, size_t size, void *value, size_t *size_ret)
 {
-    size_t length = 1;
-    char *names, *to;
-    cl_int error;
+    const uint32_t count = program->kernel_count;
+    size_t length = 0;
+    char *to = value;
 
-    for (uint32_t i = 0; i < program->kernel_count; i++)
+    for (uint32_t i = 0; i < count; i++)
         length += strlen(program->kernels[i].name) + 1;
-    to = names = calloc(1, length);
-    if (!names)
-        return CL_OUT_OF_HOST_MEMORY;
-    for (uint32_t i = 0; i < program->kernel_count; i++)
-        to += sprintf(to, "%s%s", i ? ";" : "", program->kernels[i].name);
-    error = info_string(names, size, value, size_ret);
-    free(names);
-    return error;
+    length += !count;
+    if (to && size < length)
+        return CL_INVALID_VALUE;
+    if (size_ret)
+        *size_ret = length;
+    if (!to)
+        return CL_SUCCESS;
+    *to = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        to = stpcpy(to, program->kernels[i].name);
+        *to++ = i + 1 < count ? ';' : '\0';
+    }
+    return CL_SUCCESS;
 }
 
 /* What a build decides. Binaries may grow with the launches, too. */

@@ -438,7 +438,10 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     if (length > peer->provider->most_frame)
         return -EMSGSIZE;
     if (peer->sent - peer->bell.acked >= window_of(peer)) {
-        link_hear(t, number);
+        if (peer->lane.open)
+            link_look(peer); /* it says so there, and who sends much asks often */
+        else
+            link_hear(t, number);
         if (peer->sent - peer->bell.acked >= window_of(peer))
             return -EAGAIN;
     }

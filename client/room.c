@@ -91,8 +91,8 @@ uint8_t *room_map(struct room *room)
     if (room->bytes)
         bytes = mremap(room->bytes, room->mapped, room->size, MREMAP_MAYMOVE);
     else
-        bytes = mmap(NULL, room->size, PROT_READ | PROT_WRITE,
-                     room->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, room->fd, 0);
+        bytes = mmap(NULL, room->size, PROT_READ | PROT_WRITE, room->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
+                     room->fd, 0);
     if (bytes == MAP_FAILED)
         return NULL;
     room->bytes = bytes;

@@ -17,8 +17,8 @@ struct room {
 /* In memory, or, if a directory is named, in a file there. False: no memory. */
 bool room_begin(struct room *room, const char *directory);
 void room_end(struct room *room);
-/* All of its size is there, and mapped; what was there before stays, perhaps elsewhere. 0, or a negative errno value with
- * the reason. */
+/* All of its size is there, and mapped; what was there before stays, perhaps elsewhere. 0, or a negative errno value
+ * with the reason. */
 int room_take(struct room *room, char *reason, size_t size);
 /* Nothing of it is. */
 void room_drop(struct room *room);

@@ -17,7 +17,8 @@
  *   halt.h       halt.c: no call is half-way meanwhile
  *                rest.c: workers go, and come again when a command needs them
  *   save.h       save.c: they go to a checkpoint in files
- *   store.h      store.c: contents of memory objects, kept at the application's host
+ *   store.h      store.c: contents of memory objects, kept at the application's host; store_early.c:
+ *                read ahead; room.h: room.c, where they lie
  *   stream.h     stream.c: commands to a node; call.c: a function for each round trip
  *   cache.h      cache.c: what is kept from one session to the next
  *   info.h       info.c: what nodes answer to queries

@@ -4,13 +4,11 @@
  * anything is moved: a file gets its blocks at once, and a full disk is an error here, not a signal later.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "client/moving.h"
+#include "client/room.h"
 
 #define SHARE ((size_t)16 << 20) /* goes at a time */
 
@@ -20,10 +18,7 @@ struct list {
 };
 
 struct store {
-    char *directory; /* NULL: in memory */
-    int fd;
-    uint8_t *bytes; /* NULL: not mapped */
-    size_t size, mapped;
+    struct room room;
     struct list list;  /* what is to be taken, or was */
     size_t list_bytes; /* of these */
     struct list ahead; /* what was read ahead, by memory object and place; at is for the list's, too */
@@ -31,119 +26,36 @@ struct store {
     bool is_ahead;     /* what is planned goes there */
 };
 
-/* ---- the room ---- */
-
 struct store *store_new(const char *directory)
 {
     struct store *store = calloc(1, sizeof(*store));
 
-    if (!store)
-        return NULL;
-    store->fd = -1;
-    if (!directory || !*directory)
-        return store;
-    store->directory = strdup(directory);
-    if (store->directory)
+    if (store && room_begin(&store->room, directory))
         return store;
     free(store);
     return NULL;
-}
-
-static void store_unmap(struct store *store)
-{
-    if (store->bytes)
-        munmap(store->bytes, store->mapped);
-    store->bytes = NULL;
-    store->mapped = 0;
-}
-
-static void close_room(struct store *store)
-{
-    store_unmap(store);
-    if (store->fd >= 0)
-        close(store->fd);
-    store->fd = -1;
 }
 
 void store_free(struct store *store)
 {
     if (!store)
         return;
-    close_room(store);
+    room_end(&store->room);
     free(store->list.pieces);
     free(store->ahead.pieces);
-    free(store->directory);
     free(store);
-}
-
-static int open_file(const char *directory)
-{
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    char path[PATH_MAX];
-
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-        return fd;
-    if (snprintf(path, sizeof(path), "%s/vocl-XXXXXX", directory) >= (int)sizeof(path))
-        return errno = ENAMETOOLONG, -1;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
-static int refuse(char *reason, size_t size, int error, const char *what, const char *where)
-{
-    snprintf(reason, size, "%s%s: %s", what, where, strerror(-error));
-    return error;
-}
-
-static int open_room(struct store *store, char *reason, size_t size)
-{
-    int error;
-
-    if (!store->size)
-        return 0;
-    if (store->directory) {
-        if (store->fd < 0)
-            store->fd = open_file(store->directory);
-        if (store->fd < 0)
-            return refuse(reason, size, -errno, "no file for contents in ", store->directory);
-        error = posix_fallocate(store->fd, 0, (off_t)store->size);
-        if (error)
-            return refuse(reason, size, -error, "no room for the contents in ", store->directory);
-    }
-    if (!store_open(store))
-        return refuse(reason, size, -errno, "no room for the contents in ",
-                      store->directory ? store->directory : "memory");
-    return 0;
 }
 
 uint8_t *store_open(struct store *store)
 {
-    void *bytes;
-
-    if (store->mapped == store->size)
-        return store->bytes;
-    if (store->bytes)
-        bytes = mremap(store->bytes, store->mapped, store->size, MREMAP_MAYMOVE);
-    else
-        bytes = mmap(NULL, store->size, PROT_READ | PROT_WRITE,
-                     store->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, store->fd, 0);
-    if (bytes == MAP_FAILED)
-        return NULL;
-    store->bytes = bytes;
-    store->mapped = store->size;
-    if (store->fd < 0) {
-        madvise(bytes, store->size, MADV_HUGEPAGE);
-        madvise(bytes, store->size, MADV_DONTFORK); /* whose child has another session */
-    }
-    return store->bytes;
+    return room_map(&store->room);
 }
 
+/* Memory that is not a file's stays. */
 void store_close(struct store *store)
 {
-    if (store->fd >= 0)
-        store_unmap(store);
+    if (store->room.fd >= 0)
+        room_unmap(&store->room);
 }
 
 size_t store_bytes(const struct store *store)
@@ -248,12 +160,12 @@ static int plan_piece(void *argument, cl_mem root, size_t start, size_t end)
                              .number = root->object.id,
                              .start = start,
                              .end = end,
-                             .at = ahead ? ahead->at : store->size,
+                             .at = ahead ? ahead->at : store->room.size,
                              .bytes = bytes_of(root, start, end),
                              .here = ahead && ahead->here && !(atomic_load(&root->written) & WRITTEN_STORE),
                              .node = (struct node *)planning->node};
     if (!ahead)
-        store->size += room_for(piece->bytes);
+        store->room.size += room_for(piece->bytes);
     if (!store->is_ahead)
         store->list_bytes += room_for(piece->bytes);
     return 0;
@@ -296,10 +208,10 @@ static int plan_place(struct store *store, const struct node *node, const struct
             return -ENOMEM;
         *piece = (struct stored){.address = place->memory + from,
                                  .number = place->context,
-                                 .at = store->size,
+                                 .at = store->room.size,
                                  .bytes = to - from,
                                  .node = (struct node *)node};
-        store->size += room_for(piece->bytes);
+        store->room.size += room_for(piece->bytes);
         store->list_bytes += room_for(piece->bytes);
     }
     return 0;
@@ -496,7 +408,7 @@ static int move_address(struct moving *m, const struct stored *piece, uint8_t *b
 static int take_list(struct store *store, struct list *list, char *reason, size_t size)
 {
     struct moving m = {.store = store, .reason = reason, .reason_size = size};
-    int error = open_room(store, reason, size);
+    int error = room_take(&store->room, reason, size);
 
     for (unsigned i = 0; !error && i < list->count; i++) {
         struct stored *piece = &list->pieces[i];
@@ -504,16 +416,16 @@ static int take_list(struct store *store, struct list *list, char *reason, size_
         if (piece->here)
             continue;
         if (!piece->node) {
-            memcpy(store->bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
+            memcpy(store->room.bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
             continue;
         }
         if (m.carriers.member != piece->node)
             error = moving_end(&m, 0);
         m.carriers.node = m.carriers.member = piece->node;
         if (!error && piece->address)
-            error = move_address(&m, piece, store->bytes + piece->at);
+            error = move_address(&m, piece, store->room.bytes + piece->at);
         else if (!error)
-            error = move_range(&m, piece->memory, piece->start, piece->end, store->bytes + piece->at);
+            error = move_range(&m, piece->memory, piece->start, piece->end, store->room.bytes + piece->at);
     }
     return moving_end(&m, error);
 }
@@ -523,7 +435,7 @@ int store_take(struct store *store, char *reason, size_t size)
     const int error = take_list(store, &store->list, reason, size);
 
     if (error)
-        close_room(store);
+        room_drop(&store->room);
     return error;
 }
 
@@ -574,9 +486,9 @@ int store_take_ahead(struct store *store, char *reason, size_t size)
 
 void store_drop_ahead(struct store *store)
 {
-    close_room(store);
+    room_drop(&store->room);
     store->ahead.count = store->sorted = 0;
-    store->size = 0;
+    store->room.size = 0;
 }
 
 /* ---- back ---- */
@@ -591,7 +503,7 @@ static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
         const size_t first = start > piece->start ? start : piece->start, last = end < piece->end ? end : piece->end;
 
         if (piece->memory == root && piece->number == root->object.id && first < last)
-            error = move_range(m, root, first, last, m->store->bytes + piece->at + (first - piece->start));
+            error = move_range(m, root, first, last, m->store->room.bytes + piece->at + (first - piece->start));
     }
     return error;
 }
@@ -606,8 +518,8 @@ int store_give(struct store *store, const struct node *node, struct node *member
                        .reason_size = size};
     int error = 0;
 
-    if (store->size && !store_open(store))
-        return refuse(reason, size, -errno, "what was stored cannot be read", "");
+    if (store->room.size && !store_open(store))
+        return snprintf(reason, size, "what was stored cannot be read: %s", strerror(errno)), -EIO;
     for (unsigned i = 0; !error && i < count; i++) {
         if (has_contents(objects[i]))
             error = coherence_each((cl_mem)objects[i], node, give_piece, &m);
@@ -616,7 +528,7 @@ int store_give(struct store *store, const struct node *node, struct node *member
         const struct stored *piece = &store->list.pieces[i];
 
         if (piece->address && piece->node == node)
-            error = move_address(&m, piece, store->bytes + piece->at);
+            error = move_address(&m, piece, store->room.bytes + piece->at);
     }
     error = moving_end(&m, error);
     store_close(store);

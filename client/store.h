@@ -54,6 +54,13 @@ void store_drop_ahead(struct store *store);
 /* How many bytes are still to be taken of what is planned; while it is planned ahead, of that. */
 size_t store_missing(const struct store *store);
 
+size_t store_bytes(const struct store *store);
+/* What there is, from 0 on; NULL: no more. */
+const struct stored *store_piece(const struct store *store, unsigned index);
+/* The bytes of all of it, or NULL if the file cannot be mapped; and they are not looked at for a while. */
+uint8_t *store_open(struct store *store);
+void store_close(struct store *store);
+
 /* ---- store_early.c ---- */
 /* Reads ahead what the session's objects hold, and again what is written meanwhile, until that is little: those with
  * contents at the nodes, or, if shared, also in memory that these share with the program. Calls are halted for a
@@ -61,12 +68,5 @@ size_t store_missing(const struct store *store);
 void store_early(struct store *store, struct move *m, bool shared);
 /* In the pause, before it is planned what is taken: whether what was read is still what nodes hold. */
 void store_early_end(struct store *store, const struct move *m);
-
-size_t store_bytes(const struct store *store);
-/* What there is, from 0 on; NULL: no more. */
-const struct stored *store_piece(const struct store *store, unsigned index);
-/* The bytes of all of it, or NULL if the file cannot be mapped; and they are not looked at for a while. */
-uint8_t *store_open(struct store *store);
-void store_close(struct store *store);
 
 #endif

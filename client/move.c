@@ -326,8 +326,10 @@ int session_move(struct node *node, unsigned member, struct move_watch *watch, c
     if (!error)
         error = move_now(&m);
     begin_sending(&m, 0);
+    session_lock(m.session);
     if (m.target)
         m.target->promised = false;
+    session_unlock(m.session);
     timeline_span(since, node, error ? "move, in vain: %s" : "move", reason);
     quiesce_unlock();
     return error;

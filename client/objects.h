@@ -70,7 +70,7 @@ struct node {
     bool in_process;         /* local.c's */
     atomic_bool alive;       /* this and the next change under the lock; who reads them without, */
     atomic_bool rests;       /* may go by memory of its own. rests: it has no member now, but will when it is needed */
-    bool any;                /* another kind of device may be in the place of its own */
+    atomic_bool any;         /* another kind of device may be in the place of its own */
     bool promised;           /* spare, and another node's from now on */
     bool unshared;           /* it had the program's memory before it went to another host (unshare.c) */
     bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */

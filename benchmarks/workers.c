@@ -53,11 +53,11 @@ int main(void)
     cl_int error;
     long woken;
 
+    setvbuf(stdout, NULL, _IOLBF, 0);
     CHECK(clGetPlatformIDs(1, &platform, NULL));
     CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST, devices, &count));
     printf("workers %u number\nfirst_query %.1f ms\n", count, since(&start));
-    /* a context has at most 64 nodes */
-    count = count < 64 ? count : 64;
+
     context = clCreateContext(NULL, count, devices, NULL, NULL, &error);
     CHECK(error);
     printf("context %.2f ms\n", since(&start));

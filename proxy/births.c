@@ -8,22 +8,24 @@
 #include "proxy/births.h"
 #include "transport/starter.h"
 
-static size_t count_of(unsigned workers)
+static size_t count_of(unsigned workers, bool pairs)
 {
-    return (size_t)BIRTH_KINDS * (workers + 1) + (size_t)workers * workers;
+    return (size_t)BIRTH_KINDS * (workers + 1) + (pairs ? 0 : (size_t)workers * workers);
 }
 
-size_t births_size(unsigned workers)
+size_t births_size(unsigned workers, bool pairs)
 {
-    return sizeof(struct births) + count_of(workers) * sizeof(int32_t);
+    return sizeof(struct births) + count_of(workers, pairs) * sizeof(int32_t);
 }
 
-struct births *births_new(unsigned workers)
+struct births *births_new(unsigned workers, bool pairs)
 {
-    struct births *births = calloc(1, births_size(workers));
+    struct births *births = calloc(1, births_size(workers, pairs));
 
-    if (births)
+    if (births) {
         births->workers = workers;
+        births->pairs = pairs;
+    }
     return births;
 }
 
@@ -54,7 +56,8 @@ void births_inherit(const char *name, int fd)
     births_number(name, fd);
 }
 
-bool births_take(struct births *births, unsigned rank)
+/* "RANK:DESCRIPTOR,..." */
+static bool take_peers(struct births *births, unsigned rank)
 {
     char *list = calloc(births->workers + 1, 32), *at = list;
 
@@ -68,20 +71,27 @@ bool births_take(struct births *births, unsigned rank)
         fcntl(fd, F_SETFD, 0);
         at += sprintf(at, "%s%u:%d", at == list ? "" : ",", other, fd);
     }
-    births_inherit("PMI_FD", *births_of(births, rank, BIRTH_PMI));
-    births_number("PMI_RANK", (int)rank);
-    births_number("PMI_SIZE", (int)births->workers + 1);
-    births_inherit(SESSION_BELL, *births_of(births, rank, BIRTH_BELL));
-    births_inherit(SESSION_CALLS, *births_of(births, rank, BIRTH_CALLS));
     if (*list)
         setenv(SESSION_PEERS, list, 1);
     free(list);
     return true;
 }
 
+bool births_take(struct births *births, unsigned rank)
+{
+    births_inherit("PMI_FD", *births_of(births, rank, BIRTH_PMI));
+    births_number("PMI_RANK", (int)rank);
+    births_number("PMI_SIZE", (int)births->workers + 1);
+    births_inherit(SESSION_BELL, *births_of(births, rank, BIRTH_BELL));
+    births_inherit(SESSION_BEAT, *births_of(births, rank, BIRTH_BEAT));
+    births_inherit(SESSION_BULK, *births_of(births, rank, BIRTH_BULK));
+    births_inherit(SESSION_CALLS, *births_of(births, rank, BIRTH_CALLS));
+    return births->pairs || take_peers(births, rank);
+}
+
 void births_free(struct births *births)
 {
-    for (size_t i = 0; births && i < count_of(births->workers); i++) {
+    for (size_t i = 0; births && i < count_of(births->workers, births->pairs); i++) {
         if (births->descriptors[i])
             close(births->descriptors[i]);
     }

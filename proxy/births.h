@@ -17,14 +17,16 @@
 /* Ranks begin at 1. A descriptor that is 0 is none. */
 struct births {
     uint32_t workers;
+    uint32_t pairs; /* without MPI: nothing between workers, and more than a bell with the program */
     int32_t report; /* where their process numbers go, of each rank one, or negative errno */
     int32_t descriptors[];
 };
 
-enum birth { BIRTH_BELL, BIRTH_PMI, BIRTH_CALLS, BIRTH_KINDS };
+/* Of a session by pairs the first three are the PAIR_SOCKETS. */
+enum birth { BIRTH_BELL, BIRTH_BEAT, BIRTH_BULK, BIRTH_PMI, BIRTH_CALLS, BIRTH_KINDS };
 
-size_t births_size(unsigned workers);
-struct births *births_new(unsigned workers);
+size_t births_size(unsigned workers, bool pairs);
+struct births *births_new(unsigned workers, bool pairs);
 /* What this worker has of a kind; rank 0: the program's. */
 int32_t *births_of(struct births *births, unsigned rank, enum birth kind);
 /* Its bell with that other one. */

@@ -53,7 +53,7 @@ offers vocl move // $(options tools/sessions.c | grep -v -e --help)
 offers vocl checkpoint // $(options tools/checkpoint.c | grep -v -e --help)
 offers vocl topo // $(options tools/topo.c | grep -v -e --help)
 partial=
-offers vocl run --network // auto mpi tls plain ssh
+offers vocl run --network // auto mpi pairs tls plain ssh
 offers vocl run --mpi = // mpich openmpi
 offers vocl pool // status drain kill move
 [ "$(completed vocl run -- ls --network x)" = "" ] || fail "a program's words are not ours"

@@ -56,7 +56,7 @@ static const char session[] =
     "\n"
     "How they are reached:\n"
     "  -m, --mpi=NAME     connect over mpich or openmpi (default " VOCL_DEFAULT_MPI ")\n"
-    "  -k, --network=NAME auto, mpi, tls, plain or ssh (VOCL_NETWORK in vocl(7); default auto)\n";
+    "  -k, --network=NAME auto, mpi, pairs, tls, plain or ssh (VOCL_NETWORK in vocl(7); default auto)\n";
 
 static const struct {
     const char *name, *before, *after; /* the options of a session between them; NULL: it takes none */

@@ -74,9 +74,9 @@ static void check_mpi(const char *text)
 
 static void check_network(const char *text)
 {
-    if (strcmp(text, "auto") && strcmp(text, "mpi") && strcmp(text, "tls") && strcmp(text, "plain") &&
-        strcmp(text, "ssh"))
-        misuse("--network takes auto, mpi, tls, plain or ssh, not \"%s\"", text);
+    if (strcmp(text, "auto") && strcmp(text, "mpi") && strcmp(text, "pairs") && strcmp(text, "tls") &&
+        strcmp(text, "plain") && strcmp(text, "ssh"))
+        misuse("--network takes auto, mpi, pairs, tls, plain or ssh, not \"%s\"", text);
 }
 
 static void choose_doors(struct choices *choices, const char *text)

@@ -109,6 +109,17 @@ int enter_tls_load(struct start *start)
     return meeting_prepare(start->secret, start->ending, start->argument, start->why, start->why_size);
 }
 
+int enter_alone(struct job *job)
+{
+    int error = channel_open(job);
+
+    if (error)
+        return error;
+    job->keeper = keeper_start(NULL, NULL, NULL, 0);
+    keep_starter(job);
+    return 0;
+}
+
 int enter_tls(struct start *start, int pmi)
 {
     struct job *job = start->job;
@@ -120,12 +131,7 @@ int enter_tls(struct start *start, int pmi)
     if (error)
         return error;
     vocl_log_stage("workers started and connected by TLS");
-    error = channel_open(job);
-    if (error)
-        return error;
-    job->keeper = keeper_start(NULL, NULL, NULL, 0);
-    keep_starter(job);
-    return 0;
+    return enter_alone(job);
 }
 
 void enter_choose(struct start *start)

@@ -19,6 +19,8 @@ struct greeting {
 };
 
 /* The application's answer, when all are there; so many places follow. */
+#define ACCEPTED_LATER 2 /* accepted: no places follow, for others are not to be gone to (later.c) */
+
 struct welcome {
     uint32_t magic, accepted, rank, size, pipes, base; /* base: the size before anybody came later */
     char why[128];
@@ -55,6 +57,7 @@ struct meeting {
     const struct tls_plugin *by; /* what carries its connections */
     unsigned rank, size, pipes;
     unsigned base;            /* the session's size before anybody came later */
+    bool later;               /* others are not to be gone to */
     unsigned newcomer;        /* who comes later, and goes to all others; 0: all meet */
     int listeners[2], tunnel; /* or -1 */
     struct tls_way **ways;    /* by number; NULL before the numbers are given */

@@ -10,10 +10,12 @@
 #include "transport/internal.h"
 
 #define FILES 1024      /* descriptors that are enough to start with */
+#define FILES_EACH 4    /* and of each worker */
 #define FILES_NEEDED 36 /* that a worker needs which compiles a kernel */
 
-int host_lift_limit(struct rlimit *before, char *why, size_t why_size)
+int host_lift_limit(unsigned workers, struct rlimit *before, char *why, size_t why_size)
 {
+    const rlim_t files = FILES + FILES_EACH * (rlim_t)workers;
     struct rlimit higher;
 
     if (getrlimit(RLIMIT_NOFILE, before))
@@ -24,8 +26,8 @@ int host_lift_limit(struct rlimit *before, char *why, size_t why_size)
         return -EMFILE;
     }
     higher = *before;
-    if (higher.rlim_cur < FILES)
-        higher.rlim_cur = higher.rlim_max < FILES ? higher.rlim_max : FILES;
+    if (higher.rlim_cur < files)
+        higher.rlim_cur = higher.rlim_max < files ? higher.rlim_max : files;
     return setrlimit(RLIMIT_NOFILE, &higher) ? -errno : 0;
 }
 

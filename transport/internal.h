@@ -6,6 +6,7 @@
  *     link.c            the members, frames with windows, losses (link.h)
  *     receive.c         frames that arrive
  *     sleep.c           sleeping
+ *     ears.c            who of many has something to say
  *     bulk.c            bulk data
  *   Providers (provider.h), which carry it:
  *     over_mpi.c        by MPI; mpi.c is the plugin with MPI in it (plugin.h)
@@ -38,6 +39,8 @@
  *     enter.c           MPI_Init, or what is in its place
  *     meeting.c         TLS connections of each pair (meeting.h): meeting_open.c the program's side, meeting_join.c a
  *                       worker's
+ *     pairs.c           connections that vocl-launcher hands over, of many workers on this host; later.c: of two of
+ *                       them, when they have something to say to each other
  *     guests.c          connections that are not yet somebody's (guests.h)
  *     network.c         which network the session has
  *     host.c            limits of this host
@@ -137,6 +140,8 @@ struct job {
     int rank, size;
     uint32_t last_tag;
     unsigned pipes;  /* without MPI: connections for bulk data of each pair */
+    bool later;      /* workers are connected with each other when they have something to say (later.c): */
+    unsigned others; /* a worker: those below this number may be there */
     int lifeline;    /* to vocl-launcher or vocl-join, or -1 */
     char place[128]; /* a pool's: where a node of it is */
     /* by vocl-launcher: on this host, or by ssh; by a pool's daemons */
@@ -172,9 +177,9 @@ void channel_poll(struct transport *t, bool spoke);
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);
 
 /* ---- host.c ---- */
-/* A start opens many files: a limit of the program's own that it may exceed is lifted. 0, and what it was to be set
- * again; or negative errno and why, if it is too low. */
-int host_lift_limit(struct rlimit *before, char *why, size_t why_size);
+/* A start opens many files, and for each worker some more: a limit of the program's own that it may exceed is lifted.
+ * 0, and what it was to be set again; or negative errno and why, if it is too low. */
+int host_lift_limit(unsigned workers, struct rlimit *before, char *why, size_t why_size);
 /* MPI said what failed, but not what of this machine is to blame. */
 void host_explain(char *why, size_t why_size);
 
@@ -182,6 +187,8 @@ void host_explain(char *why, size_t why_size);
 /* What VOCL_NETWORK means here. by_hosts: there are other hosts; pool: what their pool says ("mpi", "tls"), or NULL:
  * who wants tls has it, and what is to be tls is not mpi. 0, or negative errno and why. */
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size);
+/* Whether workers of this host are to be reached by pairs of sockets, without MPI (pairs.c). */
+bool network_is_pairs(bool by_hosts, unsigned workers);
 /* Whether that is to be TLS through what starts the workers alone. */
 bool network_is_ssh(void);
 /* Nothing is encrypted, and the members prove who they are. */

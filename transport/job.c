@@ -11,6 +11,7 @@
 #include "transport/start.h"
 
 #define MOST_STARTS 4
+#define LEAST_NUMBERS 8192 /* of descriptors, with which a program does not miss those of a session */
 
 static bool forked_session; /* this process is the child of one that had MPI inside */
 
@@ -53,6 +54,8 @@ static int open_own(struct start *start)
         error = enter_tls_load(start);
     if (error)
         return error;
+    if (!start->tls && network_is_pairs(hosts, start->workers))
+        return start_pairs(start);
     if (!start->tls && !strcmp(start->mpi, "openmpi"))
         return start_openmpi(start);
     return hosts ? start_hosts(start) : start_local(start);
@@ -61,10 +64,12 @@ static int open_own(struct start *start)
 static int open_here(struct start *start)
 {
     struct rlimit limit;
-    int error = host_lift_limit(&limit, start->why, start->why_size);
+    const unsigned workers = *settings_string(SETTING_HOSTS) ? 0 : (unsigned)settings_workers();
+    int error = host_lift_limit(workers, &limit, start->why, start->why_size);
 
     if (error)
         return error;
+    start->numbers = limit.rlim_cur < (rlim_t)LEAST_NUMBERS ? (unsigned)limit.rlim_cur : 0;
     error = open_own(start);
     setrlimit(RLIMIT_NOFILE, &limit);
     if (error)

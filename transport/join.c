@@ -1,9 +1,9 @@
 /*
  * Members that come to a running session, and leave it. Who has started its processes starts another; it comes to the
  * program as at the start of a session over TLS (meeting.h), while the program and its workers go on. The program tells
- * the workers (COMES), who say where they are to be come to (HERE), then the newcomer, who goes to all. When all have
- * their connections with it (MET) it is a member. Whatever fails before that leaves nothing but a process that is to
- * end.
+ * the workers (MEMBER_COMES), who say where they are to be come to (MEMBER_HERE), then the newcomer, who goes to all.
+ * When all have their connections with it (MEMBER_MET) it is a member. Whatever fails before that leaves nothing but a
+ * process that is to end. In a session by pairs it goes to the program alone, and the others know of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "transport/guests.h"
 #include "transport/join_where.h"
+#include "transport/later.h"
 #include "transport/link.h"
 #include "transport/meeting.h"
 #include "transport/plain.h"
@@ -25,8 +26,6 @@
 
 #define MOST_NUMBERS (1 + MAX_WORKERS + 1 + MOST_ADDED)
 
-enum { COMES = 1, COMES_PLAIN, HERE, MET, FAILED };
-
 struct join {
     struct meeting *m;
     unsigned number;
@@ -35,7 +34,7 @@ struct join {
     struct endpoint own; /* where the newcomer comes to, meanwhile; fd < 0: nowhere */
     int calls;           /* the program: where it is handed connections */
     bool plain, told[MOST_NUMBERS];
-    uint8_t said[MOST_NUMBERS]; /* of each worker: HERE, MET */
+    uint8_t said[MOST_NUMBERS]; /* of each worker: MEMBER_HERE, MEMBER_MET */
     pid_t process;
     transport_joined *joined;
     void *argument;
@@ -119,9 +118,9 @@ static void end_process(struct transport *t, unsigned number, bool now)
         vocl_log(LOG_WARN, "worker %u is to end, and who started it cannot be told", number);
 }
 
-static void tell_program(struct transport *t, unsigned what, const char *endpoint)
+static void tell_program(struct transport *t, unsigned number, unsigned what, const char *endpoint)
 {
-    struct member_news news = {.what = what, .number = t->join->number};
+    struct member_news news = {.what = what, .number = number};
 
     snprintf(news.endpoint, sizeof(news.endpoint), "%s", endpoint);
     link_tell(t, 0, &news);
@@ -130,7 +129,7 @@ static void tell_program(struct transport *t, unsigned what, const char *endpoin
 static void fail(struct transport *t, int error, const char *why)
 {
     struct join *join = t->join;
-    struct member_news news = {.what = FAILED, .number = join->number};
+    struct member_news news = {.what = MEMBER_FAILED, .number = join->number};
 
     vocl_log(t->client ? LOG_INFO : LOG_WARN, "worker %u does not come: %s", join->number, why);
     if (t->client) {
@@ -140,7 +139,7 @@ static void fail(struct transport *t, int error, const char *why)
         }
         end_process(t, join->number, true);
     } else {
-        tell_program(t, FAILED, "");
+        tell_program(t, join->number, MEMBER_FAILED, "");
     }
     t->join = NULL;
     if (join->joined)
@@ -173,7 +172,7 @@ static void succeed(struct transport *t)
     if (t->client)
         link_offer_lane(t, join->number);
     else
-        tell_program(t, MET, "");
+        tell_program(t, join->number, MEMBER_MET, "");
     t->join = NULL;
     vocl_log(LOG_INFO, "worker %u on %s has come to the session", join->number, join->host);
     if (t->client && link_has_local(t))
@@ -307,11 +306,15 @@ static void tell_others(struct transport *t)
     const struct location *there = &join->m->locations[join->number];
     struct member_news news = {.number = join->number};
 
+    if (t->untold) /* somebody who had its number is gone */
+        later_tell(t);
     memcpy(join->host, there->host, sizeof(join->host));
     memcpy(news.host, there->host, sizeof(news.host));
     memcpy(news.endpoint, there->endpoint, sizeof(news.endpoint));
     for (unsigned i = 1; i < t->width; i++) {
-        news.what = join->plain && !t->peers[i].is_elsewhere ? COMES_PLAIN : COMES;
+        news.what = t->job.later                               ? MEMBER_COMES_LATER
+                    : join->plain && !t->peers[i].is_elsewhere ? MEMBER_COMES_PLAIN
+                                                               : MEMBER_COMES;
         join->told[i] = is_worker(t, i) && !link_tell(t, i, &news);
     }
     join->state = TOLD;
@@ -333,8 +336,12 @@ static void welcome_it(struct transport *t)
 {
     struct join *join = t->join;
     struct meeting *m = join->m;
-    const struct welcome welcome = {
-        .magic = HELLO_MAGIC, .accepted = 1, .rank = join->number, .size = m->size, .pipes = m->pipes, .base = m->base};
+    const struct welcome welcome = {.magic = HELLO_MAGIC,
+                                    .accepted = t->job.later ? ACCEPTED_LATER : 1,
+                                    .rank = join->number,
+                                    .size = m->size,
+                                    .pipes = m->pipes,
+                                    .base = m->base};
 
     for (unsigned i = 1; i < m->size; i++) {
         if (!join->told[i])
@@ -344,7 +351,7 @@ static void welcome_it(struct transport *t)
             snprintf(m->locations[i].endpoint, sizeof(m->locations->endpoint), TUNNEL_ENDPOINT);
     }
     if (!stream_say(&m->ways[join->number]->frames, &welcome, sizeof(welcome)) ||
-        !stream_say(&m->ways[join->number]->frames, m->locations, m->size * sizeof(*m->locations))) {
+        (!t->job.later && !stream_say(&m->ways[join->number]->frames, m->locations, m->size * sizeof(*m->locations)))) {
         fail(t, -ECONNRESET, "it was lost as it came");
         return;
     }
@@ -361,11 +368,11 @@ static int program_turn(struct transport *t)
         tell_others(t);
         return 1;
     }
-    if (join->state == TOLD && all_say(join, HERE)) {
+    if (join->state == TOLD && all_say(join, MEMBER_HERE)) {
         welcome_it(t);
         return 1;
     }
-    if (join->state == MEETING && way_is_whole(m->ways[join->number]) && all_say(join, MET)) {
+    if (join->state == MEETING && way_is_whole(m->ways[join->number]) && all_say(join, MEMBER_MET)) {
         succeed(t);
         return 1;
     }
@@ -373,6 +380,31 @@ static int program_turn(struct transport *t)
 }
 
 /* ---- a worker ---- */
+
+static int comes_later(struct transport *t, unsigned number)
+{
+    if (t->client || !t->job.later || !is_added(t, number) || number == transport_rank(t))
+        return -EBADMSG;
+    if (t->peers[number].alive)
+        link_lose(t, number, "another has its number");
+    clear_slot(t, number);
+    later_expect(t, number);
+    tell_program(t, number, MEMBER_MET, "");
+    if (t->callbacks.joined)
+        t->callbacks.joined(t->callbacks.owner, number);
+    return 0;
+}
+
+/* Of one that this worker has something to do with the connections tell, when all is heard that it said. */
+static int is_gone(struct transport *t, unsigned number)
+{
+    if (t->client || !t->job.later || !number || number == link_local(t) || number >= link_capacity(t) ||
+        number == transport_rank(t))
+        return -EBADMSG;
+    if (number < t->width && t->peers[number].alive && later_is(&t->peers[number]))
+        link_lose(t, number, "its process is gone");
+    return 0;
+}
 
 static int somebody_comes(struct transport *t, const struct member_news *news)
 {
@@ -389,7 +421,7 @@ static int somebody_comes(struct transport *t, const struct member_news *news)
     if (!join)
         return -ENOMEM;
     join->state = MEETING;
-    join->plain = news->what == COMES_PLAIN;
+    join->plain = news->what == MEMBER_COMES_PLAIN;
     join->until = patience() + MEET_MS;
     memcpy(join->host, news->host, sizeof(join->host));
     if (!join->plain && where_prepare(t, join->why, sizeof(join->why))) {
@@ -406,7 +438,7 @@ static int somebody_comes(struct transport *t, const struct member_news *news)
     if (!join->plain)
         where_to_come_beside(t, news->endpoint, &join->own);
     join->m->listeners[0] = join->own.fd;
-    tell_program(t, HERE, join->own.fd >= 0 ? join->own.text : "");
+    tell_program(t, join->number, MEMBER_HERE, join->own.fd >= 0 ? join->own.text : "");
     return 0;
 }
 
@@ -454,22 +486,26 @@ int join_news(struct transport *t, unsigned number, const struct member_news *ne
 
     if (!t->client && number)
         return -EBADMSG;
-    if (news->what == COMES || news->what == COMES_PLAIN)
+    if (news->what == MEMBER_COMES || news->what == MEMBER_COMES_PLAIN)
         return somebody_comes(t, news);
-    if (news->what != HERE && news->what != MET && news->what != FAILED)
+    if (news->what == MEMBER_COMES_LATER)
+        return comes_later(t, news->number);
+    if (news->what == MEMBER_GONE || (news->what == MEMBER_FAILED && !t->client && t->job.later))
+        return is_gone(t, news->number);
+    if (news->what != MEMBER_HERE && news->what != MEMBER_MET && news->what != MEMBER_FAILED)
         return -EBADMSG;
-    if (!t->client && news->what != FAILED)
+    if (!t->client && news->what != MEMBER_FAILED)
         return -EBADMSG;
     if (!current || (t->client && !join->told[number])) /* of one that has been given up */
         return 0;
     if (!t->client) {
         t->join = NULL;
         join_free(join);
-    } else if (news->what == FAILED) {
+    } else if (news->what == MEMBER_FAILED) {
         snprintf(join->why, sizeof(join->why), "worker %u on %s does not reach it", number, t->peers[number].host);
         fail(t, -EHOSTUNREACH, join->why);
     } else {
-        if (news->what == HERE && join->state == TOLD)
+        if (news->what == MEMBER_HERE && join->state == TOLD)
             memcpy(join->m->locations[number].endpoint, news->endpoint, sizeof(news->endpoint));
         join->said[number] = (uint8_t)news->what;
     }

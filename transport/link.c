@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/timeline.h"
-#include "transport/link.h"
+#include "transport/later.h"
 
 #define HEAR_EVERY 64    /* polls; hearing costs a system call */
 #define FRAMES_NS 500000 /* of frames, before what else there is has its turn */
@@ -50,6 +50,7 @@ int link_open_peer(struct transport *t, struct member *member)
     peer->alive = true;
     peer->provider = t->job.provider;
     peer->process = member->process;
+    peer->told = t->gone_count;
     memcpy(peer->host, member->host, sizeof(peer->host));
     if (member->way)
         peer->provider = &provider_tls;
@@ -74,7 +75,7 @@ static int open_peers(struct transport *t)
     if (t->width <= transport_rank(t))
         t->width = transport_rank(t) + 1;
     t->peers = calloc(link_capacity(t), sizeof(*t->peers));
-    t->sleep_on = calloc(link_capacity(t) * PROVIDER_MOST_DESCRIPTORS + 3, sizeof(*t->sleep_on));
+    t->sleep_on = calloc(link_capacity(t) * PROVIDER_MOST_DESCRIPTORS + 5, sizeof(*t->sleep_on));
     if (!t->peers || !t->sleep_on)
         return -ENOMEM;
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
@@ -90,14 +91,18 @@ static int open_peers(struct transport *t)
         if (error)
             return error;
     }
+    if (!t->client && t->job.later)
+        later_expect_all(t);
     /* now that there is somebody who listens to all */
     pulse_remove(t->job.pulse, &t->job.beat);
     if (!t->job.pulse && t->job.member_count)
         t->job.pulse = pulse_start(!t->client);
     for (unsigned i = 0; i < t->width; i++) {
-        if (t->peers[i].alive)
+        if (t->peers[i].alive && !later_is(&t->peers[i]))
             pulse_add(t->job.pulse, &t->peers[i].beat, &t->peers[i].bell.socket);
     }
+    if (t->job.later && (error = ears_open(t)))
+        return error;
     t->judged_ms = clock_ms();
     t->look_us = settings_peer_ms() ? 250 * settings_peer_ms() : LONGEST_DOZE_US;
     return 0;
@@ -118,7 +123,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
     TAILQ_INIT(&t->bulks);
     TAILQ_INIT(&t->over);
     t->pieces_at_once = settings_pipeline();
-    t->wake.fd = t->waker.fd = -1;
+    t->wake.fd = t->waker.fd = t->ears = -1;
     t->doze_us = FIRST_DOZE_US;
     error = client ? job_open_client(&t->job, on_ending, t, why, why_size)
                    : job_open_worker(&t->job, on_ending, t, why, why_size);
@@ -201,6 +206,7 @@ int transport_peer_process(const struct transport *t, unsigned peer)
 
 static void close_all(struct transport *t, bool forget)
 {
+    ears_close(t);
     for (unsigned i = 0; t->peers && i < t->width; i++) {
         const struct provider *provider = t->peers[i].provider;
 
@@ -288,6 +294,8 @@ void link_lose(struct transport *t, unsigned number, const char *why)
     bulk_lose(t, number);
     peer->provider->lose(t, number);
     join_lose(t, number);
+    if (t->client && t->job.later && !t->ended && number != link_local(t))
+        later_lost(t, number);
     t->callbacks.lost(t->callbacks.owner, number, why);
     if (link_has_local(t))
         loop_lose(t, number);
@@ -489,6 +497,15 @@ static int receive_frames(struct transport *t)
     return count;
 }
 
+static int meet_others(struct transport *t)
+{
+    if (!t->client)
+        return later_poll(t);
+    if (t->untold)
+        later_tell(t);
+    return 0;
+}
+
 int transport_poll(struct transport *t)
 {
     const bool last_look = t->announced, listen = last_look || t->woke || ++t->polls % HEAR_EVERY == 0;
@@ -502,6 +519,7 @@ int transport_poll(struct transport *t)
     t->listens = listen;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
+    ears_look(t);
     count += receive_frames(t);
     for (unsigned i = 0; i < t->width; i++) {
         if (link_is_usable(t, i))
@@ -523,6 +541,8 @@ int transport_poll(struct transport *t)
     }
     if (listen && t->join)
         count += join_poll(t);
+    if (listen && t->job.later)
+        count += meet_others(t);
     if (listen)
         join_tidy(t);
     if (listen && !last_look) /* when all have been listened to */

@@ -62,13 +62,26 @@ struct peer {
     uint64_t bytes_out, bytes_in;
     uint32_t sent, received, confirmed; /* frames; confirmed: of received, what the peer knows */
     bool said_sleep;                    /* and the peer has not rung since */
+    bool wanted;                        /* later.c: there is something to say, */
+    long asked_ms;                      /* and who connects was asked then; 0: not yet */
+    unsigned told;                      /* of t->gone, how many */
 };
 
 #define MOST_ADDED SESSION_MOST_ADDED
 
 struct join;
 
-/* What the program and its workers tell each other of somebody who comes, in a frame: join.c. */
+/* What the program and its workers tell each other of somebody who comes, in a frame: join.c, later.c. */
+enum {
+    MEMBER_COMES = 1,
+    MEMBER_COMES_PLAIN,
+    MEMBER_HERE,
+    MEMBER_MET,
+    MEMBER_FAILED,
+    MEMBER_COMES_LATER, /* nothing has to be done until there is something to say */
+    MEMBER_GONE
+};
+
 struct member_news {
     uint32_t what, number;
     char host[64], endpoint[128];
@@ -82,7 +95,14 @@ struct transport {
     unsigned width;           /* numbers that there have been so far */
     struct join *join;        /* of somebody who comes, or NULL */
     bool leaving[MOST_ADDED]; /* whose process has yet to end */
-    struct bulks bulks, over; /* all; and those that are over, and whose owners have yet to be told */
+    unsigned wanted;          /* peers that a worker waits to be connected with, */
+    unsigned *gone;           /* and the program: those who are lost, in order, */
+    unsigned gone_count;
+    bool untold;               /* of which somebody has yet to be told */
+    int ears;                  /* by which is known who has something to say (ears.c), or -1 */
+    uint32_t round;            /* how often that was asked, */
+    struct epoll_event *heard; /* and room for what it answers */
+    struct bulks bulks, over;  /* all; and those that are over, and whose owners have yet to be told */
     unsigned polled_bulks;
     struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
@@ -139,6 +159,18 @@ int link_hear(struct transport *t, unsigned number);
 #define LONGEST_DOZE_US 10000000
 /* Whoever was told that this side sleeps need not ring any more. */
 void sleep_over(struct transport *t);
+
+/* ---- ears.c ---- */
+struct stream;
+/* All that there are, and those that come, are heard. 0 or negative errno. */
+int ears_open(struct transport *t);
+void ears_close(struct transport *t);
+/* One that is reached by a way of provider_tls comes, or is lost. */
+void ears_meet(struct transport *t, unsigned number);
+void ears_lose(struct transport *t, unsigned number);
+/* A look at who has something to say; and whether this one had nothing then. */
+void ears_look(struct transport *t);
+bool ears_are_quiet(const struct transport *t, const struct stream *stream);
 
 /* ---- leaving.c ---- */
 /* False: somebody is missing, and MPI_Finalize would wait for ever. */

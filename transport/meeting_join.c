@@ -87,8 +87,11 @@ static int take_welcome(struct meeting *m, const struct stream *stream, int fd, 
     m->size = welcome.size;
     m->pipes = welcome.pipes;
     m->base = welcome.base;
+    m->later = m->newcomer && welcome.accepted == ACCEPTED_LATER;
     m->locations = calloc(m->size, sizeof(*m->locations));
-    error = m->locations ? exchange(stream, fd, m->locations, m->size * sizeof(*m->locations), until, true) : -ENOMEM;
+    error = m->locations ? 0 : -ENOMEM;
+    if (!error && !m->later)
+        error = exchange(stream, fd, m->locations, m->size * sizeof(*m->locations), until, true);
     for (unsigned i = 0; !error && i < m->size; i++)
         m->locations[i].host[sizeof(m->locations->host) - 1] =
             m->locations[i].endpoint[sizeof(m->locations->endpoint) - 1] = '\0';
@@ -251,6 +254,8 @@ static int take_members(struct meeting *m)
     job->pipes = m->pipes;
     job->rank = (int)m->rank;
     job->size = (int)m->base;
+    job->later = m->later;
+    job->others = m->size;
     return 0;
 }
 

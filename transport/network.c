@@ -10,6 +10,8 @@
 #include "base/settings.h"
 #include "transport/internal.h"
 
+#define PAIRS_LEAST 16 /* workers: from here on MPI would make each session slower (doc/performance.md, "Many") */
+
 /* UCX is told which of its transports to use, and all that leave the host are verbs: who is not of the job cannot reach
  * their queues. Names that are taken away (^) leave others that nobody has named. */
 static bool protects_itself(const char *transports)
@@ -50,13 +52,26 @@ bool network_is_plain(void)
     return !strcmp(settings_string(SETTING_NETWORK), "plain") || network_is_ssh();
 }
 
+bool network_is_pairs(bool by_hosts, unsigned workers)
+{
+    const char *wanted = settings_string(SETTING_NETWORK);
+
+    return !strcmp(wanted, "pairs") || (!strcmp(wanted, "auto") && !by_hosts && workers >= PAIRS_LEAST);
+}
+
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size)
 {
     const char *wanted = settings_string(SETTING_NETWORK);
 
-    if (strcmp(wanted, "auto") && strcmp(wanted, "mpi") && strcmp(wanted, "tls") && !network_is_plain() &&
+    const bool pairs = !strcmp(wanted, "pairs");
+
+    if (strcmp(wanted, "auto") && strcmp(wanted, "mpi") && strcmp(wanted, "tls") && !network_is_plain() && !pairs &&
         !network_is_ssh()) {
-        snprintf(why, why_size, "VOCL_NETWORK takes auto, mpi, tls, plain or ssh, not \"%s\"", wanted);
+        snprintf(why, why_size, "VOCL_NETWORK takes auto, mpi, pairs, tls, plain or ssh, not \"%s\"", wanted);
+        return -EINVAL;
+    }
+    if (pairs && (pool || by_hosts)) {
+        snprintf(why, why_size, "VOCL_NETWORK=pairs is for workers of the program's own host, without a pool");
         return -EINVAL;
     }
     if (network_is_ssh() && (pool || !by_hosts)) {
@@ -70,7 +85,7 @@ int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t
     if (pool && !strcmp(wanted, "auto"))
         *tls = !strcmp(pool, "tls");
     else if (strcmp(wanted, "auto"))
-        *tls = strcmp(wanted, "mpi") != 0;
+        *tls = strcmp(wanted, "mpi") && !pairs;
     else
         *tls = by_hosts && !protects_itself(getenv("UCX_TLS"));
     return 0;

@@ -129,10 +129,21 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
     way->is_far = way->pipe_count > 2;
     way->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
     way->aside_window = way->window < ASIDE_MOST ? way->window : ASIDE_MOST;
+    ears_meet(t, number);
     if (able_open(way, us, !t->client && !number))
         frames_say_able(way);
     vocl_log(LOG_INFO, "with %u: a round trip takes %ld us; %u connections for bulk data, %llu MiB may be under way",
              number, us, way->pipe_count, (unsigned long long)way->window >> 20);
+}
+
+/* Or may have. */
+static bool has_come(const struct transport *t, const struct tls_way *way)
+{
+    bool come = t->ears < 0 && t->listens;
+
+    for (unsigned i = 0; t->ears >= 0 && !come && i < way->pipe_count; i++)
+        come = !ears_are_quiet(t, &way->pipes[i].stream);
+    return come;
 }
 
 static int tls_poll(struct transport *t, unsigned number)
@@ -141,8 +152,9 @@ static int tls_poll(struct transport *t, unsigned number)
 
     if (way->frames.blocked)
         frames_push(t, number);
-    return way->takes || way->gives || way->waits_aside || way->pipes_blocked || t->listens ? tls_bulk_poll(t, number)
-                                                                                            : 0;
+    return way->takes || way->gives || way->waits_aside || way->pipes_blocked || has_come(t, way)
+               ? tls_bulk_poll(t, number)
+               : 0;
 }
 
 static void tls_follow(struct transport *t, unsigned number)
@@ -158,10 +170,27 @@ static void tls_follow(struct transport *t, unsigned number)
     tls_bulk_follow(t, number);
 }
 
+/* The ears hear what comes. */
+static unsigned sleep_on_blocked(struct tls_way *way, struct pollfd *descriptors)
+{
+    unsigned count = 0;
+
+    if (way->frames.blocked)
+        descriptors[count++] = (struct pollfd){kept_fd(&way->frames.socket), POLLOUT, 0};
+    for (unsigned i = 0; i < way->pipe_count; i++) {
+        if (way->pipes[i].stream.blocked)
+            descriptors[count++] = (struct pollfd){kept_fd(&way->pipes[i].stream.socket), POLLOUT, 0};
+    }
+    return count;
+}
+
 static unsigned tls_sleep_on(struct transport *t, unsigned number, struct pollfd *descriptors)
 {
     struct tls_way *way = way_of(t, number);
     unsigned count = 0;
+
+    if (t->ears >= 0)
+        return sleep_on_blocked(way, descriptors);
 
     descriptors[count++] =
         (struct pollfd){kept_fd(&way->frames.socket),
@@ -190,6 +219,7 @@ static void tls_lose(struct transport *t, unsigned number)
 
     if (!way->broken)
         way->broken = "it is lost";
+    ears_lose(t, number);
     cut(&way->frames);
     cut(&way->beat);
     for (unsigned i = 0; i < way->pipe_count; i++)

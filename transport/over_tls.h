@@ -15,6 +15,7 @@ struct stream {
     const struct tls_plugin *by; /* what carries it: TLS, or a socket as it is (plain.h) */
     bool blocked;                /* it has not taken all that there is for it */
     unsigned peer;
+    uint32_t round; /* in which something was there to be read (ears.c) */
 };
 
 /* Plain text that a connection has not taken yet. */

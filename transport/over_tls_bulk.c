@@ -509,8 +509,11 @@ static int move(struct transport *t, unsigned peer, unsigned number)
 {
     struct tls_way *way = way_of(t, peer);
     struct pipe *pipe = &way->pipes[number];
+    const bool quiet = ears_are_quiet(t, &pipe->stream);
     int given = 0, taken = 0;
 
+    if (quiet && !way->gives && TAILQ_EMPTY(&pipe->asides) && !pipe->stream.blocked)
+        return 0;
     if (!stream_ready(&pipe->stream)) {
         way_break(way, &t->peers[peer], "the program has closed descriptors that are not its own");
         return 0;
@@ -519,7 +522,7 @@ static int move(struct transport *t, unsigned peer, unsigned number)
         given = tls_give(t, peer, pipe);
     if (given)
         way->next_pipe = (number + 1) % way->pipe_count;
-    if ((way->takes || way->waits_aside || t->listens) && !way->broken)
+    if (!quiet && (way->takes || way->waits_aside || t->listens || t->ears >= 0) && !way->broken)
         taken = take(t, peer, pipe);
     way->pipes_blocked |= pipe->stream.blocked;
     return given + taken;

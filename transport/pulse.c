@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "transport/link.h"
+#include "transport/later.h"
 
 #define MOST_SILENT 8
 
@@ -184,8 +184,9 @@ void pulse_judge(struct transport *t)
         struct peer *peer = &t->peers[i];
         struct beat *beat = &peer->beat;
         const uint32_t heard = peer->received + peer->bell.heard + atomic_load(&beat->carried);
+        const bool later = t->job.later && i && !heard; /* it may not have taken its connections yet (later.c) */
 
-        if (!peer->alive || i == link_local(t))
+        if (!peer->alive || i == link_local(t) || later_is(peer))
             continue;
         if (peer->provider->follow)
             peer->provider->follow(t, i);
@@ -194,7 +195,7 @@ void pulse_judge(struct transport *t)
         if (heard != beat->heard || was_away) {
             beat->heard = heard;
             beat->heard_ms = now;
-        } else if (!stands_for_itself(beat, i) && now - beat->heard_ms > pulse->timeout_ms) {
+        } else if (!later && !stands_for_itself(beat, i) && now - beat->heard_ms > pulse->timeout_ms) {
             snprintf(t->silence, sizeof(t->silence), "it has not answered for %ld seconds", pulse->timeout_ms / 1000);
             link_lose(t, i, t->silence);
         }

@@ -194,7 +194,7 @@ static void drain_calls(struct transport *t)
     char bytes[64];
     ssize_t next;
 
-    if (t->job.calls.fd < 0 || t->join || clock_ms() - t->channel_ms < DRAIN_MS)
+    if (t->job.calls.fd < 0 || t->join || t->job.later || clock_ms() - t->channel_ms < DRAIN_MS)
         return;
     t->channel_ms = clock_ms();
     while ((next = recv(t->job.calls.fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_PEEK)) > 0 && (next > 1 || !listens))

@@ -119,6 +119,10 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
     t->sleep_on[count++] = (struct pollfd){kept_fd(&t->wake), POLLIN, 0};
     t->channel = channel_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
+    if (t->job.later && t->job.calls.fd >= 0)
+        t->sleep_on[count++] = (struct pollfd){t->job.calls.fd, POLLIN, 0};
+    if (t->ears >= 0)
+        t->sleep_on[count++] = (struct pollfd){t->ears, POLLIN, 0};
     if (extra_fd >= 0)
         t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
     if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->channel)

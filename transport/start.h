@@ -17,6 +17,7 @@ struct start {
     char *why;
     size_t why_size;
     unsigned workers;
+    unsigned numbers;           /* of descriptors, that the program may have: others are the session's; 0: all are */
     bool tls;                   /* without MPI: the secret in the token's place */
     uint8_t token[TOKEN_BYTES]; /* who is not born with a bell shows this */
     uint8_t secret[SECRET_BYTES];
@@ -32,6 +33,7 @@ struct start {
 /* The ways; each in a file of its own. 0, or negative errno and why. */
 int start_local(struct start *start);
 int start_hosts(struct start *start);
+int start_pairs(struct start *start);
 int start_pool(struct start *start);
 int start_mpmd(struct start *start);
 int start_openmpi(struct start *start);
@@ -58,6 +60,14 @@ int gather_workers(struct start *start);
 /* Until all have come through MPI_Init, and know each other. */
 int gather_ranks(struct start *start);
 
+/* ---- pairs.c ---- */
+/* A worker that vocl-launcher gave its connections with the program; no other is known to it yet. */
+int pairs_join(struct job *job, char *why, size_t why_size);
+
+/* ---- start_worker.c ---- */
+/* Says at the first connection with the program that it is there. own: where this worker expects its peers, or NULL. */
+int worker_say_hello(int fd, const uint8_t *token, const struct endpoint *own, char *why, size_t why_size);
+
 /* ---- enter.c ---- */
 /* Which MPI the session has, as the program leaves it the choice. */
 void enter_choose(struct start *start);
@@ -68,6 +78,8 @@ int enter_load(struct start *start);
 int enter_mpi(struct start *start, const char **environment, int pmi, bool local);
 /* The same as rank 0 of a job whose starter speaks at pmi. */
 int enter_ranks(struct start *start, int pmi, bool local);
+/* Without MPI: what has to outlive the program's own descriptors is given to the keeper. */
+int enter_alone(struct job *job);
 /* What that needs is loaded, before anything is started. */
 int enter_tls_load(struct start *start);
 /* All of it without MPI: the workers come over TLS. What the starter would say at pmi is left alone. */

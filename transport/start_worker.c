@@ -10,8 +10,7 @@
 #include "base/settings.h"
 #include "transport/meeting.h"
 
-/* own: where this worker expects its peers, or NULL if it has them. */
-static int say_hello(int fd, const uint8_t *token, const struct endpoint *own, char *why, size_t why_size)
+int worker_say_hello(int fd, const uint8_t *token, const struct endpoint *own, char *why, size_t why_size)
 {
     struct hello_reply reply;
     struct hello hello;
@@ -61,7 +60,7 @@ static int call_on(const char *endpoint, const uint8_t *token, struct endpoint *
     if (error)
         own->fd = -1;
     else
-        error = say_hello(fd, token, own, why, why_size);
+        error = worker_say_hello(fd, token, own, why, why_size);
     if (error)
         close(fd);
     return error ? error : fd;
@@ -113,7 +112,7 @@ static int open_born(struct job *job, const char *given, void (*ending)(void *),
         snprintf(why, why_size, "%s=%s is no descriptor", SESSION_BELL, given);
         return -EBADF;
     }
-    error = say_hello(bell, no_token, NULL, why, why_size);
+    error = worker_say_hello(bell, no_token, NULL, why, why_size);
     if (!error)
         answer(job, bell);
     if (!error)
@@ -199,6 +198,8 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
         return meeting_join(job, endpoint, plain ? NULL : secret,
                             clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000, ending, argument, why,
                             why_size);
+    if (getenv(SESSION_BEAT))
+        return pairs_join(job, why, why_size);
     return bell ? open_born(job, bell, ending, argument, why, why_size)
                 : open_called(job, endpoint, ending, argument, why, why_size);
 }

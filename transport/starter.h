@@ -15,6 +15,8 @@
 #define SESSION_PEERS "VOCL_SESSION_PEERS" /* those of its peers' bells: see peers_inherit() */
 #define SESSION_ENDPOINT "VOCL_SESSION_ENDPOINT"
 #define SESSION_LOCAL "VOCL_SESSION_LOCAL"
+#define SESSION_BEAT "VOCL_SESSION_BEAT" /* without MPI: that of the connection for heartbeats, */
+#define SESSION_BULK "VOCL_SESSION_BULK" /* and for bulk data; those for frames are the bell's */
 #define SESSION_TOKEN "VOCL_SESSION_TOKEN"
 #define SESSION_SECRET "VOCL_SESSION_SECRET" /* over TLS, instead of the token */
 #define SESSION_GUESTS "VOCL_SESSION_GUESTS" /* over MPI: the secret of those who come later */
@@ -29,10 +31,15 @@
 #define TUNNEL_ENDPOINT "ssh"
 
 /* A worker gives who carries its connections one of them, for this member. What comes back is others' connections, and
- * from time to time a word without one: so long there is a program at the other end, though it may be stopped. */
+ * from time to time a word without one: so long there is a program at the other end, though it may be stopped.
+ *
+ * In a session by pairs a call without a connection asks for some: both workers are then given theirs (PAIR_SOCKETS),
+ * in a call with the other's number, or the one that asked none, as the other is gone. */
 struct tunnel_call {
     uint32_t to;
 };
+
+#define PAIR_SOCKETS 3 /* of two members that are handed them: for frames, heartbeats and bulk data */
 
 /* What the program and who starts its processes say to each other while the session runs: on a socket of packets, the
  * channel, of which the program hands over one end by the lifeline, with this byte. A message may have a descriptor. */

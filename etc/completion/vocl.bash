@@ -15,7 +15,7 @@ _vocl_values()
 {
     case $1 in
     -m | --mpi)     echo mpich openmpi ;;
-    -k | --network) echo auto mpi tls plain ssh ;;
+    -k | --network) echo auto mpi pairs tls plain ssh ;;
     -d | --door)    echo preload icd both ;;
     -p | --policy)  echo pack spread least-loaded order ;;
     --dims)         echo 2 3 ;;

@@ -20,7 +20,7 @@ complete -c vocl -n 'test "$(__vocl_command)" = run' -a '(__fish_complete_subcom
 complete -c vocl -f -n 'test "$(__vocl_command)" = pool' -a 'status nodes devices sessions queue drain resume kill move suspend rebalance'
 complete -c vocl -f -n 'test "$(__vocl_command)" = topo' -a 'show predict order halo calibrate route'
 complete -c vocl -x -l mpi -a 'mpich openmpi'
-complete -c vocl -x -l network -a 'auto mpi tls plain ssh'
+complete -c vocl -x -l network -a 'auto mpi pairs tls plain ssh'
 complete -c vocl -x -l door -a 'preload icd both'
 complete -c vocl -x -l policy -a 'pack spread least-loaded order'
 complete -c vocl -x -l hosts -a '(__fish_print_hostnames)'

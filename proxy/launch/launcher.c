@@ -3,6 +3,7 @@
  * the application ended, everything is given a moment to end by itself and then killed.
  *
  *     vocl-launcher --workers N        workers on this host
+ *     vocl-launcher --pairs N          the same, which have nothing between them yet, and no MPI
  *     vocl-launcher --hosts A,B,...    a worker on each of these, by ssh
  *     vocl-launcher MPIEXEC WORDS...   Open MPI's own starter
  *
@@ -37,7 +38,8 @@
 #include "transport/starter.h"
 
 #define LIFELINE 3
-#define FILES 4096 /* descriptors that mpiexec and workers may have at least, if they may */
+#define FILES 4096    /* descriptors that mpiexec and workers may have at least, if they may */
+#define FILES_EACH 16 /* and for each of many workers */
 #define LOOK_MS 100
 #define OTHERS (3 + REQUESTS_WIDTH) /* descriptors besides those of ranks */
 #define WORDS_MS 50                 /* that the last words of a process may take */
@@ -148,10 +150,11 @@ static void have_folder(void)
     free(folder);
 }
 
-/* The program's own limit may be as low as it likes; each two of the workers here have a bell. */
-static void have_descriptors(unsigned workers)
+/* The program's own limit may be as low as it likes; each two of the workers here have a bell, unless they get what
+ * they need when they do. */
+static void have_descriptors(unsigned workers, bool pairs)
 {
-    const rlim_t wanted = FILES + (rlim_t)workers * workers;
+    const rlim_t wanted = FILES + (rlim_t)workers * (pairs ? FILES_EACH : workers);
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
@@ -257,7 +260,8 @@ static void serve_workers(struct serving *serving, int output, int ended)
         requests_poll(ready + 3);
         count = ranks_poll(ranks, ready + OTHERS);
         if (socket_poll(ready, count + OTHERS,
-                        sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE), hosts_nap(ranks)))) < 0)
+                        sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE),
+                                                         sooner(hosts_nap(ranks), introductions_nap(ranks))))) < 0)
             continue;
         if (ready[1].revents)
             listen_to(output);
@@ -273,6 +277,11 @@ static void serve_workers(struct serving *serving, int output, int ended)
     free(ready);
 }
 
+static bool is_by_pairs(char **arguments)
+{
+    return !strcmp(arguments[1], "--pairs");
+}
+
 static void run_workers(char **arguments, int output[2])
 {
     char program[4096], why[256];
@@ -281,8 +290,9 @@ static void run_workers(char **arguments, int output[2])
     int ended, error;
 
     snprintf(program, sizeof(program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
-    if (!strcmp(arguments[1], "--workers"))
-        error = ranks_here(&ranks, program, (unsigned)atoi(arguments[2]), LIFELINE, output[1], why, sizeof(why));
+    if (strcmp(arguments[1], "--hosts"))
+        error = ranks_here(&ranks, program, (unsigned)atoi(arguments[2]), is_by_pairs(arguments), LIFELINE, output[1],
+                           why, sizeof(why));
     else
         error = ranks_there(&ranks, program, arguments[2], LIFELINE, output[1], why, sizeof(why));
     sigemptyset(&children);
@@ -345,7 +355,7 @@ static void run_mpiexec(char **arguments, int output[2])
 }
 
 /* What session this is, for who asks. workers: where none of them is on another host. */
-static void describe(unsigned workers)
+static void describe(unsigned workers, bool pairs)
 {
     const char *hosts = settings_string(SETTING_HOSTS);
     char own[65] = "", list[512] = "";
@@ -353,12 +363,14 @@ static void describe(unsigned workers)
     gethostname(own, sizeof(own) - 1);
     for (unsigned i = 0; i < workers && strlen(list) + strlen(own) + 2 < sizeof(list); i++)
         snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", own);
-    requests_describe(*hosts ? hosts : list, getenv(SESSION_SECRET) ? "tls" : "mpi", NULL);
+    requests_describe(*hosts ? hosts : list, getenv(SESSION_SECRET) ? "tls" : pairs ? "pairs" : "mpi", NULL);
 }
 
 int main(int count, char **arguments)
 {
-    const unsigned here = count == 3 && !strcmp(arguments[1], "--workers") ? (unsigned)atoi(arguments[2]) : 0;
+    const bool pairs = count == 3 && is_by_pairs(arguments);
+    const unsigned here =
+        count == 3 && (pairs || !strcmp(arguments[1], "--workers")) ? (unsigned)atoi(arguments[2]) : 0;
     int output[2];
 
     if (count < 2 || fcntl(LIFELINE, F_SETFD, FD_CLOEXEC)) {
@@ -369,10 +381,10 @@ int main(int count, char **arguments)
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     have_folder();
-    have_descriptors(here);
+    have_descriptors(here, pairs);
     if (pipe2(output, O_CLOEXEC))
         return 1;
-    describe(here ? here : 1);
+    describe(here ? here : 1, pairs);
     if (here || (count == 3 && !strcmp(arguments[1], "--hosts")))
         run_workers(arguments, output);
     else

@@ -82,60 +82,99 @@ void rank_execute(char *const *arguments)
 
 /* ---- here ---- */
 
-/* The descriptors of a session: its workers', and of each bell the program's end. */
+/* The descriptors of a session: its workers', and the program's ends of those. */
 struct wires {
-    unsigned workers;
-    int *bells;
+    unsigned workers, count;
+    int *ends;
     struct births *births;
 };
 
-static int wires_open(struct wires *wires, struct ranks *ranks)
+static int open_calls(struct wires *wires, struct ranks *ranks, unsigned rank)
 {
-    const unsigned workers = ranks->size - 1;
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        return -errno;
+    ranks->members[rank] = ends[0];
+    *births_of(wires->births, rank, BIRTH_CALLS) = ends[1];
+    return 0;
+}
+
+/* A pair, of which the program has the one end, and this worker the other. */
+static int open_pair(struct wires *wires, unsigned rank, enum birth kind)
+{
+    int ends[2], error = ranks_pair(ends);
+
+    if (error)
+        return error;
+    wires->ends[wires->count++] = ends[0];
+    *births_of(wires->births, rank, kind) = ends[1];
+    return 0;
+}
+
+static int open_pmi(struct wires *wires, struct ranks *ranks, unsigned rank)
+{
+    int ends[2], error = ranks_pair(ends);
+
+    if (error)
+        return error;
+    ranks->pmi[rank] = ends[0];
+    if (rank)
+        *births_of(wires->births, rank, BIRTH_PMI) = ends[1];
+    else
+        wires->ends[wires->count++] = ends[1];
+    return 0;
+}
+
+/* Its bells with those before it. */
+static int open_peers(struct wires *wires, unsigned rank)
+{
     int ends[2], error = 0;
 
-    *wires = (struct wires){workers, calloc(ranks->size, sizeof(int)), births_new(workers)};
-    if (!wires->bells || !wires->births)
-        return -ENOMEM;
-    for (unsigned i = 0; !error && i < ranks->size; i++) {
+    for (unsigned other = 1; !error && other < rank; other++) {
         error = ranks_pair(ends);
         if (error)
             break;
-        ranks->pmi[i] = ends[0];
-        *births_of(wires->births, i, BIRTH_PMI) = ends[1];
-        error = i ? ranks_pair(ends) : 0;
-        if (error)
-            break;
-        if (i) {
-            wires->bells[i] = ends[0];
-            *births_of(wires->births, i, BIRTH_BELL) = ends[1];
-        }
-        if (i && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-            ranks->members[i] = ends[0];
-            *births_of(wires->births, i, BIRTH_CALLS) = ends[1];
-        }
-        for (unsigned j = 1; !error && j < i; j++) {
-            error = ranks_pair(ends);
-            if (error)
-                break;
-            *births_peer(wires->births, i, j) = ends[0];
-            *births_peer(wires->births, j, i) = ends[1];
-        }
+        *births_peer(wires->births, rank, other) = ends[0];
+        *births_peer(wires->births, other, rank) = ends[1];
     }
     return error;
 }
 
-/* The program's ends: rank 0's PMI, then the bells. */
-static int hand_over(const struct wires *wires, int lifeline)
+/* The program's ends are rank 0's PMI and a bell of each worker; or by pairs the PAIR_SOCKETS of each. */
+static int wires_open(struct wires *wires, struct ranks *ranks, bool pairs)
 {
-    unsigned count = wires->workers + 1, sent = 0;
+    const unsigned workers = ranks->size - 1;
     int error = 0;
 
-    wires->bells[0] = *births_of(wires->births, 0, BIRTH_PMI);
-    while (!error && sent < count) {
-        unsigned some = count - sent < MOST_DESCRIPTORS ? count - sent : MOST_DESCRIPTORS;
+    *wires = (struct wires){.workers = workers,
+                            .ends = calloc((size_t)PAIR_SOCKETS * ranks->size, sizeof(int)),
+                            .births = births_new(workers, pairs)};
+    if (!wires->ends || !wires->births)
+        return -ENOMEM;
+    if (!pairs)
+        error = open_pmi(wires, ranks, 0);
+    for (unsigned i = 1; !error && i < ranks->size; i++) {
+        error = open_calls(wires, ranks, i);
+        for (enum birth kind = BIRTH_BELL; !error && kind <= (pairs ? BIRTH_BULK : BIRTH_BELL); kind++)
+            error = open_pair(wires, i, kind);
+        if (!error && !pairs)
+            error = open_pmi(wires, ranks, i);
+        if (!error && !pairs)
+            error = open_peers(wires, i);
+    }
+    return error;
+}
 
-        error = socket_send_descriptors(lifeline, "", 1, wires->bells + sent, some);
+static int hand_over(const struct wires *wires, int lifeline)
+{
+    unsigned sent = 0;
+    int error = 0;
+
+    while (!error && sent < wires->count) {
+        unsigned some = wires->count - sent < MOST_DESCRIPTORS ? wires->count - sent : MOST_DESCRIPTORS;
+
+        error = socket_send_descriptors(lifeline, "", 1, wires->ends + sent, some);
         sent += some;
     }
     return error;
@@ -184,22 +223,22 @@ static int start_workers(struct ranks *ranks, struct wires *wires, const char *p
 
 static void wires_close(struct wires *wires)
 {
-    for (unsigned i = 1; wires->bells && i <= wires->workers; i++) {
-        if (wires->bells[i])
-            close(wires->bells[i]);
-    }
-    free(wires->bells);
+    while (wires->count)
+        close(wires->ends[--wires->count]);
+    free(wires->ends);
     births_free(wires->births);
 }
 
-int ranks_here(struct ranks *ranks, const char *program, unsigned workers, int lifeline, int output, char *why,
-               size_t why_size)
+int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int lifeline, int output,
+               char *why, size_t why_size)
 {
     struct wires wires = {.workers = workers};
     int error = ranks_open(ranks, workers);
 
     if (!error)
-        error = wires_open(&wires, ranks);
+        error = wires_open(&wires, ranks, pairs);
+    if (!error && pairs && !(ranks->met = introductions_new(ranks->most)))
+        error = -ENOMEM;
     if (!error)
         error = hand_over(&wires, lifeline);
     if (!error)
@@ -334,7 +373,9 @@ static void pass_call(struct ranks *ranks, unsigned from)
     int fd = -1;
     ssize_t got = socket_receive_descriptors(ranks->members[from], &call, sizeof(call), &fd, &count, 1);
 
-    if (got == (ssize_t)sizeof(call) && count && call.to != from)
+    if (got == (ssize_t)sizeof(call) && !count && ranks->met)
+        introduce(ranks, from, call.to);
+    else if (got == (ssize_t)sizeof(call) && count && call.to != from)
         ranks_hand(ranks, call.to, fd);
     if (count)
         close(fd);
@@ -385,6 +426,7 @@ int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t 
     int error = 0;
 
     hosts_turn(ranks, fds + 2 * ranks->most);
+    introductions_turn(ranks);
     for (unsigned i = 0; i < ranks->most; i++) {
         if (ranks->members[i] >= 0 && ranks->members[i] == fds[ranks->most + i].fd && fds[ranks->most + i].revents)
             pass_call(ranks, i);
@@ -418,6 +460,7 @@ unsigned ranks_reaped(struct ranks *ranks, pid_t pid)
             ranks->members[i] = -1;
             if (i >= ranks->size)
                 host_forget(ranks, i);
+            introductions_forget(ranks, i);
             return i;
         }
     }
@@ -433,6 +476,7 @@ void ranks_close(struct ranks *ranks)
             close(ranks->members[i]);
     }
     hosts_close(ranks);
+    introductions_free(ranks->met);
     free(ranks->members);
     free(ranks->ends_ms);
     free(ranks->pids);

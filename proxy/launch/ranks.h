@@ -4,6 +4,7 @@
  *
  *     launcher.c     vocl-launcher: the parent of a session that is not a pool's
  *     ranks.c        its workers on this host, and all ranks' PMI
+ *     introduce.c    connections of each two of them that have something to say to each other
  *     brood.c        those workers where they are many: as copies of one process
  *     hosts.c        its workers on other hosts
  *     remote.c       vocl-proxy --remote: what starts a worker there (remote.h)
@@ -41,16 +42,17 @@ struct ranks {
     long *ends_ms; /* when it is to be killed, or 0 */
     unsigned running;
     struct pmi *server;
-    struct stages *stages; /* of those that ssh starts; NULL if there has been none yet */
-    int calls;             /* where the program is handed connections that come through ssh, or -1 */
+    struct introductions *met; /* of a session by pairs: who has connections with whom; or NULL */
+    struct stages *stages;     /* of those that ssh starts; NULL if there has been none yet */
+    int calls;                 /* where the program is handed connections that come through ssh, or -1 */
 };
 
 /* All functions: 0, or negative errno and why. */
 
-/* Workers here: their bells and rank 0's PMI go to the program, through lifeline. output becomes their standard output
- * and error. */
-int ranks_here(struct ranks *ranks, const char *program, unsigned workers, int lifeline, int output, char *why,
-               size_t why_size);
+/* Workers here: their bells and rank 0's PMI go to the program, through lifeline, or by pairs all its connections with
+ * them. output becomes their standard output and error. */
+int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int lifeline, int output,
+               char *why, size_t why_size);
 /* A worker on each of the hosts, which have commas between them. */
 int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int lifeline, int output, char *why,
                 size_t why_size);
@@ -80,6 +82,18 @@ bool ranks_hand(struct ranks *ranks, unsigned to, int fd);
 /* A child's start: it ends with this process, and its words go to output. */
 void rank_become(int output);
 void rank_execute(char *const *arguments);
+
+/* ---- introduce.c ---- */
+struct introductions *introductions_new(unsigned members);
+/* This worker wants connections with that one: both are handed them, unless they have been; or it is told that the
+ * other is gone. */
+void introduce(struct ranks *ranks, unsigned from, unsigned to);
+/* Those who could not be handed any yet; how long until the next try, in milliseconds, or -1. */
+void introductions_turn(struct ranks *ranks);
+int introductions_nap(const struct ranks *ranks);
+/* Its process has ended: another may come with its number. */
+void introductions_forget(struct ranks *ranks, unsigned rank);
+void introductions_free(struct introductions *met);
 
 /* ---- brood.c ---- */
 /* All of the workers, of which it says the process numbers from pids[1] on; -ENOTSUP: their drivers cannot be copied.

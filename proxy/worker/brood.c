@@ -34,7 +34,7 @@ static bool close_others(struct births *births, unsigned rank, int wait)
     own[count++] = wait;
     for (enum birth kind = 0; kind < BIRTH_KINDS; kind++)
         own[count++] = *births_of(births, rank, kind);
-    for (unsigned other = 1; other <= births->workers; other++) {
+    for (unsigned other = 1; !births->pairs && other <= births->workers; other++) {
         if (other != rank)
             own[count++] = *births_peer(births, rank, other);
     }
@@ -68,7 +68,7 @@ static void be_worker(struct births *births, unsigned rank, int wait, pid_t pare
     setpgid(0, 0);
     if (!close_others(births, rank, wait) || !births_take(births, rank))
         _exit(1);
-    munmap(births, births_size(births->workers));
+    munmap(births, births_size(births->workers, births->pairs));
     if (!become_child(wait, parent, wanted))
         _exit(127);
     _exit(worker_as_copy());
@@ -82,7 +82,7 @@ static struct births *take_births(void)
     if (fstat(BROOD_FD, &file) || file.st_size < (off_t)sizeof(*births))
         return NULL;
     births = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, BROOD_FD, 0);
-    return births != MAP_FAILED && (size_t)file.st_size == births_size(births->workers) ? births : NULL;
+    return births != MAP_FAILED && (size_t)file.st_size == births_size(births->workers, births->pairs) ? births : NULL;
 }
 
 int brood_run(char *word)
@@ -94,7 +94,7 @@ int brood_run(char *word)
 
     if (!processes || pipe(wait))
         return 1;
-    if (!worker_load(word))
+    if (!worker_load(word, !births->pairs))
         return NURSERY_USELESS;
     for (unsigned i = 0; i < births->workers; i++) {
         processes[i] = fork();

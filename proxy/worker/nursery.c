@@ -38,7 +38,7 @@ static unsigned count_entries(const char *folder)
     return count;
 }
 
-static bool load(void)
+static bool load(bool carriers)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return false; /* the sanitizer's run-time library wants to be told of fork() */
@@ -47,17 +47,19 @@ static bool load(void)
     char why[512];
 
     executor_load_drivers();
-    loader_open_tls(why, sizeof(why)); /* what there is not is not needed, or said by the worker that needs it */
-    loader_open("mpich", false, why, sizeof(why));
+    if (carriers) { /* what there is not is not needed, or said by the worker that needs it */
+        loader_open_tls(why, sizeof(why));
+        loader_open("mpich", false, why, sizeof(why));
+    }
     return count_entries("/proc/self/task") == 3 && count_entries("/proc/self/fd") == before; /* with . and .. */
 }
 
 static char *own_word;
 
-bool worker_load(char *word)
+bool worker_load(char *word, bool carriers)
 {
     own_word = word;
-    return load();
+    return load(carriers);
 }
 
 int worker_as_copy(void)
@@ -106,7 +108,7 @@ static void be_keeper(int socket)
 int nursery_run(char *word)
 {
     prctl(PR_SET_NAME, "vocl-nursery");
-    if (!worker_load(word)) {
+    if (!worker_load(word, true)) {
         fprintf(stderr,
                 "vocl-proxy: notice: with these drivers loaded no process can be copied: each worker loads them\n");
         return NURSERY_USELESS;

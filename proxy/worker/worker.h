@@ -39,9 +39,9 @@ int worker_about(void);
 /* ---- nursery.c ---- */
 /* For a daemon: a process of which workers are copies. word: its argument, which is theirs then. */
 int nursery_run(char *word);
-/* What workers load; word: the argument of this process, which is theirs then. False: a process that has it cannot be
- * copied. */
-bool worker_load(char *word);
+/* What workers load, with what carries their sessions, unless that is nothing; word: the argument of this process,
+ * which is theirs then. False: a process that has it cannot be copied. */
+bool worker_load(char *word, bool carriers);
 /* In a copy: the worker that the environment says, by name, too. */
 int worker_as_copy(void);
 

@@ -83,6 +83,38 @@ static void turn(int milliseconds)
         transport_sleep(t, -1, milliseconds * 1000l);
 }
 
+/* What a worker's loop sends: where it is called from nothing can be waited for. */
+static struct waiting {
+    struct waiting *next;
+    unsigned peer;
+    size_t length;
+    uint8_t bytes[];
+} * first_waiting, **last_waiting = &first_waiting;
+
+static void send_waiting(void)
+{
+    struct waiting *one;
+
+    while ((one = first_waiting)) {
+        if (transport_peer_alive(t, one->peer) && transport_send(t, one->peer, one->bytes, one->length) == -EAGAIN)
+            return;
+        first_waiting = one->next;
+        if (!first_waiting)
+            last_waiting = &first_waiting;
+        free(one);
+    }
+}
+
+static void wait_to_send(unsigned peer, size_t length)
+{
+    struct waiting *one = malloc(sizeof(*one) + length);
+
+    *one = (struct waiting){.peer = peer, .length = length};
+    memcpy(one->bytes, frame, length);
+    *last_waiting = one;
+    last_waiting = &one->next;
+}
+
 static void send_order(unsigned peer, const struct order *order, size_t length)
 {
     int error = 0;
@@ -90,6 +122,10 @@ static void send_order(unsigned peer, const struct order *order, size_t length)
     memcpy(frame, order, sizeof(*order));
     if (!transport_peer_alive(t, peer))
         return;
+    if (transport_rank(t)) {
+        wait_to_send(peer, length);
+        return;
+    }
     while ((error = transport_send(t, peer, frame, length)) == -EAGAIN)
         turn(1);
     if (error)
@@ -210,8 +246,10 @@ static int work(void)
         fprintf(stderr, "members: %s\n", why);
         return 1;
     }
-    while (!over)
-        turn(1000);
+    while (!over) {
+        send_waiting();
+        turn(first_waiting ? 1 : 1000);
+    }
     if (how && !strcmp(how, "stay"))
         sleep(1000);
     transport_close(t);

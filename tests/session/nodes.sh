@@ -13,6 +13,9 @@ for name in many_devices many_copies events_over host_pointer_devices; do
         diff "$scratch/native" "$scratch/out" || fail "$name, $workers workers: something else is printed"
         wait_until 2 none_left "$mark" || fail "left after $workers workers: $(session_processes "$mark")"
     done
+    VOCL_NETWORK=pairs vocl run --workers 4 -- "$program" > "$scratch/out" 2> "$scratch/err" ||
+        fail "$name, by pairs: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$name, by pairs: something else is printed"
     if [ $name = host_pointer_devices ]; then # there is no memory to share then
         program="$program no-svm"
         $program > "$scratch/native"

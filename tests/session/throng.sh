@@ -1,0 +1,49 @@
+#!/bin/sh
+# Many more workers than can each have a connection with each: one application has them all, data go between some of them,
+# and one that is killed is missed by those who have something to do with it, and by nobody else. Nothing is left of any.
+. "$(dirname "$0")/../lib.sh"
+
+many=${VOCL_THRONG:-160}
+throng=$top_builddir/tests/session/throng
+mark=VOCL_TEST_MARK=throng$$
+
+[ "$("$throng")" = "1 devices" ] || fail "natively: $("$throng")"
+
+# round NAME SETTINGS...
+round()
+{
+    name=$1
+    shift
+    mkfifo "$scratch/end.$name"
+    env "$mark" VOCL_LOG=info "$@" vocl run --workers "$many" -- "$throng" < "$scratch/end.$name" \
+        > "$scratch/out.$name" 2> "$scratch/err.$name" &
+    program=$!
+    exec 8> "$scratch/end.$name"
+    while ! grep -q devices "$scratch/out.$name"; do
+        kill -0 "$program" 2> /dev/null || fail "$name: it does not start: $(cat "$scratch/out.$name" "$scratch/err.$name")"
+        sleep 0.1
+    done
+    [ "$(cat "$scratch/out.$name")" = "$many devices" ] || fail "$name: $(cat "$scratch/out.$name")"
+    descriptors=0
+    for worker in $(session_workers "$mark"); do
+        open=$(ls "/proc/$worker/fd" | wc -l)
+        [ "$open" -le $descriptors ] || descriptors=$open
+    done
+    [ "$descriptors" -lt "$many" ] || fail "$name: a worker has $descriptors descriptors, so many as there are others"
+    kill -9 $(session_workers "$mark" | sed -n "$((many / 3))p")
+    echo > "$scratch/line"
+    cat "$scratch/line" >&8
+    exec 8>&-
+    wait "$program" || fail "$name: status $? of the program: $(cat "$scratch/out.$name"; tail -n 20 "$scratch/err.$name")"
+    [ "$(cat "$scratch/out.$name")" = "$many devices
+$((many - 1)) devices" ] || fail "$name: $(cat "$scratch/out.$name")"
+    ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err.$name" || fail "$name: $(cat "$scratch/err.$name")"
+    [ "$(grep -c 'is lost:' "$scratch/err.$name")" = 1 ] || fail "$name: lost: $(grep 'is lost:' "$scratch/err.$name")"
+    wait_until 30 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
+}
+
+round memory
+grep -q "$many workers are reached by pairs of sockets, without MPI: they are many" "$scratch/err.memory" ||
+    fail "it is not said what carries the session"
+round blocks VOCL_SHARE=0 VOCL_LANE=0
+exit 0

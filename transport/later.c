@@ -1,0 +1,243 @@
+/*
+ * Workers of a session by pairs (pairs.c) that have had nothing to say to each other yet. Who has, asks vocl-launcher,
+ * and both are handed connections (struct tunnel_call): until then frames wait with who sends them (-EAGAIN), and bulk
+ * data here. So two that do nothing with each other have nothing between them: no descriptor, no heartbeat, no memory.
+ *
+ * Of one that is lost nobody else notices then: the program, which does, tells all (GONE). Whoever has a connection
+ * with it waits for the end of that, for what it said before is still to be heard.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "transport/later.h"
+
+#define ANSWER_MS 10000 /* where nobody is missed */
+
+/* ---- the provider of a pair without connections ---- */
+
+static void carry_nothing(void *carrier, unsigned number, const struct bell_record *record)
+{
+    (void)carrier, (void)number, (void)record;
+}
+
+/* Once; a launcher that takes no call just now is asked again by later_poll(). */
+static void ask(struct transport *t, unsigned number)
+{
+    const struct tunnel_call call = {number};
+    struct peer *peer = &t->peers[number];
+    const int fd = kept_fd(&t->job.calls);
+
+    if (!peer->wanted) {
+        peer->wanted = true;
+        peer->asked_ms = 0;
+        t->wanted++;
+    }
+    if (peer->asked_ms)
+        return;
+    if (send(fd, &call, sizeof(call), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(call))
+        peer->asked_ms = clock_ms();
+    else if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
+        peer->bell.lost = true;
+}
+
+static int later_send(struct transport *t, unsigned peer, uint32_t number, struct frame_header header,
+                      const void *bytes, size_t length)
+{
+    (void)number, (void)header, (void)bytes, (void)length;
+    ask(t, peer);
+    return -EAGAIN;
+}
+
+static bool later_receive(struct transport *t, unsigned peer, uint32_t number, struct arrived *frame)
+{
+    (void)t, (void)peer, (void)number, (void)frame;
+    return false;
+}
+
+static int later_hear(struct transport *t, unsigned peer)
+{
+    (void)t, (void)peer;
+    return 0;
+}
+
+static int later_bulk(struct transport *t, struct bulk *bulk)
+{
+    ask(t, bulk->peer);
+    return 0;
+}
+
+static void later_lose(struct transport *t, unsigned peer)
+{
+    t->wanted -= t->peers[peer].wanted;
+    t->peers[peer].wanted = false;
+}
+
+static const struct provider provider_later = {
+    .name = "later",
+    .most_frame = TRANSPORT_MAX_LARGE,
+    .window = TRANSPORT_WINDOW,
+    .bells = true,
+    .send = later_send,
+    .receive = later_receive,
+    .hear = later_hear,
+    .bulk_start = later_bulk,
+    .poll = later_hear,
+    .lose = later_lose,
+};
+
+/* ---- a worker ---- */
+
+void later_expect(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+
+    peer->alive = true;
+    peer->provider = &provider_later;
+    peer->bell.carry = carry_nothing;
+    if (t->width <= number)
+        t->width = number + 1;
+    memcpy(peer->host, t->peers[0].host, sizeof(peer->host));
+}
+
+void later_expect_all(struct transport *t)
+{
+    for (unsigned i = 1; i < t->job.others; i++) {
+        if (i != transport_rank(t) && i != link_local(t) && !t->peers[i].alive)
+            later_expect(t, i);
+    }
+}
+
+bool later_is(const struct peer *peer)
+{
+    return peer->provider == &provider_later;
+}
+
+/* What has waited begins, in its order. */
+static void begin_bulk(struct transport *t, unsigned number)
+{
+    struct bulk *bulk;
+
+    TAILQ_FOREACH (bulk, &t->bulks, all) {
+        if (bulk->peer != number || bulk->is_over)
+            continue;
+        if (t->peers[number].provider->bulk_start(t, bulk)) {
+            t->peers[number].bell.lost = true;
+            return;
+        }
+    }
+}
+
+static void meet(struct transport *t, unsigned number, const int sockets[PAIR_SOCKETS])
+{
+    struct peer *peer = &t->peers[number];
+    struct member member = {.fd = -1, .rank = number, .way = pair_way(sockets)};
+
+    if (!member.way) {
+        peer->bell.lost = true;
+        return;
+    }
+    later_lose(t, number);
+    memcpy(member.host, peer->host, sizeof(member.host));
+    *peer = (struct peer){.bell.socket.fd = -1, .lane.fd = -1};
+    link_open_peer(t, &member);
+    pulse_add(t->job.pulse, &peer->beat, &peer->bell.socket);
+    vocl_log(LOG_DEBUG, "connections with worker %u", number);
+    begin_bulk(t, number);
+}
+
+/* What vocl-launcher says: connections with another, or that it is gone. */
+static int hear_one(struct transport *t)
+{
+    struct tunnel_call call = {0};
+    unsigned count = PAIR_SOCKETS;
+    int sockets[PAIR_SOCKETS];
+    const ssize_t got = socket_receive_descriptors(kept_fd(&t->job.calls), &call, sizeof(call), sockets, &count, 1);
+    const bool known =
+        got == (ssize_t)sizeof(call) && call.to < t->width && t->peers[call.to].alive && later_is(&t->peers[call.to]);
+
+    if (known && count == PAIR_SOCKETS) {
+        meet(t, call.to, sockets);
+        return 1;
+    }
+    if (count)
+        vocl_log(LOG_WARN, "%u connections with worker %u are not of use", count, call.to);
+    while (count)
+        close(sockets[--count]);
+    if (known)
+        link_lose(t, call.to, "its process is gone");
+    if (got > 0)
+        return 1;
+    if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
+        return 0;
+    kept_close(&t->job.calls);
+    return 0;
+}
+
+static int look_at_wanted(struct transport *t)
+{
+    const long patience = settings_peer_ms() ? settings_peer_ms() : ANSWER_MS;
+    int count = 0;
+
+    for (unsigned i = 1; t->wanted && i < t->width; i++) {
+        struct peer *peer = &t->peers[i];
+
+        if (!peer->alive || !peer->wanted)
+            continue;
+        if (!peer->bell.lost)
+            ask(t, i);
+        if (!peer->bell.lost && (!peer->asked_ms || clock_ms() - peer->asked_ms < patience))
+            continue;
+        link_lose(t, i, "what has started it does not connect this worker with it");
+        count++;
+    }
+    return count;
+}
+
+int later_poll(struct transport *t)
+{
+    struct pollfd calls = {t->job.calls.fd, POLLIN, 0};
+    int count = 0;
+
+    while (calls.fd >= 0 && poll(&calls, 1, 0) > 0 && hear_one(t)) {
+        calls.fd = t->job.calls.fd;
+        count++;
+    }
+    return count + look_at_wanted(t);
+}
+
+/* ---- the program ---- */
+
+void later_lost(struct transport *t, unsigned number)
+{
+    unsigned *more = realloc(t->gone, (t->gone_count + 1) * sizeof(*more));
+
+    if (!more)
+        return;
+    t->gone = more;
+    t->gone[t->gone_count++] = number;
+    t->untold = true;
+}
+
+/* One whose connection has no room is told the next time. */
+void later_tell(struct transport *t)
+{
+    t->untold = false;
+    for (unsigned i = 1; i < t->width; i++) {
+        struct peer *peer = &t->peers[i];
+
+        while (peer->alive && i != link_local(t) && peer->told < t->gone_count) {
+            const struct member_news news = {.what = MEMBER_GONE, .number = t->gone[peer->told]};
+
+            if (link_tell(t, i, &news)) {
+                t->untold = true;
+                break;
+            }
+            peer->told++;
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/* Workers that are connected with each other when they have something to say: see later.c. */
+#ifndef VOCL_TRANSPORT_LATER_H
+#define VOCL_TRANSPORT_LATER_H
+
+#include "transport/link.h"
+
+/* ---- later.c: a worker ---- */
+/* That one may be spoken to, or all of the session that it began with: nothing is done about it yet. */
+void later_expect(struct transport *t, unsigned number);
+void later_expect_all(struct transport *t);
+/* Whether there is nothing yet between this worker and that one. */
+bool later_is(const struct peer *peer);
+/* What vocl-launcher hands over: the number of things that happened. */
+int later_poll(struct transport *t);
+/* The program: that one is lost, and the others are to be told; and they are. */
+void later_lost(struct transport *t, unsigned number);
+void later_tell(struct transport *t);
+
+/* ---- pairs.c ---- */
+/* A way by these, which are its own from now on, also if there is none: NULL. */
+struct tls_way *pair_way(const int sockets[PAIR_SOCKETS]);
+
+#endif

@@ -109,16 +109,16 @@ with_others()
 for which in head tail; do
     : > "$scratch/err"
     as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 vocl run --count 2 --policy spread -- \
-        "$scratch/bin/graph" 5 12000 > "$scratch/out" 2> "$scratch/err" &
+        "$scratch/bin/graph" 5 30000 > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 30 grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
-    for time in 1 2 3; do # they may not have had to do with each other yet
+    for time in 1 2 3 4 5; do # they may not have had to do with each other yet
         with_others && break
-        sleep 0.5
+        sleep 1
         for host in n1 n2 n3; do
             workers_on $host
         done | $which -n 1 | xargs -r kill -9
-        wait_until 5 with_others
+        wait_until 3 with_others
     done
     wait $program || fail "over two nodes: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
     grep -q 'had to do with' "$scratch/err" || fail "over two nodes: $(grep -v debug: "$scratch/err")"

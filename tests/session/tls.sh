@@ -62,7 +62,7 @@ none_stays "a killed worker"
 
 # What cannot be
 VOCL_NETWORK=tcp vocl devices 2> "$scratch/err" && fail "VOCL_NETWORK=tcp"
-grep -q 'takes auto, mpi, tls, plain or ssh, not "tcp"' "$scratch/err" || fail "VOCL_NETWORK=tcp: $(cat "$scratch/err")"
+grep -q 'takes auto, mpi, pairs, tls, plain or ssh, not "tcp"' "$scratch/err" || fail "VOCL_NETWORK=tcp: $(cat "$scratch/err")"
 [ "$(status_of vocl run --network tcp true 2> /dev/null)" = 2 ] || fail "--network tcp"
 
 # Between hosts it is what there is unless something else is said.

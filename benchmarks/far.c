@@ -1,7 +1,7 @@
 /*
  * What distance costs a program, for benchmarks/run --far: how long it waits where it has to, and what it can move
- * where it need not. FAR_WAITS, FAR_RATES: only these; FAR_ONLY=BYTES: rates of commands of so many. A wait is the best
- * of its rounds, as other work on the machine only takes away.
+ * where it need not. FAR_WAITS, FAR_RATES: only these; FAR_ONLY=NAME,...: of the rates only those. FAR_WINDOW=MIB: so much
+ * of what moves is under way. A wait is the best of its rounds, as other work on the machine only takes away.
  */
 #include <pthread.h>
 
@@ -152,14 +152,16 @@ static void waits(const struct bench *b)
 
 enum { BUFFERS = 16, BATCH = 4 << 20, WINDOW = 256 << 20 /* more than a link of 10 Gbit/s and 100 ms has under way */ };
 
+static size_t window = WINDOW; /* bytes under way */
+
 /* Commands of one size, as many under way as the window takes. */
 struct stream {
     cl_command_queue queue;
     cl_mem buffers[BUFFERS];
     bool writes;
     size_t bytes;
-    double before, time; /* ns until it counts, and for how long it does */
-    double moved;        /* in that time */
+    double before, time; /* ns until it counts, and for how long it does, at least */
+    double rate;         /* in that time, GB/s */
 };
 
 static pthread_barrier_t all_have_begun;
@@ -171,7 +173,7 @@ static cl_event enqueue_batch(const struct stream *s, size_t number)
     cl_event last = NULL;
 
     for (size_t i = first; i < first + commands; i++) {
-        char *at = (s->writes ? there : back) + s->bytes * i % WINDOW;
+        char *at = (s->writes ? there : back) + s->bytes * i % window;
         cl_event *event = i + 1 == first + commands ? &last : NULL;
         cl_mem buffer = s->buffers[i % BUFFERS];
 
@@ -182,34 +184,40 @@ static cl_event enqueue_batch(const struct stream *s, size_t number)
     return last;
 }
 
+/* It counts from the end of one batch to that of another. */
 static void *keep_moving(void *argument)
 {
     struct stream *s = argument;
-    const size_t batch = s->bytes < BATCH ? BATCH : s->bytes, window = WINDOW / batch;
+    const size_t batch = s->bytes < BATCH ? BATCH : s->bytes, most = window / batch;
     cl_event under_way[WINDOW / BATCH];
-    size_t begun = 0, over = 0;
-    double from, until;
+    size_t begun = 0, over = 0, first = 0;
+    double from = 0, begin, now;
 
-    for (; begun < window; begun++)
+    for (; begun < most; begun++)
         under_way[begun] = enqueue_batch(s, begun);
     pthread_barrier_wait(&all_have_begun);
-    from = bench_now() + s->before;
-    until = from + s->time;
-    for (s->moved = 0; bench_now() < until; begun++) {
-        const cl_event oldest = under_way[over++ % window];
+    begin = bench_now() + s->before;
+    do {
+        const cl_event oldest = under_way[over++ % most];
 
         CHECK(clWaitForEvents(1, &oldest));
         CHECK(clReleaseEvent(oldest));
-        s->moved += bench_now() < from || bench_now() > until ? 0 : (double)batch;
-        under_way[begun % window] = enqueue_batch(s, begun);
-    }
+        now = bench_now();
+        if (!from && now > begin) {
+            from = now;
+            first = over;
+        }
+        under_way[begun % most] = enqueue_batch(s, begun);
+        begun++;
+    } while (!from || now < from + s->time);
+    s->rate = (double)(over - first) * (double)batch / (now - from);
     CHECK(clFinish(s->queue));
     while (over < begun)
-        CHECK(clReleaseEvent(under_way[over++ % window]));
+        CHECK(clReleaseEvent(under_way[over++ % most]));
     return NULL;
 }
 
-/* As raw TCP is measured: a second, after what a connection needs to come to its rate. Both: one beside the other. GB/s
+/* As raw TCP is measured: some seconds, after one for a connection to come to its rate. Both: one beside the other. GB/s
  * of each. */
 static double rate(const struct bench *b, struct stream *first, struct stream *second, size_t bytes)
 {
@@ -226,10 +234,10 @@ static double rate(const struct bench *b, struct stream *first, struct stream *s
     }
     for (int i = 0; i < 2 && streams[i]; i++) {
         CHECK(pthread_join(threads[i], NULL));
-        least = !i || streams[i]->moved < least ? streams[i]->moved : least;
+        least = !i || streams[i]->rate < least ? streams[i]->rate : least;
     }
     CHECK(pthread_barrier_destroy(&all_have_begun));
-    return least / first->time;
+    return least;
 }
 
 /* With what does not get shorter: raw TCP, which this is compared with, packs nothing. */
@@ -260,22 +268,39 @@ static void stream_open(const struct bench *b, struct stream *s, bool writes)
     CHECK(clFinish(s->queue));
 }
 
-static void bandwidth(const struct bench *b)
+/* Whether FAR_ONLY has it, or is not set. */
+static bool is_wanted(const char *way, const char *size)
 {
     const char *only = getenv("FAR_ONLY");
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s_%s", way, size);
+    for (const char *at = only; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (!strncmp(at, name, strlen(name)) && (!at[strlen(name)] || at[strlen(name)] == ','))
+            return true;
+    }
+    return !only;
+}
+
+static void bandwidth(const struct bench *b)
+{
     struct stream out, in;
 
     stream_open(b, &out, true);
     stream_open(b, &in, false);
     for (size_t i = 0; i < BENCH_COUNT(sizes); i++) {
-        if (only && sizes[i].bytes != (size_t)atoi(only))
-            continue;
-        printf("write_%s %g GB/s\n", sizes[i].name, rate(b, &out, NULL, sizes[i].bytes));
+        const struct size *size = &sizes[i];
+
+        if (is_wanted("write", size->name))
+            printf("write_%s %g GB/s\n", size->name, rate(b, &out, NULL, size->bytes));
         fflush(stdout);
-        printf("read_%s %g GB/s\n", sizes[i].name, rate(b, &in, NULL, sizes[i].bytes));
+        if (is_wanted("read", size->name))
+            printf("read_%s %g GB/s\n", size->name, rate(b, &in, NULL, size->bytes));
+        fflush(stdout);
+        if (size->bytes >= 1 << 20 && is_wanted("both", size->name))
+            printf("both_%s %g GB/s\n", size->name, rate(b, &out, &in, size->bytes));
         fflush(stdout);
     }
-    printf("both_16MiB %g GB/s\n", rate(b, &out, &in, MAPPED));
 }
 
 int main(int count, char **words)
@@ -289,6 +314,8 @@ int main(int count, char **words)
     CHECK(clFinish(b.queue));
     opened = bench_now();
     printf("start %g us\n", (opened - start) / 1e3);
+    if (getenv("FAR_WINDOW") && atoi(getenv("FAR_WINDOW")) >= MAPPED >> 20 && atoi(getenv("FAR_WINDOW")) < WINDOW >> 20)
+        window = (size_t)atoi(getenv("FAR_WINDOW")) << 20;
     there = bench_memory(WINDOW);
     fill(there, WINDOW);
     back = bench_memory(WINDOW);

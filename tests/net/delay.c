@@ -1,8 +1,9 @@
 /*
- * delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS [MORE]: a cable between two network namespaces that every packet
- * takes so long to pass, each way. With MORE those of a connection take up to so many microseconds longer, each
+ * delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS [MORE [MBIT]]: a cable between two network namespaces that every
+ * packet takes so long to pass, each way. With MORE those of a connection take up to so many microseconds longer, each
  * connection another time for each tenth of a second: what several carry overtakes, and each of them stalls now and
- * then. Makes both devices, says "ready", and holds them until it is killed. SIGUSR1 cuts the way from the first to the
+ * then. With MBIT each way carries so many Mbit/s: what comes faster waits in a router's queue, as much as the link has
+ * under way in a round trip, and beyond that is lost. Makes both devices, says "ready", and holds them until it is killed. SIGUSR1 cuts the way from the first to the
  * second, and mends it the next time, without a word to either end; SIGUSR2 the way back.
  */
 #define _GNU_SOURCE
@@ -23,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 16, PACKET = sizeof(struct virtio_net_hdr) + 65536 + 64, LANES = 16, SLOT = 100000000 };
+enum { MOST = 1 << 16, PACKET = sizeof(struct virtio_net_hdr) + 65536 + 64, LANES = 16, SLOT = 100000000, LEAST_WAIT = 10000000 };
 enum { IP = sizeof(struct virtio_net_hdr) + 14 }; /* in a packet */
 
 struct packet {
@@ -43,11 +44,13 @@ struct lane {
 struct way {
     int from, to;
     volatile sig_atomic_t cut;
+    long free_at; /* ns: the link, when all that is in the queue is through */
     struct lane lanes[LANES];
 };
 
 static struct way there, back;
-static long delay, more; /* ns */
+static long delay, more, most_wait; /* ns */
+static double ns_per_byte;          /* of the link, or 0: it has no rate */
 
 static void on_signal(int number)
 {
@@ -110,14 +113,28 @@ static long draw(unsigned lane, long at)
     return more ? (long)((x >> 11) % (unsigned long)more) : 0;
 }
 
+/* When the link has carried it, if it comes now; -1: the queue is full. */
+static long carried_at(struct way *way, long at, size_t length)
+{
+    const long begin = way->free_at > at ? way->free_at : at;
+
+    if (!ns_per_byte)
+        return at;
+    if (begin - at > most_wait)
+        return -1;
+    way->free_at = begin + (long)((double)length * ns_per_byte);
+    return way->free_at;
+}
+
 static void put(struct way *way, const char *bytes, size_t length)
 {
     const unsigned number = lane_of(bytes, length);
     struct lane *lane = &way->lanes[number];
     struct packet *packet = &lane->packets[(lane->first + lane->count) % MOST];
-    const long at = now(), due = at + delay + draw(number, at);
+    const long at = now(), through = carried_at(way, at, length - sizeof(struct virtio_net_hdr));
+    const long due = through + delay + draw(number, at);
 
-    if (lane->count == MOST)
+    if (lane->count == MOST || through < 0)
         return; /* lost, as cables do */
     lane->last = due > lane->last ? due : lane->last;
     *packet = (struct packet){lane->last, length, malloc(length)};
@@ -173,15 +190,17 @@ static long let_out(struct way *way)
 
 int main(int count, char **words)
 {
-    if (count != 6 && count != 7) {
-        fprintf(stderr, "usage: delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS [MORE]\n");
+    if (count < 6 || count > 8) {
+        fprintf(stderr, "usage: delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS [MORE [MBIT]]\n");
         return 2;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     there.from = back.to = end_open(words[1], words[2]);
     there.to = back.from = end_open(words[3], words[4]);
     delay = atol(words[5]) * 1000;
-    more = count == 7 ? atol(words[6]) * 1000 : 0;
+    more = count > 6 ? atol(words[6]) * 1000 : 0;
+    ns_per_byte = count > 7 && atol(words[7]) ? 8e3 / (double)atol(words[7]) : 0;
+    most_wait = 2 * delay > LEAST_WAIT ? 2 * delay : LEAST_WAIT;
     signal(SIGUSR1, on_signal);
     signal(SIGUSR2, on_signal);
     puts("ready");

@@ -3,8 +3,9 @@
  * packet takes so long to pass, each way. With MORE those of a connection take up to so many microseconds longer, each
  * connection another time for each tenth of a second: what several carry overtakes, and each of them stalls now and
  * then. With MBIT each way carries so many Mbit/s: what comes faster waits in a router's queue, as much as the link has
- * under way in a round trip, and beyond that is lost. Makes both devices, says "ready", and holds them until it is killed. SIGUSR1 cuts the way from the first to the
- * second, and mends it the next time, without a word to either end; SIGUSR2 the way back.
+ * under way in a round trip, and beyond that is lost. Makes both devices, says "ready", and holds them until it is
+ * killed. SIGUSR1 cuts the way from the first to the second, and mends it the next time, without a word to either end;
+ * SIGUSR2 the way back.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +25,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 16, PACKET = sizeof(struct virtio_net_hdr) + 65536 + 64, LANES = 16, SLOT = 100000000, LEAST_WAIT = 10000000 };
+enum {
+    MOST = 1 << 16,
+    PACKET = sizeof(struct virtio_net_hdr) + 65536 + 64,
+    LANES = 16,
+    SLOT = 100000000,
+    LEAST_WAIT = 10000000
+};
 enum { IP = sizeof(struct virtio_net_hdr) + 14 }; /* in a packet */
 
 struct packet {

@@ -28,4 +28,18 @@ for seed in 7 8; do
     far 1000 3 "$top_builddir/tests/session/graph" $seed 500 > "$scratch/out" 2> "$scratch/err" ||
         fail "graph $seed: $(cat "$scratch/out" "$scratch/err")"
 done
+
+# A link that carries little, far away: not all connections are used, in whatever order things come by the others.
+VOCL_LOG=info VOCL_NETWORK=tls VOCL_KNOWN_BYTES=0 VOCL_COMPRESS=off "$top_srcdir/tests/net/two-hosts" --delay 50000 --rate 100 -- \
+    "$top_builddir/tests/session/uploads" random 24 3 > "$scratch/out" 2> "$scratch/err" ||
+    fail "a link of 100 Mbit/s: $(cat "$scratch/out" "$scratch/err")"
+grep -q 'of [0-9]* connections for bulk data are used' "$scratch/err" ||
+    fail "a link of 100 Mbit/s: all connections are used: $(cat "$scratch/err")"
+
+# MPI is not made for distance: that is said.
+[ -z "$MPIEXEC_MPICH" ] || VOCL_LOG=info VOCL_NETWORK=mpi "$top_srcdir/tests/net/two-hosts" --delay 10000 -- \
+    "$top_builddir/tests/parity/events" > "$scratch/out" 2> "$scratch/err" ||
+    fail "mpi, far away: $(cat "$scratch/err")"
+[ -z "$MPIEXEC_MPICH" ] || grep -q 'a round trip takes [0-9]* us: VOCL_NETWORK=tls' "$scratch/err" ||
+    fail "mpi, far away: nothing is said: $(cat "$scratch/err")"
 true

@@ -46,7 +46,7 @@ chmod +x "$scratch/record"
 for network in ssh tls; do
     rm -f "$scratch/recorded"
     export RSH_THROUGH=$scratch/record
-    VOCL_CACHE=off
+    export VOCL_CACHE=off
     same $network 1 parity/vector_add
     unset RSH_THROUGH
     grep -aq 'Portable Computing Language' "$scratch/recorded"

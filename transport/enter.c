@@ -7,7 +7,10 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "transport/distance.h"
 #include "transport/meeting.h"
+
+#define FAR_US 5000
 
 struct entry {
     struct start *start;
@@ -53,6 +56,20 @@ static void keep_starter(struct job *job)
         job->lifeline = -1;
 }
 
+/* MPI asks before it sends what is long, and has one connection. */
+static void look_how_far(const struct job *job)
+{
+    long farthest = 0;
+
+    for (unsigned i = 0; i < job->member_count; i++) {
+        const long us = distance_us(job->members[i].fd);
+
+        farthest = us > farthest ? us : farthest;
+    }
+    if (farthest > FAR_US)
+        vocl_log(LOG_INFO, "a round trip takes %ld us: VOCL_NETWORK=tls is made for that, and mpi is not", farthest);
+}
+
 int enter_mpi(struct start *start, const char **environment, int pmi, bool local)
 {
     struct entry entry = {start, environment, false, 0};
@@ -70,6 +87,8 @@ int enter_mpi(struct start *start, const char **environment, int pmi, bool local
     watch_stop(&watch, error ? start->why : NULL, start->why_size);
     if (!error)
         error = channel_open(job);
+    if (!error)
+        look_how_far(job);
     if (error || !job->keeper)
         return error;
     keep_starter(job);

@@ -10,6 +10,8 @@
 #define RATE 1250u /* bytes in a microsecond: what a link is taken for, as nobody knows before it is used */
 #define FEW 2      /* connections, where it is near */
 #define NEAR_US 1000
+#define UNSENT (4u << 20) /* of all connections together: what a link of 10 Gbit/s carries while who sends sleeps */
+#define UNSENT_LEAST (128u << 10)
 
 long distance_us(int fd)
 {
@@ -53,6 +55,14 @@ unsigned distance_streams(long us, unsigned most)
     return needed > most - FEW ? most : FEW + (unsigned)needed;
 }
 
+/* Twice what is on its way: who has more to carry than that is found out. */
+unsigned distance_streams_at(uint64_t rate, long us, unsigned most)
+{
+    const uint64_t needed = FEW + 2 * rate / 1000 * (uint64_t)us / 1000 / window_of_one();
+
+    return needed > most ? most : (unsigned)needed;
+}
+
 /* The system gives a connection room as it finds out what it needs, and until then who writes waits for round trips.
  * What is asked for stays, so nothing is, where that would be less. */
 void distance_make_room(int fd, long us)
@@ -67,6 +77,14 @@ void distance_make_room(int fd, long us)
     if (fscanf(file, "%lu", &allowed) == 1 && allowed >= most / 2)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &half, sizeof(half));
     fclose(file);
+}
+
+void distance_share(int fd, unsigned count)
+{
+    const unsigned share = UNSENT / count;
+    const int most = (int)(share < UNSENT_LEAST ? UNSENT_LEAST : share);
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, sizeof(most));
 }
 
 uint64_t distance_window(long us, uint64_t least, uint64_t most)

@@ -41,16 +41,16 @@ struct tls_way *way_new(unsigned pipes)
         free(way);
         return NULL;
     }
-    way->pipe_count = pipes;
+    way->pipe_count = way->used = pipes;
     TAILQ_INIT(&way->giving);
     TAILQ_INIT(&way->arriving);
-    for (unsigned i = 0; i < pipes; i++)
-        TAILQ_INIT(&way->pipes[i].asides);
+    TAILQ_INIT(&way->asides);
     for (unsigned i = 0; i < WAY_BUCKETS; i++) {
         TAILQ_INIT(&way->takers[i]);
         TAILQ_INIT(&way->taking[i]);
         TAILQ_INIT(&way->offers[i]);
         TAILQ_INIT(&way->offered[i]);
+        TAILQ_INIT(&way->early[i]);
     }
     way->frames.socket.fd = way->beat.socket.fd = way->voucher.fd = -1;
     for (unsigned i = 0; i < pipes; i++)

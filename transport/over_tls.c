@@ -105,6 +105,12 @@ static void carry_beat(struct beat *beat, bool say)
         way->beat.by->flush(way->beat.tls);
 }
 
+void way_share(struct tls_way *way)
+{
+    for (unsigned i = 0; way->is_far && i < way->pipe_count; i++)
+        distance_share(kept_fd(&way->pipes[i].stream.socket), way->used);
+}
+
 void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
 {
     struct peer *peer = &t->peers[number];
@@ -126,8 +132,10 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
         distance_make_room(way->pipes[i].stream.socket.fd, us);
         link_keep(t, &way->pipes[i].stream.socket, way->pipes[i].stream.socket.fd);
     }
+    way->us = us;
     way->is_far = way->pipe_count > 2;
     way->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
+    way_share(way);
     way->aside_window = way->window < ASIDE_MOST ? way->window : ASIDE_MOST;
     ears_meet(t, number);
     if (able_open(way, us, !t->client && !number))

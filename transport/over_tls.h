@@ -25,7 +25,8 @@ struct text {
 };
 
 /* A connection for bulk data. What goes through is chunks: a header, and as many bytes as it says. An offer has the
- * first bytes; others may come before it, by another connection. */
+ * first bytes; others may come before it, by another connection. Offers go by any, too, so those of a bucket of tags
+ * have turns. */
 enum chunk_kind { CHUNK_OFFER = 1, CHUNK_DATA, CHUNK_NOTHING, CHUNK_FRAME };
 /* What follows: the bytes; packed (pack.h); or the hash of those in a slot of this connection (known.h). */
 enum chunk_how { CHUNK_PLAIN, CHUNK_PACKED, CHUNK_KNOWN };
@@ -37,6 +38,7 @@ struct chunk {
     uint64_t offset;        /* in it, of the bytes that this is for, */
     uint64_t length;        /* and how many */
     uint32_t slot, carried; /* slot: where they are, or are to be kept, or 0; carried: what follows, if not plain */
+    uint32_t turn, unused;  /* turn: of an offer, among those of its bucket */
 };
 
 /* What another connection has to say, as it knows what is in the slot. */
@@ -70,8 +72,7 @@ struct pipe {
     bool said; /* something, and nothing that follows it */
     /* out */
     struct bulk *giving;
-    struct asides asides; /* which go first; */
-    bool going_aside;     /* and the first of them is going */
+    struct aside *going_aside;
     uint8_t first[16384]; /* the header, and what fits into a record with it */
     size_t first_at, first_end;
     const uint8_t *rest;
@@ -92,9 +93,10 @@ TAILQ_HEAD(offers, offer);
 
 /* Given by the other side, and not taken yet. */
 struct offer {
-    TAILQ_ENTRY(offer) by_id, by_tag; /* by_tag: if it is offered */
+    TAILQ_ENTRY(offer) by_id, by_tag; /* by_tag: if it is offered, or early */
     uint32_t id, tag;
-    bool offered;              /* else only bytes of it came so far */
+    bool offered, early; /* early: before its turn; neither: only bytes of it came so far */
+    uint32_t turn;
     uint64_t length, promised; /* promised: bytes of chunks that have begun */
     struct kept_bytes *kept;
 };
@@ -159,6 +161,7 @@ struct tls_way {
     uint64_t aside_window; /* bytes that may be with the other side, */
     uint64_t aside_given, aside_given_taken;
     uint64_t aside_taken, aside_confirmed;
+    struct asides asides;   /* which the next connection that has room takes, before bulk data */
     struct asides arriving; /* whose place has not come */
     unsigned arriving_count;
     size_t aside_kept;
@@ -166,9 +169,12 @@ struct tls_way {
     struct place place;
     struct aside *here; /* it has come */
     const char *broken;
-    unsigned pipe_count;
-    bool pipes_blocked; /* any of them */
-    unsigned next_pipe; /* whose turn it is first */
+    long us;                   /* of a round trip */
+    unsigned pipe_count, used; /* used: so many, the first, get something new to carry */
+    bool uses_all;             /* fewer were tried, and carried less; */
+    uint64_t rate_before;      /* than so much */
+    bool pipes_blocked;        /* any of them */
+    unsigned next_pipe;        /* whose turn it is first */
     struct pipe *pipes;
     /* bulk data */
     uint32_t last_id;
@@ -178,7 +184,9 @@ struct tls_way {
     struct bulks takers[WAY_BUCKETS];   /* what nobody has offered yet, by tag; */
     struct bulks taking[WAY_BUCKETS];   /* and what somebody has, by id, until it is complete */
     struct offers offers[WAY_BUCKETS];  /* by id; */
-    struct offers offered[WAY_BUCKETS]; /* and by tag, in the order of their offering */
+    struct offers offered[WAY_BUCKETS]; /* and by tag, in the order of their offering; */
+    struct offers early[WAY_BUCKETS];   /* or those whose turn has not come */
+    uint32_t turns_given[WAY_BUCKETS], turns_taken[WAY_BUCKETS];
     unsigned offer_count;
     uint64_t window;             /* bytes that may be with the other side before they are asked for */
     uint64_t given, given_taken; /* bytes sent, and those of them that the other side says it has taken */
@@ -198,6 +206,8 @@ struct tls_way {
 extern const struct tls_plugin *tls_plugin; /* when it is loaded */
 /* The way is broken; the peer is lost when that is noticed. */
 void way_break(struct tls_way *way, struct peer *peer, const char *why);
+/* Those that are used share what they may take before it is sent. */
+void way_share(struct tls_way *way);
 /* Whether the connection can be used: its socket may have another number. */
 bool stream_ready(struct stream *stream);
 /* As tls.h's: how long it took is written down (base/timeline.h). */
@@ -227,9 +237,10 @@ void frames_free(struct tls_way *way);
 /* Whether a frame of so many bytes is to go aside, or wait until there is room for that. */
 bool aside_is_due(struct tls_way *way, size_t length);
 bool aside_has_room(const struct tls_way *way);
-/* It does, by that connection, when it has its turn; its number is the next after way->last_aside. NULL: no memory. */
-struct pipe *aside_send(struct tls_way *way, const void *bytes, size_t length);
-/* The first one of the connection is all with it. */
+/* It does, by the first connection that has room for it; its number is the next after way->last_aside. False: no
+ * memory. */
+bool aside_send(struct tls_way *way, const void *bytes, size_t length);
+/* The one of the connection is all with it. */
 void aside_sent(struct tls_way *way, struct pipe *pipe);
 /* One comes, pipe->chunk. False: it may not. */
 bool aside_begins(struct tls_way *way, struct pipe *pipe);

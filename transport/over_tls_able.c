@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "transport/distance.h"
 #include "transport/over_tls.h"
 
 /* Only over TCP, which tells how fast it is, or where that is said; and by OpenSSL, which hashes. */
@@ -42,6 +43,24 @@ const struct pack_plugin *able_packing(struct tls_way *way)
     return way->packer ? plugin : NULL;
 }
 
+/* Many connections on a slow link only take from each other, and what one of them has holds up what the others have.
+ * But one that loses a lot may need them: then they carried more. */
+static void choose_used(struct tls_way *way, unsigned peer)
+{
+    const unsigned before = way->used;
+
+    if (!way->is_far || way->uses_all)
+        return;
+    way->uses_all = before < way->pipe_count && way->pace.last < way->rate_before / 4 * 3;
+    way->used = way->uses_all ? way->pipe_count : distance_streams_at(way->pace.rate, way->us, way->pipe_count);
+    if (before == way->pipe_count)
+        way->rate_before = way->pace.last;
+    if (way->used == before)
+        return;
+    way_share(way);
+    vocl_log(LOG_INFO, "with %u: %u of %u connections for bulk data are used", peer, way->used, way->pipe_count);
+}
+
 void able_look(struct tls_way *way, unsigned peer)
 {
     const uint64_t before = way->pace.rate;
@@ -51,6 +70,7 @@ void able_look(struct tls_way *way, unsigned peer)
         fds[i] = kept_fd(&way->pipes[i].stream.socket);
     if (!way->measures || !pace_look(&way->pace, fds, way->pipe_count, clock_ns()))
         return;
+    choose_used(way, peer);
     if (!before || way->pace.rate > 2 * before || way->pace.rate < before / 2)
         vocl_log(LOG_INFO, "with %u: the link carries %.3g MB/s", peer, (double)way->pace.rate / 1e6);
 }

@@ -39,7 +39,8 @@ static void asides_free(struct asides *list)
 void aside_free_all(struct tls_way *way)
 {
     for (unsigned i = 0; i < way->pipe_count; i++)
-        asides_free(&way->pipes[i].asides);
+        free(way->pipes[i].going_aside);
+    asides_free(&way->asides);
     asides_free(&way->arriving);
     free(way->here);
 }
@@ -65,32 +66,27 @@ bool aside_has_room(const struct tls_way *way)
     return way->aside_unsent < UNSENT && way->aside_given - way->aside_given_taken < way->aside_window;
 }
 
-struct pipe *aside_send(struct tls_way *way, const void *bytes, size_t length)
+bool aside_send(struct tls_way *way, const void *bytes, size_t length)
 {
     struct aside *aside = aside_new(way->last_aside + 1, length);
-    struct pipe *pipe;
 
     if (!aside)
-        return NULL;
+        return false;
     memcpy(aside->bytes, bytes, length);
-    pipe = &way->pipes[aside->id % way->pipe_count];
-    TAILQ_INSERT_TAIL(&pipe->asides, aside, in);
+    TAILQ_INSERT_TAIL(&way->asides, aside, in);
     if (!way->aside_given)
         vocl_log(LOG_INFO, "to %u: frames go by connections for bulk data, too", way->frames.peer);
     way->last_aside = aside->id;
     way->aside_unsent += length;
     way->aside_given += length;
-    return pipe;
+    return true;
 }
 
 void aside_sent(struct tls_way *way, struct pipe *pipe)
 {
-    struct aside *aside = TAILQ_FIRST(&pipe->asides);
-
-    TAILQ_REMOVE(&pipe->asides, aside, in);
-    way->aside_unsent -= aside->length;
-    pipe->going_aside = false;
-    free(aside);
+    way->aside_unsent -= pipe->going_aside->length;
+    free(pipe->going_aside);
+    pipe->going_aside = NULL;
 }
 
 /* ---- in ---- */

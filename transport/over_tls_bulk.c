@@ -3,7 +3,7 @@
  * connection has room, so that several go side by side and nothing waits for an answer. What comes before it is taken
  * is kept, and there is a bound for that (the window), so large that what is on its way does not come to it; beyond it
  * goes what the other side, which has somewhere to put it then, says that it wants. An offer and what it is compared
- * with, the takes of the same tag, are in order because a tag's offers go by one connection.
+ * with, the takes of the same tag, are in order because a tag's offers have turns.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,6 +66,8 @@ static void offer_free(struct tls_way *way, struct offer *offer)
     TAILQ_REMOVE(&way->offers[bucket(offer->id)], offer, by_id);
     if (offer->offered)
         TAILQ_REMOVE(&way->offered[bucket(offer->tag)], offer, by_tag);
+    else if (offer->early)
+        TAILQ_REMOVE(&way->early[bucket(offer->tag)], offer, by_tag);
     way->offer_count--;
     while (offer->kept) {
         struct kept_bytes *kept = offer->kept;
@@ -228,20 +230,47 @@ static bool take_data(struct transport *t, unsigned peer, struct pipe *pipe)
     return offer && offer->length == chunk->whole && offer->tag == chunk->tag && keep(way, pipe, offer);
 }
 
+/* The one of the bucket whose turn it is, or NULL. False: it is not what was agreed. */
+static bool offer_in_turn(struct transport *t, unsigned peer, uint32_t tag, struct offer **out)
+{
+    struct tls_way *way = way_of(t, peer);
+    struct offers *early = &way->early[bucket(tag)];
+    struct offer *offer;
+    struct bulk *bulk;
+
+    TAILQ_FOREACH (offer, early, by_tag) {
+        if (offer->turn == way->turns_taken[bucket(tag)])
+            break;
+    }
+    *out = offer;
+    if (!offer)
+        return true;
+    way->turns_taken[bucket(tag)]++;
+    TAILQ_REMOVE(early, offer, by_tag);
+    offer->early = false;
+    offer->offered = true; /* the offers of a tag are in order of their offering, whatever came of them before */
+    TAILQ_INSERT_TAIL(&way->offered[bucket(tag)], offer, by_tag);
+    bulk = find_taker(way, offer->tag);
+    return !bulk || bind_offer(t, bulk, offer);
+}
+
 static bool take_offer(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     const struct chunk *chunk = &pipe->chunk;
     struct tls_way *way = way_of(t, peer);
     struct offer *offer = find_taking(way, chunk->id) ? NULL : find_offer(way, chunk);
-    struct bulk *bulk;
 
-    if (!offer || offer->offered || offer->length != chunk->whole || offer->tag != chunk->tag ||
-        !keep(way, pipe, offer))
+    if (!offer || offer->offered || offer->early || chunk->turn - way->turns_taken[bucket(chunk->tag)] > MOST_OFFERS ||
+        offer->length != chunk->whole || offer->tag != chunk->tag || !keep(way, pipe, offer))
         return false;
-    offer->offered = true; /* the offers of a tag are in order of their offering, whatever came of them before */
-    TAILQ_INSERT_TAIL(&way->offered[bucket(offer->tag)], offer, by_tag);
-    bulk = find_taker(way, chunk->tag);
-    return !bulk || bind_offer(t, bulk, offer);
+    offer->turn = chunk->turn;
+    offer->early = true;
+    TAILQ_INSERT_TAIL(&way->early[bucket(offer->tag)], offer, by_tag);
+    while (offer) {
+        if (!offer_in_turn(t, peer, chunk->tag, &offer))
+            return false;
+    }
+    return true;
 }
 
 /* What every chunk has to be. */
@@ -510,15 +539,16 @@ static int move(struct transport *t, unsigned peer, unsigned number)
     struct tls_way *way = way_of(t, peer);
     struct pipe *pipe = &way->pipes[number];
     const bool quiet = ears_are_quiet(t, &pipe->stream);
+    const bool gives = way->gives || (number < way->used && !TAILQ_EMPTY(&way->asides)) || pipe->stream.blocked;
     int given = 0, taken = 0;
 
-    if (quiet && !way->gives && TAILQ_EMPTY(&pipe->asides) && !pipe->stream.blocked)
+    if (quiet && !gives)
         return 0;
     if (!stream_ready(&pipe->stream)) {
         way_break(way, &t->peers[peer], "the program has closed descriptors that are not its own");
         return 0;
     }
-    if (way->gives || !TAILQ_EMPTY(&pipe->asides) || pipe->stream.blocked)
+    if (gives)
         given = tls_give(t, peer, pipe);
     if (given)
         way->next_pipe = (number + 1) % way->pipe_count;

@@ -124,6 +124,24 @@ static bool add_message(struct text *text, enum message_kind kind, const void *f
     return false;
 }
 
+/* If none has room now, each is waited for already. */
+static void give_aside(struct transport *t, unsigned peer)
+{
+    struct tls_way *way = way_of(t, peer);
+
+    for (unsigned i = 0; i < way->used && !TAILQ_EMPTY(&way->asides); i++) {
+        struct pipe *pipe = &way->pipes[(way->next_pipe + i) % way->used];
+
+        if (pipe->stream.blocked || !stream_ready(&pipe->stream))
+            continue;
+        if (tls_give(t, peer, pipe))
+            way->next_pipe = (unsigned)(pipe - way->pipes + 1) % way->pipe_count;
+        if (pipe->stream.blocked)
+            way_wake(t);
+        way->pipes_blocked |= pipe->stream.blocked;
+    }
+}
+
 /* By another connection: here is its place. */
 static bool add_aside(struct transport *t, unsigned peer, const struct frame_header *header, const void *bytes,
                       size_t length)
@@ -131,20 +149,14 @@ static bool add_aside(struct transport *t, unsigned peer, const struct frame_hea
     struct tls_way *way = way_of(t, peer);
     const size_t end = way->ordinary.end - way->ordinary.at;
     const struct place place = {*header, way->last_aside + 1, (uint32_t)length};
-    struct pipe *pipe;
 
     if (!add_message(&way->ordinary, MESSAGE_PLACE, &place, sizeof(place), NULL, 0))
         return false;
-    pipe = aside_send(way, bytes, length);
-    if (!pipe) {
+    if (!aside_send(way, bytes, length)) {
         way->ordinary.end = way->ordinary.at + end;
         return false;
     }
-    if (stream_ready(&pipe->stream))
-        tls_give(t, peer, pipe);
-    if (pipe->stream.blocked)
-        way_wake(t);
-    way->pipes_blocked |= pipe->stream.blocked;
+    give_aside(t, peer);
     return true;
 }
 

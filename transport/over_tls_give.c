@@ -56,7 +56,7 @@ static bool is_there(uint8_t **bytes)
     return *bytes != NULL;
 }
 
-/* By the connection whose slot it is. The offers of a tag go by one: so the offer itself goes here, with nothing. */
+/* By the connection whose slot it is; the offer itself goes here, with nothing. */
 static bool refer(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, struct chunk chunk, unsigned connection,
                   const uint8_t *hash)
 {
@@ -75,7 +75,8 @@ static bool refer(struct tls_way *way, struct pipe *pipe, struct bulk *bulk, str
     *other->references_last = reference;
     other->references_last = &reference->next;
     if (offer) {
-        chunk = (struct chunk){.kind = CHUNK_OFFER, .id = chunk.id, .tag = chunk.tag, .whole = chunk.whole};
+        chunk = (struct chunk){
+            .kind = CHUNK_OFFER, .id = chunk.id, .tag = chunk.tag, .whole = chunk.whole, .turn = chunk.turn};
         load(way, pipe, bulk, &chunk, bulk->memory, 0);
         begun(way, bulk, 0);
     }
@@ -158,6 +159,8 @@ static void begin_chunk(struct tls_way *way, struct pipe *pipe, struct bulk *bul
     const uint8_t *bytes = bulk->memory + bulk->tls.begun;
     size_t packed;
 
+    if (chunk.kind == CHUNK_OFFER)
+        chunk.turn = way->turns_given[bulk->tag % WAY_BUCKETS]++;
     if (look_for(way, pipe, bulk, &chunk, &bytes))
         return;
     packed = pack(way, pipe, bytes, length);
@@ -189,12 +192,13 @@ void references_drop(struct pipe *pipe, const struct bulk *bulk)
 
 static void begin_aside(struct tls_way *way, struct pipe *pipe)
 {
-    const struct aside *aside = TAILQ_FIRST(&pipe->asides);
+    struct aside *aside = TAILQ_FIRST(&way->asides);
     const struct chunk chunk = {.kind = CHUNK_FRAME, .id = aside->id, .whole = aside->length, .length = aside->length};
 
     load(way, pipe, NULL, &chunk, aside->bytes, aside->length);
     way->carried -= aside->length; /* it is no bulk data */
-    pipe->going_aside = true;
+    TAILQ_REMOVE(&way->asides, aside, in);
+    pipe->going_aside = aside;
 }
 
 static void begin_reference(struct tls_way *way, struct pipe *pipe)
@@ -213,8 +217,8 @@ static void begin_reference(struct tls_way *way, struct pipe *pipe)
  * places each time, however much goes with the offer. */
 static size_t chunk_of(const struct tls_way *way, const struct bulk *bulk)
 {
-    const bool alone = way->gives <= way->pipe_count || (way->known && pace_is_slow(&way->pace, way->given));
-    const size_t share = alone ? bulk->length / way->pipe_count : CHUNK;
+    const bool looks = way->known && pace_is_slow(&way->pace, way->given), alone = looks || way->gives <= way->used;
+    const size_t share = alone ? bulk->length / (looks ? way->pipe_count : way->used) : CHUNK;
     const size_t most = share < LEAST ? LEAST : share < CHUNK ? share : CHUNK;
     const size_t first = most < FIRST ? most : FIRST;
 
@@ -226,22 +230,22 @@ static bool has_window(const struct tls_way *way, size_t length)
     return way->given - way->given_taken + length <= way->window;
 }
 
-/* How much of it may go next by this connection, or -1: nothing; an offer may go without bytes. full: there is no
+/* How much of it may go next, or -1: nothing; an offer may go without bytes. full: there is no
  * window for one before it, nor is there then for this: smaller pieces of what is wanted later would keep that one
  * waiting. */
-static ssize_t next_length(const struct tls_way *way, const struct pipe *pipe, const struct bulk *bulk, bool *full)
+static ssize_t next_length(const struct tls_way *way, const struct bulk *bulk, bool *full)
 {
     const size_t left = bulk->length - bulk->tls.begun, most = chunk_of(way, bulk);
     const size_t length = left < most ? left : most;
 
     *full |= left && !bulk->tls.wanted && !has_window(way, length);
     if (!bulk->tls.offered)
-        return &way->pipes[bulk->tag % way->pipe_count] != pipe ? -1 : *full ? 0 : (ssize_t)length;
+        return *full ? 0 : (ssize_t)length;
     return left && (bulk->tls.wanted || !*full) ? (ssize_t)length : -1;
 }
 
-/* What is to be sent next by this connection: in order, but what is very long lets others go first every other time. */
-static struct bulk *choose(struct tls_way *way, const struct pipe *pipe, size_t *length)
+/* What is to be sent next: in order, but what is very long lets others go first every other time. */
+static struct bulk *choose(struct tls_way *way, size_t *length)
 {
     const bool in_order = way->choices++ & 1;
     struct bulk *best = NULL, *bulk;
@@ -252,7 +256,7 @@ static struct bulk *choose(struct tls_way *way, const struct pipe *pipe, size_t 
 
         if (best && (best->tls.turns < TURNS || in_order))
             break;
-        next = next_length(way, pipe, bulk, &full);
+        next = next_length(way, bulk, &full);
         if (next < 0 || (best && bulk->tls.turns / TURNS >= best->tls.turns / TURNS))
             continue;
         best = bulk;
@@ -261,9 +265,15 @@ static struct bulk *choose(struct tls_way *way, const struct pipe *pipe, size_t 
     return best;
 }
 
+/* Whether it gets something new. */
+static bool is_used(const struct tls_way *way, const struct pipe *pipe)
+{
+    return pipe < way->pipes + way->used;
+}
+
 static bool next_chunk(struct tls_way *way, struct pipe *pipe)
 {
-    if (!TAILQ_EMPTY(&pipe->asides)) {
+    if (is_used(way, pipe) && !TAILQ_EMPTY(&way->asides)) {
         begin_aside(way, pipe);
         return true;
     }
@@ -271,15 +281,15 @@ static bool next_chunk(struct tls_way *way, struct pipe *pipe)
         begin_reference(way, pipe);
         return true;
     }
-    while (!pipe->giving) { /* what another connection knows is said by that one */
+    while (is_used(way, pipe) && !pipe->giving) { /* what another connection knows is said by that one */
         size_t length = 0;
-        struct bulk *bulk = choose(way, pipe, &length);
+        struct bulk *bulk = choose(way, &length);
 
         if (!bulk)
             return false;
         begin_chunk(way, pipe, bulk, length);
     }
-    return true;
+    return pipe->giving;
 }
 
 /* ---- a connection's turn ---- */
@@ -323,16 +333,17 @@ static void chunk_sent(struct transport *t, unsigned peer, struct pipe *pipe)
 
 int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
 {
-    const size_t most = way_of(t, peer)->pipe_count > 2 ? 1 : AT_ONCE; /* where they are many: in turns */
+    struct tls_way *way = way_of(t, peer);
+    const size_t most = way->pipe_count > 2 ? 1 : AT_ONCE; /* where they are many: in turns */
     ssize_t error = 0;
     size_t moved = 0;
     int count = 0;
 
-    while (moved < most && (pipe->giving || pipe->going_aside || next_chunk(way_of(t, peer), pipe))) {
+    while (moved < most && (pipe->giving || pipe->going_aside || next_chunk(way, pipe))) {
         if (!write_chunk(pipe, &error, &moved))
             break;
         if (pipe->going_aside)
-            aside_sent(way_of(t, peer), pipe);
+            aside_sent(way, pipe);
         else
             chunk_sent(t, peer, pipe);
         count++;
@@ -340,9 +351,10 @@ int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
     if (!error)
         error = pipe->stream.by->flush(pipe->stream.tls);
     pipe->said |= moved != 0;
-    pipe->stream.blocked =
-        pipe->giving || !TAILQ_EMPTY(&pipe->asides) || pipe->references || pipe->stream.by->waits(pipe->stream.tls);
+    pipe->stream.blocked = pipe->giving || pipe->going_aside || pipe->references ||
+                           (is_used(way, pipe) && !TAILQ_EMPTY(&way->asides)) ||
+                           pipe->stream.by->waits(pipe->stream.tls);
     if (error < 0)
-        way_break(way_of(t, peer), &t->peers[peer], "a connection to it has ended");
+        way_break(way, &t->peers[peer], "a connection to it has ended");
     return count + (moved != 0);
 }

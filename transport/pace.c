@@ -58,6 +58,7 @@ static bool learn(struct pace *pace, uint64_t rate)
     if (pace->still < STILL)
         return false;
     /* one that seems slower may have been idle */
+    pace->last = pace->best;
     pace->rate = pace->best > pace->rate ? pace->best : (pace->best + pace->rate) / 2;
     pace->best = 0;
     return true;

@@ -19,6 +19,7 @@ struct pace {
     long enough_ns;      /* that make a measurement */
     long busy_ns;        /* of the measurement that is under way: the time, */
     uint64_t busy_bytes; /* and what arrived in it; */
+    uint64_t last;       /* as it was measured last */
     uint64_t best;       /* the best one since a rate was known, */
     unsigned still;      /* and how many after it were no better */
     /* packing */

@@ -9,14 +9,16 @@
 void include_collect(struct node *node, const char *source, const char *options, struct wire_buffer *out);
 
 /* ---- program.c, build.c, kernel.c ---- */
-/* The arguments that the node does not have; under the kernel's lock. */
 /* What a kernel may do with a memory object among its arguments (enum use). */
 unsigned argument_use(const struct argument_description *d, cl_mem memory);
+/* The arguments that the node does not have; under the kernel's lock. */
 void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *out);
 void arguments_clean(cl_kernel kernel, const struct node *node);
-/* An address as an argument; good: it is one. */
+/* They go there without a launch. */
+void arguments_send(cl_kernel kernel, struct node *node, enum stream_urgency urgency);
 /* Pointers to shared virtual memory, instead of those before; false: there is no memory. */
 bool kernel_keep_pointers(cl_kernel kernel, const void *pointers, size_t count);
+/* An address as an argument; good: it is one. */
 cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64_t value, bool good);
 cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
 bool program_is_building(cl_program program);

@@ -356,22 +356,18 @@ static cl_int move_looked_at(cl_command_queue queue, const struct data_command *
     const struct layout there = data_command_there(m, m->part.memory->arena); /* such stay: unshare.c */
     uint64_t times[4] = {event ? device_time(queue->device) : 0};
     cl_int error = cl_error(direct_turn(queue, count, list));
-    bool open;
 
     if (error)
         return error;
-    open = direct_enter(m->part.memory, m->writes); /* before the window, in which nobody is to wait */
-    if (open && !window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, layout_bytes(&m->layout))) {
-        direct_leave();
-        open = false;
-    }
-    if (open) {
-        direct_copy(queue, m->type, m->writes ? &there : &m->layout, m->writes ? &m->layout : &there, times, event);
-        window_close(m->part.memory);
-        direct_leave();
-    }
-    if (!open)
+    if (!direct_enter(m->part.memory, m->writes)) /* before the window, in which nobody is to wait */
         return memory_enqueue(queue, m, count, list, event);
+    if (!window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, layout_bytes(&m->layout))) {
+        direct_leave();
+        return memory_enqueue(queue, m, count, list, event);
+    }
+    direct_copy(queue, m->type, m->writes ? &there : &m->layout, m->writes ? &m->layout : &there, times, event);
+    window_close(m->part.memory);
+    direct_leave();
     return cl_error(direct_copied(queue, m->type, m->blocking, since, times, event));
 }
 

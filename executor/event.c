@@ -51,11 +51,12 @@ static void CL_CALLBACK reached(cl_event event, cl_int status, void *argument)
     wait_drop(argument);
 }
 
-static cl_int native_status(cl_event event)
+cl_int event_status(cl_event event)
 {
-    cl_int status = CL_QUEUED;
+    cl_int status = event ? CL_QUEUED : CL_COMPLETE;
 
-    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    if (event)
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
     return status;
 }
 
@@ -77,7 +78,7 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
     if (clSetEventCallback(event, state, reached, wait) != CL_SUCCESS) {
         wait_fire(wait);
         wait_drop(wait);
-    } else if (driver_flush_waits(event) && native_status(event) <= state) {
+    } else if (driver_flush_waits(event) && event_status(event) <= state) {
         wait_fire(wait); /* oclgrind says nothing of what is over */
     }
 }
@@ -90,7 +91,7 @@ int executor_check(struct executor *x)
     if (x->traced)
         timeline_tell(x);
     LIST_FOREACH (wait, &x->waits, in) {
-        if (!atomic_load(&wait->fired) && native_status(wait->event) < 0)
+        if (!atomic_load(&wait->fired) && event_status(wait->event) < 0)
             count += wait_fire(wait);
     }
     return count;
@@ -136,7 +137,7 @@ static void tell(struct executor *x, struct job *job)
 {
     struct subscription *subscription = (struct subscription *)job;
     const struct event *object = object_get(x, WIRE_EVENT, subscription->id);
-    cl_int status = native_status(subscription->event);
+    cl_int status = event_status(subscription->event);
 
     /* What came before it and has failed is told of first: see command_end(). */
     if (x->gate_failed && status == CL_COMPLETE && executor_check(x)) {
@@ -318,7 +319,7 @@ static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count
         if (!other)
             return -EBADMSG;
         /* native OpenCL would wait for ever for an event that has failed */
-        if (!is_usable(other) || native_status(other->native) < 0)
+        if (!is_usable(other) || event_status(other->native) < 0)
             c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         else
             c->wait[c->wait_count++] = other->native;

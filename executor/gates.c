@@ -1,9 +1,12 @@
 /*
- * PoCL 3.1 frees an event that has failed, although another one that it waits for, by its list or by its queue's order,
- * may fail, too, and then looks at it again. So while something may still fail (a gate: a user event, an event of
- * another worker, data that are on their way), whatever may wait for it, if only by others, is held.
+ * PoCL 3.1 frees an event that has failed, although others that it waits for, by its list or by its queue's order, are
+ * not over yet, and looks at it again when they are. So while something may still fail (a gate: a user event, an event
+ * of another worker, data that are on their way), whatever may wait for it, if only by others, is held; and what has
+ * failed is held on, as what else it waited for may run for long: until many have failed after it.
  */
 #include "executor/internal.h"
+
+#define MOST_FAILED 4096
 
 struct held {
     struct held *next;
@@ -14,6 +17,8 @@ struct held {
 struct gates {                      /* of a context */
     TAILQ_HEAD(, gate) open;        /* oldest first */
     struct held *held, **last_held; /* by what they are behind */
+    cl_event *failed;               /* MOST_FAILED of them at most, NULL before the first */
+    unsigned failed_count;          /* ever */
     uint64_t count;
     unsigned of_events; /* that are open */
 };
@@ -29,6 +34,21 @@ struct gates *gates_new(void)
     return gates;
 }
 
+/* Takes the place of the one that has been held longest. */
+static void hold_failed(struct gates *gates, cl_event event)
+{
+    cl_event *place;
+
+    if (!gates->failed)
+        gates->failed = calloc(MOST_FAILED, sizeof(*gates->failed));
+    if (!gates->failed)
+        return; /* held for ever */
+    place = &gates->failed[gates->failed_count++ % MOST_FAILED];
+    if (*place)
+        clReleaseEvent(*place);
+    *place = event;
+}
+
 static void let_go(struct gates *gates)
 {
     struct held *held = gates->held;
@@ -36,10 +56,14 @@ static void let_go(struct gates *gates)
     gates->held = held->next;
     if (!held->next)
         gates->last_held = &gates->held;
-    clReleaseEvent(held->event);
+    if (event_status(held->event) < 0)
+        hold_failed(gates, held->event);
+    else
+        clReleaseEvent(held->event);
     free(held);
 }
 
+/* What has failed stays with native OpenCL: what it waited for may run still. */
 void gates_free(struct gates *gates)
 {
     struct gate *gate;
@@ -50,6 +74,7 @@ void gates_free(struct gates *gates)
         gate->gates = NULL;
     while (gates->held)
         let_go(gates);
+    free(gates->failed);
     free(gates);
 }
 

@@ -268,6 +268,8 @@ bool command_wait(struct command *c, cl_event event);
 void command_gate(struct command *c, struct gate *gate, bool of_event);
 /* One of its native events, which nobody else may be told of. */
 void command_hold(struct command *c, cl_event event);
+/* Of a native event: CL_QUEUED where native OpenCL does not say; of NULL: CL_COMPLETE. */
+cl_int event_status(cl_event event);
 /* command_hold(), and event_when() complete. */
 void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job);
 /* A user event, or an imported one, is over. */

@@ -223,10 +223,8 @@ static void say_over(struct executor *x, uint32_t id, unsigned peer, cl_int stat
 static void exported(struct executor *x, struct job *job)
 {
     struct export *e = (struct export *)job;
-    cl_int status = CL_COMPLETE;
 
-    clGetEventInfo(e->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    say_over(x, e->id, e->peer, status);
+    say_over(x, e->id, e->peer, event_status(e->event));
     clReleaseEvent(e->event);
     free(e);
 }

@@ -167,15 +167,6 @@ void slices_go_on(struct executor *x)
         executor_go_on(x);
 }
 
-static cl_int state_of(cl_event event)
-{
-    cl_int status = CL_COMPLETE;
-
-    if (event)
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    return status;
-}
-
 /* What was launched may wait for something that comes later in the stream: then it does not run, and holds nobody up.
  */
 static void look_at_stalled(struct executor *x, unsigned ordinal, long now)
@@ -185,8 +176,8 @@ static void look_at_stalled(struct executor *x, unsigned ordinal, long now)
 
     if (!slice->in_flight || now - slice->moved_us < (long)STALLED_US << slice->stalled)
         return;
-    first = state_of(slice->first);
-    if (first == CL_RUNNING || state_of(slice->newest) == CL_RUNNING)
+    first = event_status(slice->first);
+    if (first == CL_RUNNING || event_status(slice->newest) == CL_RUNNING)
         return;
     slice->moved_us = now;
     if (slice->recalled) {

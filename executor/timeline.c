@@ -366,15 +366,6 @@ static void over(struct executor *x, struct pending *pending)
     t->has_told = true;
 }
 
-static cl_int status_of(cl_event event)
-{
-    cl_int status = CL_COMPLETE;
-
-    if (event)
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    return status;
-}
-
 /* In order those behind one that is not over are not, either. */
 static void look_along(struct executor *x, struct line *line)
 {
@@ -382,7 +373,7 @@ static void look_along(struct executor *x, struct line *line)
 
     for (unsigned left = line->out_of_order ? MOST_LOOKED : 1; *at && left;) {
         struct pending *pending = *at;
-        const cl_int status = status_of(pending->event);
+        const cl_int status = event_status(pending->event);
 
         if (status > CL_COMPLETE) {
             at = &pending->next;

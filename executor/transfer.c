@@ -105,9 +105,8 @@ void transfer_say_ready(struct transfer *t)
 
 cl_int transfer_event_error(cl_event event)
 {
-    cl_int status = CL_COMPLETE;
+    const cl_int status = event_status(event);
 
-    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
     return status < 0 ? status : CL_SUCCESS;
 }
 

@@ -65,6 +65,8 @@ int exec_create_image(struct executor *x, const struct exec_create_image *m)
         return -EBADMSG;
     if (m->bytes > UINT64_C(1) << 34)
         return -EBADMSG;
+    if (m->buffer && m->buffer->context_id != m->context->id) /* PoCL ends the process */
+        return -EBADMSG;
     image->error = m->context->error;
     image->context_id = m->context->id;
     image->contents = m->buffer ? contents_use(m->buffer->contents) : NULL;

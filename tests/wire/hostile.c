@@ -104,6 +104,11 @@ HOLDS(put_value_for_buffer, put_arguments(frame, 0, 1, 8))
 HOLDS(put_short_argument, put_arguments(frame, 2, 2, 4))
 HOLDS(put_list_cut_off, put_arguments(frame, 1, 1, 4); put_word(frame, 6, 400))
 SENDS(put_image_of_nothing, create_image, .image = OBJECT(9), .context = OBJECT(9), .object_type = 0x10f1)
+/* PoCL itself ends the process for it. */
+HOLDS(put_image_across, wire_put_create_context(frame, &(struct wire_create_context){OBJECT(5), &(uint32_t){1}, 1});
+      wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(9), OBJECT(5), 1, 4096, 0, 0, NULL, 0});
+      wire_put_create_image(frame, &(struct wire_create_image){RGBA_IMAGE(OBJECT(10), 16, 16), .row_pitch = 64,
+                                                               .buffer = OBJECT(9)}))
 /* Refused natively for its size; its data is on the way all the same. */
 SENDS(put_bulk, write_buffer, .queue = OBJECT(1), .buffer = OBJECT(1), .size = 100000, .tag = 7)
 SENDS(put_no_data, write_buffer, .queue = OBJECT(1), .buffer = OBJECT(1), .size = 100000)
@@ -229,6 +234,7 @@ static const struct hostile {
     {"contents shorter than their buffer", put_short_contents, 0},
     {"contents longer than their image", put_long_contents, 0},
     {"contents twice", put_contents_twice, 0},
+    {"an image of another context's buffer", put_image_across, 0},
     {"an allocation in no context", put_alloc_no_context, 0},
     {"an allocation of no bytes", put_alloc_no_bytes, 0},
     {"an allocation of no device", put_alloc_no_device, 0},

@@ -87,6 +87,7 @@ void journal_off(struct journal *j)
         return;
     journal_drop_data(j);
     window_free(j);
+    svm_saved_free(j);
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
         while (j->saved[i]) {
             struct saved *saved = j->saved[i];
@@ -195,19 +196,36 @@ void journal_known(struct journal *j, uint16_t number, uint32_t what)
     put_note(j, number, what);
 }
 
+void journal_unsay(struct journal *j, uint32_t call)
+{
+    const uint32_t unsaid = JOURNAL_UNSAID;
+    struct wire_cursor at = wire_cursor(j->log.bytes, j->log.length), fields;
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        struct wire_svm_alloc m;
+        const size_t place = (size_t)(fields.at - j->log.bytes) - WIRE_HEADER;
+
+        if (number == WIRE_svm_alloc && wire_get_svm_alloc(&fields, &m) && m.call == call)
+            memcpy(j->log.bytes + place + sizeof(uint32_t), &unsaid, sizeof(unsaid));
+    }
+}
+
 /* ---- what cannot be told again ---- */
 
-static const char *bound(uint16_t number)
+static const char *bound(uint16_t number, struct wire_cursor fields)
 {
+    struct wire_svm_alloc alloc;
+
     switch (number) {
     case WIRE_svm_alloc:
-        return "shared virtual memory";
+        return wire_get_svm_alloc(&fields, &alloc) && alloc.wanted
+                   ? NULL
+                   : "shared virtual memory where native OpenCL has put it";
     case WIRE_usm_alloc:
         return "unified shared memory";
     case WIRE_create_addressed_buffer:
         return "device addresses";
-    case WIRE_create_pipe:
-        return "pipes";
     case WIRE_set_content_size:
         return "cl_pocl_content_size";
     }
@@ -221,7 +239,7 @@ static const char *bound_in(const struct wire_buffer *commands)
     uint16_t number;
 
     while (!why && wire_next(&at, &number, &fields) == 1)
-        why = bound(number);
+        why = bound(number, fields);
     return why;
 }
 
@@ -272,6 +290,7 @@ void journal_drop_next(struct journal *j)
             saved->next_bytes = NULL;
         }
     }
+    svm_saved_drop_next(j);
 }
 
 static void use_next(struct saved *saved)
@@ -312,6 +331,8 @@ int journal_compact(struct journal *j)
     struct wire_buffer base = {0};
     int error = journal_shorten(&j->base, &j->log, &base);
 
+    if (!error)
+        error = svm_saved_renew(j);
     if (error) {
         wire_buffer_free(&base);
         return error;

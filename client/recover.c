@@ -233,6 +233,15 @@ void recover_note_reply(struct node *node, uint32_t call)
         replay_reply(node->journal, call);
 }
 
+/* If nobody asks any more, it was to be had the first time. */
+void recover_note_refused(struct node *node, uint32_t call)
+{
+    if (call_is_open(node, call))
+        journal_unsay(node->journal, call);
+    else if (node->mending)
+        replay_refused(node->journal);
+}
+
 void recover_note_data(struct node *node, uint32_t tag)
 {
     if (node->journal)
@@ -313,7 +322,7 @@ static bool take_one(struct node *node)
     if (error)
         vocl_log(LOG_DEBUG, "no checkpoint of worker %u: %s", node->peer, *why ? why : strerror(-error));
     if (error && j->log.length + j->kept_bytes > MOST_FULL * j->limit)
-        recover_give_up(node, "the program leaves no moment for a checkpoint");
+        recover_give_up(node, error == -ENOTSUP && *why ? why : "the program leaves no moment for a checkpoint");
     return !error;
 }
 

@@ -50,6 +50,12 @@ void replay_reply(struct journal *j, uint32_t call)
         j->replay->answered = call;
 }
 
+void replay_refused(struct journal *j)
+{
+    if (j->replay)
+        j->replay->refused = true;
+}
+
 /* ---- sending, and waiting ---- */
 
 /* What several nodes are told is of no use without one of them. */
@@ -184,11 +190,43 @@ static void restore(struct replay *r, const struct saved *saved)
     }
 }
 
+static void restore_svm_part(struct replay *r, uint64_t address, const uint8_t *bytes, size_t size)
+{
+    struct wire_bring_svm m = {.address = address, .size = size};
+
+    if (size > WIRE_MAX_INLINE) {
+        m.tag = wire_tag(atomic_fetch_add(&session_under_way(r->node->session)->last_tag, 1));
+    } else {
+        m.data = bytes;
+        m.data_length = (uint32_t)size;
+    }
+    wire_put_bring_svm(&r->out, &m);
+    if (m.tag)
+        give(r, m.tag, bytes, size);
+    if (m.tag || r->out.length > FRAME)
+        flush(r);
+}
+
+static void restore_svm(struct replay *r, const struct svm_saved *saved)
+{
+    const uint8_t *bytes;
+    uint64_t address;
+    unsigned part = 0;
+    size_t size;
+
+    while (!has_failed(r) && (bytes = svm_saved_next(saved, &part, &address, &size))) {
+        for (size_t at = 0; at < size && !has_failed(r); at += SHARE)
+            restore_svm_part(r, address + at, bytes + at, size - at < SHARE ? size - at : SHARE);
+    }
+}
+
 static void restore_all(struct replay *r)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
         for (const struct saved *saved = r->j->saved[i]; saved && !has_failed(r); saved = saved->next)
             restore(r, saved);
+        for (const struct svm_saved *saved = r->j->svm[i]; saved && !has_failed(r); saved = saved->next)
+            restore_svm(r, saved);
     }
 }
 
@@ -313,6 +351,17 @@ static void wait_for_data(struct replay *r, uint32_t tag)
 
 /* ---- one command ---- */
 
+/* Addresses are in contents: it has to be where it was, and the next worker may have nothing else there. */
+static void wait_for_memory(struct replay *r, uint32_t call)
+{
+    r->refused = false;
+    wait_for_call(r, call);
+    if (!r->refused || has_failed(r))
+        return;
+    vocl_log(LOG_WARN, "worker %u cannot have shared virtual memory where it was", r->node->peer);
+    mend_dismiss(r->node);
+}
+
 static uint32_t first_word(struct wire_cursor fields)
 {
     return wire_get_u32(&fields);
@@ -382,6 +431,8 @@ void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
     case JOURNAL_DATA:
         wait_for_data(r, first_word(fields));
         return;
+    case JOURNAL_UNSAID:
+        return;
     case WIRE_lose_worker: /* which the new one has never had to do with */
         return;
     case WIRE_create_queue: {
@@ -408,18 +459,29 @@ void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
             return;
         break;
     }
+    case WIRE_take_svm: {
+        struct wire_take_svm m;
+
+        if (wire_get_take_svm(&in, &m) && !transfer_is_open(r->node, m.tag))
+            return;
+        break;
+    }
         READ(read_buffer)
         READ(read_rect)
         READ(read_image)
+        READ(read_svm)
         DATA_OF(write_buffer)
         DATA_OF(write_rect)
         DATA_OF(write_image)
+        DATA_OF(write_svm)
         DATA_OF(create_buffer)
         DATA_OF(create_image)
         DATA_OF(bring)
     }
     wire_put_bytes(&r->out, bytes, length);
-    if (is_slow(number))
+    if (number == WIRE_svm_alloc)
+        wait_for_memory(r, first_word(fields));
+    else if (is_slow(number))
         wait_for_call(r, first_word(fields));
 }
 

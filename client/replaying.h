@@ -30,6 +30,7 @@ struct replay {
     uint32_t queue_room;
     uint8_t last[WIRE_MAX_REPEATED]; /* launch of those that are over */
     size_t last_length;
+    bool refused; /* memory where it was */
     bool failed;
 };
 

@@ -288,16 +288,29 @@ void window_close(cl_mem memory)
 
 /* ---- objects ---- */
 
+static void count_on(const struct node *node, bool more)
+{
+    struct journal *j = node->journal;
+
+    if (j && more)
+        j->apart++;
+    else if (j)
+        j->apart--;
+}
+
 static void count(cl_mem memory, bool more)
 {
-    for (unsigned i = 0; i < memory->context->node_count; i++) {
-        struct journal *j = memory->context->nodes[i]->journal;
+    for (unsigned i = 0; i < memory->context->node_count; i++)
+        count_on(memory->context->nodes[i], more);
+}
 
-        if (j && more)
-            j->apart++;
-        else if (j)
-            j->apart--;
-    }
+void window_count(struct node *node, bool more)
+{
+    if (!node->journal)
+        return;
+    session_lock(node->session);
+    count_on(node, more);
+    session_unlock(node->session);
 }
 
 /* What waits for the next window is not to become too much. */

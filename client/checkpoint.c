@@ -510,7 +510,7 @@ static int check_pipes(struct move *m)
     int error = find_savings(&all, m->node);
 
     if (!error && any_pipe_filled(&all))
-        error = move_refuse(m, -ENOTSUP, "a pipe was a kernel's argument, and is kept by all that was sent since");
+        error = move_refuse(m, -ENOTSUP, "what may be in a pipe is only made again by all that was sent since");
     free(all.each);
     return error;
 }

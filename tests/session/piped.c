@@ -13,16 +13,16 @@
 
 enum { PACKETS = 16, WORDS = 4, SUMS = 1024 };
 
-static const char *source = "kernel void put(write_only image2d_t pipe, int at, uint what)\n"
+static const char *source = "kernel void put(write_only image2d_t packets, int at, uint what)\n"
                             "{\n"
                             "    int i = get_global_id(0);\n"
-                            "    write_imageui(pipe, (int2)(i, at), (uint4)(what * 7 + i));\n"
+                            "    write_imageui(packets, (int2)(i, at), (uint4)(what * 7 + i));\n"
                             "}\n"
-                            "kernel void get(read_only image2d_t pipe, int count, global uint *sums)\n"
+                            "kernel void get(read_only image2d_t packets, int count, global uint *sums)\n"
                             "{\n"
                             "    uint sum = sums[get_global_id(0)];\n"
                             "    for (int at = 0; at < count; at++)\n"
-                            "        sum = sum * 31 + read_imageui(pipe, (int2)(get_global_id(0) % 4, at)).x;\n"
+                            "        sum = sum * 31 + read_imageui(packets, (int2)(get_global_id(0) % 4, at)).x;\n"
                             "    sums[get_global_id(0)] = sum;\n"
                             "}\n";
 

@@ -59,6 +59,7 @@ struct journal {
     size_t early;        /* bytes that were read for the next one while the program went on */
     bool told;           /* something, while the session started */
     bool lost;           /* while it is replaced: it has no worker, or the new one is lost, too */
+    bool displaced;      /* a new one could not have memory where the lost one had it */
     unsigned was;        /* the lost one, */
     int process;         /* and its process, if it was of this host */
     /* window.c */

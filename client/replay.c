@@ -359,6 +359,7 @@ static void wait_for_memory(struct replay *r, uint32_t call)
     if (!r->refused || has_failed(r))
         return;
     vocl_log(LOG_WARN, "worker %u cannot have shared virtual memory where it was", r->node->peer);
+    r->j->displaced = true;
     mend_dismiss(r->node);
 }
 

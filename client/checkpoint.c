@@ -22,6 +22,7 @@ struct saving {
     struct node *node;
     struct held held;
     unsigned peer;        /* the node's member as it began */
+    bool away;            /* it goes to where the memory that the program shares with it is not */
     size_t bytes, before; /* of contents, and of what they are instead of */
 };
 
@@ -34,19 +35,25 @@ struct savings {
 
 /* What is on the node, with contents of its own: window.c's need not be saved, and what is over shared virtual memory
  * goes with that (svm_saved.c). */
-static bool is_to_be_saved(const struct object *object, const struct node *node)
+static bool is_to_be_saved(const struct object *object, const struct saving *s)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    return !memory->parent && !memory->direct && !memory->svm_remote && memory->type != CL_MEM_OBJECT_PIPE &&
-           handle_is_on(object, node);
+    return !memory->parent && (!memory->direct || s->away) && !memory->svm_remote &&
+           memory->type != CL_MEM_OBJECT_PIPE && handle_is_on(object, s->node);
+}
+
+/* The program may write to it without a word. */
+static bool is_open(const struct _cl_mem *memory)
+{
+    return memory->hosted || (memory->direct && atomic_load(&memory->in_place));
 }
 
 static bool has_changed(const struct journal *j, const struct _cl_mem *memory)
 {
     const struct saved *saved = journal_find_saved(j, memory->object.id);
 
-    return atomic_load(&memory->written) & WRITTEN_SAVE || memory->hosted || !saved || saved->stale ||
+    return atomic_load(&memory->written) & WRITTEN_SAVE || is_open(memory) || !saved || saved->stale ||
            !(saved->bytes || saved->next_bytes);
 }
 
@@ -78,7 +85,7 @@ static void collect(struct object *object, void *argument)
 {
     struct saving *s = argument;
 
-    if (is_to_be_saved(object, s->node))
+    if (is_to_be_saved(object, s))
         held_add(&s->held, object);
 }
 
@@ -149,18 +156,32 @@ int checkpoint_read(struct node *node, cl_mem memory, const uint8_t *address, co
     return error;
 }
 
+/* It is here; what nobody has touched has no pages. */
+static void copy_shared(const struct _cl_mem *memory, uint8_t *bytes)
+{
+    const uint8_t *from = memory->arena;
+    size_t at = 0, end;
+
+    for (; at < memory->size && arena_next_data(from, memory->size, &at, &end); at = end)
+        memcpy(bytes + at, from + at, end - at);
+}
+
 /* An object that has failed to come into being has none. */
 static int save_one(struct saving *s, cl_mem memory)
 {
     const struct wire_region whole = whole_of(memory);
-    uint8_t *bytes = malloc(whole.size);
-    int error;
+    const bool shared = memory->direct;
+    uint8_t *bytes = shared ? calloc(1, whole.size) : malloc(whole.size);
+    int error = 0;
 
     if (!bytes)
         return -ENOMEM;
-    error = checkpoint_read(s->node, memory, NULL, &whole, bytes);
+    if (shared)
+        copy_shared(memory, bytes);
+    else
+        error = checkpoint_read(s->node, memory, NULL, &whole, bytes);
     session_lock(s->node->session);
-    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, bytes))
+    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, bytes, shared))
         error = -ENOMEM;
     session_unlock(s->node->session);
     if (error)
@@ -253,7 +274,7 @@ static void collect_early(struct object *object, void *argument)
     struct saving *s = argument;
     cl_mem memory = (cl_mem)object;
 
-    if (is_to_be_saved(object, s->node) && !memory->coherence && !memory->hosted && !memory->destructors &&
+    if (is_to_be_saved(object, s) && !memory->coherence && !is_open(memory) && !memory->destructors &&
         has_changed(s->node->journal, memory))
         held_add(&s->held, object);
 }
@@ -323,8 +344,10 @@ void checkpoint_early(struct move *m)
     struct savings all = {.session = m->session};
     const int error = find_savings(&all, m->node);
 
-    for (unsigned i = 0; i < all.count && !error; i++)
+    for (unsigned i = 0; i < all.count && !error; i++) {
+        all.each[i].away = m->unshares && all.each[i].node == m->node;
         save_early(&all.each[i], m);
+    }
     free(all.each);
 }
 
@@ -351,6 +374,7 @@ void checkpoint_drop_early(struct node *node)
     if (!node->journal)
         return;
     session_lock(node->session);
+    journal_drop_waiting(node->journal);
     if (find_all(&all, node))
         drop_early(node->journal);
     for (unsigned i = 0; i < all.count; i++)
@@ -491,11 +515,13 @@ static int save_quiet(struct savings *all, long halted)
     return error;
 }
 
-int checkpoint_quiet(struct node *node, long halted)
+int checkpoint_quiet(struct node *node, bool away, long halted)
 {
     struct savings all = {.session = node->session};
     int error = find_savings(&all, node);
 
+    for (unsigned i = 0; i < all.count; i++)
+        all.each[i].away = away && all.each[i].node == node;
     if (!error)
         error = save_quiet(&all, halted);
     for (unsigned i = 0; i < all.count; i++)
@@ -526,7 +552,7 @@ int checkpoint(struct node *node, char *why, size_t size)
     if (!node->rests && !error) {
         checkpoint_early(&m);
         error = quiesce(&m);
-        error = error ? error : checkpoint_quiet(node, m.halted);
+        error = error ? error : checkpoint_quiet(node, false, m.halted);
         if (error)
             checkpoint_drop_early(node);
         halt_set(HALT_NONE);

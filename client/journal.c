@@ -261,7 +261,7 @@ struct saved *journal_find_saved(const struct journal *j, uint32_t memory)
     return saved;
 }
 
-bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes)
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes, bool waits)
 {
     struct saved *saved = journal_find_saved(j, memory);
 
@@ -277,6 +277,7 @@ bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *
     free(saved->next_bytes);
     saved->memory = memory;
     saved->whole = *whole;
+    saved->waits = waits;
     saved->next_bytes = bytes;
     return true;
 }
@@ -291,6 +292,54 @@ void journal_drop_next(struct journal *j)
         }
     }
     svm_saved_drop_next(j);
+}
+
+static void stay_apart(struct wire_buffer *commands)
+{
+    struct wire_cursor at = wire_cursor(commands->bytes, commands->length), fields;
+    struct wire_buffer out = {0};
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        const size_t length = fields.left + WIRE_HEADER, place = (size_t)(fields.at - commands->bytes) - WIRE_HEADER;
+        struct wire_create_buffer m;
+
+        if (number != WIRE_create_buffer || !wire_get_create_buffer(&fields, &m) ||
+            !arena_has((void *)(uintptr_t)m.address))
+            continue;
+        m.address = 0;
+        out.length = 0;
+        wire_put_create_buffer(&out, &m);
+        if (!out.failed && out.length == length)
+            memcpy(commands->bytes + place, out.bytes, length);
+        commands->failed |= out.failed;
+    }
+    wire_buffer_free(&out);
+}
+
+void journal_unshare(struct journal *j)
+{
+    stay_apart(&j->base);
+    if (j->base.failed)
+        journal_off(j);
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->next)
+            saved->waits = false;
+    }
+}
+
+/* They stay in their lists, as above. */
+void journal_drop_waiting(struct journal *j)
+{
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->next) {
+            if (!saved->waits)
+                continue;
+            free(saved->bytes);
+            saved->bytes = NULL;
+            saved->waits = false;
+        }
+    }
 }
 
 static void use_next(struct saved *saved)

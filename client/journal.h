@@ -26,6 +26,7 @@ struct saved {
     uint8_t *bytes;           /* as at the last checkpoint; NULL: it has had none */
     uint8_t *next_bytes;      /* for the one that is being taken, or NULL */
     bool stale;               /* written since bytes were read, though the object says no more so */
+    bool waits;               /* the memory is here: counts when the node has gone to where it is not */
 };
 
 /* The same of shared virtual memory (svm_saved.c). */
@@ -104,8 +105,11 @@ const char *journal_bound(const struct journal *j);
 /* All that was sent is over, contents were saved: the log becomes base. 0 or -ENOMEM: all is as it was. */
 int journal_compact(struct journal *j);
 struct saved *journal_find_saved(const struct journal *j, uint32_t memory);
-/* With journal_compact() instead of what was saved of that object, if anything; takes the bytes. */
-bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes);
+/* With journal_compact() instead of what was saved of that object, if anything; takes the bytes. waits: see there. */
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes, bool waits);
+/* The node is where memory is not that was here; or it is not: what was saved of that is not needed. */
+void journal_unshare(struct journal *j);
+void journal_drop_waiting(struct journal *j);
 /* There will be no journal_compact(). */
 void journal_drop_next(struct journal *j);
 /* Bulk data that were kept are not needed any more. */

@@ -75,6 +75,8 @@ void window_count(struct node *node, bool more);
 /* A new memory object; and it goes, under the lock. */
 void window_add(cl_mem memory);
 void window_forget(cl_mem memory);
+/* It is no more here. Under the lock. */
+void window_apart(cl_mem memory);
 
 /* ---- checkpoint.c ---- */
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
@@ -88,8 +90,9 @@ int checkpoint_read(struct node *node, cl_mem memory, const uint8_t *address, co
  * there will be no such pause. Nobody else takes one between these (quiesce_lock()). */
 void checkpoint_early(struct move *m);
 void checkpoint_drop_early(struct node *node);
-/* The same while calls are halted, since then, and nothing is under way. */
-int checkpoint_quiet(struct node *node, long halted);
+/* The same while calls are halted, since then, and nothing is under way. away: also of memory that the program shares
+ * with its worker, for when the node is where that is not (journal_unshare()). */
+int checkpoint_quiet(struct node *node, bool away, long halted);
 
 /* ---- replay.c ---- */
 /* The new workers of the nodes are told all; -ECONNRESET: one is lost, too. Under the lock. */

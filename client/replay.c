@@ -167,7 +167,7 @@ static void give_again(struct replay *r, uint32_t tag)
 
 static void restore(struct replay *r, const struct saved *saved)
 {
-    for (size_t at = 0; saved->bytes && at < saved->whole.size && !has_failed(r);) {
+    for (size_t at = 0; saved->bytes && !saved->waits && at < saved->whole.size && !has_failed(r);) {
         struct wire_bring m = {.memory = saved->memory, .part = saved->whole};
         const size_t left = saved->whole.size - at;
 

@@ -340,6 +340,14 @@ void window_add(cl_mem memory)
     session_unlock(node->session);
 }
 
+void window_apart(cl_mem memory)
+{
+    if (memory->apart)
+        return;
+    count(memory, true);
+    memory->apart = true;
+}
+
 void window_forget(cl_mem memory)
 {
     if (memory->apart)

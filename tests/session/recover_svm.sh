@@ -53,7 +53,8 @@ survives()
 {
     harm=$1 how=$2
     shift 2
-    timeout -k 10 200 "$@" > "$scratch/native" 2> /dev/null || fail "$*, natively: $(tail -n 3 "$scratch/native")"
+    timeout -k 10 200 "$@" > "$scratch/native" 2> "$scratch/err" ||
+        fail "$*, natively: status $?: $(tail -n 3 "$scratch/native" "$scratch/err")"
     : > "$scratch/err"
     env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 300 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!

@@ -9,8 +9,6 @@
 #include "client/client.h"
 #include "client/recover.h"
 
-#define LONGEST_LOG ((size_t)32 << 20) /* numbers of events do not come again so soon */
-
 struct kept {
     struct kept *next;
     uint32_t tag;
@@ -109,7 +107,7 @@ static void look_if_full(struct journal *j)
     }
     if (!j->since)
         j->since = clock_ns();
-    if (!j->full && (j->log.length > LONGEST_LOG || j->log.length + j->kept_bytes > j->limit)) {
+    if (!j->full && (j->log.length > JOURNAL_LONGEST || j->log.length + j->kept_bytes > j->limit)) {
         j->full = true;
         recover_checkpoint_soon();
     }

@@ -40,6 +40,7 @@ struct svm_saved {
 };
 
 #define JOURNAL_LISTS 256
+#define JOURNAL_LONGEST ((size_t)32 << 20) /* bytes of the log: numbers of events do not come again so soon */
 
 struct kept;
 struct image;

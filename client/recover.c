@@ -307,6 +307,11 @@ static bool is_due(const struct node *node, long every)
            (j->full || (every && clock_ns() - j->since > every * SECOND));
 }
 
+static bool is_too_long(const struct journal *j)
+{
+    return j->log.length + j->kept_bytes > MOST_FULL * j->limit;
+}
+
 /* Under the lock, which is let go. False: it is too early. */
 static bool take_one(struct node *node)
 {
@@ -321,8 +326,10 @@ static bool take_one(struct node *node)
     session_lock(node->session);
     if (error)
         vocl_log(LOG_DEBUG, "no checkpoint of worker %u: %s", node->peer, *why ? why : strerror(-error));
-    if (error && j->log.length + j->kept_bytes > MOST_FULL * j->limit)
-        recover_give_up(node, error == -ENOTSUP && *why ? why : "the program leaves no moment for a checkpoint");
+    if (error == -ENOTSUP && (j->log.length > JOURNAL_LONGEST || is_too_long(j)))
+        recover_give_up(node, *why ? why : "what is in pipes");
+    else if (error && is_too_long(j))
+        recover_give_up(node, "the program leaves no moment for a checkpoint");
     return !error;
 }
 

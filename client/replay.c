@@ -21,9 +21,6 @@
 #include "client/recover.h"
 #include "client/replaying.h"
 
-#define FRAME (48u << 10)
-#define SHARE ((size_t)16 << 20) /* of contents, at a time */
-
 void replay_event(struct journal *j, uint32_t event)
 {
     struct replay *r = j->replay;
@@ -58,8 +55,7 @@ void replay_refused(struct journal *j)
 
 /* ---- sending, and waiting ---- */
 
-/* What several nodes are told is of no use without one of them. */
-static bool has_failed(const struct replay *r)
+bool replay_has_failed(const struct replay *r)
 {
     bool failed = false;
 
@@ -76,7 +72,7 @@ static bool sent(void *argument)
     struct replay *r = argument;
     int error;
 
-    if (has_failed(r) || !r->out.length)
+    if (replay_has_failed(r) || !r->out.length)
         return true;
     error = transport_send(session_transport(r->node->session), r->node->peer, r->out.bytes, r->out.length);
     if (!error) {
@@ -97,17 +93,17 @@ static bool reached(void *argument)
 {
     struct replay *r = argument;
 
-    return has_failed(r) || is_done(r, r->wanted);
+    return replay_has_failed(r) || is_done(r, r->wanted);
 }
 
 static bool answered(void *argument)
 {
     struct replay *r = argument;
 
-    return has_failed(r) || r->answered == r->wanted;
+    return replay_has_failed(r) || r->answered == r->wanted;
 }
 
-static void flush(struct replay *r)
+void replay_flush(struct replay *r)
 {
     session_wait(r->node->session, sent, r);
 }
@@ -116,7 +112,7 @@ static void flush(struct replay *r)
 static void flush_all(struct replay *r)
 {
     for (unsigned i = 0; i < r->all->count; i++)
-        flush(&r->all->each[i]);
+        replay_flush(&r->all->each[i]);
 }
 
 static void wait_for_event(struct replay *r, uint32_t event)
@@ -128,7 +124,7 @@ static void wait_for_event(struct replay *r, uint32_t event)
 
 static void wait_for_call(struct replay *r, uint32_t call)
 {
-    flush(r);
+    replay_flush(r);
     r->wanted = call;
     session_wait(r->node->session, answered, r);
 }
@@ -141,7 +137,7 @@ static void gave(void *argument, int status)
     ((struct journal *)argument)->giving--;
 }
 
-static void give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
+void replay_give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
 {
     r->j->giving++;
     if (transport_give(session_transport(r->node->session), r->node->peer, tag, bytes, length, gave, r->j)) {
@@ -160,74 +156,9 @@ static void give_again(struct replay *r, uint32_t tag)
         return;
     bytes = journal_find_data(r->j, tag, &length);
     if (bytes)
-        give(r, tag, bytes, length);
+        replay_give(r, tag, bytes, length);
     else
         vocl_log(LOG_DEBUG, "replay: no data under %x", tag);
-}
-
-static void restore(struct replay *r, const struct saved *saved)
-{
-    for (size_t at = 0; saved->bytes && !saved->waits && at < saved->whole.size && !has_failed(r);) {
-        struct wire_bring m = {.memory = saved->memory, .part = saved->whole};
-        const size_t left = saved->whole.size - at;
-
-        if (m.part.kind == WIRE_PIECE) {
-            m.part.origin[0] = at;
-            m.part.size = left < SHARE ? left : SHARE;
-        }
-        if (m.part.size > WIRE_MAX_INLINE) {
-            m.tag = wire_tag(atomic_fetch_add(&session_under_way(r->node->session)->last_tag, 1));
-        } else {
-            m.data = saved->bytes + at;
-            m.data_length = (uint32_t)m.part.size;
-        }
-        wire_put_bring(&r->out, &m);
-        if (m.tag)
-            give(r, m.tag, saved->bytes + at, m.part.size);
-        if (m.tag || r->out.length > FRAME)
-            flush(r);
-        at += m.part.size;
-    }
-}
-
-static void restore_svm_part(struct replay *r, uint64_t address, const uint8_t *bytes, size_t size)
-{
-    struct wire_bring_svm m = {.address = address, .size = size};
-
-    if (size > WIRE_MAX_INLINE) {
-        m.tag = wire_tag(atomic_fetch_add(&session_under_way(r->node->session)->last_tag, 1));
-    } else {
-        m.data = bytes;
-        m.data_length = (uint32_t)size;
-    }
-    wire_put_bring_svm(&r->out, &m);
-    if (m.tag)
-        give(r, m.tag, bytes, size);
-    if (m.tag || r->out.length > FRAME)
-        flush(r);
-}
-
-static void restore_svm(struct replay *r, const struct svm_saved *saved)
-{
-    const uint8_t *bytes;
-    uint64_t address;
-    unsigned part = 0;
-    size_t size;
-
-    while (!has_failed(r) && (bytes = svm_saved_next(saved, &part, &address, &size))) {
-        for (size_t at = 0; at < size && !has_failed(r); at += SHARE)
-            restore_svm_part(r, address + at, bytes + at, size - at < SHARE ? size - at : SHARE);
-    }
-}
-
-static void restore_all(struct replay *r)
-{
-    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
-        for (const struct saved *saved = r->j->saved[i]; saved && !has_failed(r); saved = saved->next)
-            restore(r, saved);
-        for (const struct svm_saved *saved = r->j->svm[i]; saved && !has_failed(r); saved = saved->next)
-            restore_svm(r, saved);
-    }
 }
 
 /* ---- reads ---- */
@@ -356,7 +287,7 @@ static void wait_for_memory(struct replay *r, uint32_t call)
 {
     r->refused = false;
     wait_for_call(r, call);
-    if (!r->refused || has_failed(r))
+    if (!r->refused || replay_has_failed(r))
         return;
     vocl_log(LOG_WARN, "worker %u cannot have shared virtual memory where it was", r->node->peer);
     r->j->displaced = true;
@@ -494,7 +425,7 @@ static bool next_command(struct replay *r, const struct wire_buffer *commands, s
 {
     struct wire_cursor frame;
 
-    if (*at >= commands->length || has_failed(r))
+    if (*at >= commands->length || replay_has_failed(r))
         return false;
     frame = wire_cursor(commands->bytes + *at, commands->length - *at);
     r->failed |= wire_next(&frame, number, fields) != 1;
@@ -506,8 +437,8 @@ static bool next_command(struct replay *r, const struct wire_buffer *commands, s
 
 static void flush_much(struct replay *r)
 {
-    if (r->out.length > FRAME)
-        flush(r);
+    if (r->out.length > REPLAY_FRAME)
+        replay_flush(r);
 }
 
 /* Objects, contents, and what is over: nothing of it has to do with other nodes. */
@@ -522,8 +453,8 @@ static void begin(struct replay *r)
         replay_tell(r, number, fields);
         flush_much(r);
     }
-    flush(r);
-    restore_all(r);
+    replay_flush(r);
+    replay_restore(r);
     window_restore(r->j);
     while (r->at < r->j->over && next_command(r, &r->j->log, &r->at, &number, &fields)) {
         replay_tell_over(r, number, fields);
@@ -567,13 +498,13 @@ static void tell_all(const struct replaying *all)
 
     for (unsigned i = 0; i < all->count; i++)
         begin(&all->each[i]);
-    while (!has_failed(all->each) && (r = first_of(all)))
+    while (!replay_has_failed(all->each) && (r = first_of(all)))
         tell_turn(r);
     for (unsigned i = 0; i < all->count; i++) {
         r = &all->each[i];
         while (r->fences)
             drop_fence(r, &r->fences);
-        flush(r);
+        replay_flush(r);
     }
 }
 
@@ -605,7 +536,7 @@ int replay(const struct group *group)
         node->journal->replay = &all.each[i];
     }
     tell_all(&all);
-    if (has_failed(all.each))
+    if (replay_has_failed(all.each))
         error = -EIO;
     for (unsigned i = 0; i < all.count; i++) {
         struct replay *r = &all.each[i];

@@ -8,9 +8,10 @@ mapped=$top_builddir/tests/session/mapped_svm
 moved=$top_builddir/tests/session/moved_svm
 piped=$top_builddir/tests/session/piped
 newer=$top_builddir/tests/drivers/.libs/newer.so
+two=$top_srcdir/tests/net/two-hosts
 mark=VOCL_TEST_MARK=$$
 at_most 1200
-SANITIZED= # addresses are not to be limited
+SANITIZED= # addresses are not to be limited then
 case $SANITIZER in
 address | thread) SANITIZED=1 ;;
 esac
@@ -121,6 +122,11 @@ done
 beside survives "last 0.5 last 0.4" "VOCL_RECOVER_LOG=300K vocl run" "$moved" "$scratch/never" 2000
 beside survives "last 0.6" "VOCL_SHARE=0 vocl run" "$moved" "$scratch/never" 2000
 
+# On another host.
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
+    beside survives "last 0.4 last 0.3" "VOCL_RECOVER_LOG=1M $two" "$mapped" 8 3000
+fi
+
 # An allocation that a worker could not have is not asked for again of the next.
 refused()
 {
@@ -149,7 +155,7 @@ if [ -e "$newer" ]; then
 fi
 well_beside
 all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
-[ "$all" -gt 9 ] || fail "hardly anything was replaced: $all"
+[ "$all" -gt 6 ] || fail "hardly anything was replaced: $all"
 
 # ---- what cannot be told again: the loss is an error, as without it, and the log has the reason ----
 
@@ -215,4 +221,5 @@ stays()
     lost "$3"
 }
 stays VOCL_SHARE=1 usm "unified shared memory"
-stays VOCL_TEST_GPU=1 svm "shared virtual memory where native OpenCL has put it"
+# Sanitized processes have their memory at the same addresses, where neither finds what the other has free.
+[ -n "$SANITIZED" ] || stays VOCL_TEST_GPU=1 svm "shared virtual memory where native OpenCL has put it"

@@ -281,14 +281,14 @@ lost_at()
     wait_until 60 target_there || fail "no worker there: $(cat "$scratch/asked")"
     wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     case $2 in
-    target) kill -KILL $target ;;
-    itself) kill -KILL $(session_workers "$mark" | grep -vx "$target") ;;
+    target) came=0 && kill -KILL $target ;;
+    itself) came=1 && kill -KILL $(session_workers "$mark" | grep -vx "$target") ;;
     esac || fail "no worker"
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
-    wait_until 20 one_worker || fail "workers that were left: $(session_processes "$mark")"
-    lose $(($(grep -c 'commands and data again' "$scratch/err") + 1))
+    wait_until 60 came_again $came || fail "not one worker: $(session_processes "$mark"; tail -n 5 "$scratch/err")"
+    lose $((came + 1))
     goes $far
-    lose $(($(grep -c 'commands and data again' "$scratch/err") + 1))
+    lose $((came + 2))
     finish
 }
 

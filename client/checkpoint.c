@@ -22,6 +22,7 @@ struct saving {
     struct node *node;
     struct held held;
     unsigned peer;        /* the node's member as it began */
+    bool away;            /* it goes to where the memory that the program shares with it is not */
     size_t bytes, before; /* of contents, and of what they are instead of */
 };
 
@@ -32,19 +33,27 @@ struct savings {
     unsigned count;
 };
 
-/* What is on the node, with contents of its own: window.c's need not be saved. */
-static bool is_to_be_saved(const struct object *object, const struct node *node)
+/* What is on the node, with contents of its own: window.c's need not be saved, and what is over shared virtual memory
+ * goes with that (svm_saved.c). */
+static bool is_to_be_saved(const struct object *object, const struct saving *s)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    return !memory->parent && !memory->direct && memory->type != CL_MEM_OBJECT_PIPE && handle_is_on(object, node);
+    return !memory->parent && (!memory->direct || s->away) && !memory->svm_remote &&
+           memory->type != CL_MEM_OBJECT_PIPE && handle_is_on(object, s->node);
+}
+
+/* The program may write to it without a word. */
+static bool is_open(const struct _cl_mem *memory)
+{
+    return memory->hosted || (memory->direct && atomic_load(&memory->in_place));
 }
 
 static bool has_changed(const struct journal *j, const struct _cl_mem *memory)
 {
     const struct saved *saved = journal_find_saved(j, memory->object.id);
 
-    return atomic_load(&memory->written) & WRITTEN_SAVE || memory->hosted || !saved || saved->stale ||
+    return atomic_load(&memory->written) & WRITTEN_SAVE || is_open(memory) || !saved || saved->stale ||
            !(saved->bytes || saved->next_bytes);
 }
 
@@ -76,7 +85,7 @@ static void collect(struct object *object, void *argument)
 {
     struct saving *s = argument;
 
-    if (is_to_be_saved(object, s->node))
+    if (is_to_be_saved(object, s))
         held_add(&s->held, object);
 }
 
@@ -95,23 +104,29 @@ static struct wire_region whole_of(cl_mem memory)
     return whole;
 }
 
-static int begin_take(struct node *node, cl_mem memory, const struct wire_region *part, void *to,
-                      struct transfer **transfer)
+static int begin_take(struct node *node, cl_mem memory, const uint8_t *address, const struct wire_region *part,
+                      void *to, struct transfer **transfer)
 {
     const struct layout layout = layout_linear(to, part->size);
-    struct wire_take m = {.memory = memory->object.id, .part = *part};
-    int error = transfer_take(node, &layout, transfer, &m.tag);
+    struct wire_buffer *out;
+    uint32_t tag;
+    int error = transfer_take(node, &layout, transfer, &tag);
 
     if (error)
         return error;
-    wire_put_take(stream_begin(node), &m);
+    out = stream_begin(node);
+    if (memory)
+        wire_put_take(out, &(struct wire_take){.memory = memory->object.id, .part = *part, .tag = tag});
+    else
+        wire_put_take_svm(out, &(struct wire_take_svm){(uintptr_t)address + part->origin[0], part->size, tag});
     error = stream_end(node, STREAM_NOW);
     if (error)
         transfer_cancel(*transfer);
     return error;
 }
 
-static int take_all(struct node *node, cl_mem memory, const struct wire_region *whole, uint8_t *bytes)
+int checkpoint_read(struct node *node, cl_mem memory, const uint8_t *address, const struct wire_region *whole,
+                    uint8_t *bytes)
 {
     struct transfer *under_way[UNDER_WAY] = {NULL};
     unsigned next = 0;
@@ -129,7 +144,7 @@ static int take_all(struct node *node, cl_mem memory, const struct wire_region *
             error = transfer_wait(under_way[next % UNDER_WAY]);
         under_way[next % UNDER_WAY] = NULL;
         if (!error)
-            error = begin_take(node, memory, &part, bytes + at, &under_way[next % UNDER_WAY]);
+            error = begin_take(node, memory, address, &part, bytes + at, &under_way[next % UNDER_WAY]);
         if (error)
             under_way[next % UNDER_WAY] = NULL;
         at += part.size;
@@ -141,18 +156,32 @@ static int take_all(struct node *node, cl_mem memory, const struct wire_region *
     return error;
 }
 
+/* It is here; what nobody has touched has no pages. */
+static void copy_shared(const struct _cl_mem *memory, uint8_t *bytes)
+{
+    const uint8_t *from = memory->arena;
+    size_t at = 0, end;
+
+    for (; at < memory->size && arena_next_data(from, memory->size, &at, &end); at = end)
+        memcpy(bytes + at, from + at, end - at);
+}
+
 /* An object that has failed to come into being has none. */
 static int save_one(struct saving *s, cl_mem memory)
 {
     const struct wire_region whole = whole_of(memory);
-    uint8_t *bytes = malloc(whole.size);
-    int error;
+    const bool shared = memory->direct;
+    uint8_t *bytes = shared ? calloc(1, whole.size) : malloc(whole.size);
+    int error = 0;
 
     if (!bytes)
         return -ENOMEM;
-    error = take_all(s->node, memory, &whole, bytes);
+    if (shared)
+        copy_shared(memory, bytes);
+    else
+        error = checkpoint_read(s->node, memory, NULL, &whole, bytes);
     session_lock(s->node->session);
-    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, bytes))
+    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, bytes, shared))
         error = -ENOMEM;
     session_unlock(s->node->session);
     if (error)
@@ -160,6 +189,19 @@ static int save_one(struct saving *s, cl_mem memory)
     else
         s->bytes += whole.size;
     return error > 0 ? 0 : error;
+}
+
+/* Shared virtual memory that was written since it was saved last; go: it is saved, or marked again. */
+static bool save_svm_list(struct saving *s, struct svm_place *list, unsigned count, bool go)
+{
+    for (unsigned i = 0; i < count; i++) {
+        go = go && !svm_saved_take(s->node, &list[i], &s->bytes);
+        if (!go)
+            svm_remote_mark(&list[i], WRITTEN_SAVE);
+        svm_remote_unhold(&list[i]);
+    }
+    free(list);
+    return go;
 }
 
 /* ---- all that have to do with each other ---- */
@@ -194,6 +236,36 @@ static int find_savings(struct savings *all, struct node *node)
     return error;
 }
 
+/* ---- pipes, into which only kernels see ---- */
+
+struct pipes {
+    const struct node *node;
+    bool filled;
+};
+
+static void look_at_pipe(struct object *object, void *argument)
+{
+    struct pipes *pipes = argument;
+    cl_mem memory = (cl_mem)object;
+
+    pipes->filled |= memory->type == CL_MEM_OBJECT_PIPE && atomic_load(&object->uses) != USES_RELEASED &&
+                     handle_is_on(object, pipes->node) && written_all(memory);
+}
+
+/* What may be in them is only made again by all the commands since they were made. */
+static bool any_pipe_filled(const struct savings *all)
+{
+    struct pipes pipes = {.filled = false};
+
+    session_lock(all->session);
+    for (unsigned i = 0; i < all->count && !pipes.filled; i++) {
+        pipes.node = all->each[i].node;
+        handle_each(WIRE_MEMORY, look_at_pipe, &pipes);
+    }
+    session_unlock(all->session);
+    return pipes.filled;
+}
+
 /* ---- while the program goes on ---- */
 
 /* Whether all that writes it is marked, and nobody minds that it ends later. */
@@ -202,7 +274,7 @@ static void collect_early(struct object *object, void *argument)
     struct saving *s = argument;
     cl_mem memory = (cl_mem)object;
 
-    if (is_to_be_saved(object, s->node) && !memory->coherence && !memory->hosted && !memory->destructors &&
+    if (is_to_be_saved(object, s) && !memory->coherence && !is_open(memory) && !memory->destructors &&
         has_changed(s->node->journal, memory))
         held_add(&s->held, object);
 }
@@ -245,11 +317,14 @@ static void save_early(struct saving *s, struct move *m)
 
     for (unsigned round = 0; go && round < EARLY_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS); round++) {
         const unsigned from = s->held.count;
+        struct svm_place *svm;
+        unsigned svm_count;
 
         bytes = find_changed(s, from);
+        svm = svm_saved_find(s->node, &svm_count, &bytes);
         ends_put(m);
         halt_set(HALT_NONE);
-        go = ends_wait(m) && worth_early(bytes, before) && !s->held.failed;
+        go = ends_wait(m) && worth_early(bytes, before) && !s->held.failed && svm;
         for (unsigned i = from; i < s->held.count; i++) {
             cl_mem memory = (cl_mem)s->held.objects[i];
 
@@ -257,6 +332,7 @@ static void save_early(struct saving *s, struct move *m)
             if (!go)
                 atomic_fetch_or(&memory->written, WRITTEN_SAVE); /* in the pause */
         }
+        go = save_svm_list(s, svm, svm_count, go && may_go_on(s));
         before = bytes;
     }
     s->node->journal->early += s->bytes;
@@ -268,8 +344,10 @@ void checkpoint_early(struct move *m)
     struct savings all = {.session = m->session};
     const int error = find_savings(&all, m->node);
 
-    for (unsigned i = 0; i < all.count && !error; i++)
+    for (unsigned i = 0; i < all.count && !error; i++) {
+        all.each[i].away = m->unshares && all.each[i].node == m->node;
         save_early(&all.each[i], m);
+    }
     free(all.each);
 }
 
@@ -296,6 +374,7 @@ void checkpoint_drop_early(struct node *node)
     if (!node->journal)
         return;
     session_lock(node->session);
+    journal_drop_waiting(node->journal);
     if (find_all(&all, node))
         drop_early(node->journal);
     for (unsigned i = 0; i < all.count; i++)
@@ -371,6 +450,17 @@ static int begin_all_anew(struct savings *all)
     return 0;
 }
 
+static int save_svm(struct saving *s)
+{
+    size_t changed = 0;
+    unsigned count;
+    struct svm_place *list = svm_saved_find(s->node, &count, &changed);
+
+    if (!list)
+        return -ENOMEM;
+    return save_svm_list(s, list, count, true) ? 0 : -ECONNRESET;
+}
+
 /* In the pause: what there is of the node is saved, or was early. */
 static int save_rest(struct saving *s)
 {
@@ -393,12 +483,12 @@ static int save_rest(struct saving *s)
         session_unlock(session);
         error = changed ? save_one(s, memory) : 0;
     }
-    return error;
+    return error ? error : save_svm(s);
 }
 
 static int save_quiet(struct savings *all, long halted)
 {
-    int error = 0;
+    int error = any_pipe_filled(all) ? -ENOTSUP : 0;
 
     for (unsigned i = 0; i < all->count && !error; i++)
         error = save_rest(&all->each[i]);
@@ -425,15 +515,28 @@ static int save_quiet(struct savings *all, long halted)
     return error;
 }
 
-int checkpoint_quiet(struct node *node, long halted)
+int checkpoint_quiet(struct node *node, bool away, long halted)
 {
     struct savings all = {.session = node->session};
     int error = find_savings(&all, node);
 
+    for (unsigned i = 0; i < all.count; i++)
+        all.each[i].away = away && all.each[i].node == node;
     if (!error)
         error = save_quiet(&all, halted);
     for (unsigned i = 0; i < all.count; i++)
         held_drop(&all.each[i].held, all.session);
+    free(all.each);
+    return error;
+}
+
+static int check_pipes(struct move *m)
+{
+    struct savings all = {.session = m->session};
+    int error = find_savings(&all, m->node);
+
+    if (!error && any_pipe_filled(&all))
+        error = move_refuse(m, -ENOTSUP, "what may be in a pipe is only made again by all that was sent since");
     free(all.each);
     return error;
 }
@@ -444,10 +547,12 @@ int checkpoint(struct node *node, char *why, size_t size)
     int error = -EBUSY;
 
     quiesce_lock();
-    if (!node->rests) {
+    if (!node->rests)
+        error = check_pipes(&m);
+    if (!node->rests && !error) {
         checkpoint_early(&m);
         error = quiesce(&m);
-        error = error ? error : checkpoint_quiet(node, m.halted);
+        error = error ? error : checkpoint_quiet(node, false, m.halted);
         if (error)
             checkpoint_drop_early(node);
         halt_set(HALT_NONE);

@@ -12,8 +12,9 @@
  *                make_again.c: objects; copy_over.c, carriers.c, svm_move.c: contents; unshare.c: memory that is
  *                left behind; summon.c: what users ask)
  *   recover.h    recover.c: a worker that is lost is replaced (journal.h: journal.c, what it was told; shorten.c,
- *                what of it is left; checkpoint.c, contents; window.c, of memory that is shared; mend.c, another one
- *                comes; replay.c, replay_over.c: and is told it; group.h: group.c, with those that it had to do with)
+ *                what of it is left; checkpoint.c, svm_saved.c, contents; window.c, of memory that is shared;
+ *                mend.c, another one comes; replay.c, replay_contents.c, replay_over.c: and is told it; group.h:
+ *                group.c, with those that it had to do with)
  *   halt.h       halt.c: no call is half-way meanwhile
  *                rest.c: workers go, and come again when a command needs them
  *   save.h       save.c: they go to a checkpoint in files

@@ -9,8 +9,6 @@
 #include "client/client.h"
 #include "client/recover.h"
 
-#define LONGEST_LOG ((size_t)32 << 20) /* numbers of events do not come again so soon */
-
 struct kept {
     struct kept *next;
     uint32_t tag;
@@ -87,6 +85,7 @@ void journal_off(struct journal *j)
         return;
     journal_drop_data(j);
     window_free(j);
+    svm_saved_free(j);
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
         while (j->saved[i]) {
             struct saved *saved = j->saved[i];
@@ -108,7 +107,7 @@ static void look_if_full(struct journal *j)
     }
     if (!j->since)
         j->since = clock_ns();
-    if (!j->full && (j->log.length > LONGEST_LOG || j->log.length + j->kept_bytes > j->limit)) {
+    if (!j->full && (j->log.length > JOURNAL_LONGEST || j->log.length + j->kept_bytes > j->limit)) {
         j->full = true;
         recover_checkpoint_soon();
     }
@@ -195,19 +194,36 @@ void journal_known(struct journal *j, uint16_t number, uint32_t what)
     put_note(j, number, what);
 }
 
+void journal_unsay(struct journal *j, uint32_t call)
+{
+    const uint32_t unsaid = JOURNAL_UNSAID;
+    struct wire_cursor at = wire_cursor(j->log.bytes, j->log.length), fields;
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        struct wire_svm_alloc m;
+        const size_t place = (size_t)(fields.at - j->log.bytes) - WIRE_HEADER;
+
+        if (number == WIRE_svm_alloc && wire_get_svm_alloc(&fields, &m) && m.call == call)
+            memcpy(j->log.bytes + place + sizeof(uint32_t), &unsaid, sizeof(unsaid));
+    }
+}
+
 /* ---- what cannot be told again ---- */
 
-static const char *bound(uint16_t number)
+static const char *bound(uint16_t number, struct wire_cursor fields)
 {
+    struct wire_svm_alloc alloc;
+
     switch (number) {
     case WIRE_svm_alloc:
-        return "shared virtual memory";
+        return wire_get_svm_alloc(&fields, &alloc) && alloc.wanted
+                   ? NULL
+                   : "shared virtual memory where native OpenCL has put it";
     case WIRE_usm_alloc:
         return "unified shared memory";
     case WIRE_create_addressed_buffer:
         return "device addresses";
-    case WIRE_create_pipe:
-        return "pipes";
     case WIRE_set_content_size:
         return "cl_pocl_content_size";
     }
@@ -221,7 +237,7 @@ static const char *bound_in(const struct wire_buffer *commands)
     uint16_t number;
 
     while (!why && wire_next(&at, &number, &fields) == 1)
-        why = bound(number);
+        why = bound(number, fields);
     return why;
 }
 
@@ -243,7 +259,7 @@ struct saved *journal_find_saved(const struct journal *j, uint32_t memory)
     return saved;
 }
 
-bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes)
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes, bool waits)
 {
     struct saved *saved = journal_find_saved(j, memory);
 
@@ -259,6 +275,7 @@ bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *
     free(saved->next_bytes);
     saved->memory = memory;
     saved->whole = *whole;
+    saved->waits = waits;
     saved->next_bytes = bytes;
     return true;
 }
@@ -270,6 +287,55 @@ void journal_drop_next(struct journal *j)
         for (struct saved *saved = j->saved[i]; saved; saved = saved->next) {
             free(saved->next_bytes);
             saved->next_bytes = NULL;
+        }
+    }
+    svm_saved_drop_next(j);
+}
+
+static void stay_apart(struct wire_buffer *commands)
+{
+    struct wire_cursor at = wire_cursor(commands->bytes, commands->length), fields;
+    struct wire_buffer out = {0};
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        const size_t length = fields.left + WIRE_HEADER, place = (size_t)(fields.at - commands->bytes) - WIRE_HEADER;
+        struct wire_create_buffer m;
+
+        if (number != WIRE_create_buffer || !wire_get_create_buffer(&fields, &m) ||
+            !arena_has((void *)(uintptr_t)m.address))
+            continue;
+        m.address = 0;
+        out.length = 0;
+        wire_put_create_buffer(&out, &m);
+        if (!out.failed && out.length == length)
+            memcpy(commands->bytes + place, out.bytes, length);
+        commands->failed |= out.failed;
+    }
+    wire_buffer_free(&out);
+}
+
+void journal_unshare(struct journal *j)
+{
+    stay_apart(&j->base);
+    if (j->base.failed)
+        journal_off(j);
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->next)
+            saved->waits = false;
+    }
+}
+
+/* They stay in their lists, as above. */
+void journal_drop_waiting(struct journal *j)
+{
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->next) {
+            if (!saved->waits)
+                continue;
+            free(saved->bytes);
+            saved->bytes = NULL;
+            saved->waits = false;
         }
     }
 }
@@ -312,6 +378,8 @@ int journal_compact(struct journal *j)
     struct wire_buffer base = {0};
     int error = journal_shorten(&j->base, &j->log, &base);
 
+    if (!error)
+        error = svm_saved_renew(j);
     if (error) {
         wire_buffer_free(&base);
         return error;

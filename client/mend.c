@@ -301,6 +301,19 @@ static void readdress(const struct mending *m, const unsigned *now)
         group_readdress(&session_node(session, i)->batch, now);
 }
 
+/* *why is of those that were looked for until now. */
+static void explain(struct mending *m)
+{
+    *m->why = 0;
+    for (unsigned i = 0; i < m->group.count; i++) {
+        struct journal *j = m->group.nodes[i]->journal;
+
+        if (j->displaced)
+            snprintf(m->why, sizeof(m->why), "no worker can have shared virtual memory where it was");
+        j->displaced = false;
+    }
+}
+
 static int tell_again(struct mending *m)
 {
     struct session *session = m->group.nodes[0]->session;
@@ -324,6 +337,8 @@ static int tell_again(struct mending *m)
     error = replay(&m->group);
     for (unsigned i = 0; i < m->group.count; i++)
         vocl_log(LOG_DEBUG, "replay to worker %u: %s", m->group.nodes[i]->peer, error ? strerror(-error) : "done");
+    if (error)
+        explain(m);
     return error;
 }
 

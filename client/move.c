@@ -119,6 +119,7 @@ static int change(struct move *m)
         if (done) {
             event_move(m->node, m->target);
             session_swap(m->node, m->target);
+            unshare_told(m);
         }
         session_need_progress(m->session);
         session_unlock(m->session);
@@ -216,7 +217,7 @@ static int pause_and_change(struct move *m)
         error = unshare_contents(m);
     if (!error)
         error = svm_copy(m);
-    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->halted))
+    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->unshares, m->halted))
         error = move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     move_phase(m, "change");
     if (!error)
@@ -232,7 +233,7 @@ static int move_gated(struct move *m, int error)
     const unsigned to = m->target->peer;
     const char *why;
 
-    if (!m->node->journal)
+    if (!m->node->journal || m->unshares) /* which it was told to use */
         return error;
     forget(m);
     error = recover_move(m->node, m->target, &why);

@@ -181,7 +181,9 @@ bool unshare_goes(const struct move *m, const struct object *object);
 const char *unshare_bound(const struct move *m, const struct object *object);
 /* In the pause, when all is made at the target: what goes from here. */
 int unshare_contents(struct move *m);
-/* The node has changed; the calls of the program still wait. */
+/* The node has changed, under the lock: what it was told is right for the new one; and the calls of the program still
+ * wait. */
+void unshare_told(struct move *m);
 void unshare_change(struct move *m);
 /* The old worker has forgotten all, or there was no change. */
 void unshare_end(struct move *m);

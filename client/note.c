@@ -110,6 +110,15 @@ static bool note_lost_worker(struct node *node, struct wire_cursor *fields)
     return true;
 }
 
+/* Memory that was not to be had where it was wanted. */
+static void note_refused(struct node *node, uint16_t number, struct wire_cursor fields)
+{
+    struct wire_svm_alloc_reply reply;
+
+    if (number == (WIRE_svm_alloc | WIRE_REPLY) && wire_get_svm_alloc_reply(&fields, &reply) && reply.error)
+        recover_note_refused(node, reply.call);
+}
+
 /* Who was told something again answers again what nobody asks any more. */
 static bool note_reply(struct node *node, uint16_t number, struct wire_cursor fields)
 {
@@ -117,6 +126,7 @@ static bool note_reply(struct node *node, uint16_t number, struct wire_cursor fi
 
     if (!node->journal)
         return call_answer(node, number, fields);
+    note_refused(node, number, fields);
     recover_note_reply(node, wire_get_u32(&in));
     call_answer(node, number, fields);
     return !in.failed;

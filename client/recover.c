@@ -233,6 +233,15 @@ void recover_note_reply(struct node *node, uint32_t call)
         replay_reply(node->journal, call);
 }
 
+/* If nobody asks any more, it was to be had the first time. */
+void recover_note_refused(struct node *node, uint32_t call)
+{
+    if (call_is_open(node, call))
+        journal_unsay(node->journal, call);
+    else if (node->mending)
+        replay_refused(node->journal);
+}
+
 void recover_note_data(struct node *node, uint32_t tag)
 {
     if (node->journal)
@@ -298,6 +307,11 @@ static bool is_due(const struct node *node, long every)
            (j->full || (every && clock_ns() - j->since > every * SECOND));
 }
 
+static bool is_too_long(const struct journal *j)
+{
+    return j->log.length + j->kept_bytes > MOST_FULL * j->limit;
+}
+
 /* Under the lock, which is let go. False: it is too early. */
 static bool take_one(struct node *node)
 {
@@ -312,7 +326,9 @@ static bool take_one(struct node *node)
     session_lock(node->session);
     if (error)
         vocl_log(LOG_DEBUG, "no checkpoint of worker %u: %s", node->peer, *why ? why : strerror(-error));
-    if (error && j->log.length + j->kept_bytes > MOST_FULL * j->limit)
+    if (error == -ENOTSUP && (j->log.length > JOURNAL_LONGEST || is_too_long(j)))
+        recover_give_up(node, *why ? why : "what is in pipes");
+    else if (error && is_too_long(j))
         recover_give_up(node, "the program leaves no moment for a checkpoint");
     return !error;
 }

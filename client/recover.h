@@ -34,6 +34,8 @@ void recover_checkpoint_soon(void);
 /* What a node tells. */
 void recover_note_event(struct node *node, uint32_t event, cl_int status);
 void recover_note_reply(struct node *node, uint32_t call);
+/* An allocation that came to nothing. */
+void recover_note_refused(struct node *node, uint32_t call);
 /* Of a read that is over. */
 void recover_note_data(struct node *node, uint32_t tag);
 /* It has lost another worker, as it says, which may be replaced; and the same of that worker, which will not be. */
@@ -68,26 +70,36 @@ bool window_is_settled(const struct enqueue *e, cl_mem memory, unsigned use);
 enum window_access { WINDOW_READS, WINDOW_WRITES };
 bool window_open(cl_mem memory, enum window_access access, size_t size);
 void window_close(cl_mem memory);
+/* One more, or less, of what has contents that are the worker's alone. */
+void window_count(struct node *node, bool more);
 /* A new memory object; and it goes, under the lock. */
 void window_add(cl_mem memory);
 void window_forget(cl_mem memory);
+/* It is no more here. Under the lock. */
+void window_apart(cl_mem memory);
 
 /* ---- checkpoint.c ---- */
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
  * program's calls wait. */
 int checkpoint(struct node *node, char *why, size_t size);
+/* A memory object, or, if that is NULL, memory that the node knows by this address, outside of its queues: 0, what
+ * native OpenCL said, or a negative errno value. */
+int checkpoint_read(struct node *node, cl_mem memory, const uint8_t *address, const struct wire_region *whole,
+                    uint8_t *bytes);
 /* For one that is taken in a pause of something else: what it needs is read while the program goes on, and
  * there will be no such pause. Nobody else takes one between these (quiesce_lock()). */
 void checkpoint_early(struct move *m);
 void checkpoint_drop_early(struct node *node);
-/* The same while calls are halted, since then, and nothing is under way. */
-int checkpoint_quiet(struct node *node, long halted);
+/* The same while calls are halted, since then, and nothing is under way. away: also of memory that the program shares
+ * with its worker, for when the node is where that is not (journal_unshare()). */
+int checkpoint_quiet(struct node *node, bool away, long halted);
 
 /* ---- replay.c ---- */
 /* The new workers of the nodes are told all; -ECONNRESET: one is lost, too. Under the lock. */
 int replay(const struct group *group);
 void replay_event(struct journal *j, uint32_t event);
 void replay_reply(struct journal *j, uint32_t call);
+void replay_refused(struct journal *j);
 
 /* ---- shorten.c ---- */
 /* Of two parts of a journal, what makes the objects that there are after them; 0 or -ENOMEM. */

@@ -21,9 +21,6 @@
 #include "client/recover.h"
 #include "client/replaying.h"
 
-#define FRAME (48u << 10)
-#define SHARE ((size_t)16 << 20) /* of contents, at a time */
-
 void replay_event(struct journal *j, uint32_t event)
 {
     struct replay *r = j->replay;
@@ -50,10 +47,15 @@ void replay_reply(struct journal *j, uint32_t call)
         j->replay->answered = call;
 }
 
+void replay_refused(struct journal *j)
+{
+    if (j->replay)
+        j->replay->refused = true;
+}
+
 /* ---- sending, and waiting ---- */
 
-/* What several nodes are told is of no use without one of them. */
-static bool has_failed(const struct replay *r)
+bool replay_has_failed(const struct replay *r)
 {
     bool failed = false;
 
@@ -70,7 +72,7 @@ static bool sent(void *argument)
     struct replay *r = argument;
     int error;
 
-    if (has_failed(r) || !r->out.length)
+    if (replay_has_failed(r) || !r->out.length)
         return true;
     error = transport_send(session_transport(r->node->session), r->node->peer, r->out.bytes, r->out.length);
     if (!error) {
@@ -91,17 +93,17 @@ static bool reached(void *argument)
 {
     struct replay *r = argument;
 
-    return has_failed(r) || is_done(r, r->wanted);
+    return replay_has_failed(r) || is_done(r, r->wanted);
 }
 
 static bool answered(void *argument)
 {
     struct replay *r = argument;
 
-    return has_failed(r) || r->answered == r->wanted;
+    return replay_has_failed(r) || r->answered == r->wanted;
 }
 
-static void flush(struct replay *r)
+void replay_flush(struct replay *r)
 {
     session_wait(r->node->session, sent, r);
 }
@@ -110,7 +112,7 @@ static void flush(struct replay *r)
 static void flush_all(struct replay *r)
 {
     for (unsigned i = 0; i < r->all->count; i++)
-        flush(&r->all->each[i]);
+        replay_flush(&r->all->each[i]);
 }
 
 static void wait_for_event(struct replay *r, uint32_t event)
@@ -122,7 +124,7 @@ static void wait_for_event(struct replay *r, uint32_t event)
 
 static void wait_for_call(struct replay *r, uint32_t call)
 {
-    flush(r);
+    replay_flush(r);
     r->wanted = call;
     session_wait(r->node->session, answered, r);
 }
@@ -135,7 +137,7 @@ static void gave(void *argument, int status)
     ((struct journal *)argument)->giving--;
 }
 
-static void give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
+void replay_give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
 {
     r->j->giving++;
     if (transport_give(session_transport(r->node->session), r->node->peer, tag, bytes, length, gave, r->j)) {
@@ -154,42 +156,9 @@ static void give_again(struct replay *r, uint32_t tag)
         return;
     bytes = journal_find_data(r->j, tag, &length);
     if (bytes)
-        give(r, tag, bytes, length);
+        replay_give(r, tag, bytes, length);
     else
         vocl_log(LOG_DEBUG, "replay: no data under %x", tag);
-}
-
-static void restore(struct replay *r, const struct saved *saved)
-{
-    for (size_t at = 0; saved->bytes && at < saved->whole.size && !has_failed(r);) {
-        struct wire_bring m = {.memory = saved->memory, .part = saved->whole};
-        const size_t left = saved->whole.size - at;
-
-        if (m.part.kind == WIRE_PIECE) {
-            m.part.origin[0] = at;
-            m.part.size = left < SHARE ? left : SHARE;
-        }
-        if (m.part.size > WIRE_MAX_INLINE) {
-            m.tag = wire_tag(atomic_fetch_add(&session_under_way(r->node->session)->last_tag, 1));
-        } else {
-            m.data = saved->bytes + at;
-            m.data_length = (uint32_t)m.part.size;
-        }
-        wire_put_bring(&r->out, &m);
-        if (m.tag)
-            give(r, m.tag, saved->bytes + at, m.part.size);
-        if (m.tag || r->out.length > FRAME)
-            flush(r);
-        at += m.part.size;
-    }
-}
-
-static void restore_all(struct replay *r)
-{
-    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
-        for (const struct saved *saved = r->j->saved[i]; saved && !has_failed(r); saved = saved->next)
-            restore(r, saved);
-    }
 }
 
 /* ---- reads ---- */
@@ -313,6 +282,18 @@ static void wait_for_data(struct replay *r, uint32_t tag)
 
 /* ---- one command ---- */
 
+/* Addresses are in contents: it has to be where it was, and the next worker may have nothing else there. */
+static void wait_for_memory(struct replay *r, uint32_t call)
+{
+    r->refused = false;
+    wait_for_call(r, call);
+    if (!r->refused || replay_has_failed(r))
+        return;
+    vocl_log(LOG_WARN, "worker %u cannot have shared virtual memory where it was", r->node->peer);
+    r->j->displaced = true;
+    mend_dismiss(r->node);
+}
+
 static uint32_t first_word(struct wire_cursor fields)
 {
     return wire_get_u32(&fields);
@@ -382,6 +363,8 @@ void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
     case JOURNAL_DATA:
         wait_for_data(r, first_word(fields));
         return;
+    case JOURNAL_UNSAID:
+        return;
     case WIRE_lose_worker: /* which the new one has never had to do with */
         return;
     case WIRE_create_queue: {
@@ -408,18 +391,29 @@ void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
             return;
         break;
     }
+    case WIRE_take_svm: {
+        struct wire_take_svm m;
+
+        if (wire_get_take_svm(&in, &m) && !transfer_is_open(r->node, m.tag))
+            return;
+        break;
+    }
         READ(read_buffer)
         READ(read_rect)
         READ(read_image)
+        READ(read_svm)
         DATA_OF(write_buffer)
         DATA_OF(write_rect)
         DATA_OF(write_image)
+        DATA_OF(write_svm)
         DATA_OF(create_buffer)
         DATA_OF(create_image)
         DATA_OF(bring)
     }
     wire_put_bytes(&r->out, bytes, length);
-    if (is_slow(number))
+    if (number == WIRE_svm_alloc)
+        wait_for_memory(r, first_word(fields));
+    else if (is_slow(number))
         wait_for_call(r, first_word(fields));
 }
 
@@ -431,7 +425,7 @@ static bool next_command(struct replay *r, const struct wire_buffer *commands, s
 {
     struct wire_cursor frame;
 
-    if (*at >= commands->length || has_failed(r))
+    if (*at >= commands->length || replay_has_failed(r))
         return false;
     frame = wire_cursor(commands->bytes + *at, commands->length - *at);
     r->failed |= wire_next(&frame, number, fields) != 1;
@@ -443,8 +437,8 @@ static bool next_command(struct replay *r, const struct wire_buffer *commands, s
 
 static void flush_much(struct replay *r)
 {
-    if (r->out.length > FRAME)
-        flush(r);
+    if (r->out.length > REPLAY_FRAME)
+        replay_flush(r);
 }
 
 /* Objects, contents, and what is over: nothing of it has to do with other nodes. */
@@ -459,8 +453,8 @@ static void begin(struct replay *r)
         replay_tell(r, number, fields);
         flush_much(r);
     }
-    flush(r);
-    restore_all(r);
+    replay_flush(r);
+    replay_restore(r);
     window_restore(r->j);
     while (r->at < r->j->over && next_command(r, &r->j->log, &r->at, &number, &fields)) {
         replay_tell_over(r, number, fields);
@@ -504,13 +498,13 @@ static void tell_all(const struct replaying *all)
 
     for (unsigned i = 0; i < all->count; i++)
         begin(&all->each[i]);
-    while (!has_failed(all->each) && (r = first_of(all)))
+    while (!replay_has_failed(all->each) && (r = first_of(all)))
         tell_turn(r);
     for (unsigned i = 0; i < all->count; i++) {
         r = &all->each[i];
         while (r->fences)
             drop_fence(r, &r->fences);
-        flush(r);
+        replay_flush(r);
     }
 }
 
@@ -542,7 +536,7 @@ int replay(const struct group *group)
         node->journal->replay = &all.each[i];
     }
     tell_all(&all);
-    if (has_failed(all.each))
+    if (replay_has_failed(all.each))
         error = -EIO;
     for (unsigned i = 0; i < all.count; i++) {
         struct replay *r = &all.each[i];

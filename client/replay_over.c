@@ -98,7 +98,7 @@ static bool empty_over(struct replay *r, uint16_t number, struct wire_cursor fie
         image.tag = image.data_length = 0;
         wire_put_create_image(&r->out, &image);
     } else {
-        return number == WIRE_bring || number == WIRE_take;
+        return number == WIRE_bring || number == WIRE_take || number == WIRE_take_svm;
     }
     return true;
 }

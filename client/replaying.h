@@ -1,4 +1,4 @@
-/* What the files of a replay share: replay.c, replay_over.c. */
+/* What the files of a replay share: replay.c, replay_contents.c, replay_over.c. */
 #ifndef VOCL_CLIENT_REPLAYING_H
 #define VOCL_CLIENT_REPLAYING_H
 
@@ -30,6 +30,7 @@ struct replay {
     uint32_t queue_room;
     uint8_t last[WIRE_MAX_REPEATED]; /* launch of those that are over */
     size_t last_length;
+    bool refused; /* memory where it was */
     bool failed;
 };
 
@@ -39,9 +40,20 @@ struct replaying {
     unsigned count;
 };
 
+#define REPLAY_FRAME (48u << 10)
+
 /* ---- replay.c ---- */
+/* What several nodes are told is of no use without one of them. */
+bool replay_has_failed(const struct replay *r);
+/* What was put is sent. */
+void replay_flush(struct replay *r);
+/* Bulk data, which stay where they are. */
+void replay_give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length);
 /* One command of what the node was told. */
 void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields);
+
+/* ---- replay_contents.c ---- */
+void replay_restore(struct replay *r);
 
 /* ---- replay_over.c ---- */
 /* The same of what is over for good. */

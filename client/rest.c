@@ -219,7 +219,7 @@ static int save(struct rest *r, struct resting *node)
 {
     struct move *m = &node->move;
 
-    if (recover_will(m->node) && checkpoint_quiet(m->node, r->nodes[0].move.halted))
+    if (recover_will(m->node) && checkpoint_quiet(m->node, false, r->nodes[0].move.halted))
         return move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     return 0;
 }

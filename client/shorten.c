@@ -25,11 +25,23 @@ struct mark {
 };
 #define GONE UINT32_MAX
 
+/* Shared virtual memory: where it was freed, by which command, plus 1; and where a buffer is over some. */
+struct address {
+    uint64_t at;
+    uint32_t released;
+};
+
+struct addresses {
+    struct address *list;
+    uint32_t count, room;
+};
+
 struct shortening {
     struct command *commands;
     uint32_t count;
     struct mark *marks[WIRE_KIND_LAST + 1]; /* by slot */
     uint32_t room[WIRE_KIND_LAST + 1];
+    struct addresses freed, used;
     bool failed;
     bool alive; /* of the command that is looked at: something that it makes is */
 };
@@ -169,6 +181,77 @@ static bool is_alive(struct shortening *s, unsigned kind, uint32_t id)
     return !mark || mark->id != id || !mark->released || mark->needed;
 }
 
+/* ---- shared virtual memory, which has no numbers ---- */
+
+static void add_address(struct shortening *s, struct addresses *to, uint64_t at, uint32_t released)
+{
+    if (to->count == to->room) {
+        const uint32_t room = to->room * 2 + 16;
+        struct address *more = realloc(to->list, room * sizeof(*more));
+
+        s->failed |= !more;
+        if (!more)
+            return;
+        to->list = more;
+        to->room = room;
+    }
+    to->list[to->count++] = (struct address){at, released};
+}
+
+/* Those from at on, and whether there were any, and of which command the last one is. */
+static bool take_addresses(struct addresses *from, uint64_t at, uint64_t size, uint32_t *released)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (from->list[i].at - at < size)
+            *released = from->list[i].released;
+        else
+            from->list[left++] = from->list[i];
+    }
+    size = from->count - left;
+    from->count = left;
+    return size;
+}
+
+static void look_at_freed(struct shortening *s, uint32_t at)
+{
+    const struct command *c = &s->commands[at];
+    struct wire_cursor in = wire_cursor(c->bytes + WIRE_HEADER, c->length - WIRE_HEADER);
+    struct wire_svm_free m;
+
+    s->failed |= !wire_get_svm_free(&in, &m);
+    if (!s->failed)
+        add_address(s, &s->freed, m.address, at + 1);
+}
+
+/* What has been freed is kept for a buffer over it that is there still, and freed once more. */
+static void look_at_alloc(struct shortening *s, struct command *c)
+{
+    struct wire_cursor in = wire_cursor(c->bytes + WIRE_HEADER, c->length - WIRE_HEADER);
+    struct wire_svm_alloc m;
+    uint32_t released = 0, none;
+    bool used;
+
+    s->failed |= !wire_get_svm_alloc(&in, &m);
+    if (s->failed)
+        return;
+    used = m.wanted && take_addresses(&s->used, m.wanted, m.size, &none);
+    c->keep = !m.wanted || !take_addresses(&s->freed, m.wanted, 1, &released) || used;
+    if (c->keep && released)
+        s->commands[released - 1].keep = true;
+}
+
+static void look_at_buffer(struct shortening *s, const struct command *c)
+{
+    struct wire_cursor in = wire_cursor(c->bytes + WIRE_HEADER, c->length - WIRE_HEADER);
+    struct wire_create_buffer m;
+
+    s->failed |= !wire_get_create_buffer(&in, &m);
+    if (!s->failed && m.address)
+        add_address(s, &s->used, m.address, 0);
+}
+
 /* ---- one command ---- */
 
 /* The object that it changes, which the command has first. */
@@ -252,10 +335,17 @@ static void look_at(struct shortening *s, uint32_t at)
         s->alive = false;
         visit_all(s, c, find_made);
         c->keep = s->alive;
+    } else if (c->number == WIRE_svm_free) {
+        look_at_freed(s, at);
+        return;
+    } else if (c->number == WIRE_svm_alloc) {
+        look_at_alloc(s, c);
     } else {
-        c->keep = c->number == WIRE_svm_alloc || c->number == WIRE_usm_alloc || c->number == WIRE_set_content_size;
+        c->keep = c->number == WIRE_usm_alloc || c->number == WIRE_set_content_size;
         return;
     }
+    if (c->keep && c->number == WIRE_create_buffer)
+        look_at_buffer(s, c);
     if (c->keep)
         visit_all(s, c, need);
     else if (!releases(c->number) && c->number != WIRE_set_user_event)
@@ -320,6 +410,8 @@ int journal_shorten(const struct wire_buffer *base, const struct wire_buffer *lo
     }
     for (unsigned kind = 0; kind <= WIRE_KIND_LAST; kind++)
         free(s.marks[kind]);
+    free(s.freed.list);
+    free(s.used.list);
     free(s.commands);
     return s.failed || out->failed ? -ENOMEM : 0;
 }

@@ -81,6 +81,10 @@ int summon_worker(struct session *session, const char *where, struct node **out,
         free(arriving);
     else
         member = -ECONNRESET; /* the session ends */
+    if (member > 0 && !transport_peer_alive(session_transport(session), (unsigned)member)) {
+        snprintf(why, size, "it was lost as it came");
+        member = -ECONNRESET;
+    }
     *out = member > 0 ? session_add_spare(session, (unsigned)member) : NULL;
     session_unlock(session);
     if (member > 0 && !*out) {

@@ -49,8 +49,11 @@ bool svm_remote_at(const struct node *node, unsigned at, struct svm_place *out);
 #define SVM_WHOLE SIZE_MAX
 void svm_remote_written(const void *pointer, size_t size);
 void svm_remote_written_all(void);
-/* Whether it was written since this was asked last. */
-bool svm_remote_take_mark(const struct svm_place *place);
+/* Whether it was written since who has this mark (WRITTEN_*) asked last; and it is to be asked again. */
+bool svm_remote_take_mark(const struct svm_place *place, unsigned char mark);
+void svm_remote_mark(const struct svm_place *place, unsigned char mark);
+/* All such memory of the node, held or not; NULL: there is no memory. Who has it frees it. */
+struct svm_place *svm_remote_list(const struct node *node, bool hold, unsigned *count);
 /* It stays on the node even if the program frees it: false: that has happened. Between the two the parts of it that
  * have ever been written, as ever_next(). */
 bool svm_remote_hold(struct svm_place *place);

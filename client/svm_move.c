@@ -227,7 +227,7 @@ static struct svm_place *find_written(struct move *m, unsigned *count, size_t *b
     *bytes = 0;
     for (unsigned i = 0; list && svm_remote_at(m->node, i, &place); i++) {
         struct svm_there *there = find_there(m, place.number);
-        const bool written = svm_remote_take_mark(&place);
+        const bool written = svm_remote_take_mark(&place, WRITTEN_MOVE);
 
         if (there && written)
             there->copied = false;

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "client/client.h"
+#include "client/recover.h"
 
 #define TRIES 16
 #define MAX_ALIGNMENT ((size_t)1 << 16)
@@ -32,7 +33,7 @@ struct svm_remote {
     struct svm_remote_map *maps;
     uint64_t number;          /* no other ever has it */
     struct ever_written ever; /* at the node */
-    bool written;             /* since svm_remote_take_mark() */
+    unsigned char written;    /* WRITTEN_*, since these looked last */
     unsigned held;            /* it is being read */
     bool gone;                /* the program has freed it meanwhile */
 };
@@ -49,6 +50,7 @@ void svm_remote_after_fork(void)
 static void give_back(struct svm_remote *m)
 {
     address_free(m->node, (uintptr_t)m->memory);
+    window_count(m->node, false);
     munmap(m->memory, m->mapped);
     while (m->maps) {
         struct svm_remote_map *map = m->maps;
@@ -115,7 +117,7 @@ void svm_remote_written(const void *pointer, size_t size)
     if (m) {
         offset = size == SVM_WHOLE ? 0 : (size_t)((const uint8_t *)pointer - m->memory);
         ever_note(&m->ever, m->size, offset, size == SVM_WHOLE ? m->size : size);
-        m->written = true;
+        m->written = WRITTEN_ALL;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -124,23 +126,65 @@ void svm_remote_written_all(void)
 {
     pthread_mutex_lock(&lock);
     for (struct svm_remote *m = svm_remotes; m; m = m->next)
-        m->written = true;
+        m->written = WRITTEN_ALL;
     pthread_mutex_unlock(&lock);
 }
 
-bool svm_remote_take_mark(const struct svm_place *place)
+/* Under the lock; NULL: the program has freed it. */
+static struct svm_remote *find_place(const struct svm_place *place)
 {
-    bool written = false;
+    struct svm_remote *m = svm_remotes;
+
+    if (place->held)
+        return place->held;
+    while (m && m->number != place->number)
+        m = m->next;
+    return m;
+}
+
+bool svm_remote_take_mark(const struct svm_place *place, unsigned char mark)
+{
+    struct svm_remote *m;
+    bool written;
 
     pthread_mutex_lock(&lock);
-    for (struct svm_remote *m = svm_remotes; m; m = m->next) {
-        if (m->number != place->number)
-            continue;
-        written = m->written;
-        m->written = false;
-    }
+    m = find_place(place);
+    written = m && m->written & mark;
+    if (m)
+        m->written &= (unsigned char)~mark;
     pthread_mutex_unlock(&lock);
     return written;
+}
+
+void svm_remote_mark(const struct svm_place *place, unsigned char mark)
+{
+    struct svm_remote *m;
+
+    pthread_mutex_lock(&lock);
+    m = find_place(place);
+    if (m)
+        m->written |= mark;
+    pthread_mutex_unlock(&lock);
+}
+
+struct svm_place *svm_remote_list(const struct node *node, bool hold, unsigned *count)
+{
+    struct svm_place *list;
+    unsigned most = 0, at = 0;
+
+    pthread_mutex_lock(&lock);
+    for (const struct svm_remote *m = svm_remotes; m; m = m->next)
+        most += m->node == node;
+    list = malloc((most + 1) * sizeof(*list));
+    for (struct svm_remote *m = svm_remotes; list && m; m = m->next) {
+        if (m->node != node)
+            continue;
+        m->held += hold;
+        list[at++] = (struct svm_place){m->number, m->context, m->chosen, m->memory, m->size, hold ? m : NULL};
+    }
+    pthread_mutex_unlock(&lock);
+    *count = at;
+    return list;
 }
 
 bool svm_remote_hold(struct svm_place *place)
@@ -148,8 +192,7 @@ bool svm_remote_hold(struct svm_place *place)
     struct svm_remote *m;
 
     pthread_mutex_lock(&lock);
-    for (m = svm_remotes; m && m->number != place->number; m = m->next)
-        ;
+    m = find_place(place);
     if (m)
         m->held++;
     pthread_mutex_unlock(&lock);
@@ -248,10 +291,12 @@ void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, 
 
     for (cl_uint i = 0; i < context->device_count; i++)
         any &= context->devices[i]->any_pointer;
+    window_count(context->node, true);
     if (m)
         address = any ? svm_remote_choose(context, context->node, flags, size, whole)
                       : choose_there(context, flags, size, alignment, whole);
     if (!address) {
+        window_count(context->node, false);
         free(m);
         return NULL;
     }

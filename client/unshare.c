@@ -10,7 +10,9 @@
  */
 #include <errno.h>
 
+#include "client/journal.h"
 #include "client/moving.h"
+#include "client/recover.h"
 
 struct unshared {
     cl_mem memory;
@@ -35,10 +37,6 @@ int unshare_check(struct move *m)
         return 0;
     if (!m->target->alive)
         return move_refuse(m, -ECONNRESET, "the target was lost");
-    if (m->node->journal)
-        return move_refuse(m, -EXDEV,
-                           "it cannot have the memory that the program shares with its worker, and keeps for who "
-                           "replaces it");
     if (save_any_svm())
         return move_refuse(m, -EXDEV, "it cannot have the shared virtual memory of the program and its worker");
     return 0;
@@ -118,6 +116,16 @@ int unshare_contents(struct move *m)
 }
 
 /* ---- from the change on ---- */
+
+/* Whoever replaces the worker gets what was saved in the pause; from here on all goes through the log. */
+void unshare_told(struct move *m)
+{
+    if (!m->unshares || !m->node->journal || m->node->journal->off)
+        return;
+    journal_unshare(m->node->journal);
+    for (unsigned i = 0; i < m->unshared_count; i++)
+        window_apart(m->unshared[i].memory);
+}
 
 static void let_go(struct unshared *u)
 {

@@ -288,16 +288,29 @@ void window_close(cl_mem memory)
 
 /* ---- objects ---- */
 
+static void count_on(const struct node *node, bool more)
+{
+    struct journal *j = node->journal;
+
+    if (j && more)
+        j->apart++;
+    else if (j)
+        j->apart--;
+}
+
 static void count(cl_mem memory, bool more)
 {
-    for (unsigned i = 0; i < memory->context->node_count; i++) {
-        struct journal *j = memory->context->nodes[i]->journal;
+    for (unsigned i = 0; i < memory->context->node_count; i++)
+        count_on(memory->context->nodes[i], more);
+}
 
-        if (j && more)
-            j->apart++;
-        else if (j)
-            j->apart--;
-    }
+void window_count(struct node *node, bool more)
+{
+    if (!node->journal)
+        return;
+    session_lock(node->session);
+    count_on(node, more);
+    session_unlock(node->session);
 }
 
 /* What waits for the next window is not to become too much. */
@@ -325,6 +338,14 @@ void window_add(cl_mem memory)
         memory->apart = true;
     }
     session_unlock(node->session);
+}
+
+void window_apart(cl_mem memory)
+{
+    if (memory->apart)
+        return;
+    count(memory, true);
+    memory->apart = true;
 }
 
 void window_forget(cl_mem memory)

@@ -1,5 +1,5 @@
 /* Commands on memory that is named by address: shared virtual memory, unified shared memory. */
-#include "executor/internal.h"
+#include "executor/transfer.h"
 
 static struct side side_at(const struct executor *x, uint64_t address, uint64_t size)
 {
@@ -89,5 +89,80 @@ int exec_fill_svm(struct command *c, const struct exec_fill_svm *m)
         return fill_foreign(c, m);
     if (!c->error)
         c->error = fill(c, m);
+    return 0;
+}
+
+/* ---- outside of queues ---- */
+
+/* NULL: it is not of this process alone, and only native OpenCL may know how it is read. */
+static uint8_t *own_memory(const struct executor *x, uint64_t address, uint64_t size)
+{
+    const struct allocation *a = size && size <= SIDE_MOST_BYTES ? allocation_at(x, address, size) : NULL;
+
+    return a && !a->native && !a->usm && !a->placed ? a->memory + (address - (uintptr_t)a->memory) : NULL;
+}
+
+static void brought(void *argument, int status)
+{
+    struct transfer *t = argument;
+    struct executor *x = t->x;
+
+    if (!status)
+        memcpy(t->side.svm, t->bytes, t->side.part.size);
+    transfer_free(t);
+    executor_resume(x);
+}
+
+/* The stream is held until they are there, so that nobody frees it. */
+static int bring(struct executor *x, const struct side *side, uint32_t tag)
+{
+    struct transfer *t = transfer_new(x, NULL, side, tag, false);
+
+    if (t)
+        t->bytes = malloc(side->part.size);
+    if (!t || !t->bytes) {
+        free(t);
+        return -ENOMEM;
+    }
+    x->held = true;
+    if (!x->host.take(x->host.owner, 0, tag, t->bytes, side->part.size, brought, t))
+        return 0;
+    x->held = false;
+    transfer_free(t);
+    return -EIO;
+}
+
+int exec_bring_svm(struct executor *x, const struct exec_bring_svm *m)
+{
+    uint8_t *memory = own_memory(x, m->address, m->size);
+    const struct side side = side_at(x, m->address, m->size);
+
+    if (!memory || !m->tag != !!m->data_length || m->tag & WIRE_TAG_CHUNKED ||
+        (m->data_length && m->data_length != m->size))
+        return -EBADMSG;
+    if (m->tag)
+        return bring(x, &side, m->tag);
+    memcpy(memory, m->data, m->data_length);
+    return 0;
+}
+
+/* A copy goes, for the memory may be freed before it is there. */
+int exec_take_svm(struct executor *x, const struct exec_take_svm *m)
+{
+    const uint8_t *memory = own_memory(x, m->address, m->size);
+    const struct side side = side_at(x, m->address, m->size);
+    struct transfer *t;
+
+    if (!memory || !m->tag || m->tag & WIRE_TAG_CHUNKED)
+        return -EBADMSG;
+    t = transfer_new(x, NULL, &side, m->tag, true);
+    if (!t)
+        return -ENOMEM;
+    t->bytes = malloc(m->size);
+    if (t->bytes)
+        memcpy(t->bytes, memory, m->size);
+    else
+        t->error = CL_OUT_OF_HOST_MEMORY;
+    transfer_give(t);
     return 0;
 }

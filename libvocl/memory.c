@@ -96,6 +96,8 @@ static const char *memory_bound(const struct object *object, const struct node *
 
     if (memory->type == CL_MEM_OBJECT_PIPE && written_all((cl_mem)(uintptr_t)memory))
         return "a pipe was a kernel's argument: what may be in it cannot be read";
+    if (memory->svm_remote && !svm_remote_has_all(memory->host_pointer, memory->size))
+        return "a buffer is over shared virtual memory that has been freed";
     if (memory->addresses)
         return "a buffer has an address on its device";
     if (memory->sized)

@@ -99,6 +99,11 @@ several()
     goes 10.93.0.3 10.93.0.2 here 10.93.0.4
     finish
 }
+several_kept()
+{
+    export VOCL_RECOVER=replay
+    several
+}
 
 # What it is moved by while it runs.
 mover()
@@ -112,6 +117,7 @@ mover()
     done
 }
 
+fine='over shared virtual memory\|^capabilities\|^fine grain'
 # same DOOR PROGRAM: prints what it prints natively, but for fine-grained shared virtual memory, which there is here alone
 same()
 {
@@ -124,8 +130,8 @@ same()
     touch "$scratch/ended"
     wait $mover
     [ $status = $native ] || fail "$2: status $status, natively $native: $(tail -n 5 "$scratch/out" "$scratch/err")"
-    grep -v "over shared virtual memory" "$scratch/all" > "$scratch/native"
-    grep -v "over shared virtual memory" "$scratch/out" | diff "$scratch/native" - > "$scratch/diff" || fail "$2, $1: $(head -n 20 "$scratch/diff")"
+    grep -v "$fine" "$scratch/all" > "$scratch/native"
+    grep -v "$fine" "$scratch/out" | diff "$scratch/native" - > "$scratch/diff" || fail "$2, $1: $(head -n 20 "$scratch/diff")"
     wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$2, $1: $(grep -c 'is worker . now' "$scratch/err") moves"
 }
@@ -210,15 +216,6 @@ refused()
     refuses $far "$2"
     finish
 }
-recovered_shared()
-{
-    export VOCL_RECOVER=replay
-    begin "" "$away" "$scratch/enough"
-    refuses $far "keeps for who replaces it"
-    goes here
-    finish
-}
-
 # Put to rest there it comes again there; and what is lost there comes again, here if it cannot there.
 rests()
 {
@@ -235,19 +232,63 @@ came_again()
 {
     [ "$(grep -c 'commands and data again' "$scratch/err")" = "$1" ] && one_worker
 }
+# lose COUNT: its worker; so many have come again by then
+lose()
+{
+    kill -KILL $(session_workers "$mark") || fail "no worker"
+    wait_until 60 came_again "$1" || fail "nobody came again: $(tail -n 5 "$scratch/err")"
+}
 recovers()
 {
     export VOCL_SHARE=0 VOCL_RECOVER=replay
     with_broken
     begin "" "$away" "$scratch/enough"
     goes $far
-    kill -KILL $(far_worker) || fail "no worker there"
-    wait_until 60 came_again 1 || fail "nobody came again: $(tail -n 5 "$scratch/err")"
+    [ -n "$(far_worker)" ] || fail "no worker there"
+    lose 1
     goes here $far
     touch "$scratch/broken"
-    kill -KILL $(far_worker) || fail "no worker there"
-    wait_until 60 came_again 2 || fail "nobody came again: $(tail -n 5 "$scratch/err")"
+    lose 2
     [ -z "$(far_worker)" ] || fail "it came there"
+    finish
+}
+
+# The same with memory that program and worker share, until it moves: lost before, there, and when it is here again, by
+# when some of it is shared and some is not.
+recovers_shared()
+{
+    export VOCL_SHARE=1 VOCL_RECOVER=replay VOCL_RECOVER_LOG=$1
+    begin "" "$away" "$scratch/enough" $2
+    lose 1
+    goes $far
+    lose 2
+    [ -n "$(far_worker)" ] || fail "it came here"
+    goes here
+    lose 3
+    goes $far here $far
+    lose 4
+    lose 5
+    finish
+}
+
+# As the phase begins, the target or the worker itself is lost: what was kept for the one is right for the other.
+lost_at()
+{
+    export VOCL_SHARE=1 VOCL_RECOVER=replay VOCL_MOVE_HOLD=$1:5000
+    begin "" "$away" "$scratch/enough"
+    vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
+    asked=$!
+    wait_until 60 target_there || fail "no worker there: $(cat "$scratch/asked")"
+    wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    case $2 in
+    target) came=0 && kill -KILL $target ;;
+    itself) came=1 && kill -KILL $(session_workers "$mark" | grep -vx "$target") ;;
+    esac || fail "no worker"
+    ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
+    wait_until 60 came_again $came || fail "not one worker: $(session_processes "$mark"; tail -n 5 "$scratch/err")"
+    lose $((came + 1))
+    goes $far
+    lose $((came + 2))
     finish
 }
 
@@ -255,11 +296,20 @@ beside again mpi ""
 beside again tls "" host
 beside again mpi --apart host
 beside several
+beside several_kept
 for program in buffer_ops map_unmap host_pointer threads contents many_copies; do
     beside same both "$parity/$program"
 done
 beside same icd "$parity/map_unmap"
 beside same preload "$parity/host_pointer"
+same_kept()
+{
+    export VOCL_RECOVER=replay VOCL_RECOVER_LOG=1M
+    same both "$1"
+}
+for program in buffer_ops map_unmap contents svm; do
+    beside same_kept "$parity/$program"
+done
 for phase in early copy objects contents change; do
     beside dies_at $phase
 done
@@ -268,9 +318,14 @@ beside cut_at contents
 beside no_ssh
 beside refused svm "shared virtual memory"
 beside refused mapped "the program's memory is mapped"
-beside recovered_shared
 beside rests
 beside recovers
+beside recovers_shared 256M
+beside recovers_shared 2M host
+for phase in ahead copy contents change; do
+    beside lost_at $phase target
+    beside lost_at $phase itself
+done
 well_beside
 grep -hq '[1-9][0-9]* moves' "$scratch"/*/said || fail "no parity program has moved"
 exit 0

@@ -123,7 +123,7 @@ done
 beside survives "KILL 0.3 0.2" "vocl run" "$windows" 3 200 image
 
 # Programs of all kinds, at some moment or other.
-for program in buffer_ops callbacks images map_unmap programs contents kernel_printf threads; do
+for program in buffer_ops callbacks effects images map_unmap programs contents kernel_printf threads; do
     beside any "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
 done
 
@@ -155,13 +155,3 @@ lost_after()
 }
 lost_after move
 lost_after rest
-
-# What cannot be done again: the loss is an error, as without it, and the log has the reason.
-: > "$scratch/err"
-env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 60 vocl run -- "$parity/effects" > "$scratch/out" 2> "$scratch/err" &
-program=$!
-harm KILL 0.5
-wait $program && ! any_worker && grep -q 'is lost' "$scratch/err" && fail "shared virtual memory has survived"
-! grep -q 'is lost' "$scratch/err" || grep -q 'not replaced: shared virtual memory' "$scratch/err" ||
-    fail "no reason is told: $(grep error: "$scratch/err")"
-wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"

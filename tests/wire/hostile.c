@@ -193,6 +193,23 @@ SENDS(put_bring_beyond, bring, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7
       .data_length = 16)
 SENDS(put_take_beyond, take, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 64), .tag = 9)
 
+/* Memory that a session can be told again is only such as the application has placed. */
+#define PLACE UINT64_C(0x21f000000000)
+SENDS(put_place, svm_alloc, .call = 9, .context = OBJECT(1), .wanted = PLACE, .flags = 1, .size = 4096)
+SENDS(put_bring_nowhere, bring_svm, .address = (uintptr_t)sample_bytes, .size = 16, .data = sample_bytes,
+      .data_length = 16)
+SENDS(put_take_nowhere, take_svm, .address = (uintptr_t)sample_bytes, .size = 16, .tag = 9)
+SENDS(put_bring_past, bring_svm, .address = PLACE + 4088, .size = 16, .data = sample_bytes, .data_length = 16)
+SENDS(put_bring_less, bring_svm, .address = PLACE, .size = 64, .data = sample_bytes, .data_length = 16)
+SENDS(put_take_past, take_svm, .address = PLACE + 8, .size = 4096, .tag = 9)
+SENDS(put_take_wrapped, take_svm, .address = PLACE + 8, .size = UINT64_MAX - 7, .tag = 9)
+SENDS(put_take_untold, take_svm, .address = PLACE, .size = 64)
+HOLDS(put_past, put_place(frame); put_bring_past(frame))
+HOLDS(put_less, put_place(frame); put_bring_less(frame))
+HOLDS(put_taken_past, put_place(frame); put_take_past(frame))
+HOLDS(put_wrapped, put_place(frame); put_take_wrapped(frame))
+HOLDS(put_untold, put_place(frame); put_take_untold(frame))
+
 static const struct hostile {
     const char *name;
     void (*put)(struct wire_buffer *frame);
@@ -256,6 +273,13 @@ static const struct hostile {
     {"a part of another kind", put_region_of_another_kind, 0},
     {"contents brought beyond the end", put_bring_beyond, 0},
     {"contents taken beyond the end", put_take_beyond, 0},
+    {"contents brought to any address", put_bring_nowhere, 0},
+    {"contents taken from any address", put_take_nowhere, 0},
+    {"contents brought beyond an allocation", put_past, 0},
+    {"contents of an allocation, too short", put_less, 0},
+    {"contents taken beyond an allocation", put_taken_past, 0},
+    {"contents taken from all addresses", put_wrapped, 0},
+    {"contents taken under no tag", put_untold, 0},
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 

@@ -25,7 +25,8 @@ static const char source[] = "kernel void touch(global int *data, int value, loc
                              "        data[get_global_id(0)] = value;\n"
                              "}\n";
 static uint8_t bytes[65536];
-static uint64_t address; /* of shared virtual memory */
+static uint64_t address;                                 /* of shared virtual memory */
+static const uint64_t chosen = UINT64_C(0x21f000000000); /* the same, of no native allocation */
 static uint32_t fresh = OBJECT(1000);
 static struct executor *executor;
 static unsigned refused, sum; /* sum: of what was read */
@@ -46,7 +47,8 @@ static void host_send(void *owner, const void *command, size_t length)
 
     (void)owner;
     while (wire_next(&frame, &number, &fields) == 1) {
-        if (number == (WIRE_svm_alloc | WIRE_REPLY) && wire_get_svm_alloc_reply(&fields, &reply) && !reply.error)
+        if (number == (WIRE_svm_alloc | WIRE_REPLY) && wire_get_svm_alloc_reply(&fields, &reply) && !reply.error &&
+            reply.address != chosen)
             address = reply.address;
     }
 }
@@ -379,6 +381,15 @@ static void put_address_command(struct wire_buffer *out, unsigned which)
         PUT(read_shared, Q, E, .memory = OBJECT(1), .part = PIECE(0, 64), .address = address);
         break;
     case 11:
+        PUT(bring_svm, chosen + 64, 128, 0, bytes, 128);
+        break;
+    case 12:
+        PUT(bring_svm, chosen, 4096, TAG, NULL, 0);
+        break;
+    case 13:
+        PUT(take_svm, chosen + 32, 512, TAG);
+        break;
+    case 14:
         PUT(write_shared, Q, E, .memory = IMAGE, .part = {WIRE_IMAGE, 64, {0}, {4, 4, 1}, {0}}, .address = address,
             .shared_pitch_count = 2, .shared_pitch = {64, 256});
         break;
@@ -444,7 +455,7 @@ static void put_plain(struct wire_buffer *out)
         put_far_command(out, (unsigned)random_next() % 12);
         break;
     case 5:
-        put_address_command(out, (unsigned)random_next() % 12);
+        put_address_command(out, (unsigned)random_next() % 15);
         break;
     case 6:
         put_query(out, (unsigned)random_next() % 11);
@@ -551,6 +562,7 @@ static void prologue(struct wire_buffer *out)
     PUT(set_user_event, OBJECT(1), 0);
     PUT(enqueue_marker, .queue = OBJECT(1), .event = OBJECT(2));
     PUT(svm_alloc, 7, OBJECT(1), 0, 1, 4096, 64);
+    PUT(svm_alloc, 7, OBJECT(1), chosen, 1, 8192, 0);
     run(out);
     for (int i = 0; i < 20000 && executor_poll(executor) == 0; i++) /* the build */
         usleep(1000);

@@ -1,0 +1,225 @@
+#!/bin/sh
+# Workers that are lost are replaced with the shared virtual memory that they had, at the same addresses, and with what
+# was in pipes: what programs print is what they print natively, over one worker and over several, while they move and
+# rest, too. SEEDS=30 runs so many random programs, from FIRST on. LOGS: the folder where what one that fails has logged
+# stays.
+. "$(dirname "$0")/../lib.sh"
+mapped=$top_builddir/tests/session/mapped_svm
+moved=$top_builddir/tests/session/moved_svm
+piped=$top_builddir/tests/session/piped
+newer=$top_builddir/tests/drivers/.libs/newer.so
+two=$top_srcdir/tests/net/two-hosts
+mark=VOCL_TEST_MARK=$$
+at_most 1200
+SANITIZED= # addresses are not to be limited then
+case $SANITIZER in
+address | thread) SANITIZED=1 ;;
+esac
+
+# one_of HOW: the last worker, the first one, or all
+one_of()
+{
+    case $1 in
+    last) session_workers "$mark" | sort -n | tail -n 1 ;;
+    first) session_workers "$mark" | sort -n | head -n 1 ;;
+    all) session_workers "$mark" ;;
+    esac
+}
+
+any_worker()
+{
+    [ -n "$(session_workers "$mark")" ]
+}
+
+# harm WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, these are killed
+harm()
+{
+    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
+    while [ $# -gt 1 ]; do
+        sleep "$2"
+        wait_until 5 any_worker || return 0
+        kill -KILL $(one_of "$1") 2> /dev/null
+        shift 2
+    done
+}
+
+count()
+{
+    grep -c "$1" "$scratch/err"
+}
+
+# survives HARM HOW PROGRAM...: HARM is what harm() takes, HOW has settings and the command before the program; it prints
+# what it prints natively
+survives()
+{
+    harm=$1 how=$2
+    shift 2
+    timeout -k 10 200 "$@" > "$scratch/native" 2> "$scratch/err" ||
+        fail "$*, natively: status $?: $(tail -n 3 "$scratch/native" "$scratch/err")"
+    : > "$scratch/err"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 300 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    harm $harm > /dev/null 2>&1 &
+    harmer=$!
+    wait $program
+    status=$?
+    kill $harmer 2> /dev/null
+    wait $harmer 2> /dev/null
+    [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/${1##*/}-$2.log"; }
+    [ $status = 0 ] || fail "$*, $harm, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    # a worker that ends by that is replaced, too
+    grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "$*: the sanitizer found something"
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $harm, $how: $(head -n 20 "$scratch/diff")"
+    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    count 'of commands and data again' > "$scratch/replaced"
+    count 'checkpoint of worker' > "$scratch/checkpoints"
+    echo "$harm, $how, ${*##*/}: $(cat "$scratch/replaced") replaced, $(cat "$scratch/checkpoints") checkpoints"
+}
+
+# below LIMIT: from the generator of this seed
+below()
+{
+    draw=$(((draw * 1103515245 + 12345) % 2147483648))
+    drawn=$((draw / 65536 % $1))
+}
+
+# mixed SEED: how the program runs and what is killed are drawn
+mixed()
+{
+    draw=$(($1 * 69621 + 13))
+    below 2 # the first has little of the seed
+    below 2
+    workers=$((drawn + 1))
+    below 2
+    how="VOCL_SHARE=$drawn"
+    below 2
+    [ $drawn = 0 ] || [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || how="$how VOCL_NETWORK=tls"
+    below 3
+    how="$how VOCL_RECOVER_LOG=$((drawn * drawn * 900 + 100))K"
+    below 4
+    [ $drawn != 0 ] || how="$how VOCL_MOVE_EVERY=110"
+    below 4
+    [ $drawn != 0 ] || how="$how VOCL_REST_EVERY=170"
+    below 3
+    kills=$((drawn + 1)) harm=
+    for kill in $(seq $kills); do
+        below 4
+        who=$(echo first last all last | cut -d' ' -f$((drawn + 1)))
+        below 50
+        harm="$harm $who 0.$((drawn + 10))"
+    done
+    below 3
+    [ $drawn != 0 ] || harm="$harm last 0 first 0"
+    survives "$harm" "$how vocl run --workers $workers" "$mapped" "$1" "${COMMANDS:-5000}"
+}
+
+for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-6} - 1))); do
+    beside mixed "$seed"
+done
+[ -z "$SEEDS" ] || { well_beside && exit 0; }
+
+# A list whose items are allocations of their own, and much that is written once, with and without checkpoints.
+beside survives "last 0.5 last 0.4" "VOCL_RECOVER_LOG=300K vocl run" "$moved" "$scratch/never" 2000
+beside survives "last 0.6" "VOCL_SHARE=0 vocl run" "$moved" "$scratch/never" 2000
+
+# On another host.
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
+    beside survives "last 0.4 last 0.3" "VOCL_RECOVER_LOG=1M $two" "$mapped" 8 3000
+fi
+
+# An allocation that a worker could not have is not asked for again of the next.
+refused()
+{
+    ulimit -S -v 5000000
+    survives "last 0.4" "VOCL_SHARE=0 vocl run" "$mapped" 7 2000 6
+}
+[ -n "$SANITIZED" ] || beside refused
+
+# Pipes: what is in them comes again as long as all that was sent since they were arguments of kernels is kept.
+piped()
+{
+    mkdir "$scratch/vendors"
+    echo "$newer" > "$scratch/vendors/newer.icd"
+    export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_PIPES=1
+    survives "$@"
+}
+kept_short()
+{
+    piped "last 0.3 last 0.2" "VOCL_SHARE=0 VOCL_RECOVER_LOG=16K vocl run" "$piped" 600 1000
+    [ "$(cat "$scratch/checkpoints")" -gt 0 ] || fail "no checkpoint was taken between pipes"
+}
+if [ -e "$newer" ]; then
+    beside piped "last 0.3 last 0.2" "VOCL_SHARE=1 vocl run" "$piped" 500 1000 old
+    beside piped "last 0.3 last 0.2" "VOCL_SHARE=0 vocl run" "$piped" 500 1000 old
+    beside kept_short
+fi
+well_beside
+all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
+[ "$all" -gt 6 ] || fail "hardly anything was replaced: $all"
+
+# ---- what cannot be told again: the loss is an error, as without it, and the log has the reason ----
+
+# begin HOW PROGRAM...
+begin()
+{
+    how=$1
+    shift
+    : > "$scratch/out"
+    : > "$scratch/err"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 120 env $how vocl run -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+}
+
+# lost REASON: the worker is killed, and the program notices
+lost()
+{
+    kill -KILL $(one_of all)
+    touch "$scratch/one" "$scratch/two"
+    wait $program && fail "$1: it has survived: $(cat "$scratch/out")"
+    grep -q "not replaced: .*$1" "$scratch/err" || fail "not $1: $(grep error: "$scratch/err")"
+    wait_until 5 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+    grep "not replaced" "$scratch/err"
+    rm -f "$scratch/one" "$scratch/two"
+}
+
+launcher()
+{
+    for process in $(session_processes "$mark"); do
+        grep -qx vocl-launcher "/proc/$process/comm" && echo "$process"
+    done
+}
+
+# Workers that come later have less room, and so not the same addresses.
+if [ -z "$SANITIZED" ] && command -v prlimit > /dev/null; then
+    begin VOCL_SHARE=0 "$mapped" 7 300000 3
+    wait_until 60 grep -q 'to be had' "$scratch/err" || fail "no memory was asked for: $(cat "$scratch/out")"
+    if grep -q '3 of 3' "$scratch/err"; then
+        prlimit --as=5000000000: --pid "$(launcher)"
+        lost "shared virtual memory where it was"
+    else
+        kill $program
+        wait $program
+        wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    fi
+fi
+
+[ -e "$newer" ] || exit 0
+mkdir "$scratch/vendors"
+echo "$newer" > "$scratch/vendors/newer.icd"
+export OCL_ICD_VENDORS="$scratch/vendors"
+
+# A pipe that is there for longer than all that was sent can be kept.
+begin "VOCL_TEST_PIPES=1 VOCL_SHARE=0 VOCL_RECOVER_LOG=4K" "$piped" 20000 1000 old
+wait_until 60 grep -q 'not replaced: .*pipe' "$scratch/err" || fail "a pipe: all is kept: $(tail -n 5 "$scratch/err")"
+lost pipe
+
+# stays HOW WHAT REASON
+stays()
+{
+    begin "$1" "$top_builddir/tests/session/stays" "$scratch/one" "$scratch/two" "$2"
+    wait_until 60 grep -q ready "$scratch/out" || fail "$2: $(cat "$scratch/out" "$scratch/err")"
+    lost "$3"
+}
+stays VOCL_SHARE=1 usm "unified shared memory"
+# Sanitized processes have their memory at the same addresses, where neither finds what the other has free.
+[ -n "$SANITIZED" ] || stays VOCL_TEST_GPU=1 svm "shared virtual memory where native OpenCL has put it"

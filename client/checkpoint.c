@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/journal.h"
+#include "client/keep.h"
 #include "client/moving.h"
 #include "client/recover.h"
 
@@ -22,6 +23,8 @@ struct saving {
     struct node *node;
     struct held held;
     unsigned peer;        /* the node's member as it began */
+    struct node *keeper;  /* of contents, beside the node; NULL: they come here */
+    bool here;            /* that has to be so, as all workers are about to go */
     size_t bytes, before; /* of contents, and of what they are instead of */
 };
 
@@ -30,6 +33,7 @@ struct savings {
     struct session *session;
     struct saving *each;
     unsigned count;
+    bool here; /* contents come to the application's host, whatever the settings say */
 };
 
 /* What is on the node, with contents of its own: window.c's need not be saved. */
@@ -40,12 +44,20 @@ static bool is_to_be_saved(const struct object *object, const struct node *node)
     return !memory->parent && !memory->direct && memory->type != CL_MEM_OBJECT_PIPE && handle_is_on(object, node);
 }
 
-static bool has_changed(const struct journal *j, const struct _cl_mem *memory)
+/* What is there of it lies where it should. */
+static bool is_well_kept(const struct saving *s, const struct saved *saved)
 {
-    const struct saved *saved = journal_find_saved(j, memory->object.id);
+    const struct copy *copy = copy_is_there(&saved->next) ? &saved->next : &saved->now;
+
+    return copy->bytes || (copy->kept && !s->here && keep_is_whole(copy->kept));
+}
+
+static bool has_changed(const struct saving *s, const struct _cl_mem *memory)
+{
+    const struct saved *saved = journal_find_saved(s->node->journal, memory->object.id);
 
     return atomic_load(&memory->written) & WRITTEN_SAVE || memory->hosted || !saved || saved->stale ||
-           !(saved->bytes || saved->next_bytes);
+           !is_well_kept(s, saved);
 }
 
 static bool is_saved(const struct savings *all, const struct node *node)
@@ -141,24 +153,35 @@ static int take_all(struct node *node, cl_mem memory, const struct wire_region *
     return error;
 }
 
+static int save_here(const struct saving *s, cl_mem memory, const struct wire_region *whole, struct copy *copy)
+{
+    copy->bytes = malloc(whole->size);
+    return copy->bytes ? take_all(s->node, memory, whole, copy->bytes) : -ENOMEM;
+}
+
 /* An object that has failed to come into being has none. */
 static int save_one(struct saving *s, cl_mem memory)
 {
     const struct wire_region whole = whole_of(memory);
-    uint8_t *bytes = malloc(whole.size);
-    int error;
+    struct copy copy = {0};
+    int error = -ENOMEM;
 
-    if (!bytes)
-        return -ENOMEM;
-    error = take_all(s->node, memory, &whole, bytes);
+    if (s->keeper)
+        error = keep_save(s->node, s->keeper, memory->object.id, &whole, &copy.kept);
+    if (s->keeper && error == -ENOMEM)
+        vocl_log(LOG_WARN, "workers %u and %u have no room for contents, which are kept at the application's host",
+                 s->peer, s->keeper->peer);
+    if (error == -ENOMEM)
+        s->keeper = NULL;
+    if (!s->keeper)
+        error = save_here(s, memory, &whole, &copy);
     session_lock(s->node->session);
-    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, bytes))
+    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, &copy))
         error = -ENOMEM;
-    session_unlock(s->node->session);
     if (error)
-        free(bytes);
-    else
-        s->bytes += whole.size;
+        copy_drop(&copy);
+    session_unlock(s->node->session);
+    s->bytes += error ? 0 : whole.size;
     return error > 0 ? 0 : error;
 }
 
@@ -178,7 +201,8 @@ static int find_all(struct savings *all, struct node *node)
         struct node *each = group.nodes[i];
 
         if (!is_saved(all, each) && (each == node || (each->alive && each->journal && !each->journal->off)))
-            all->each[all->count++] = (struct saving){.node = each, .peer = each->peer};
+            all->each[all->count++] = (struct saving){
+                .node = each, .peer = each->peer, .here = all->here, .keeper = all->here ? NULL : keep_choose(each)};
     }
     group_free(&group);
     return error;
@@ -203,7 +227,7 @@ static void collect_early(struct object *object, void *argument)
     cl_mem memory = (cl_mem)object;
 
     if (is_to_be_saved(object, s->node) && !memory->coherence && !memory->hosted && !memory->destructors &&
-        has_changed(s->node->journal, memory))
+        has_changed(s, memory))
         held_add(&s->held, object);
 }
 
@@ -263,9 +287,9 @@ static void save_early(struct saving *s, struct move *m)
     held_drop(&s->held, s->node->session); /* what is released meanwhile goes before the pause */
 }
 
-void checkpoint_early(struct move *m)
+void checkpoint_early(struct move *m, bool here)
 {
-    struct savings all = {.session = m->session};
+    struct savings all = {.session = m->session, .here = here};
     const int error = find_savings(&all, m->node);
 
     for (unsigned i = 0; i < all.count && !error; i++)
@@ -277,7 +301,7 @@ static void mark_again(struct object *object, void *argument)
 {
     const struct saved *saved = journal_find_saved(argument, object->id);
 
-    if (saved && saved->next_bytes)
+    if (saved && copy_is_there(&saved->next))
         atomic_fetch_or(&((cl_mem)object)->written, WRITTEN_SAVE);
 }
 
@@ -389,11 +413,23 @@ static int save_rest(struct saving *s)
         bool changed;
 
         session_lock(session);
-        changed = has_changed(j, memory);
+        changed = has_changed(s, memory);
         session_unlock(session);
         error = changed ? save_one(s, memory) : 0;
     }
     return error;
+}
+
+static void say_where(const struct saving *s)
+{
+    if (s->keeper)
+        vocl_log(LOG_INFO, "contents of worker %u are kept by itself and by worker %u", s->node->peer, s->keeper->peer);
+    else if (keep_is_on() && s->here)
+        vocl_log(LOG_INFO, "contents of worker %u are kept at the application's host, for workers go", s->node->peer);
+    else if (keep_is_on())
+        vocl_log(LOG_INFO,
+                 "contents of worker %u are kept at the application's host, for no other worker can keep them",
+                 s->node->peer);
 }
 
 static int save_quiet(struct savings *all, long halted)
@@ -420,14 +456,15 @@ static int save_quiet(struct savings *all, long halted)
             LOG_INFO,
             "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %zu of them in %ld us of pause",
             s->node->peer, j->early + s->bytes, s->before, s->bytes, (clock_ns() - halted) / 1000);
+        say_where(s);
         j->early = 0;
     }
     return error;
 }
 
-int checkpoint_quiet(struct node *node, long halted)
+int checkpoint_quiet(struct node *node, long halted, bool here)
 {
-    struct savings all = {.session = node->session};
+    struct savings all = {.session = node->session, .here = here};
     int error = find_savings(&all, node);
 
     if (!error)
@@ -445,9 +482,9 @@ int checkpoint(struct node *node, char *why, size_t size)
 
     quiesce_lock();
     if (!node->rests) {
-        checkpoint_early(&m);
+        checkpoint_early(&m, false);
         error = quiesce(&m);
-        error = error ? error : checkpoint_quiet(node, m.halted);
+        error = error ? error : checkpoint_quiet(node, m.halted, false);
         if (error)
             checkpoint_drop_early(node);
         halt_set(HALT_NONE);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/client.h"
+#include "client/keep.h"
 #include "client/recover.h"
 
 #define LONGEST_LOG ((size_t)32 << 20) /* numbers of events do not come again so soon */
@@ -70,10 +71,22 @@ void journal_drop_data(struct journal *j)
     j->kept_bytes = 0;
 }
 
+bool copy_is_there(const struct copy *copy)
+{
+    return copy->bytes || copy->kept;
+}
+
+void copy_drop(struct copy *copy)
+{
+    free(copy->bytes);
+    keep_free(copy->kept);
+    *copy = (struct copy){0};
+}
+
 static void saved_free(struct saved *saved)
 {
-    free(saved->bytes);
-    free(saved->next_bytes);
+    copy_drop(&saved->now);
+    copy_drop(&saved->next);
     free(saved);
 }
 
@@ -91,7 +104,7 @@ void journal_off(struct journal *j)
         while (j->saved[i]) {
             struct saved *saved = j->saved[i];
 
-            j->saved[i] = saved->next;
+            j->saved[i] = saved->after;
             saved_free(saved);
         }
     }
@@ -114,7 +127,8 @@ static void look_if_full(struct journal *j)
     }
 }
 
-static void put_but_moved(const struct journal *j, struct wire_buffer *out, const void *bytes, size_t length)
+/* But contents that go to the target of a move, and what workers need not keep any more. */
+static void put_but_passing(const struct journal *j, struct wire_buffer *out, const void *bytes, size_t length)
 {
     struct wire_cursor at = wire_cursor(bytes, length), fields;
     uint16_t number;
@@ -123,6 +137,8 @@ static void put_but_moved(const struct journal *j, struct wire_buffer *out, cons
         struct wire_cursor in = fields;
         struct wire_migrate_out m;
 
+        if (number == WIRE_keep_no_more)
+            continue;
         if (number != WIRE_migrate_out || !wire_get_migrate_out(&in, &m) || m.peer != j->mover)
             wire_put_bytes(out, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
     }
@@ -133,8 +149,8 @@ void journal_sent(struct journal *j, const void *bytes, size_t length)
     if (j->off)
         return;
     take_turn(j);
-    if (j->mover)
-        put_but_moved(j, &j->log, bytes, length);
+    if (j->mover || keep_is_on())
+        put_but_passing(j, &j->log, bytes, length);
     else
         wire_put_bytes(&j->log, bytes, length);
     look_if_full(j);
@@ -144,7 +160,7 @@ void journal_leave_out(const struct journal *j, struct wire_buffer *commands)
 {
     struct wire_buffer left = {0};
 
-    put_but_moved(j, &left, commands->bytes, commands->length);
+    put_but_passing(j, &left, commands->bytes, commands->length);
     wire_buffer_free(commands);
     *commands = left;
 }
@@ -225,10 +241,24 @@ static const char *bound_in(const struct wire_buffer *commands)
     return why;
 }
 
+/* Of what workers keep. */
+static bool any_missing(const struct journal *j)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < JOURNAL_LISTS && !any; i++) {
+        for (const struct saved *saved = j->saved[i]; saved && !any; saved = saved->after)
+            any = saved->now.kept && !keep_is_there(saved->now.kept);
+    }
+    return any;
+}
+
 const char *journal_bound(const struct journal *j)
 {
     const char *why = j->off ? "what it was told was not kept" : j->exposed ? j->exposed : bound_in(&j->base);
 
+    if (!why && any_missing(j))
+        why = "the workers that kept contents are lost, too";
     return why ? why : bound_in(&j->log);
 }
 
@@ -239,11 +269,11 @@ struct saved *journal_find_saved(const struct journal *j, uint32_t memory)
     struct saved *saved = j->saved[memory % JOURNAL_LISTS];
 
     while (saved && saved->memory != memory)
-        saved = saved->next;
+        saved = saved->after;
     return saved;
 }
 
-bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes)
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, const struct copy *copy)
 {
     struct saved *saved = journal_find_saved(j, memory);
 
@@ -253,13 +283,13 @@ bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *
         saved = calloc(1, sizeof(*saved));
         if (!saved)
             return false;
-        saved->next = j->saved[memory % JOURNAL_LISTS];
+        saved->after = j->saved[memory % JOURNAL_LISTS];
         j->saved[memory % JOURNAL_LISTS] = saved;
     }
-    free(saved->next_bytes);
+    copy_drop(&saved->next);
     saved->memory = memory;
     saved->whole = *whole;
-    saved->next_bytes = bytes;
+    saved->next = *copy;
     return true;
 }
 
@@ -267,18 +297,16 @@ bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *
 void journal_drop_next(struct journal *j)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
-        for (struct saved *saved = j->saved[i]; saved; saved = saved->next) {
-            free(saved->next_bytes);
-            saved->next_bytes = NULL;
-        }
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->after)
+            copy_drop(&saved->next);
     }
 }
 
 static void use_next(struct saved *saved)
 {
-    free(saved->bytes);
-    saved->bytes = saved->next_bytes;
-    saved->next_bytes = NULL;
+    copy_drop(&saved->now);
+    saved->now = saved->next;
+    saved->next = (struct copy){0};
     saved->stale = false;
 }
 
@@ -295,11 +323,11 @@ static void renew_saved(struct saved **at)
         struct saved *saved = *at;
 
         if (is_used(saved)) {
-            if (saved->next_bytes)
+            if (copy_is_there(&saved->next))
                 use_next(saved);
-            at = &saved->next;
+            at = &saved->after;
         } else {
-            *at = saved->next;
+            *at = saved->after;
             saved_free(saved);
         }
     }

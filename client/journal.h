@@ -18,14 +18,22 @@
  * turn what follows is, among those of all nodes: a u64. */
 enum { JOURNAL_EVENT = 0x7f00, JOURNAL_DATA = 0x7f01, JOURNAL_TURN = 0x7f02 };
 
+struct keep;
+
+/* Contents as they were: here, or with workers (keep.h); or neither. */
+struct copy {
+    uint8_t *bytes;
+    struct keep *kept;
+};
+
 /* Contents of a memory object. */
 struct saved {
-    struct saved *next;
+    struct saved *after;
     uint32_t memory;
     struct wire_region whole; /* WIRE_PIECE or WIRE_IMAGE */
-    uint8_t *bytes;           /* as at the last checkpoint; NULL: it has had none */
-    uint8_t *next_bytes;      /* for the one that is being taken, or NULL */
-    bool stale;               /* written since bytes were read, though the object says no more so */
+    struct copy now;          /* as at the last checkpoint, if it has had any */
+    struct copy next;         /* for the one that is being taken, if they are there already */
+    bool stale;               /* written since they were read, though the object says no more so */
 };
 
 #define JOURNAL_LISTS 256
@@ -90,8 +98,10 @@ const char *journal_bound(const struct journal *j);
 /* All that was sent is over, contents were saved: the log becomes base. 0 or -ENOMEM: all is as it was. */
 int journal_compact(struct journal *j);
 struct saved *journal_find_saved(const struct journal *j, uint32_t memory);
-/* With journal_compact() instead of what was saved of that object, if anything; takes the bytes. */
-bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes);
+bool copy_is_there(const struct copy *copy);
+void copy_drop(struct copy *copy);
+/* With journal_compact() instead of what was saved of that object, if anything; takes the copy. */
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, const struct copy *copy);
 /* There will be no journal_compact(). */
 void journal_drop_next(struct journal *j);
 /* Bulk data that were kept are not needed any more. */

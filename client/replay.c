@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "client/client.h"
+#include "client/keep.h"
 #include "client/recover.h"
 #include "client/replaying.h"
 
@@ -161,7 +162,11 @@ static void give_again(struct replay *r, uint32_t tag)
 
 static void restore(struct replay *r, const struct saved *saved)
 {
-    for (size_t at = 0; saved->bytes && at < saved->whole.size && !has_failed(r);) {
+    if (saved->now.kept && keep_restore(saved->now.kept, saved->memory)) {
+        vocl_log(LOG_ERROR, "what object %u held is not to be had from who kept it", saved->memory);
+        r->failed = true;
+    }
+    for (size_t at = 0; saved->now.bytes && at < saved->whole.size && !has_failed(r);) {
         struct wire_bring m = {.memory = saved->memory, .part = saved->whole};
         const size_t left = saved->whole.size - at;
 
@@ -172,12 +177,12 @@ static void restore(struct replay *r, const struct saved *saved)
         if (m.part.size > WIRE_MAX_INLINE) {
             m.tag = wire_tag(atomic_fetch_add(&session_under_way(r->node->session)->last_tag, 1));
         } else {
-            m.data = saved->bytes + at;
+            m.data = saved->now.bytes + at;
             m.data_length = (uint32_t)m.part.size;
         }
         wire_put_bring(&r->out, &m);
         if (m.tag)
-            give(r, m.tag, saved->bytes + at, m.part.size);
+            give(r, m.tag, saved->now.bytes + at, m.part.size);
         if (m.tag || r->out.length > FRAME)
             flush(r);
         at += m.part.size;
@@ -187,7 +192,7 @@ static void restore(struct replay *r, const struct saved *saved)
 static void restore_all(struct replay *r)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
-        for (const struct saved *saved = r->j->saved[i]; saved && !has_failed(r); saved = saved->next)
+        for (const struct saved *saved = r->j->saved[i]; saved && !has_failed(r); saved = saved->after)
             restore(r, saved);
     }
 }

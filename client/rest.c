@@ -198,7 +198,7 @@ static int save(struct rest *r, struct resting *node)
 {
     struct move *m = &node->move;
 
-    if (recover_will(m->node) && checkpoint_quiet(m->node, r->nodes[0].move.halted))
+    if (recover_will(m->node) && checkpoint_quiet(m->node, r->nodes[0].move.halted, true))
         return move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     return 0;
 }
@@ -207,7 +207,7 @@ static int save_early(struct rest *r, struct resting *node)
 {
     (void)r;
     if (recover_will(node->move.node))
-        checkpoint_early(&node->move);
+        checkpoint_early(&node->move, true);
     return 0;
 }
 

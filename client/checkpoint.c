@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/journal.h"
+#include "client/keep.h"
 #include "client/moving.h"
 #include "client/recover.h"
 
@@ -23,6 +24,8 @@ struct saving {
     struct held held;
     unsigned peer;        /* the node's member as it began */
     bool away;            /* it goes to where the memory that the program shares with it is not */
+    struct node *keeper;  /* of contents, beside the node; NULL: they come here */
+    bool here;            /* that has to be so, as all workers are about to go */
     size_t bytes, before; /* of contents, and of what they are instead of */
 };
 
@@ -31,6 +34,7 @@ struct savings {
     struct session *session;
     struct saving *each;
     unsigned count;
+    bool here; /* contents come to the application's host, whatever the settings say */
 };
 
 /* What is on the node, with contents of its own: window.c's need not be saved, and what is over shared virtual memory
@@ -49,12 +53,20 @@ static bool is_open(const struct _cl_mem *memory)
     return memory->hosted || (memory->direct && atomic_load(&memory->in_place));
 }
 
-static bool has_changed(const struct journal *j, const struct _cl_mem *memory)
+/* What is there of it lies where it should. */
+static bool is_well_kept(const struct saving *s, const struct saved *saved)
 {
-    const struct saved *saved = journal_find_saved(j, memory->object.id);
+    const struct copy *copy = copy_is_there(&saved->next) ? &saved->next : &saved->now;
+
+    return copy->bytes || (copy->kept && !s->here && keep_is_whole(copy->kept));
+}
+
+static bool has_changed(const struct saving *s, const struct _cl_mem *memory)
+{
+    const struct saved *saved = journal_find_saved(s->node->journal, memory->object.id);
 
     return atomic_load(&memory->written) & WRITTEN_SAVE || is_open(memory) || !saved || saved->stale ||
-           !(saved->bytes || saved->next_bytes);
+           !is_well_kept(s, saved);
 }
 
 static bool is_saved(const struct savings *all, const struct node *node)
@@ -166,28 +178,39 @@ static void copy_shared(const struct _cl_mem *memory, uint8_t *bytes)
         memcpy(bytes + at, from + at, end - at);
 }
 
+static int save_here(const struct saving *s, cl_mem memory, const struct wire_region *whole, struct copy *copy)
+{
+    copy->bytes = memory->direct ? calloc(1, whole->size) : malloc(whole->size);
+    if (!copy->bytes)
+        return -ENOMEM;
+    if (memory->direct)
+        copy_shared(memory, copy->bytes);
+    return memory->direct ? 0 : checkpoint_read(s->node, memory, NULL, whole, copy->bytes);
+}
+
 /* An object that has failed to come into being has none. */
 static int save_one(struct saving *s, cl_mem memory)
 {
     const struct wire_region whole = whole_of(memory);
-    const bool shared = memory->direct;
-    uint8_t *bytes = shared ? calloc(1, whole.size) : malloc(whole.size);
-    int error = 0;
+    struct copy copy = {0};
+    int error = -ENOMEM;
 
-    if (!bytes)
-        return -ENOMEM;
-    if (shared)
-        copy_shared(memory, bytes);
-    else
-        error = checkpoint_read(s->node, memory, NULL, &whole, bytes);
+    if (s->keeper && !memory->direct)
+        error = keep_save(s->node, s->keeper, memory->object.id, &whole, &copy.kept);
+    if (s->keeper && !memory->direct && error == -ENOMEM) {
+        vocl_log(LOG_WARN, "workers %u and %u have no room for contents, which are kept at the application's host",
+                 s->peer, s->keeper->peer);
+        s->keeper = NULL;
+    }
+    if (!s->keeper || memory->direct)
+        error = save_here(s, memory, &whole, &copy);
     session_lock(s->node->session);
-    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, bytes, shared))
+    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, &copy, memory->direct))
         error = -ENOMEM;
-    session_unlock(s->node->session);
     if (error)
-        free(bytes);
-    else
-        s->bytes += whole.size;
+        copy_drop(&copy);
+    session_unlock(s->node->session);
+    s->bytes += error ? 0 : whole.size;
     return error > 0 ? 0 : error;
 }
 
@@ -220,7 +243,8 @@ static int find_all(struct savings *all, struct node *node)
         struct node *each = group.nodes[i];
 
         if (!is_saved(all, each) && (each == node || (each->alive && each->journal && !each->journal->off)))
-            all->each[all->count++] = (struct saving){.node = each, .peer = each->peer};
+            all->each[all->count++] = (struct saving){
+                .node = each, .peer = each->peer, .here = all->here, .keeper = all->here ? NULL : keep_choose(each)};
     }
     group_free(&group);
     return error;
@@ -275,7 +299,7 @@ static void collect_early(struct object *object, void *argument)
     cl_mem memory = (cl_mem)object;
 
     if (is_to_be_saved(object, s) && !memory->coherence && !is_open(memory) && !memory->destructors &&
-        has_changed(s->node->journal, memory))
+        has_changed(s, memory))
         held_add(&s->held, object);
 }
 
@@ -339,9 +363,9 @@ static void save_early(struct saving *s, struct move *m)
     held_drop(&s->held, s->node->session); /* what is released meanwhile goes before the pause */
 }
 
-void checkpoint_early(struct move *m)
+void checkpoint_early(struct move *m, bool here)
 {
-    struct savings all = {.session = m->session};
+    struct savings all = {.session = m->session, .here = here};
     const int error = find_savings(&all, m->node);
 
     for (unsigned i = 0; i < all.count && !error; i++) {
@@ -355,7 +379,7 @@ static void mark_again(struct object *object, void *argument)
 {
     const struct saved *saved = journal_find_saved(argument, object->id);
 
-    if (saved && saved->next_bytes)
+    if (saved && copy_is_there(&saved->next))
         atomic_fetch_or(&((cl_mem)object)->written, WRITTEN_SAVE);
 }
 
@@ -479,11 +503,23 @@ static int save_rest(struct saving *s)
         bool changed;
 
         session_lock(session);
-        changed = has_changed(j, memory);
+        changed = has_changed(s, memory);
         session_unlock(session);
         error = changed ? save_one(s, memory) : 0;
     }
     return error ? error : save_svm(s);
+}
+
+static void say_where(const struct saving *s)
+{
+    if (s->keeper)
+        vocl_log(LOG_INFO, "contents of worker %u are kept by itself and by worker %u", s->node->peer, s->keeper->peer);
+    else if (keep_is_on() && s->here)
+        vocl_log(LOG_INFO, "contents of worker %u are kept at the application's host, for workers go", s->node->peer);
+    else if (keep_is_on())
+        vocl_log(LOG_INFO,
+                 "contents of worker %u are kept at the application's host, for no other worker can keep them",
+                 s->node->peer);
 }
 
 static int save_quiet(struct savings *all, long halted)
@@ -510,14 +546,15 @@ static int save_quiet(struct savings *all, long halted)
             LOG_INFO,
             "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %zu of them in %ld us of pause",
             s->node->peer, j->early + s->bytes, s->before, s->bytes, (clock_ns() - halted) / 1000);
+        say_where(s);
         j->early = 0;
     }
     return error;
 }
 
-int checkpoint_quiet(struct node *node, bool away, long halted)
+int checkpoint_quiet(struct node *node, bool away, long halted, bool here)
 {
-    struct savings all = {.session = node->session};
+    struct savings all = {.session = node->session, .here = here};
     int error = find_savings(&all, node);
 
     for (unsigned i = 0; i < all.count; i++)
@@ -550,9 +587,9 @@ int checkpoint(struct node *node, char *why, size_t size)
     if (!node->rests)
         error = check_pipes(&m);
     if (!node->rests && !error) {
-        checkpoint_early(&m);
+        checkpoint_early(&m, false);
         error = quiesce(&m);
-        error = error ? error : checkpoint_quiet(node, false, m.halted);
+        error = error ? error : checkpoint_quiet(node, false, m.halted, false);
         if (error)
             checkpoint_drop_early(node);
         halt_set(HALT_NONE);

@@ -13,10 +13,10 @@
  *                left behind; summon.c: what users ask)
  *   recover.h    recover.c: a worker that is lost is replaced (journal.h: journal.c, what it was told; shorten.c,
  *                what of it is left; checkpoint.c, svm_saved.c, contents; window.c, of memory that is shared;
- *                mend.c, another one comes; replay.c, replay_contents.c, replay_over.c: and is told it; group.h:
- *                group.c, with those that it had to do with)
+ *                mend.c, another one comes; replay.c, replay_contents.c, replay_over.c: and is told it; keep.h:
+ *                keep.c, contents that workers keep; group.h: group.c, with those that it had to do with)
  *   halt.h       halt.c: no call is half-way meanwhile
- *                rest.c: workers go, and come again when a command needs them
+ *                rest.c: workers go when users ask; resting.h: wake.c: they come again when a command needs them
  *   save.h       save.c: they go to a checkpoint in files
  *   store.h      store.c: contents of memory objects, kept at the application's host; store_early.c:
  *                read ahead; room.h: room.c, where they lie

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/client.h"
+#include "client/keep.h"
 #include "client/recover.h"
 
 struct kept {
@@ -68,10 +69,22 @@ void journal_drop_data(struct journal *j)
     j->kept_bytes = 0;
 }
 
+bool copy_is_there(const struct copy *copy)
+{
+    return copy->bytes || copy->kept;
+}
+
+void copy_drop(struct copy *copy)
+{
+    free(copy->bytes);
+    keep_free(copy->kept);
+    *copy = (struct copy){0};
+}
+
 static void saved_free(struct saved *saved)
 {
-    free(saved->bytes);
-    free(saved->next_bytes);
+    copy_drop(&saved->now);
+    copy_drop(&saved->next);
     free(saved);
 }
 
@@ -90,7 +103,7 @@ void journal_off(struct journal *j)
         while (j->saved[i]) {
             struct saved *saved = j->saved[i];
 
-            j->saved[i] = saved->next;
+            j->saved[i] = saved->after;
             saved_free(saved);
         }
     }
@@ -113,7 +126,8 @@ static void look_if_full(struct journal *j)
     }
 }
 
-static void put_but_moved(const struct journal *j, struct wire_buffer *out, const void *bytes, size_t length)
+/* But contents that go to the target of a move, and what workers need not keep any more. */
+static void put_but_passing(const struct journal *j, struct wire_buffer *out, const void *bytes, size_t length)
 {
     struct wire_cursor at = wire_cursor(bytes, length), fields;
     uint16_t number;
@@ -122,6 +136,8 @@ static void put_but_moved(const struct journal *j, struct wire_buffer *out, cons
         struct wire_cursor in = fields;
         struct wire_migrate_out m;
 
+        if (number == WIRE_keep_no_more)
+            continue;
         if (number != WIRE_migrate_out || !wire_get_migrate_out(&in, &m) || m.peer != j->mover)
             wire_put_bytes(out, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
     }
@@ -132,8 +148,8 @@ void journal_sent(struct journal *j, const void *bytes, size_t length)
     if (j->off)
         return;
     take_turn(j);
-    if (j->mover)
-        put_but_moved(j, &j->log, bytes, length);
+    if (j->mover || keep_is_on())
+        put_but_passing(j, &j->log, bytes, length);
     else
         wire_put_bytes(&j->log, bytes, length);
     look_if_full(j);
@@ -143,7 +159,7 @@ void journal_leave_out(const struct journal *j, struct wire_buffer *commands)
 {
     struct wire_buffer left = {0};
 
-    put_but_moved(j, &left, commands->bytes, commands->length);
+    put_but_passing(j, &left, commands->bytes, commands->length);
     wire_buffer_free(commands);
     *commands = left;
 }
@@ -241,10 +257,24 @@ static const char *bound_in(const struct wire_buffer *commands)
     return why;
 }
 
+/* Of what workers keep. */
+static bool any_missing(const struct journal *j)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < JOURNAL_LISTS && !any; i++) {
+        for (const struct saved *saved = j->saved[i]; saved && !any; saved = saved->after)
+            any = saved->now.kept && !keep_is_there(saved->now.kept);
+    }
+    return any;
+}
+
 const char *journal_bound(const struct journal *j)
 {
     const char *why = j->off ? "what it was told was not kept" : j->exposed ? j->exposed : bound_in(&j->base);
 
+    if (!why && any_missing(j))
+        why = "the workers that kept contents are lost, too";
     return why ? why : bound_in(&j->log);
 }
 
@@ -255,11 +285,12 @@ struct saved *journal_find_saved(const struct journal *j, uint32_t memory)
     struct saved *saved = j->saved[memory % JOURNAL_LISTS];
 
     while (saved && saved->memory != memory)
-        saved = saved->next;
+        saved = saved->after;
     return saved;
 }
 
-bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes, bool waits)
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, const struct copy *copy,
+                  bool waits)
 {
     struct saved *saved = journal_find_saved(j, memory);
 
@@ -269,14 +300,14 @@ bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *
         saved = calloc(1, sizeof(*saved));
         if (!saved)
             return false;
-        saved->next = j->saved[memory % JOURNAL_LISTS];
+        saved->after = j->saved[memory % JOURNAL_LISTS];
         j->saved[memory % JOURNAL_LISTS] = saved;
     }
-    free(saved->next_bytes);
+    copy_drop(&saved->next);
     saved->memory = memory;
     saved->whole = *whole;
     saved->waits = waits;
-    saved->next_bytes = bytes;
+    saved->next = *copy;
     return true;
 }
 
@@ -284,10 +315,8 @@ bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *
 void journal_drop_next(struct journal *j)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
-        for (struct saved *saved = j->saved[i]; saved; saved = saved->next) {
-            free(saved->next_bytes);
-            saved->next_bytes = NULL;
-        }
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->after)
+            copy_drop(&saved->next);
     }
     svm_saved_drop_next(j);
 }
@@ -321,7 +350,7 @@ void journal_unshare(struct journal *j)
     if (j->base.failed)
         journal_off(j);
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
-        for (struct saved *saved = j->saved[i]; saved; saved = saved->next)
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->after)
             saved->waits = false;
     }
 }
@@ -330,11 +359,10 @@ void journal_unshare(struct journal *j)
 void journal_drop_waiting(struct journal *j)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
-        for (struct saved *saved = j->saved[i]; saved; saved = saved->next) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->after) {
             if (!saved->waits)
                 continue;
-            free(saved->bytes);
-            saved->bytes = NULL;
+            copy_drop(&saved->now);
             saved->waits = false;
         }
     }
@@ -342,9 +370,9 @@ void journal_drop_waiting(struct journal *j)
 
 static void use_next(struct saved *saved)
 {
-    free(saved->bytes);
-    saved->bytes = saved->next_bytes;
-    saved->next_bytes = NULL;
+    copy_drop(&saved->now);
+    saved->now = saved->next;
+    saved->next = (struct copy){0};
     saved->stale = false;
 }
 
@@ -361,11 +389,11 @@ static void renew_saved(struct saved **at)
         struct saved *saved = *at;
 
         if (is_used(saved)) {
-            if (saved->next_bytes)
+            if (copy_is_there(&saved->next))
                 use_next(saved);
-            at = &saved->next;
+            at = &saved->after;
         } else {
-            *at = saved->next;
+            *at = saved->after;
             saved_free(saved);
         }
     }

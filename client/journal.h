@@ -18,18 +18,26 @@
  * turn what follows is, among those of all nodes: a u64. JOURNAL_UNSAID was a command that has come to nothing. */
 enum { JOURNAL_EVENT = 0x7f00, JOURNAL_DATA = 0x7f01, JOURNAL_TURN = 0x7f02, JOURNAL_UNSAID = 0x7f03 };
 
+struct keep;
+
+/* Contents as they were: here, or with workers (keep.h); or neither. */
+struct copy {
+    uint8_t *bytes;
+    struct keep *kept;
+};
+
 /* Contents of a memory object. */
 struct saved {
-    struct saved *next;
+    struct saved *after;
     uint32_t memory;
     struct wire_region whole; /* WIRE_PIECE or WIRE_IMAGE */
-    uint8_t *bytes;           /* as at the last checkpoint; NULL: it has had none */
-    uint8_t *next_bytes;      /* for the one that is being taken, or NULL */
-    bool stale;               /* written since bytes were read, though the object says no more so */
+    struct copy now;          /* as at the last checkpoint, if it has had any */
+    struct copy next;         /* for the one that is being taken, if they are there already */
+    bool stale;               /* written since they were read, though the object says no more so */
     bool waits;               /* the memory is here: counts when the node has gone to where it is not */
 };
 
-/* The same of shared virtual memory (svm_saved.c). */
+/* The same of shared virtual memory (svm_saved.c), always here. */
 struct svm_contents;
 struct svm_saved {
     struct svm_saved *next;
@@ -106,8 +114,11 @@ const char *journal_bound(const struct journal *j);
 /* All that was sent is over, contents were saved: the log becomes base. 0 or -ENOMEM: all is as it was. */
 int journal_compact(struct journal *j);
 struct saved *journal_find_saved(const struct journal *j, uint32_t memory);
-/* With journal_compact() instead of what was saved of that object, if anything; takes the bytes. waits: see there. */
-bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, uint8_t *bytes, bool waits);
+bool copy_is_there(const struct copy *copy);
+void copy_drop(struct copy *copy);
+/* With journal_compact() instead of what was saved of that object, if anything; takes the copy. waits: see there. */
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, const struct copy *copy,
+                  bool waits);
 /* The node is where memory is not that was here; or it is not: what was saved of that is not needed. */
 void journal_unshare(struct journal *j);
 void journal_drop_waiting(struct journal *j);

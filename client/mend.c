@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/journal.h"
+#include "client/keep.h"
 #include "client/moving.h"
 #include "client/recover.h"
 
@@ -245,6 +246,35 @@ static int find_before(struct mending *m, struct node *node)
     return find_next(node, true, m->why, sizeof(m->why));
 }
 
+/* Who comes for one that is lost gets what only those keep that are about to go. */
+static int hand_over(const struct mending *m, const struct journal *of)
+{
+    struct node *to = NULL;
+    int error = 0;
+
+    for (unsigned i = 0; i < m->group.count && !to; i++)
+        to = has_next(m->group.nodes[i]) ? m->group.nodes[i]->journal->wanted : NULL;
+    for (unsigned i = 0; i < JOURNAL_LISTS && !error && to; i++) {
+        for (const struct saved *saved = of->saved[i]; saved && !error; saved = saved->after)
+            error = saved->now.kept ? keep_hand_over(saved->now.kept, &m->group, to) : 0;
+    }
+    return error;
+}
+
+static int hand_all_over(const struct mending *m)
+{
+    int error = 0;
+
+    for (unsigned i = 0; i < m->group.count && !error; i++) {
+        struct journal *j = m->group.nodes[i]->journal;
+
+        j->giving++;
+        error = hand_over(m, j);
+        j->giving--;
+    }
+    return error;
+}
+
 /* First for those that are lost: if there is nobody, the others go on. And these go before who takes their place
  * comes, as in a pool that may be the same place. */
 static int find_places(struct mending *m)
@@ -260,6 +290,8 @@ static int find_places(struct mending *m)
         if (!group->nodes[i]->journal->lost)
             error = find_before(m, group->nodes[i]);
     }
+    if (!error)
+        error = hand_all_over(m);
     for (unsigned i = 0; i < group->count && !error; i++) {
         m->begun |= !group->nodes[i]->journal->lost;
         mend_dismiss(group->nodes[i]);
@@ -417,6 +449,8 @@ void mend(struct node *node)
                  each->journal->was, each->peer, each->journal->log.length + each->journal->kept_bytes,
                  (clock_ns() - since) / 1000000, i ? ", for it had to do with that" : "");
     }
+    if (error && !*m.why && group_bound(&m.group))
+        snprintf(m.why, sizeof(m.why), "%s", group_bound(&m.group));
     if (error)
         end_badly(&m, node, error);
     else

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
+#include "client/keep.h"
 #include "client/journal.h"
 #include "client/moving.h"
 #include "client/recover.h"
@@ -140,6 +141,9 @@ static void forget(struct move *m)
     struct wire_forget_reply reply;
     struct call call;
 
+    session_lock(m->session);
+    keep_lost(m->target->peer);
+    session_unlock(m->session);
     if (m->target->alive && !call_forget(m->target, &ask, &reply, &call))
         call_free(&call);
 }
@@ -166,14 +170,14 @@ static int read_early(struct move *m)
 
     if (recover_will(m->node)) {
         move_phase(m, "ahead");
-        checkpoint_early(m);
+        checkpoint_early(m, false);
     }
     move_phase(m, "copy");
     error = copy_early(m);
     if (!error)
         error = svm_copy_early(m);
     if (!error && recover_will(m->node)) {
-        checkpoint_early(m);
+        checkpoint_early(m, false);
         error = copy_early(m);
     }
     if (!error && move_was_lost(m))
@@ -217,7 +221,7 @@ static int pause_and_change(struct move *m)
         error = unshare_contents(m);
     if (!error)
         error = svm_copy(m);
-    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->unshares, m->halted))
+    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->unshares, m->halted, false))
         error = move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     move_phase(m, "change");
     if (!error)

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "client/client.h"
+#include "client/keep.h"
 #include "wire/tables.h"
 
 /* Of events of others, and of the application's, a node has nothing to tell. */
@@ -100,6 +101,16 @@ static bool note_context_error(struct node *node, struct wire_cursor *fields)
     return true;
 }
 
+static bool note_kept(struct node *node, struct wire_cursor *fields)
+{
+    struct wire_kept m;
+
+    if (!wire_get_kept(fields, &m))
+        return false;
+    keep_note(node, m.contents, m.status);
+    return true;
+}
+
 static bool note_lost_worker(struct node *node, struct wire_cursor *fields)
 {
     struct wire_lost_worker m;
@@ -158,6 +169,8 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
                 node->journal);
     case WIRE_context_error:
         return note_context_error(node, &fields);
+    case WIRE_kept:
+        return note_kept(node, &fields);
     case WIRE_lost_worker:
         return note_lost_worker(node, &fields);
     case WIRE_timeline_time:

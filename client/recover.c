@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "base/thread.h"
 #include "client/journal.h"
+#include "client/keep.h"
 #include "client/moving.h"
 
 #define MOST_LOSSES 16 /* between two checkpoints: it may be the commands that end their worker */
@@ -382,6 +383,7 @@ void recover_open(struct session *session)
         return;
     }
     init_conditions();
+    keep_open();
     recovery.session = session;
     for (unsigned i = 0; i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);

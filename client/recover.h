@@ -87,12 +87,13 @@ int checkpoint(struct node *node, char *why, size_t size);
 int checkpoint_read(struct node *node, cl_mem memory, const uint8_t *address, const struct wire_region *whole,
                     uint8_t *bytes);
 /* For one that is taken in a pause of something else: what it needs is read while the program goes on, and
- * there will be no such pause. Nobody else takes one between these (quiesce_lock()). */
-void checkpoint_early(struct move *m);
+ * there will be no such pause. Nobody else takes one between these (quiesce_lock()). here: contents come to this host
+ * whatever VOCL_RECOVER_TO says. */
+void checkpoint_early(struct move *m, bool here);
 void checkpoint_drop_early(struct node *node);
 /* The same while calls are halted, since then, and nothing is under way. away: also of memory that the program shares
  * with its worker, for when the node is where that is not (journal_unshare()). */
-int checkpoint_quiet(struct node *node, bool away, long halted);
+int checkpoint_quiet(struct node *node, bool away, long halted, bool here);
 
 /* ---- replay.c ---- */
 /* The new workers of the nodes are told all; -ECONNRESET: one is lost, too. Under the lock. */

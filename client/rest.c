@@ -1,8 +1,7 @@
 /*
  * A session rests: its contents are kept here (store.c), and its workers have gone. The nodes stay what the program's
  * objects hang on, with no member behind them. A call that needs a node waits at the halt between calls, and a thread
- * that is there as long as the session rests brings workers, makes all objects again, gives the contents back, and lets
- * the calls go on.
+ * that is there as long as the session rests brings workers and lets the calls go on (wake.c).
  *
  * Until the workers go nothing that the program has is touched: if anything fails before, it goes on. If they cannot
  * come again, the calls that waited find their devices lost; the session still rests, and the next call tries again.
@@ -19,28 +18,9 @@
 #include "base/thread.h"
 #include "client/moving.h"
 #include "client/recover.h"
+#include "client/resting.h"
 
-#define NUMBER_NS 10000000000 /* until one that has gone leaves its number to another */
 #define MOST_TRIES 10
-
-struct resting { /* a node */
-    struct move move;
-    char host[256];
-    bool came;
-};
-
-struct rest {
-    struct session *session;
-    struct store *store;
-    struct resting *nodes;
-    unsigned count;
-    long contents; /* how many ns they took */
-    char *reason;
-    size_t reason_size;
-    long began;
-    uint64_t rests_since; /* of the timeline */
-    bool lost;            /* as they came, one of the workers was */
-};
 
 /* What who asks and the thread tell each other. */
 static struct {
@@ -118,7 +98,7 @@ static void describe(struct rest *r, const char *what)
     session_unlock(r->session);
 }
 
-static int for_all(struct rest *r, int (*what)(struct rest *r, struct resting *node))
+int resting_each(struct rest *r, int (*what)(struct rest *r, struct resting *node))
 {
     int error = 0;
 
@@ -127,8 +107,7 @@ static int for_all(struct rest *r, int (*what)(struct rest *r, struct resting *n
     return error;
 }
 
-/* The program has its objects back: what it has released meanwhile goes. */
-static void drop_objects(struct rest *r)
+void resting_drop(struct rest *r)
 {
     for (unsigned i = 0; i < r->count; i++) {
         struct move *m = &r->nodes[i].move;
@@ -148,7 +127,7 @@ static void drop_objects(struct rest *r)
 
 static void rest_free(struct rest *r)
 {
-    drop_objects(r);
+    resting_drop(r);
     for (unsigned i = 0; i < r->count; i++)
         free(r->nodes[i].move.failed_here);
     store_free(r->store);
@@ -219,7 +198,7 @@ static int save(struct rest *r, struct resting *node)
 {
     struct move *m = &node->move;
 
-    if (recover_will(m->node) && checkpoint_quiet(m->node, false, r->nodes[0].move.halted))
+    if (recover_will(m->node) && checkpoint_quiet(m->node, false, r->nodes[0].move.halted, true))
         return move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
     return 0;
 }
@@ -228,7 +207,7 @@ static int save_early(struct rest *r, struct resting *node)
 {
     (void)r;
     if (recover_will(node->move.node))
-        checkpoint_early(&node->move);
+        checkpoint_early(&node->move, true);
     return 0;
 }
 
@@ -290,19 +269,19 @@ static int begin(struct rest *r)
     int error = find_nodes(r);
 
     if (!error)
-        error = for_all(r, check);
+        error = resting_each(r, check);
     if (error)
         return error;
     m = &r->nodes[0].move;
     coherence_watch(true);
     move_phase(m, "ahead");
-    for_all(r, save_early);
+    resting_each(r, save_early);
     store_early(r->store, m, false);
     error = quiesce(m);
     move_phase(m, "list");
     store_early_end(r->store, m);
     if (!error)
-        error = for_all(r, list_objects);
+        error = resting_each(r, list_objects);
     taken = store_missing(r->store);
     move_phase(m, "take");
     r->contents = -clock_ns();
@@ -310,15 +289,15 @@ static int begin(struct rest *r)
         error = store_take(r->store, r->reason, r->reason_size);
     r->contents += clock_ns();
     if (!error)
-        error = for_all(r, save);
+        error = resting_each(r, save);
     move_phase(m, "go");
     if (!error)
         error = send_away(r);
     coherence_watch(false);
     store_close(r->store);
-    drop_objects(r);
+    resting_drop(r);
     if (error)
-        for_all(r, save_not);
+        resting_each(r, save_not);
     else
         snprintf(r->reason, r->reason_size,
                  "it rests: %zu bytes are kept, %zu of them taken in the pause, %ld us for them, %ld us",
@@ -329,165 +308,6 @@ static int begin(struct rest *r)
 
 /* ---- they come again ---- */
 
-/* One that is spare, and was not found for another node. */
-static int find_worker(struct rest *r, struct resting *node, struct node **found)
-{
-    const long until = clock_ns() + NUMBER_NS;
-    int error;
-
-    do {
-        error = summon_spare(r->session, node->host, found, &node->came, r->reason, r->reason_size);
-        if (error == -ENOSPC || error == -EBUSY)
-            move_look_later();
-    } while ((error == -ENOSPC || error == -EBUSY) && clock_ns() < until && !move_ended(r->session));
-    return error;
-}
-
-static int bring(struct rest *r, struct resting *node)
-{
-    struct move *m = &node->move;
-    int error = find_worker(r, node, &m->target);
-
-    if (error)
-        m->target = NULL;
-    if (error)
-        return error;
-    m->target->promised = true;
-    if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
-        return move_refuse(m, -EXDEV, "its worker cannot have the memory that the program shares with it");
-    return session_front(r->session)->fits(m->node, m->target, r->reason, r->reason_size);
-}
-
-static int make(struct rest *r, struct resting *node)
-{
-    (void)r;
-    return make_all(&node->move);
-}
-
-static int give(struct rest *r, struct resting *node)
-{
-    struct move *m = &node->move;
-
-    return store_give(r->store, m->node, m->target, m->objects, m->count, r->reason, r->reason_size);
-}
-
-/* Or what made its objects is taken for what the node was told. */
-static bool has_sent(void *argument)
-{
-    struct node *target = argument;
-
-    stream_push(target);
-    return !target->alive || !target->batch.length;
-}
-
-static int wake(struct rest *r)
-{
-    bool alive = true;
-
-    session_lock(r->session);
-    for (unsigned i = 0; i < r->count; i++)
-        session_wait(r->session, has_sent, r->nodes[i].move.target);
-    for (unsigned i = 0; i < r->count; i++)
-        alive &= r->nodes[i].move.target->alive;
-    for (unsigned i = 0; alive && i < r->count; i++) {
-        struct move *m = &r->nodes[i].move;
-
-        event_move(m->node, m->target);
-        session_swap(m->node, m->target);
-        m->target->promised = false;
-    }
-    session_news(r->session);
-    session_need_progress(r->session);
-    session_unlock(r->session);
-    return alive ? 0 : move_refuse(&r->nodes[0].move, -ECONNRESET, "a worker was lost");
-}
-
-/* With others it may go well. */
-static bool any_target_lost(const struct rest *r, int error)
-{
-    bool lost = error == -ECHILD || error == -EHOSTUNREACH || error == -ECONNRESET;
-
-    for (unsigned i = 0; i < r->count; i++)
-        lost |= r->nodes[i].move.target && !r->nodes[i].move.target->alive;
-    return lost;
-}
-
-/* Workers that came for nothing go; one that was spare is so again. */
-static void give_up(struct rest *r)
-{
-    struct wire_forget ask = {0};
-    struct wire_forget_reply reply;
-    struct call call;
-
-    for (unsigned i = 0; i < r->count; i++) {
-        struct resting *node = &r->nodes[i];
-
-        if (node->move.target)
-            node->move.target->promised = false;
-        if (node->move.target && node->came)
-            summon_drop(r->session, node->move.target);
-        else if (node->move.target && node->move.target->alive && !call_forget(node->move.target, &ask, &reply, &call))
-            call_free(&call);
-        node->move.target = NULL;
-    }
-}
-
-/* Calls that need no node are let out, and no call is let in. */
-static int halt_all(struct rest *r)
-{
-    halt_set(HALT_ALL);
-    while (halt_any_inside()) {
-        if (move_ended(r->session))
-            return -ECANCELED;
-        session_lock(r->session);
-        session_need_progress(r->session);
-        session_unlock(r->session);
-        move_look_later();
-    }
-    return 0;
-}
-
-static int end(struct rest *r)
-{
-    struct move *m = &r->nodes[0].move;
-    int error;
-
-    summon_lock();
-    quiesce_lock();
-    error = halt_all(r);
-    r->began = clock_ns();
-    for (unsigned i = 0; i < r->count; i++)
-        r->nodes[i].move.began = r->began;
-    move_phase(m, "come");
-    if (!error)
-        error = for_all(r, bring);
-    move_phase(m, "objects");
-    if (!error)
-        error = for_all(r, make);
-    move_phase(m, "give");
-    r->contents = -clock_ns();
-    if (!error)
-        error = for_all(r, give);
-    r->contents += clock_ns();
-    move_phase(m, "wake");
-    if (!error)
-        error = wake(r);
-    drop_objects(r);
-    r->lost = error && any_target_lost(r, error);
-    if (error) {
-        give_up(r);
-    } else {
-        timeline_span(r->rests_since, m->node, "the session rests"); /* the program's next command is after it */
-        halt_set(HALT_NONE);
-    }
-    quiesce_unlock();
-    summon_unlock();
-    if (!error)
-        snprintf(r->reason, r->reason_size, "it goes on: %zu bytes were given back, %ld us for them, %ld us",
-                 store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
-    return error;
-}
-
 /* Where lost workers are replaced, those that are lost as they come are, too. */
 static int end_or_again(struct rest *r)
 {
@@ -495,7 +315,7 @@ static int end_or_again(struct rest *r)
 
     r->lost = true;
     for (unsigned tries = 0; error && r->lost && tries < MOST_TRIES && !move_ended(r->session); tries++) {
-        error = end(r);
+        error = rest_wake(r);
         if (!recover_will(r->nodes[0].move.node))
             break;
     }

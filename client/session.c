@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
+#include "client/keep.h"
 #include "client/members.h"
 #include "client/moving.h"
 #include "wire/tables.h"
@@ -105,6 +106,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     struct session *session = owner;
     struct node *node = members_node(session, peer);
 
+    keep_lost(peer);
     if (!node)
         return;
     vocl_log(why ? LOG_ERROR : LOG_DEBUG, "worker %u on %s is lost: %s", peer,
@@ -431,6 +433,7 @@ static void after_fork(void)
     rest_after_fork();
     save_after_fork();
     recover_after_fork();
+    keep_after_fork();
     start_failed = false;
     if (!session)
         return;

@@ -101,6 +101,8 @@ struct executor {
     uint32_t migration_tag;
     struct unexpected *unexpected; /* peer.c */
     size_t unexpected_bytes;
+    struct keeping *keeping; /* keep.c */
+    size_t kept_bytes;
     struct event *orphans; /* imported events that are released, but not over */
     uint8_t *losses;       /* of other workers, by number */
     unsigned loss_count;
@@ -197,6 +199,11 @@ struct unexpected {
 bool unexpected_keep(struct executor *x, const struct unexpected *what);
 /* NULL: nothing was heard. The caller frees it. peer 0: any. */
 struct unexpected *unexpected_take(struct executor *x, enum unexpected_kind kind, unsigned peer, uint32_t id);
+
+/* keep.c */
+void keep_lose(struct executor *x, unsigned peer);
+/* Nothing is kept any more. */
+void keep_forget(struct executor *x);
 
 /* gates.c */
 struct gates *gates_new(void); /* or NULL */

@@ -82,17 +82,11 @@ int main(int count, char **words)
     volatile int was_called = 0;
     cl_mem rests, changes, inner, image;
     cl_event gate, gated;
-    cl_platform_id platform;
     cl_kernel kernel;
     cl_int error;
     long until;
 
-    NEED(clGetPlatformIDs(1, &platform, NULL));
-    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    NEED(error);
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, &error);
-    NEED(error);
+    open_first(&device, &context, &queue);
     for (size_t i = 0; i < size / 4; i++)
         fill[i] = (uint32_t)i * 2654435761u;
     rests = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, size, fill, &error);
@@ -108,8 +102,7 @@ int main(int count, char **words)
     kernel = linked();
     NEED(clSetKernelArg(kernel, 0, sizeof(inner), &inner));
     NEED(clSetKernelArg(kernel, 1, sizeof(by), &by));
-    puts("ready");
-    fflush(stdout);
+    say("ready");
     for (until = now_ms() + atoi(count > 2 ? words[2] : "1000");
          now_ms() < until || (count > 3 && access(words[3], F_OK)); steps++) {
         const struct timespec pause = {0, 2000000};

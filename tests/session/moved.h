@@ -1,10 +1,12 @@
-/* What the programs of move.sh share: a call that has to succeed. */
+/* What the programs of move.sh and others share: calls that have to succeed, waiting for files, a word of progress. */
 #ifndef VOCL_TESTS_SESSION_MOVED_H
 #define VOCL_TESTS_SESSION_MOVED_H
 
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #define NEED(call)                                                                                                     \
     do {                                                                                                               \
@@ -14,5 +16,39 @@
             exit(3);                                                                                                   \
         }                                                                                                              \
     } while (0)
+
+static inline void wait_for(const char *file)
+{
+    while (access(file, F_OK))
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+}
+
+static inline void wait_for_in(const char *directory, const char *name)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    wait_for(path);
+}
+
+static inline void say(const char *what)
+{
+    puts(what);
+    fflush(stdout);
+}
+
+/* The first device, a context of it alone, and a queue. */
+static inline void open_first(cl_device_id *device, cl_context *context, cl_command_queue *queue)
+{
+    cl_platform_id platform;
+    cl_int error;
+
+    NEED(clGetPlatformIDs(1, &platform, NULL));
+    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, device, NULL));
+    *context = clCreateContext(NULL, 1, device, NULL, NULL, &error);
+    NEED(error);
+    *queue = clCreateCommandQueueWithProperties(*context, *device, NULL, &error);
+    NEED(error);
+}
 
 #endif

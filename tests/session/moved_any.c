@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/session/moved.h"
 
@@ -38,18 +36,6 @@ static cl_kernel kernel_of(const char *text, const char *name)
     NEED(error);
     NEED(clReleaseProgram(program));
     return kernel;
-}
-
-static void wait_for(const char *file)
-{
-    while (access(file, F_OK))
-        nanosleep(&(struct timespec){0, 2000000}, NULL);
-}
-
-static void say(const char *what)
-{
-    puts(what);
-    fflush(stdout);
 }
 
 static void run(cl_kernel kernel, size_t items)

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/session/moved.h"
 
@@ -64,10 +62,8 @@ int main(int count, char **words)
     NEED(clEnqueueFillBuffer(queue, part, &filling, 1, 0, SHORT, 0, NULL, NULL));
     NEED(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL));
     NEED(clFinish(queue));
-    puts("ready");
-    fflush(stdout);
-    while (access(count > 1 ? words[1] : "/", F_OK))
-        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    say("ready");
+    wait_for(count > 1 ? words[1] : "/");
     NEED(clEnqueueReadBuffer(queue, large, CL_TRUE, FIRST, PIECE, seen, 0, NULL, NULL));
     if (memcmp(seen, bytes, PIECE))
         return puts("what was written is not there"), 1;

@@ -54,17 +54,11 @@ static void *allocate(size_t size)
 
 static void begin(void)
 {
-    cl_platform_id platform;
     cl_device_id device;
     cl_program program;
     cl_int error;
 
-    NEED(clGetPlatformIDs(1, &platform, NULL));
-    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    NEED(error);
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, &error);
-    NEED(error);
+    open_first(&device, &context, &queue);
     program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
     NEED(error);
     NEED(clBuildProgram(program, 0, NULL, "", NULL, NULL));

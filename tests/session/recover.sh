@@ -2,19 +2,14 @@
 # Workers that are lost are replaced: what programs print is what they print natively, however often and whenever their
 # worker is killed or stopped, and nothing is left behind.
 . "$(dirname "$0")/../lib.sh"
+. "$top_srcdir/tests/session/recover-lib.sh"
 parity=$top_builddir/tests/parity
 moved=$top_builddir/tests/session/moved
 graph=$top_builddir/tests/session/graph
 windows=$top_builddir/tests/session/windows
 two=$top_srcdir/tests/net/two-hosts
-mark=VOCL_TEST_MARK=$$
 # Once in a while PoCL itself takes long on a loaded machine.
 at_most 900
-
-any_worker()
-{
-    [ -n "$(session_workers "$mark")" ]
-}
 
 # harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal
 harm()
@@ -29,43 +24,6 @@ harm()
     done
 }
 
-replaced()
-{
-    grep -c 'is worker . now' "$scratch/err"
-}
-
-checkpoints()
-{
-    grep -c 'checkpoint of worker' "$scratch/err"
-}
-
-# survives HARM HOW PROGRAM...: HARM is what harm() takes, HOW has settings and the command before the program
-survives()
-{
-    harm=$1 how=$2
-    shift 2
-    : > "$scratch/err"
-    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 600 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
-    program=$!
-    harm $harm > /dev/null 2>&1 &
-    harmer=$!
-    wait $program
-    status=$?
-    kill $harmer 2> /dev/null
-    wait $harmer 2> /dev/null
-    [ $status = 0 ] || fail "$*, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
-    replaced > "$scratch/replaced"
-    echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(checkpoints) checkpoints"
-}
-
-# the same, and it prints what it prints natively, which is in $scratch/native
-survives_well()
-{
-    survives "$@"
-    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
-}
-
 any_replaced()
 {
     [ "$(replaced)" -gt 0 ] || fail "nothing was replaced: $(grep -v debug: "$scratch/err")"
@@ -75,15 +33,9 @@ any_replaced()
 first()
 {
     cp "$scratch/../native" "$scratch/native"
-    survives_well "$@"
+    survives "$@"
+    same_as_natively "$@"
     any_replaced
-}
-
-# any HARM HOW PROGRAM...: compared with what it prints natively
-any()
-{
-    timeout -k 10 200 "$3" > "$scratch/native" 2> /dev/null
-    survives_well "$@"
 }
 
 shortened()
@@ -124,7 +76,7 @@ beside survives "KILL 0.3 0.2" "vocl run" "$windows" 3 200 image
 
 # Programs of all kinds, at some moment or other.
 for program in buffer_ops callbacks effects images map_unmap programs contents kernel_printf threads; do
-    beside any "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
+    beside survives_well "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
 done
 
 # Random graphs of commands: each checks itself.

@@ -3,9 +3,9 @@
 # between them once more, and what programs print is what they print natively. SEEDS=30 runs so many random graphs, from
 # FIRST on. LOGS: the folder where what one that fails has logged stays.
 . "$(dirname "$0")/../lib.sh"
+. "$top_srcdir/tests/session/recover-lib.sh"
 parity=$top_builddir/tests/parity
 graph=$top_builddir/tests/session/graph
-mark=VOCL_TEST_MARK=$$
 at_most 1800
 
 # one_of HOW: the last worker, the first one, or all
@@ -17,11 +17,6 @@ one_of()
     two) session_workers "$mark" | sort -n | head -n 2 ;;
     all) session_workers "$mark" ;;
     esac
-}
-
-any_worker()
-{
-    [ -n "$(session_workers "$mark")" ]
 }
 
 # harm [SIGNAL] WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, these get the signal
@@ -38,42 +33,6 @@ harm()
         kill -$signal $(one_of "$1") 2> /dev/null
         shift 2
     done
-}
-
-replaced()
-{
-    grep -c 'of commands and data again' "$scratch/err"
-}
-
-# survives HARM HOW PROGRAM...: HARM is what harm() takes, HOW has settings and the command before the program
-survives()
-{
-    harm=$1 how=$2
-    shift 2
-    : > "$scratch/err"
-    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 600 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
-    program=$!
-    harm $harm > /dev/null 2>&1 &
-    harmer=$!
-    wait $program
-    status=$?
-    kill $harmer 2> /dev/null
-    wait $harmer 2> /dev/null
-    [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/${1##*/}-$2.log"; }
-    [ $status = 0 ] || fail "$*, $harm, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    # a worker that ends by that is replaced, too
-    grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "$*: the sanitizer found something"
-    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
-    replaced > "$scratch/replaced"
-    echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(grep -c 'checkpoint of worker' "$scratch/err") checkpoints"
-}
-
-# the same, and it prints what it prints natively
-survives_well()
-{
-    timeout -k 10 200 "$3" > "$scratch/native" 2> /dev/null
-    survives "$@"
-    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
 }
 
 # below LIMIT: from the generator of this seed

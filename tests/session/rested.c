@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/session/moved.h"
 
@@ -21,22 +19,6 @@ static const char *source = "kernel void twice(global uint *data) { data[get_glo
 static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
-
-static void say(const char *word)
-{
-    puts(word);
-    fflush(stdout);
-}
-
-static void wait_for(const char *directory, const char *name)
-{
-    const struct timespec pause = {0, 5000000};
-    char path[4096];
-
-    snprintf(path, sizeof(path), "%s/%s", directory, name);
-    while (access(path, F_OK))
-        nanosleep(&pause, NULL);
-}
 
 /* What is answered here. */
 static void ask(cl_kernel kernel, cl_mem given, cl_mem gone, cl_event event)
@@ -98,18 +80,12 @@ int main(int count, char **words)
     const uint32_t seven = 7, colour[4] = {1, 2, 3, 4};
     uint32_t *fill = malloc(size);
     cl_mem given, made, untouched, image, gone;
-    cl_platform_id platform;
     cl_program program;
     cl_kernel kernel;
     cl_event event;
     cl_int error;
 
-    NEED(clGetPlatformIDs(1, &platform, NULL));
-    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    NEED(error);
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, &error);
-    NEED(error);
+    open_first(&device, &context, &queue);
     for (size_t i = 0; i < items; i++)
         fill[i] = (uint32_t)i * 2654435761u;
     given = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, size, fill, &error);
@@ -134,15 +110,15 @@ int main(int count, char **words)
     NEED(clFinish(queue));
     free(fill);
     say("ready");
-    wait_for(directory, "ask");
+    wait_for_in(directory, "ask");
     ask(kernel, given, gone, event);
-    wait_for(directory, "wake");
+    wait_for_in(directory, "wake");
     for (int tries = 0; (error = use(kernel, given, made, image, untouched, size)); tries++) {
         if (tries > 3)
             return 1;
         printf("error %d\n", error);
         fflush(stdout);
-        wait_for(directory, "again");
+        wait_for_in(directory, "again");
     }
     return 0;
 }

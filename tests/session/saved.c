@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/session/moved.h"
 
@@ -31,20 +29,10 @@ static cl_uint queue_count;
 static cl_mem data, input, hosted, counter, image;
 static size_t size;
 
-static void say(const char *word, unsigned long number)
+static void say_number(const char *word, unsigned long number)
 {
     printf("%s %lx\n", word, number);
     fflush(stdout);
-}
-
-static void wait_for(const char *directory)
-{
-    const struct timespec pause = {0, 5000000};
-    char path[4096];
-
-    snprintf(path, sizeof(path), "%s/go", directory);
-    while (access(path, F_OK))
-        nanosleep(&pause, NULL);
 }
 
 static void open_devices(void)
@@ -130,7 +118,7 @@ static void result(cl_command_queue queue)
     sum = hash(sum, pixels, SIDE * SIDE);
     mapped = clEnqueueMapBuffer(queue, hosted, CL_TRUE, CL_MAP_READ, 0, 8192, 0, NULL, NULL, &error);
     NEED(error);
-    say("result", hash(sum, mapped, 2048));
+    say_number("result", hash(sum, mapped, 2048));
     NEED(clEnqueueUnmapMemObject(queue, hosted, mapped, 0, NULL, NULL));
     NEED(clFinish(queue));
     free(all);
@@ -177,13 +165,13 @@ int main(int argument_count, char **words)
     count = clCreateKernel(program, "count", &error);
     NEED(error);
     NEED(clEnqueueReadBuffer(queues[0], counter, CL_TRUE, 0, 4, &number, 0, NULL, NULL));
-    say("from", number);
+    say_number("from", number);
     for (; number < steps; number++) {
         cl_mem part = step(advance, count, queues[number % queue_count], number);
 
         if (number + 1 == pause) {
-            say("at", number + 1);
-            wait_for(directory);
+            say_number("at", number + 1);
+            wait_for_in(directory, "go");
         }
         NEED(clReleaseMemObject(part));
     }

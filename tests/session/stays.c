@@ -8,8 +8,6 @@
 #include <CL/cl_ext.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/cl_ext.h"
 #include "tests/session/moved.h"
@@ -31,18 +29,6 @@ static cl_program program;
 static cl_mem buffer;
 static cl_uint device_count;
 static cl_int expected; /* of each element of the buffer */
-
-static void wait_for(const char *file)
-{
-    while (access(file, F_OK))
-        nanosleep(&(struct timespec){0, 2000000}, NULL);
-}
-
-static void say(const char *what)
-{
-    puts(what);
-    fflush(stdout);
-}
 
 static void *function(const char *name)
 {

@@ -191,6 +191,11 @@ HOLDS(put_region_of_no_kind, put_take(frame); put_word(frame, 3, 3))
 HOLDS(put_region_of_another_kind, put_take(frame); put_word(frame, 3, WIRE_RECT))
 SENDS(put_bring_beyond, bring, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 16), .data = sample_bytes,
       .data_length = 16)
+SENDS(put_keep_beyond, keep, .memory = OBJECT(1), .contents = 9, .part = PIECE(UINT64_MAX - 7, 64))
+SENDS(put_bring_not_kept, bring_kept, .memory = OBJECT(1), .contents = 9, .part = PIECE(0, 64))
+SENDS(put_keep_of_nobody, keep_too, .contents = 9, .peer = 40000, .size = 64)
+SENDS(put_keep_of_itself, keep_too, .contents = 9, .peer = 1, .size = 64)
+HOLDS(put_keep_twice, for (int i = 0; i < 2; i++) wire_put_keep(frame, &(struct wire_keep){OBJECT(1), 9, PIECE(0, 64)}))
 SENDS(put_take_beyond, take, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 64), .tag = 9)
 
 /* Memory that a session can be told again is only such as the application has placed. */
@@ -280,6 +285,11 @@ static const struct hostile {
     {"contents taken beyond an allocation", put_taken_past, 0},
     {"contents taken from all addresses", put_wrapped, 0},
     {"contents taken under no tag", put_untold, 0},
+    {"contents kept from beyond the end", put_keep_beyond, 0},
+    {"contents kept twice under a number", put_keep_twice, 0},
+    {"contents brought that are not kept", put_bring_not_kept, 0},
+    {"contents that nobody keeps", put_keep_of_nobody, 0},
+    {"contents that the worker itself is to give", put_keep_of_itself, 0},
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 

@@ -341,6 +341,19 @@ static void put_far_command(struct wire_buffer *out, unsigned which)
     case 11:
         PUT(lose_worker, PEER);
         break;
+    case 12:
+        PUT(keep, OBJECT(1), ++fresh, PIECE(128, 64));
+        break;
+    case 13:
+        PUT(keep_too, ++fresh, PEER, 64);
+        break;
+    case 14:
+        PUT(keep, OBJECT(1), ++fresh, PIECE(128, 64));
+        PUT(bring_kept, OBJECT(1), fresh, PIECE(128, 64));
+        break;
+    case 15:
+        PUT(keep_no_more, fresh);
+        break;
     }
 }
 
@@ -452,7 +465,7 @@ static void put_plain(struct wire_buffer *out)
         put_object_command(out, (unsigned)random_next() % 23);
         break;
     case 4:
-        put_far_command(out, (unsigned)random_next() % 12);
+        put_far_command(out, (unsigned)random_next() % 16);
         break;
     case 5:
         put_address_command(out, (unsigned)random_next() % 15);

@@ -1,0 +1,265 @@
+/*
+ * Contents that this worker keeps in memory of its process: those of its own objects as they were at a checkpoint, and
+ * those that other workers keep of theirs, for when one of them is lost. The application says which, and how large they
+ * are; what another worker asks for, or sends, is checked against that. Workers tell each other of it outside of the
+ * session's stream: whatever holds that, what is kept can be had.
+ */
+#include "base/log.h"
+#include "executor/transfer.h"
+
+struct keeping {
+    struct job job; /* it was read */
+    struct keeping *next;
+    struct executor *x;
+    uint32_t number;
+    unsigned peer; /* that it is to come from, or 0 */
+    bool there;
+    bool dropped;   /* it is freed when nobody uses it any more */
+    unsigned users; /* that read or send it, or what is to come */
+    cl_event read;
+    size_t size;
+    uint8_t *bytes;
+};
+
+static struct keeping *find(const struct executor *x, uint32_t number)
+{
+    struct keeping *kept = x->keeping;
+
+    while (kept && kept->number != number)
+        kept = kept->next;
+    return kept;
+}
+
+static void unlink_kept(struct keeping *kept)
+{
+    struct keeping **at = &kept->x->keeping;
+
+    while (*at && *at != kept)
+        at = &(*at)->next;
+    if (*at)
+        *at = kept->next;
+}
+
+static void drop(struct keeping *kept)
+{
+    kept->dropped = true;
+    if (kept->users)
+        return;
+    unlink_kept(kept);
+    kept->x->kept_bytes -= kept->size;
+    if (kept->read)
+        clReleaseEvent(kept->read);
+    free(kept->bytes);
+    free(kept);
+}
+
+static void use_over(struct keeping *kept)
+{
+    kept->users--;
+    if (kept->dropped)
+        drop(kept);
+}
+
+static void say(struct executor *x, uint32_t number, cl_int status)
+{
+    const struct wire_kept m = {number, status};
+    struct wire_buffer out = {0};
+
+    wire_put_kept(&out, &m);
+    executor_send(x, &out);
+}
+
+/* What could not be had is not kept. Ends the use of who brought it. */
+static void came(struct keeping *kept, cl_int error)
+{
+    kept->there = !error;
+    if (!kept->dropped)
+        say(kept->x, kept->number, error);
+    if (error && !kept->dropped)
+        drop(kept);
+    use_over(kept);
+}
+
+/* NULL: no memory. It has a user, who brings it. */
+static struct keeping *keeping_new(struct executor *x, uint32_t number, size_t size)
+{
+    struct keeping *kept = calloc(1, sizeof(*kept));
+
+    if (!kept)
+        return NULL;
+    *kept = (struct keeping){.x = x, .number = number, .size = size, .bytes = malloc(size), .users = 1};
+    if (!kept->bytes) {
+        free(kept);
+        return NULL;
+    }
+    x->kept_bytes += size;
+    kept->next = x->keeping;
+    x->keeping = kept;
+    return kept;
+}
+
+/* ---- of this worker's objects ---- */
+
+/* NULL: it has no queues for that. */
+static struct context *context_of(struct executor *x, const struct memory *memory)
+{
+    struct context *context = object_get(x, WIRE_CONTEXT, memory->context_id);
+
+    return context && context->spare && context->mover ? context : NULL;
+}
+
+static bool is_right(const struct side *side)
+{
+    return side->part.size && side->part.size <= SIDE_MOST_BYTES &&
+           (!side->memory || (side_fits(side) && bounds_side(side)));
+}
+
+static void was_read(struct executor *x, struct job *job)
+{
+    struct keeping *kept = (struct keeping *)job;
+
+    (void)x;
+    came(kept, transfer_event_error(kept->read));
+}
+
+int exec_keep(struct executor *x, const struct exec_keep *m)
+{
+    const struct context *context = context_of(x, m->memory);
+    const struct side side = side_from(is_usable(m->memory) ? m->memory->native : NULL, &m->part);
+    struct keeping *kept;
+    cl_int error;
+
+    if (!context || !is_right(&side) || find(x, m->contents))
+        return -EBADMSG;
+    if (contents_hold(x, m->memory))
+        return -EAGAIN;
+    kept = side.memory ? keeping_new(x, m->contents, side.part.size) : NULL;
+    if (!kept) {
+        say(x, m->contents, side.memory ? CL_OUT_OF_HOST_MEMORY : CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        return 0;
+    }
+    error = side_read(context->mover->native, &side, kept->bytes, 0, NULL, &kept->read);
+    if (error) {
+        came(kept, error);
+        return 0;
+    }
+    event_when(x, kept->read, CL_COMPLETE, was_read, &kept->job);
+    clFlush(context->mover->native);
+    return 0;
+}
+
+int exec_bring_kept(struct executor *x, const struct exec_bring_kept *m)
+{
+    const struct context *context = context_of(x, m->memory);
+    const struct side side = side_from(is_usable(m->memory) ? m->memory->native : NULL, &m->part);
+    const struct keeping *kept = find(x, m->contents);
+    cl_int error = CL_SUCCESS;
+
+    if (!context || !is_right(&side) || !kept || !kept->there || kept->size != side.part.size)
+        return -EBADMSG;
+    if (contents_hold(x, m->memory))
+        return -EAGAIN;
+    if (side.memory)
+        error = side_write(context->spare, &side, kept->bytes, CL_TRUE, 0, NULL, NULL);
+    say(x, m->contents, error);
+    return 0;
+}
+
+int exec_keep_no_more(struct executor *x, const struct exec_keep_no_more *m)
+{
+    struct keeping *kept = find(x, m->contents);
+
+    if (kept)
+        drop(kept);
+    return 0;
+}
+
+void keep_forget(struct executor *x)
+{
+    struct keeping *next;
+
+    for (struct keeping *kept = x->keeping; kept; kept = next) {
+        next = kept->next;
+        drop(kept);
+    }
+}
+
+/* ---- of another worker's ---- */
+
+int exec_keep_too(struct executor *x, const struct exec_keep_too *m)
+{
+    const struct wire_keep_ask ask = {m->contents};
+    struct wire_buffer out = {0};
+    struct keeping *kept;
+
+    if (find(x, m->contents) || !m->size || m->size > SIDE_MOST_BYTES)
+        return -EBADMSG;
+    kept = keeping_new(x, m->contents, m->size);
+    if (!kept) {
+        say(x, m->contents, CL_OUT_OF_HOST_MEMORY);
+        return 0;
+    }
+    vocl_log(LOG_DEBUG, "%zu bytes of contents are kept", x->kept_bytes);
+    kept->peer = m->peer;
+    wire_put_keep_ask(&out, &ask);
+    if (executor_send_peer(x, m->peer, &out))
+        came(kept, CL_OUT_OF_RESOURCES);
+    return 0;
+}
+
+static void given(void *argument, int status)
+{
+    (void)status; /* who asked for it knows */
+    use_over(argument);
+}
+
+int exec_keep_ask(struct executor *x, unsigned peer, const struct exec_keep_ask *m)
+{
+    struct keeping *kept = find(x, m->contents);
+    struct wire_keep_here here = {.contents = m->contents};
+    struct wire_buffer out = {0};
+
+    if (kept && kept->there && !kept->dropped) {
+        x->migration_tag = wire_tag(x->migration_tag);
+        here.tag = x->migration_tag;
+        here.size = kept->size;
+    }
+    wire_put_keep_here(&out, &here);
+    if (executor_send_peer(x, peer, &out) || !here.tag)
+        return 0;
+    kept->users++;
+    if (x->host.give(x->host.owner, peer, here.tag, kept->bytes, kept->size, given, kept))
+        use_over(kept);
+    return 0;
+}
+
+static void taken(void *argument, int status)
+{
+    came(argument, status ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
+}
+
+/* Also for what is kept no more meanwhile: what was asked for is still to come. */
+int exec_keep_here(struct executor *x, unsigned peer, const struct exec_keep_here *m)
+{
+    struct keeping *kept = find(x, m->contents);
+
+    if (!kept || !kept->peer || kept->peer != peer || (m->tag && m->size != kept->size))
+        return -EBADMSG;
+    kept->peer = 0;
+    if (!m->tag)
+        came(kept, CL_INVALID_VALUE);
+    else if (x->host.take(x->host.owner, peer, m->tag, kept->bytes, kept->size, taken, kept))
+        came(kept, CL_OUT_OF_RESOURCES);
+    return 0;
+}
+
+void keep_lose(struct executor *x, unsigned peer)
+{
+    struct keeping *next;
+
+    for (struct keeping *kept = x->keeping; kept; kept = next) {
+        next = kept->next;
+        if (kept->peer == peer)
+            came(kept, CL_OUT_OF_RESOURCES);
+    }
+}

@@ -1,0 +1,58 @@
+# Programs whose workers are harmed, and replaced, while they run. For recover.sh and recover_nodes.sh, which say by
+# harm(), in words of their own, who is harmed and when:
+#
+#     survives HARM HOW PROGRAM...        it ends well, and leaves nothing behind; HARM is what harm() takes, HOW has settings
+#                                         and the command before the program. LOGS: where the log of one that fails stays
+#     survives_well HARM HOW PROGRAM...   the same, and it prints what it prints natively
+#     same_as_natively PROGRAM            what it printed is what is in $scratch/native
+#     replaced, checkpoints               how many there were
+mark=VOCL_TEST_MARK=$$
+
+any_worker()
+{
+    [ -n "$(session_workers "$mark")" ]
+}
+
+replaced()
+{
+    grep -c 'of commands and data again' "$scratch/err"
+}
+
+checkpoints()
+{
+    grep -c 'checkpoint of worker' "$scratch/err"
+}
+
+survives()
+{
+    harm=$1 how=$2
+    shift 2
+    : > "$scratch/err"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 600 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    harm $harm > /dev/null 2>&1 &
+    harmer=$!
+    wait $program
+    status=$?
+    kill $harmer 2> /dev/null
+    wait $harmer 2> /dev/null
+    [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/${1##*/}-$2.log"; }
+    [ $status = 0 ] || fail "$*, $harm, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    # a worker that ends by that is replaced, too
+    grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "$*: the sanitizer found something"
+    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    replaced > "$scratch/replaced"
+    echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(checkpoints) checkpoints"
+}
+
+same_as_natively()
+{
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
+}
+
+survives_well()
+{
+    timeout -k 10 200 "$3" > "$scratch/native" 2> /dev/null
+    survives "$@"
+    same_as_natively "$@"
+}

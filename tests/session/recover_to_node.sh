@@ -1,0 +1,105 @@
+#!/bin/sh
+# VOCL_RECOVER_TO=node: contents of checkpoints are kept by two workers of the session. One that is lost is replaced, and
+# its successor has them from the other; what programs find is what they computed. Without the other the loss is an error.
+. "$(dirname "$0")/../lib.sh"
+. "$top_srcdir/tests/session/recover-lib.sh"
+graph=$top_builddir/tests/session/graph
+moved=$top_builddir/tests/session/moved
+at_most 900
+
+kept="are kept by itself and by worker" more=3
+
+are_kept()
+{
+    [ "$(grep -c "$kept" "$scratch/err")" -gt "$1" ]
+}
+
+# harm WHO...: first, last or both, each when contents have been kept anew since the last one
+harm()
+{
+    for who in "$@"; do
+        before=$(grep -c "$kept" "$scratch/err")
+        wait_until 20 are_kept $((before + more)) || return 0
+        case $who in
+        first) session_workers "$mark" | sort -n | head -n 1 ;;
+        last) session_workers "$mark" | sort -n | tail -n 1 ;;
+        both) session_workers "$mark" ;;
+        esac | xargs kill -KILL
+        [ $who = both ] || wait_until 20 more_replaced || return 0
+    done
+}
+more_replaced()
+{
+    [ "$(replaced)" -gt "${had:-0}" ] && had=$(replaced)
+}
+
+apart="VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=64K"
+
+# is_survived HARM HOW PROGRAM...
+is_survived()
+{
+    survives "$@"
+    [ "$(replaced)" -gt 0 ] || fail "nothing was replaced: $(grep -v debug: "$scratch/err" | tail -n 9)"
+}
+
+# Of programs whose workers exchange contents all the time.
+beside is_survived first "$apart vocl run --workers 2" "$graph" 1 6000
+beside is_survived last "$apart vocl run --workers 2" "$graph" 2 6000
+beside is_survived "last first" "$apart vocl run --workers 3" "$graph" 3 8000
+[ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] ||
+    beside is_survived "last first" "$apart VOCL_NETWORK=tls vocl run --workers 2" "$graph" 4 8000
+
+# Of one whose first worker has all contents, and the second only keeps them: the first is lost; the second is, and the
+# first when the next one keeps them.
+kept_for_one()
+{
+    "$moved" 4 100 > "$scratch/native"
+    more=0
+    is_survived "$@"
+    same_as_natively "$@"
+}
+beside kept_for_one first "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 4000
+beside kept_for_one "last first" "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 12000
+
+# Both are lost: it is an error, and the log says why.
+both_lost()
+{
+    : > "$scratch/err"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug $apart timeout -k 10 300 vocl run --workers 2 -- "$graph" 5 20000 \
+        > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    harm both
+    wait $program && fail "both are lost, and the program is well"
+    grep -q 'not replaced: the workers that kept contents are lost, too' "$scratch/err" ||
+        fail "no reason is told: $(grep -v debug: "$scratch/err" | tail -n 9)"
+    wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+}
+beside both_lost
+
+# There is nobody else: contents are kept at the program's host.
+nobody_else()
+{
+    "$moved" 1 100 > "$scratch/native"
+    more=0
+    kept="kept at the application's host, for no other worker can keep them"
+    is_survived first "$apart VOCL_RECOVER_LOG=1K vocl run" "$moved" 1 4000
+    same_as_natively nobody_else
+    grep -q "$kept" "$scratch/err" || fail "it is not told where contents are kept"
+}
+beside nobody_else
+
+# What the program's link carries is not what is kept.
+received()
+{
+    env VOCL_RECOVER=replay VOCL_LOG=info $apart "$@" vocl run --workers 2 -- "$graph" 6 4000 > /dev/null 2> "$scratch/err" ||
+        fail "$*: $(tail -n 9 "$scratch/err")"
+    sed -n 's/.* bytes sent, \([0-9]*\) received$/\1/p' "$scratch/err" | awk '{ all += $1 } END { print all }'
+}
+not_by_the_program()
+{
+    here=$(received VOCL_RECOVER_TO=host) there=$(received)
+    echo "the program received $there bytes, and $here with contents kept at its host"
+    [ "$there" -lt $((here * 2 / 3)) ] || fail "contents have come to the program: $there bytes of $here"
+}
+beside not_by_the_program
+well_beside

@@ -13,6 +13,7 @@
  *     distance.c        how far a member is, and how many connections that wants (distance.h)
  *     over_tls.c        by TLS (over_tls.h); tls.c is the plugin with OpenSSL (tls.h)
  *     over_tls_bulk.c   its bulk data, and over_tls_give.c what gives them
+ *     over_tls_reach.c  bulk data that are read where they are, on one host
  *     over_tls_frames.c its frames; over_tls_aside.c: frames that go by a connection for bulk data
  *     over_tls_able.c   what it does on slow links: pace.c, known.c; pack.c is the plugin with zstd
  *     lane.c            through memory of one host (lane.h); lane_sleep.c: who sleeps

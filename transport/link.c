@@ -425,9 +425,14 @@ void link_offer_lane(struct transport *t, unsigned number)
         lane_close(&peer->lane);
 }
 
+int link_say(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length)
+{
+    return link_is_usable(t, number) ? send_frame(t, number, kind, bytes, length) : -ECONNRESET;
+}
+
 int link_tell(struct transport *t, unsigned number, const struct member_news *news)
 {
-    return link_is_usable(t, number) ? send_frame(t, number, FRAME_MEMBER, news, sizeof(*news)) : -ECONNRESET;
+    return link_say(t, number, FRAME_MEMBER, news, sizeof(*news));
 }
 
 /* Memory is near. */

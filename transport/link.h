@@ -37,6 +37,7 @@ struct bulk { /* or a piece of it */
     unsigned peer;
     bool take, complete, broken, last; /* last: nothing of it is to come */
     bool polled, is_over;              /* it moves only when it is looked at; bulk_over() has been called */
+    bool near;                         /* it is soon over: over_tls_reach.c */
     uint32_t tag;                      /* with a mark for the local member's */
     uint8_t *memory;
     size_t length;
@@ -114,7 +115,7 @@ struct transport {
     uint32_t round;            /* how often that was asked, */
     struct epoll_event *heard; /* and room for what it answers */
     struct bulks bulks, over;  /* all; and those that are over, and whose owners have yet to be told */
-    unsigned polled_bulks;
+    unsigned polled_bulks, near_bulks;
     struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;

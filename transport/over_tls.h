@@ -288,6 +288,8 @@ void references_drop(struct pipe *pipe, const struct bulk *bulk);
 /* ---- over_tls_reach.c ---- */
 void reach_open(struct tls_way *way);
 void reach_close(struct tls_way *way);
+/* It may go so, and then soon. */
+void reach_expect(struct transport *t, struct bulk *bulk);
 /* Whether the other side has been told where it is, and will say that it has it. */
 bool reach_give(struct transport *t, struct bulk *bulk);
 /* Its memory is the owner's again. */

@@ -549,6 +549,7 @@ int tls_bulk_start(struct transport *t, struct bulk *bulk)
         bulk_over(t, bulk);
         return 0;
     }
+    reach_expect(t, bulk);
     if (bulk->take) {
         way->takes++;
         bulk_list(bulk, &way->takers[bucket(bulk->tag)]);

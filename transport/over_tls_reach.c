@@ -91,6 +91,14 @@ void reach_close(struct tls_way *way)
     way->reach.witness = NULL;
 }
 
+void reach_expect(struct transport *t, struct bulk *bulk)
+{
+    if (bulk->near || !way_of(t, bulk->peer)->reach.able || bulk->length < LEAST)
+        return;
+    bulk->near = true;
+    t->near_bulks++;
+}
+
 bool reach_give(struct transport *t, struct bulk *bulk)
 {
     struct tls_way *way = way_of(t, bulk->peer);
@@ -100,7 +108,7 @@ bool reach_give(struct transport *t, struct bulk *bulk)
                                 .length = bulk->length,
                                 .place = {.process = (uint32_t)getpid(), .address = (uintptr_t)bulk->memory}};
 
-    if (!way->reach.able || bulk->length < LEAST || !have_witness(way))
+    if (!bulk->near || !have_witness(way))
         return false;
     offer.place.witness = (uintptr_t)way->reach.witness;
     memcpy(offer.place.nonce, way->reach.witness, REACH_WITNESS);

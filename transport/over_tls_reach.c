@@ -1,6 +1,6 @@
 /*
- * Bulk data of two members of one host that have sockets between them, by cross memory attach: who gives says where they
- * are, and who takes has the kernel copy them from there into its own memory (process_vm_readv), once instead of
+ * Bulk data of two members of one host that have sockets between them, by cross memory attach: who gives says where
+ * they are, and who takes has the kernel copy them from there into its own memory (process_vm_readv), once instead of
  * through a socket. So nobody writes to another's memory, and what may be read is the kernel's to say.
  *
  * What cannot be read so goes through the sockets after all: the system may forbid it (Yama, seccomp, another user or
@@ -203,8 +203,8 @@ int reach_turn(struct transport *t, unsigned peer)
 
     while (bulk && moved < AT_ONCE) {
         const size_t left = bulk->length - bulk->tls.arrived, most = left < AT_ONCE ? left : AT_ONCE;
-        const size_t got = left ? read_from(&bulk->tls.place, bulk->tls.arrived, bulk->memory + bulk->tls.arrived, most)
-                                : 0;
+        const size_t got =
+            left ? read_from(&bulk->tls.place, bulk->tls.arrived, bulk->memory + bulk->tls.arrived, most) : 0;
 
         bulk->tls.arrived += got;
         moved += got;

@@ -71,6 +71,21 @@ killed()
     [ "$(tail -n 1 "$scratch/out")" = lost ] || fail "$name: $(cat "$scratch/out")"
     wait_until 10 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
+# What a worker may say of where data are, and the program finds.
+reach=$top_builddir/tests/session/reach
+mkdir "$scratch/lying"
+for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/lying/"; done
+ln -sf "$reach" "$scratch/lying/vocl-proxy"
+"$reach" names > "$scratch/names"
+while read -r lie; do
+    env "$mark" VOCL_NETWORK=pairs VOCL_WORKERS=1 VOCL_LIBEXECDIR="$scratch/lying" VOCL_LOG=info "$reach" "$lie" \
+        < /dev/null > "$scratch/out" 2> "$scratch/err" || fail "$lie: $(cat "$scratch/out" "$scratch/err")"
+    [ "$lie: $(cat "$scratch/out")" = "$lie: $([ "$lie" = truth ] || echo 'not ')taken" ] ||
+        fail "$lie: $(cat "$scratch/out" "$scratch/err")"
+    grep -q lost: "$scratch/err" || [ "$lie" = truth ] || fail "$lie: nobody is lost for it: $(cat "$scratch/err")"
+    ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$lie: $(cat "$scratch/err")"
+done < "$scratch/names"
+
 for which in 1 2 3 4 5 6; do
     killed "killed $which" $which vocl run --workers 2
 done

@@ -101,7 +101,7 @@ static int open_peers(struct transport *t)
         if (t->peers[i].alive && !later_is(&t->peers[i]))
             pulse_add(t->job.pulse, &t->peers[i].beat, &t->peers[i].bell.socket);
     }
-    if (t->job.later && (error = ears_open(t)))
+    if (t->job.hears && (error = ears_open(t)))
         return error;
     t->judged_ms = clock_ms();
     t->look_us = settings_peer_ms() ? 250 * settings_peer_ms() : LONGEST_DOZE_US;

@@ -1,8 +1,9 @@
 /*
- * A session of many workers on this host, without MPI: each has PAIR_SOCKETS connections with the program, which
- * vocl-launcher makes and both sides inherit or are handed. Nothing listens, nobody has to show who he is, and what a
- * session costs grows as its workers do: two of them get their connections when they have something to say to each
- * other (later.c). Frames go through memory (lane.c), as in any session on one host.
+ * A session of workers on this host, without MPI: each has PAIR_SOCKETS connections with the program, which
+ * vocl-launcher makes and both sides inherit or are handed, and with each other worker. Where they are many
+ * (PAIRS_LATER), what a session costs is to grow as they do: then two of them get theirs when they have something to
+ * say to each other (later.c). Nothing listens, and nobody has to show who he is. Frames go through memory (lane.c), as
+ * in any session on one host, and bulk data are read in the other's (over_tls_reach.c).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -60,7 +60,7 @@ static void change(struct reach_offer *offer, const char *lie, uint32_t process)
 
 static void lie_about(const char *lie, uint32_t process)
 {
-    struct reach_offer offer[1] = {{.tag = TAG + (is(lie, "twice") ? WAY_BUCKETS : 0)}};
+    struct reach_offer offer[2] = {{.tag = TAG + (is(lie, "twice") ? WAY_BUCKETS : 0)}};
     size_t length = sizeof(*offer);
 
     offer->place.address = (uintptr_t)buffer;

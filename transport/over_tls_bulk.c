@@ -303,7 +303,8 @@ bool tls_bulk_offered(struct transport *t, unsigned peer, const struct reach_off
         return false;
     offer->there = true;
     offer->place = said->place;
-    return offer_comes(t, peer, offer, chunk.turn);
+    offer_comes(t, peer, offer, chunk.turn); /* what was not agreed is broken, and bulk_poll() says so */
+    return true;
 }
 
 void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed)

@@ -8,23 +8,24 @@
 #include "proxy/births.h"
 #include "transport/starter.h"
 
-static size_t count_of(unsigned workers, bool pairs)
+static size_t count_of(unsigned workers, unsigned each)
 {
-    return (size_t)BIRTH_KINDS * (workers + 1) + (pairs ? 0 : (size_t)workers * workers);
+    return (size_t)BIRTH_KINDS * (workers + 1) + (size_t)each * workers * workers;
 }
 
-size_t births_size(unsigned workers, bool pairs)
+size_t births_size(unsigned workers, unsigned each)
 {
-    return sizeof(struct births) + count_of(workers, pairs) * sizeof(int32_t);
+    return sizeof(struct births) + count_of(workers, each) * sizeof(int32_t);
 }
 
-struct births *births_new(unsigned workers, bool pairs)
+struct births *births_new(unsigned workers, bool pairs, unsigned each)
 {
-    struct births *births = calloc(1, births_size(workers, pairs));
+    struct births *births = calloc(1, births_size(workers, each));
 
     if (births) {
         births->workers = workers;
         births->pairs = pairs;
+        births->each = each;
     }
     return births;
 }
@@ -36,8 +37,9 @@ int32_t *births_of(struct births *births, unsigned rank, enum birth kind)
 
 int32_t *births_peer(struct births *births, unsigned rank, unsigned other)
 {
-    return &births->descriptors[(size_t)BIRTH_KINDS * (births->workers + 1) + (size_t)(rank - 1) * births->workers +
-                                other - 1];
+    const size_t two = (size_t)(rank - 1) * births->workers + other - 1;
+
+    return &births->descriptors[(size_t)BIRTH_KINDS * (births->workers + 1) + two * births->each];
 }
 
 void births_number(const char *name, int number)
@@ -56,15 +58,16 @@ void births_inherit(const char *name, int fd)
     births_number(name, fd);
 }
 
-/* "RANK:DESCRIPTOR,..." */
+/* "RANK:DESCRIPTOR,...": of each rank as many as there are. */
 static bool take_peers(struct births *births, unsigned rank)
 {
-    char *list = calloc(births->workers + 1, 32), *at = list;
+    char *list = calloc((size_t)births->each * births->workers + 1, 32), *at = list;
 
     if (!list)
         return false;
-    for (unsigned other = 1; other <= births->workers; other++) {
-        const int fd = other == rank ? 0 : *births_peer(births, rank, other);
+    for (unsigned i = 0; i < births->each * births->workers; i++) {
+        const unsigned other = i / births->each + 1;
+        const int fd = other == rank ? 0 : births_peer(births, rank, other)[i % births->each];
 
         if (!fd)
             continue;
@@ -86,12 +89,12 @@ bool births_take(struct births *births, unsigned rank)
     births_inherit(SESSION_BEAT, *births_of(births, rank, BIRTH_BEAT));
     births_inherit(SESSION_BULK, *births_of(births, rank, BIRTH_BULK));
     births_inherit(SESSION_CALLS, *births_of(births, rank, BIRTH_CALLS));
-    return births->pairs || take_peers(births, rank);
+    return take_peers(births, rank);
 }
 
 void births_free(struct births *births)
 {
-    for (size_t i = 0; births && i < count_of(births->workers, births->pairs); i++) {
+    for (size_t i = 0; births && i < count_of(births->workers, births->each); i++) {
         if (births->descriptors[i])
             close(births->descriptors[i]);
     }

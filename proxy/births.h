@@ -17,7 +17,8 @@
 /* Ranks begin at 1. A descriptor that is 0 is none. */
 struct births {
     uint32_t workers;
-    uint32_t pairs; /* without MPI: nothing between workers, and more than a bell with the program */
+    uint32_t pairs; /* without MPI: more than a bell with the program, */
+    uint32_t each;  /* and so many between two workers; by MPI it is one, a bell */
     int32_t report; /* where their process numbers go, of each rank one, or negative errno */
     int32_t descriptors[];
 };
@@ -25,11 +26,11 @@ struct births {
 /* Of a session by pairs the first three are the PAIR_SOCKETS. */
 enum birth { BIRTH_BELL, BIRTH_BEAT, BIRTH_BULK, BIRTH_PMI, BIRTH_CALLS, BIRTH_KINDS };
 
-size_t births_size(unsigned workers, bool pairs);
-struct births *births_new(unsigned workers, bool pairs);
+size_t births_size(unsigned workers, unsigned each);
+struct births *births_new(unsigned workers, bool pairs, unsigned each);
 /* What this worker has of a kind; rank 0: the program's. */
 int32_t *births_of(struct births *births, unsigned rank, enum birth kind);
-/* Its bell with that other one. */
+/* What it has between itself and that other one, births->each of them. */
 int32_t *births_peer(struct births *births, unsigned rank, unsigned other);
 /* In the process that is to be this worker: what it has is inherited, and in its environment. False: no memory. */
 bool births_take(struct births *births, unsigned rank);

@@ -22,6 +22,7 @@ static void bulk_end(struct transport *t, struct bulk *bulk, int status)
     if (bulk->is_over)
         TAILQ_REMOVE(&t->over, bulk, over);
     t->polled_bulks -= bulk->polled;
+    t->near_bulks -= bulk->near;
     if (bulk->began && timeline_wanted())
         timeline_count(TIMELINE_BULK, bulk->peer, !bulk->take, bulk->began, bulk->length);
     bulk->done(bulk->argument, status);
@@ -91,11 +92,13 @@ static int piece_start(const struct whole *w, size_t length, transport_done *don
     TAILQ_INSERT_TAIL(&t->bulks, bulk, all);
     t->polled_bulks += bulk->polled;
     *(w->take ? &t->peers[w->peer].bytes_in : &t->peers[w->peer].bytes_out) += length;
+    if (first && (bulk->polled || bulk->near)) {
+        t->last_moved = clock_ns();
+        t->active_ns = ACTIVE_NS;
+        t->bulk_nap_us = 0;
+    }
     if (!provider->polled || !first)
         return 0; /* what it sends wakes the other side, and what comes wakes this one */
-    t->last_moved = clock_ns();
-    t->active_ns = ACTIVE_NS;
-    t->bulk_nap_us = 0;
     link_hear(t, w->peer);
     link_ring(&t->peers[w->peer]);
     return 0;
@@ -218,7 +221,7 @@ int transport_local_take(struct transport *t, unsigned peer, uint32_t tag, void 
 
 bool transport_bulk_pending(const struct transport *t)
 {
-    return t->polled_bulks && clock_ns() - t->last_moved < t->active_ns;
+    return (t->polled_bulks || t->near_bulks) && clock_ns() - t->last_moved < t->active_ns;
 }
 
 static void moved(struct transport *t)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "transport/over_tls.h"
+#include "transport/plain.h"
 
 #define OF_NOBODY UINT64_MAX
 
@@ -109,7 +110,7 @@ void ears_lose(struct transport *t, unsigned number)
 
 bool ears_are_quiet(const struct transport *t, const struct stream *stream)
 {
-    return t->ears >= 0 && stream->round != t->round;
+    return t->ears >= 0 && stream->by == &plain_plugin && stream->round != t->round; /* TLS may have read ahead */
 }
 
 /* False: of one that is not there any more, and goes on being heard. */

@@ -13,6 +13,7 @@
  *     distance.c        how far a member is, and how many connections that wants (distance.h)
  *     over_tls.c        by TLS (over_tls.h); tls.c is the plugin with OpenSSL (tls.h)
  *     over_tls_bulk.c   its bulk data, and over_tls_give.c what gives them
+ *     over_tls_reach.c  bulk data that are read where they are, on one host
  *     over_tls_frames.c its frames; over_tls_aside.c: frames that go by a connection for bulk data
  *     over_tls_able.c   what it does on slow links: pace.c, known.c; pack.c is the plugin with zstd
  *     lane.c            through memory of one host (lane.h); lane_sleep.c: who sleeps
@@ -140,6 +141,7 @@ struct job {
     int rank, size;
     uint32_t last_tag;
     unsigned pipes;  /* without MPI: connections for bulk data of each pair */
+    bool hears;      /* it is asked of all at once who has something to say (ears.c) */
     bool later;      /* workers are connected with each other when they have something to say (later.c): */
     unsigned others; /* a worker: those below this number may be there */
     int lifeline;    /* to vocl-launcher or vocl-join, or -1 */

@@ -3,7 +3,7 @@
  * program as at the start of a session over TLS (meeting.h), while the program and its workers go on. The program tells
  * the workers (MEMBER_COMES), who say where they are to be come to (MEMBER_HERE), then the newcomer, who goes to all.
  * When all have their connections with it (MEMBER_MET) it is a member. Whatever fails before that leaves nothing but a
- * process that is to end. In a session by pairs it goes to the program alone, and the others know of it.
+ * process that is to end. In a session by pairs of many it goes to the program alone, and the others know of it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -101,7 +101,7 @@ static int open_peers(struct transport *t)
         if (t->peers[i].alive && !later_is(&t->peers[i]))
             pulse_add(t->job.pulse, &t->peers[i].beat, &t->peers[i].bell.socket);
     }
-    if (t->job.later && (error = ears_open(t)))
+    if (t->job.hears && (error = ears_open(t)))
         return error;
     t->judged_ms = clock_ms();
     t->look_us = settings_peer_ms() ? 250 * settings_peer_ms() : LONGEST_DOZE_US;
@@ -425,9 +425,14 @@ void link_offer_lane(struct transport *t, unsigned number)
         lane_close(&peer->lane);
 }
 
+int link_say(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length)
+{
+    return link_is_usable(t, number) ? send_frame(t, number, kind, bytes, length) : -ECONNRESET;
+}
+
 int link_tell(struct transport *t, unsigned number, const struct member_news *news)
 {
-    return link_is_usable(t, number) ? send_frame(t, number, FRAME_MEMBER, news, sizeof(*news)) : -ECONNRESET;
+    return link_say(t, number, FRAME_MEMBER, news, sizeof(*news));
 }
 
 /* Memory is near. */

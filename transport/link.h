@@ -18,7 +18,16 @@ enum frame_kind {
     FRAME_LARGE,
     FRAME_LANE,
     FRAME_MEMBER,       /* struct member_news */
+    FRAME_THERE,        /* over_tls_reach.c: bulk data that can be read where they are, */
+    FRAME_TOOK,         /* and have been */
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
+};
+
+/* In another process. */
+struct reach_place {
+    uint32_t process, unused;
+    uint64_t address, witness;
+    uint8_t nonce[16]; /* what is at witness */
 };
 
 TAILQ_HEAD(bulks, bulk);
@@ -28,6 +37,7 @@ struct bulk { /* or a piece of it */
     unsigned peer;
     bool take, complete, broken, last; /* last: nothing of it is to come */
     bool polled, is_over;              /* it moves only when it is looked at; bulk_over() has been called */
+    bool near;                         /* it is soon over: over_tls_reach.c */
     uint32_t tag;                      /* with a mark for the local member's */
     uint8_t *memory;
     size_t length;
@@ -42,8 +52,10 @@ struct bulk { /* or a piece of it */
             uint32_t id; /* of the giver's; 0: a take that nobody has offered anything yet */
             bool offered, wanted;
             unsigned chunks, turns;   /* under way; that it has had */
-            size_t begun;             /* given: bytes that are in chunks */
+            size_t begun;             /* given: bytes that are in chunks; */
+            uint32_t turn;            /* and its turn, among those of its bucket */
             size_t promised, arrived; /* taken: bytes of chunks that have begun, and of them here */
+            struct reach_place place; /* where to read it */
         } tls;
     };
 };
@@ -103,7 +115,7 @@ struct transport {
     uint32_t round;            /* how often that was asked, */
     struct epoll_event *heard; /* and room for what it answers */
     struct bulks bulks, over;  /* all; and those that are over, and whose owners have yet to be told */
-    unsigned polled_bulks;
+    unsigned polled_bulks, near_bulks;
     struct kept wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;
@@ -138,7 +150,8 @@ static inline size_t link_capacity(const struct transport *t)
 /* A member's slot is filled, and he can be spoken to. 0 or negative errno. */
 int link_open_peer(struct transport *t, struct member *member);
 void link_offer_lane(struct transport *t, unsigned number);
-/* 0 or negative errno. */
+/* One of the transport's own frames; 0 or negative errno: -EAGAIN, there is no room for it now. */
+int link_say(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length);
 int link_tell(struct transport *t, unsigned number, const struct member_news *news);
 /* A descriptor of the session: the program may close it (keeper.h). */
 void link_keep(struct transport *t, struct kept *kept, int fd);
@@ -190,6 +203,11 @@ int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t
 /* ---- over_tls.c ---- */
 /* The peer is reached by this way, which is the peer's from now on. */
 void tls_open_way(struct transport *t, unsigned number, struct tls_way *way);
+
+/* ---- over_tls_reach.c ---- */
+/* FRAME_THERE and FRAME_TOOK. False: it may not. */
+bool reach_offered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length);
+bool reach_answered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length);
 
 /* ---- join.c: members that come and go ---- */
 /* What there is to do for somebody who comes: the number of things. */

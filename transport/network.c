@@ -10,7 +10,8 @@
 #include "base/settings.h"
 #include "transport/internal.h"
 
-#define PAIRS_LEAST 16 /* workers: from here on MPI would make each session slower (doc/performance.md, "Many") */
+#define PAIRS_LEAST                                                                                                    \
+    PAIRS_LATER /* workers: from here on MPI would make each session slower (doc/performance.md, "Many") */
 
 /* UCX is told which of its transports to use, and all that leave the host are verbs: who is not of the job cannot reach
  * their queues. Names that are taken away (^) leave others that nobody has named. */

@@ -137,6 +137,7 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
     way->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
     way_share(way);
     way->aside_window = way->window < ASIDE_MOST ? way->window : ASIDE_MOST;
+    reach_open(way);
     ears_meet(t, number);
     if (able_open(way, us, !t->client && !number))
         frames_say_able(way);
@@ -158,8 +159,12 @@ static int tls_poll(struct transport *t, unsigned number)
 {
     struct tls_way *way = way_of(t, number);
 
+    const int taken = TAILQ_EMPTY(&way->reach.taking) ? 0 : reach_turn(t, number);
+
     if (way->frames.blocked)
         frames_push(t, number);
+    if (taken)
+        return taken;
     return way->takes || way->gives || way->waits_aside || way->pipes_blocked || has_come(t, way)
                ? tls_bulk_poll(t, number)
                : 0;
@@ -258,6 +263,7 @@ void way_free(struct tls_way *way, bool forget)
         free(pipe->packed);
         free(pipe->carried);
     }
+    reach_close(way);
     able_close(way);
     aside_free_all(way);
     offers_free(way);
@@ -292,6 +298,9 @@ static void tls_close(struct transport *t, unsigned number, bool forget)
     if (!forget && way_of(t, number)->given)
         vocl_log(LOG_INFO, "to %u: %.1f MiB of bulk data, carried as %.1f MiB", number,
                  (double)way_of(t, number)->given / 1048576, (double)way_of(t, number)->carried / 1048576);
+    if (!forget && way_of(t, number)->reach.bytes)
+        vocl_log(LOG_INFO, "to %u: %.1f MiB of bulk data that it read where they were", number,
+                 (double)way_of(t, number)->reach.bytes / 1048576);
     way_free(peer->way, forget);
     peer->way = NULL;
 }

@@ -89,6 +89,15 @@ struct pipe {
     uint8_t *into;
 };
 
+/* Where what is given is, if it can be read there: frames of over_tls_reach.c. */
+#define REACH_WITNESS 16
+
+struct reach_offer {
+    uint32_t id, tag, turn, unused;
+    uint64_t length;
+    struct reach_place place;
+};
+
 TAILQ_HEAD(offers, offer);
 
 /* Given by the other side, and not taken yet. */
@@ -98,6 +107,8 @@ struct offer {
     bool offered, early; /* early: before its turn; neither: only bytes of it came so far */
     uint32_t turn;
     uint64_t length, promised; /* promised: bytes of chunks that have begun */
+    bool there;                /* they are to be read where they are: */
+    struct reach_place place;
     struct kept_bytes *kept;
 };
 
@@ -200,6 +211,12 @@ struct tls_way {
     struct known *known; /* there */
     struct shelf *shelf; /* here */
     uint64_t carried;    /* of the bytes given, those that went through */
+    struct {             /* over_tls_reach.c */
+        bool able;       /* the other side may be able to read what is given where it is */
+        uint8_t *witness;
+        struct bulks given, taking; /* of which the other side has yet to say so; and what is to be read */
+        uint64_t bytes;             /* given so */
+    } reach;
 };
 
 /* ---- over_tls.c ---- */
@@ -268,6 +285,18 @@ void able_close(struct tls_way *way);
 int tls_give(struct transport *t, unsigned peer, struct pipe *pipe);
 void references_drop(struct pipe *pipe, const struct bulk *bulk);
 
+/* ---- over_tls_reach.c ---- */
+void reach_open(struct tls_way *way);
+void reach_close(struct tls_way *way);
+/* It may go so, and then soon. */
+void reach_expect(struct transport *t, struct bulk *bulk);
+/* Whether the other side has been told where it is, and will say that it has it. */
+bool reach_give(struct transport *t, struct bulk *bulk);
+/* Its memory is the owner's again. */
+void reach_drop(struct tls_way *way, const struct bulk *bulk);
+/* What was offered so is taken: the number of things that happened. */
+int reach_turn(struct transport *t, unsigned peer);
+
 /* ---- over_tls_bulk.c ---- */
 /* It goes to the end of that list of the way's, or of none: NULL. */
 void bulk_list(struct bulk *bulk, struct bulks *list);
@@ -278,6 +307,11 @@ void bulk_list(struct bulk *bulk, struct bulks *list);
 void offers_free(struct tls_way *way);
 int tls_bulk_start(struct transport *t, struct bulk *bulk);
 void tls_bulk_drop(struct transport *t, struct bulk *bulk);
+/* The other side says where what it gives is. False: it may not. */
+bool tls_bulk_offered(struct transport *t, unsigned peer, const struct reach_offer *said);
+/* What was to be taken there has been, or comes by the connections; and what was given so goes by them. */
+void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed);
+void tls_bulk_send(struct transport *t, struct bulk *bulk);
 /* The other side wants what was offered. False: it may not. */
 bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want);
 int tls_bulk_poll(struct transport *t, unsigned peer);

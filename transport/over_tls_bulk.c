@@ -134,6 +134,12 @@ static bool bind_offer(struct transport *t, struct bulk *bulk, struct offer *off
         return false;
     }
     bulk->tls.id = offer->id;
+    if (offer->there) {
+        bulk->tls.place = offer->place;
+        bulk_list(bulk, &way->reach.taking);
+        offer_free(way, offer);
+        return true;
+    }
     bulk->tls.promised = offer->promised;
     bulk_list(bulk, &way->taking[bucket(offer->id)]);
     move_kept(way, bulk, offer);
@@ -254,23 +260,61 @@ static bool offer_in_turn(struct transport *t, unsigned peer, uint32_t tag, stru
     return !bulk || bind_offer(t, bulk, offer);
 }
 
+/* Whether it may be the offer of this. */
+static bool is_new(const struct tls_way *way, const struct offer *offer, const struct chunk *chunk)
+{
+    return !offer->offered && !offer->early && chunk->turn - way->turns_taken[bucket(chunk->tag)] <= MOST_OFFERS &&
+           offer->length == chunk->whole && offer->tag == chunk->tag;
+}
+
+static bool offer_comes(struct transport *t, unsigned peer, struct offer *offer, uint32_t turn)
+{
+    struct tls_way *way = way_of(t, peer);
+    const uint32_t tag = offer->tag;
+
+    offer->turn = turn;
+    offer->early = true;
+    TAILQ_INSERT_TAIL(&way->early[bucket(tag)], offer, by_tag);
+    while (offer) {
+        if (!offer_in_turn(t, peer, tag, &offer))
+            return false;
+    }
+    return true;
+}
+
 static bool take_offer(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     const struct chunk *chunk = &pipe->chunk;
     struct tls_way *way = way_of(t, peer);
     struct offer *offer = find_taking(way, chunk->id) ? NULL : find_offer(way, chunk);
 
-    if (!offer || offer->offered || offer->early || chunk->turn - way->turns_taken[bucket(chunk->tag)] > MOST_OFFERS ||
-        offer->length != chunk->whole || offer->tag != chunk->tag || !keep(way, pipe, offer))
+    if (!offer || !is_new(way, offer, chunk) || !keep(way, pipe, offer))
         return false;
-    offer->turn = chunk->turn;
-    offer->early = true;
-    TAILQ_INSERT_TAIL(&way->early[bucket(offer->tag)], offer, by_tag);
-    while (offer) {
-        if (!offer_in_turn(t, peer, chunk->tag, &offer))
-            return false;
-    }
+    return offer_comes(t, peer, offer, chunk->turn);
+}
+
+bool tls_bulk_offered(struct transport *t, unsigned peer, const struct reach_offer *said)
+{
+    const struct chunk chunk = {.id = said->id, .tag = said->tag, .whole = said->length, .turn = said->turn};
+    struct tls_way *way = way_of(t, peer);
+    struct offer *offer = chunk.id && chunk.whole && !find_taking(way, chunk.id) ? find_offer(way, &chunk) : NULL;
+
+    if (!offer || !is_new(way, offer, &chunk) || offer->kept)
+        return false;
+    offer->there = true;
+    offer->place = said->place;
+    offer_comes(t, peer, offer, chunk.turn); /* what was not agreed is broken, and bulk_poll() says so */
     return true;
+}
+
+void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed)
+{
+    if (!failed) {
+        complete(t, bulk);
+        return;
+    }
+    bulk->tls.arrived = bulk->tls.promised = 0;
+    bulk_list(bulk, &way_of(t, bulk->peer)->taking[bucket(bulk->tls.id)]);
 }
 
 /* What every chunk has to be. */
@@ -506,23 +550,38 @@ int tls_bulk_start(struct transport *t, struct bulk *bulk)
         bulk_over(t, bulk);
         return 0;
     }
+    reach_expect(t, bulk);
     if (bulk->take) {
         way->takes++;
         bulk_list(bulk, &way->takers[bucket(bulk->tag)]);
         look_for_offer(t, bulk);
     } else {
+        bulk->tls.id = ++way->last_id ? way->last_id : ++way->last_id;
+        bulk->tls.turn = way->turns_given[bucket(bulk->tag)]++;
+        if (reach_give(t, bulk))
+            return 0;
         way->gives++;
         bulk_list(bulk, &way->giving);
-        bulk->tls.id = ++way->last_id ? way->last_id : ++way->last_id;
     }
     way_wake(t);
     return 0;
+}
+
+void tls_bulk_send(struct transport *t, struct bulk *bulk)
+{
+    struct tls_way *way = way_of(t, bulk->peer);
+
+    bulk->tls.offered = bulk->tls.wanted = true;
+    way->gives++;
+    bulk_list(bulk, &way->giving);
+    way_wake(t);
 }
 
 void tls_bulk_drop(struct transport *t, struct bulk *bulk)
 {
     struct tls_way *way = way_of(t, bulk->peer);
 
+    reach_drop(way, bulk);
     bulk_list(bulk, NULL);
     for (unsigned i = 0; i < way->pipe_count; i++) {
         if (way->pipes[i].taking == bulk)

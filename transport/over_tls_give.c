@@ -160,7 +160,7 @@ static void begin_chunk(struct tls_way *way, struct pipe *pipe, struct bulk *bul
     size_t packed;
 
     if (chunk.kind == CHUNK_OFFER)
-        chunk.turn = way->turns_given[bulk->tag % WAY_BUCKETS]++;
+        chunk.turn = bulk->tls.turn;
     if (look_for(way, pipe, bulk, &chunk, &bytes))
         return;
     packed = pack(way, pipe, bytes, length);

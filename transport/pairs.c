@@ -1,8 +1,9 @@
 /*
- * A session of many workers on this host, without MPI: each has PAIR_SOCKETS connections with the program, which
- * vocl-launcher makes and both sides inherit or are handed. Nothing listens, nobody has to show who he is, and what a
- * session costs grows as its workers do: two of them get their connections when they have something to say to each
- * other (later.c). Frames go through memory (lane.c), as in any session on one host.
+ * A session of workers on this host, without MPI: each has PAIR_SOCKETS connections with the program, which
+ * vocl-launcher makes and both sides inherit or are handed, and with each other worker. Where they are many
+ * (PAIRS_LATER), what a session costs is to grow as they do: then two of them get theirs when they have something to
+ * say to each other (later.c). Nothing listens, and nobody has to show who he is. Frames go through memory (lane.c), as
+ * in any session on one host, and bulk data are read in the other's (over_tls_reach.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +51,7 @@ static int launch_workers(struct start *start)
     list_add(&arguments, "%s/vocl-launcher", settings_string(SETTING_LIBEXECDIR));
     list_add(&arguments, "--pairs");
     list_add(&arguments, "%u", start->workers);
+    launch_guests(start, &environment);
     return launch_helper(start, arguments, environment);
 }
 
@@ -103,8 +105,10 @@ int start_pairs(struct start *start)
 {
     struct job *job = start->job;
     const unsigned count = PAIR_SOCKETS * start->workers;
-    int *descriptors = calloc(count, sizeof(*descriptors)), error = descriptors ? launch_workers(start) : -ENOMEM;
+    int *descriptors = calloc(count, sizeof(*descriptors)), error;
 
+    launch_keep_key(start);
+    error = descriptors ? launch_workers(start) : -ENOMEM;
     vocl_log(LOG_INFO, "%u workers are reached by pairs of sockets, without MPI%s", start->workers,
              strcmp(settings_string(SETTING_NETWORK), "auto") ? ", as VOCL_NETWORK says" : ": they are many");
     job->started = STARTED_HERE;
@@ -127,7 +131,8 @@ int start_pairs(struct start *start)
         return error;
     job->provider = &provider_tls;
     job->pipes = 1;
-    job->apart = job->later = true;
+    job->apart = job->hears = true;
+    job->later = start->workers >= PAIRS_LATER;
     job->size = (int)start->workers + 1;
     return enter_alone(job);
 }
@@ -149,6 +154,33 @@ static int number(const char *name)
     return text ? atoi(text) : 0;
 }
 
+/* Its connections with the others, "RANK:DESCRIPTOR,...": of each the PAIR_SOCKETS. */
+static int meet_others(struct job *job, const char *list)
+{
+    while (list && *list) {
+        struct member *member = &job->members[job->member_count];
+        int sockets[PAIR_SOCKETS], length;
+
+        for (unsigned i = 0; i < PAIR_SOCKETS; i++) {
+            unsigned rank;
+
+            if (sscanf(list, "%u:%d%n", &rank, &sockets[i], &length) != 2 || !rank || rank >= (unsigned)job->size ||
+                rank == (unsigned)job->rank || job->member_count >= (unsigned)job->size ||
+                (i && rank != member->rank) || fcntl(sockets[i], F_SETFD, FD_CLOEXEC))
+                return -EBADF;
+            member->rank = rank;
+            list += length;
+            list += *list == ',';
+        }
+        member->fd = -1;
+        gethostname(member->host, sizeof(member->host) - 1);
+        job->member_count++;
+        if (!(member->way = pair_way(sockets)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int pairs_join(struct job *job, char *why, size_t why_size)
 {
     static const uint8_t no_token[TOKEN_BYTES];
@@ -162,7 +194,7 @@ int pairs_join(struct job *job, char *why, size_t why_size)
         return -EBADF;
     }
     error = worker_say_hello(sockets[0], no_token, NULL, why, why_size);
-    job->members = error ? NULL : calloc(1, sizeof(*job->members));
+    job->members = error ? NULL : calloc((size_t)job->size, sizeof(*job->members));
     if (!error && (!job->members || !(job->members->way = pair_way(sockets))))
         error = -ENOMEM;
     if (error)
@@ -171,7 +203,8 @@ int pairs_join(struct job *job, char *why, size_t why_size)
     job->member_count = 1;
     job->provider = &provider_tls;
     job->pipes = 1;
-    job->later = true;
+    job->hears = true;
+    job->later = job->size > PAIRS_LATER;
     job->others = (unsigned)job->size;
-    return 0;
+    return meet_others(job, getenv(SESSION_PEERS));
 }

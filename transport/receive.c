@@ -69,6 +69,14 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
     case FRAME_MEMBER:
         take_news(t, number, frame->bytes, frame->length);
         break;
+    case FRAME_THERE:
+        if (!reach_offered(t, number, frame->bytes, frame->length))
+            link_lose(t, number, "it offered bulk data that cannot be");
+        break;
+    case FRAME_TOOK:
+        if (!reach_answered(t, number, frame->bytes, frame->length))
+            link_lose(t, number, "it took what nobody offered");
+        break;
     default:
         link_lose(t, number, "it sent a frame of no known kind");
     }

@@ -18,9 +18,9 @@ static void inherit_all(struct births *births)
     for (unsigned rank = 1; rank <= births->workers; rank++) {
         for (enum birth kind = 0; kind < BIRTH_KINDS; kind++)
             fcntl(*births_of(births, rank, kind), F_SETFD, 0);
-        for (unsigned other = 1; !births->pairs && other <= births->workers; other++) {
-            if (other != rank)
-                fcntl(*births_peer(births, rank, other), F_SETFD, 0);
+        for (unsigned i = 0; i < births->each * births->workers; i++) {
+            if (i / births->each + 1 != rank)
+                fcntl(births_peer(births, rank, i / births->each + 1)[i % births->each], F_SETFD, 0);
         }
     }
 }
@@ -28,7 +28,7 @@ static void inherit_all(struct births *births)
 static void become_brood(struct births *births, const char *program, int output)
 {
     char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)BROOD_WORD, NULL};
-    const size_t size = births_size(births->workers, births->pairs);
+    const size_t size = births_size(births->workers, births->each);
     const int file = memfd_create("vocl-births", 0);
 
     rank_become(output);

@@ -126,19 +126,28 @@ static int open_pmi(struct wires *wires, struct ranks *ranks, unsigned rank)
     return 0;
 }
 
-/* Its bells with those before it. */
+/* Its bells with those before it, or all its connections with them. */
 static int open_peers(struct wires *wires, unsigned rank)
 {
+    const unsigned each = wires->births->each;
     int ends[2], error = 0;
 
-    for (unsigned other = 1; !error && other < rank; other++) {
+    for (unsigned i = 0; !error && i < each * (rank - 1); i++) {
+        const unsigned other = i / each + 1;
+
         error = ranks_pair(ends);
         if (error)
             break;
-        *births_peer(wires->births, rank, other) = ends[0];
-        *births_peer(wires->births, other, rank) = ends[1];
+        births_peer(wires->births, rank, other)[i % each] = ends[0];
+        births_peer(wires->births, other, rank)[i % each] = ends[1];
     }
     return error;
+}
+
+/* What two workers have between them from the start. */
+static unsigned between(unsigned workers, bool pairs)
+{
+    return !pairs ? 1 : workers < PAIRS_LATER ? PAIR_SOCKETS : 0;
 }
 
 /* The program's ends are rank 0's PMI and a bell of each worker; or by pairs the PAIR_SOCKETS of each. */
@@ -149,7 +158,7 @@ static int wires_open(struct wires *wires, struct ranks *ranks, bool pairs)
 
     *wires = (struct wires){.workers = workers,
                             .ends = calloc((size_t)PAIR_SOCKETS * ranks->size, sizeof(int)),
-                            .births = births_new(workers, pairs)};
+                            .births = births_new(workers, pairs, between(workers, pairs))};
     if (!wires->ends || !wires->births)
         return -ENOMEM;
     if (!pairs)
@@ -160,7 +169,7 @@ static int wires_open(struct wires *wires, struct ranks *ranks, bool pairs)
             error = open_pair(wires, i, kind);
         if (!error && !pairs)
             error = open_pmi(wires, ranks, i);
-        if (!error && !pairs)
+        if (!error)
             error = open_peers(wires, i);
     }
     return error;
@@ -237,7 +246,7 @@ int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool 
 
     if (!error)
         error = wires_open(&wires, ranks, pairs);
-    if (!error && pairs && !(ranks->met = introductions_new(ranks->most)))
+    if (!error && !between(workers, pairs) && !(ranks->met = introductions_new(ranks->most)))
         error = -ENOMEM;
     if (!error)
         error = hand_over(&wires, lifeline);

@@ -26,7 +26,7 @@ static int compare(const void *one, const void *other)
  */
 static bool close_others(struct births *births, unsigned rank, int wait)
 {
-    int *own = calloc(births->workers + BIRTH_KINDS + 2, sizeof(*own)), last = 2;
+    int *own = calloc(births->each * births->workers + BIRTH_KINDS + 2, sizeof(*own)), last = 2;
     unsigned count = 0;
 
     if (!own)
@@ -34,9 +34,9 @@ static bool close_others(struct births *births, unsigned rank, int wait)
     own[count++] = wait;
     for (enum birth kind = 0; kind < BIRTH_KINDS; kind++)
         own[count++] = *births_of(births, rank, kind);
-    for (unsigned other = 1; !births->pairs && other <= births->workers; other++) {
-        if (other != rank)
-            own[count++] = *births_peer(births, rank, other);
+    for (unsigned i = 0; i < births->each * births->workers; i++) {
+        if (i / births->each + 1 != rank)
+            own[count++] = births_peer(births, rank, i / births->each + 1)[i % births->each];
     }
     qsort(own, count, sizeof(*own), compare);
     for (unsigned i = 0; i < count; i++) {
@@ -68,7 +68,7 @@ static void be_worker(struct births *births, unsigned rank, int wait, pid_t pare
     setpgid(0, 0);
     if (!close_others(births, rank, wait) || !births_take(births, rank))
         _exit(1);
-    munmap(births, births_size(births->workers, births->pairs));
+    munmap(births, births_size(births->workers, births->each));
     if (!become_child(wait, parent, wanted))
         _exit(127);
     _exit(worker_as_copy());
@@ -82,7 +82,7 @@ static struct births *take_births(void)
     if (fstat(BROOD_FD, &file) || file.st_size < (off_t)sizeof(*births))
         return NULL;
     births = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, BROOD_FD, 0);
-    return births != MAP_FAILED && (size_t)file.st_size == births_size(births->workers, births->pairs) ? births : NULL;
+    return births != MAP_FAILED && (size_t)file.st_size == births_size(births->workers, births->each) ? births : NULL;
 }
 
 int brood_run(char *word)

@@ -45,7 +45,9 @@ fi
 
 # In namespaces.
 if unshare -m true 2> /dev/null; then
-    names "/proc" "no /proc" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run -- "$0"' "$program"
+    names "/proc" "no /proc" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run --network mpi -- "$0"' "$program"
+    works "no /proc, by pairs" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run --network pairs -- "$0"' \
+        "$program"
     works "no /proc, devices of its own" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run --local -- "$0"' \
         "$program"
     works "no network" unshare -n vocl run -- "$program"

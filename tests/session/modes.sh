@@ -89,7 +89,7 @@ END
     mkdir "$scratch/libexec"
     for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
     ln -sf "$scratch/worker" "$scratch/libexec/vocl-proxy"
-    result=$(env "$mark" VOCL_LIBEXECDIR="$scratch/libexec" VOCL_START_TIMEOUT=5 "$VOCL_LIBEXECDIR/vocl" run -- \
+    result=$(env "$mark" VOCL_NETWORK=mpi VOCL_LIBEXECDIR="$scratch/libexec" VOCL_START_TIMEOUT=5 "$VOCL_LIBEXECDIR/vocl" run -- \
         "$parity/vector_add" 2>&1)
     status=$?
     case "$status $result" in

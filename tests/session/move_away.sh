@@ -1,8 +1,8 @@
 #!/bin/sh
-# Sessions that began on their program's host move to another one, back, and there again, over MPI and TLS, directly and by
-# ssh alone: the memory that program and worker shared is left behind, and what programs see is what they see natively. If
-# the target dies in whichever phase, ssh fails or the network is cut, the program goes on where it was, and a later move
-# is one. Nothing listens on either host afterwards, and nothing is left behind.
+# Sessions that began on their program's host move to another one, back, and there again, over MPI, TLS and pairs of
+# sockets, directly and by ssh alone: the memory that program and worker shared is left behind, and what programs see
+# is what they see natively. If the target dies in whichever phase, ssh fails or the network is cut, the program goes
+# on where it was, and a later move is one. Nothing listens on either host afterwards, and nothing is left behind.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 tests=$(dirname "$VOCL_LIBEXECDIR")/tests
@@ -95,6 +95,7 @@ again()
 # Workers beside the one that moves, some here and some there.
 several()
 {
+    export VOCL_NETWORK=$1
     begin "--workers 3" "$away" "$scratch/enough"
     goes 10.93.0.3 10.93.0.2 here 10.93.0.4
     finish
@@ -102,7 +103,7 @@ several()
 several_kept()
 {
     export VOCL_RECOVER=replay
-    several
+    several mpi
 }
 
 # What it is moved by while it runs.
@@ -295,7 +296,10 @@ lost_at()
 beside again mpi ""
 beside again tls "" host
 beside again mpi --apart host
-beside several
+beside again pairs "" host
+beside again pairs --apart
+beside several mpi
+beside several pairs
 beside several_kept
 for program in buffer_ops map_unmap host_pointer threads contents many_copies; do
     beside same both "$parity/$program"

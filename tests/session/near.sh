@@ -1,0 +1,93 @@
+#!/bin/sh
+# Bulk data without MPI within a host: read in the other's memory, or by sockets where the system or the user forbids that,
+# right in both ways; and a worker that is killed meanwhile is an error, and nobody hangs.
+. "$(dirname "$0")/../lib.sh"
+
+near=$top_builddir/tests/session/near
+forbid=$top_builddir/tests/session/forbid
+mark=VOCL_TEST_MARK=near$$
+
+[ "$("$near" right)" = right ] || fail "natively: $("$near" right)"
+[ "$(status_of "$forbid" true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
+
+# right NAME SETTING... -- COMMAND...
+right()
+{
+    name=$1
+    shift
+    env "$mark" VOCL_NETWORK=pairs VOCL_LOG=info VOCL_SHARE=0 "$@" -- "$near" right > "$scratch/out" 2> "$scratch/err" ||
+        fail "$name: status $?: $(cat "$scratch/out" "$scratch/err")"
+    [ "$(cat "$scratch/out")" = right ] || fail "$name: $(cat "$scratch/out")"
+    wait_until 5 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
+}
+
+# Between the program and a worker in both directions, and from worker to worker.
+read_there()
+{
+    grep -q 'to 0: .* read where' "$scratch/err" && grep -q 'to [12]: .* read where' "$scratch/err" || return 1
+    grep 'to [12]: .* read where' "$scratch/err" | sed 's/[^[]*\[\([0-9]*\)\].*/\1/' | sort -u | wc -l | grep -qx "$1"
+}
+
+for settings in VOCL_LANE=1 VOCL_LANE=0 VOCL_ZERO_COPY=0; do
+    right "$settings" "$settings" vocl run --workers 2
+    read_there 2 || fail "$settings: not read where they were: $(cat "$scratch/err")"
+    ! grep -q 'cannot read' "$scratch/err" || fail "$settings: $(cat "$scratch/err")"
+done
+right "one worker" vocl run --workers 1
+
+right "VOCL_CROSS_MEMORY=0" VOCL_CROSS_MEMORY=0 vocl run --workers 2
+! grep -q 'read where' "$scratch/err" || fail "VOCL_CROSS_MEMORY=0: $(cat "$scratch/err")"
+
+right forbidden "$forbid" vocl run --workers 2
+! grep -q 'read where' "$scratch/err" || fail "forbidden, and yet: $(cat "$scratch/err")"
+grep -q 'cannot read this process' "$scratch/err" || fail "forbidden: it is not said: $(cat "$scratch/err")"
+
+# Only one worker may not: each pair of members finds its own way.
+mkdir "$scratch/libexec"
+for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+rm "$scratch/libexec/vocl-proxy"
+cat > "$scratch/libexec/vocl-proxy" <<END
+#!/bin/sh
+[ "\$PMI_RANK" != 1 ] || exec "$forbid" "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
+exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
+END
+chmod +x "$scratch/libexec/vocl-proxy"
+right "one may not" VOCL_LIBEXECDIR="$scratch/libexec" vocl run --workers 2
+grep -q 'cannot read this process' "$scratch/err" && grep -q 'read where' "$scratch/err" ||
+    fail "one of two may not: $(cat "$scratch/err")"
+
+# killed NAME N COMMAND...: of two workers, at some moment
+killed()
+{
+    name=$1 which=$2
+    shift 2
+    : > "$scratch/out"
+    env "$mark" VOCL_NETWORK=pairs VOCL_SHARE=0 "$@" -- "$near" until-lost > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 60 grep -q going "$scratch/out" || fail "$name: $(cat "$scratch/out" "$scratch/err")"
+    sleep 0.$which
+    kill -9 $(session_workers "$mark" | sed -n "$((which % 2 + 1))p")
+    wait $program || fail "$name: status $?: $(cat "$scratch/out" "$scratch/err")"
+    [ "$(tail -n 1 "$scratch/out")" = lost ] || fail "$name: $(cat "$scratch/out")"
+    wait_until 10 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
+}
+# What a worker may say of where data are, and the program finds.
+reach=$top_builddir/tests/session/reach
+mkdir "$scratch/lying"
+for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/lying/"; done
+ln -sf "$reach" "$scratch/lying/vocl-proxy"
+"$reach" names > "$scratch/names"
+while read -r lie; do
+    env "$mark" VOCL_NETWORK=pairs VOCL_WORKERS=1 VOCL_LIBEXECDIR="$scratch/lying" VOCL_LOG=info "$reach" "$lie" \
+        < /dev/null > "$scratch/out" 2> "$scratch/err" || fail "$lie: $(cat "$scratch/out" "$scratch/err")"
+    [ "$lie: $(cat "$scratch/out")" = "$lie: $([ "$lie" = truth ] || echo 'not ')taken" ] ||
+        fail "$lie: $(cat "$scratch/out" "$scratch/err")"
+    grep -q lost: "$scratch/err" || [ "$lie" = truth ] || fail "$lie: nobody is lost for it: $(cat "$scratch/err")"
+    ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$lie: $(cat "$scratch/err")"
+done < "$scratch/names"
+
+for which in 1 2 3 4 5 6; do
+    killed "killed $which" $which vocl run --workers 2
+done
+killed "killed, by sockets" 3 env VOCL_CROSS_MEMORY=0 vocl run --workers 2
+exit 0

@@ -1,0 +1,162 @@
+/*
+ * reach LIE: a worker, this program in vocl-proxy's place, says where bulk data are that the program takes, and lies:
+ * "taken" or "not taken". reach names: the lies, the first of which is the truth.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "transport/over_tls.h"
+
+enum { LENGTH = 100000, TAG = 77, PATIENCE_MS = 20000 };
+
+static const char *const lies[] = {"truth", "parent",  "nobody", "itself",  "init",   "nowhere", "around",
+                                   "nonce", "witness", "no id",  "nothing", "more",   "huge",    "far",
+                                   "twice", "short",   "long",   "took it", "beyond", "too late"};
+
+static struct transport *t;
+static bool over, ended, taken;
+static uint8_t buffer[LENGTH + 16], nonce[REACH_WITNESS] = "a good witness";
+
+static bool is(const char *lie, const char *one)
+{
+    return !strcmp(lie, one);
+}
+
+static void turn(void)
+{
+    if (transport_poll(t))
+        return;
+    transport_announce(t);
+    if (!transport_poll(t))
+        transport_sleep(t, -1, 100000);
+}
+
+/* ---- the worker ---- */
+
+static void change(struct reach_offer *offer, const char *lie, uint32_t process)
+{
+    struct reach_place *place = &offer->place;
+
+    place->process = is(lie, "parent")   ? (uint32_t)getppid()
+                     : is(lie, "nobody") ? 0x7ffffff0
+                     : is(lie, "itself") ? process
+                     : is(lie, "init")   ? 1
+                                         : (uint32_t)getpid();
+    place->address = is(lie, "nowhere")  ? 4096
+                     : is(lie, "around") ? UINT64_MAX - LENGTH / 2
+                     : is(lie, "beyond") ? (uint64_t)1 << 56
+                                         : place->address;
+    place->witness = is(lie, "witness") ? 4096 : place->witness;
+    place->nonce[0] ^= is(lie, "nonce");
+    offer->id = !is(lie, "no id");
+    offer->length = is(lie, "nothing") ? 0 : is(lie, "more") ? LENGTH + 1 : is(lie, "huge") ? UINT64_MAX : LENGTH;
+    offer->turn = is(lie, "far") ? 1u << 30 : is(lie, "too late") ? UINT32_MAX : 0;
+}
+
+static void lie_about(const char *lie, uint32_t process)
+{
+    struct reach_offer offer[2] = {{.tag = TAG + (is(lie, "twice") ? WAY_BUCKETS : 0)}};
+    size_t length = sizeof(*offer);
+
+    offer->place.address = (uintptr_t)buffer;
+    offer->place.witness = (uintptr_t)nonce;
+    memcpy(offer->place.nonce, nonce, sizeof(nonce));
+    memset(buffer, 7, sizeof(buffer));
+    change(offer, lie, process);
+    length = is(lie, "short") ? length - 1 : is(lie, "long") ? length + 1 : length;
+    for (int i = 0; i < 1 + is(lie, "twice"); i++)
+        link_say(t, 0, is(lie, "took it") ? FRAME_TOOK : FRAME_THERE, offer, is(lie, "took it") ? 8 : length);
+}
+
+static int worker_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    uint32_t words[2];
+
+    (void)owner;
+    if (peer || length != sizeof(words))
+        return -EBADMSG;
+    memcpy(words, bytes, sizeof(words));
+    lie_about(lies[words[0]], words[1]);
+    return 0;
+}
+
+static void worker_lost(void *owner, unsigned peer, const char *why)
+{
+    (void)owner, (void)why;
+    over |= !peer;
+}
+
+static int work(void)
+{
+    struct transport_callbacks callbacks = {NULL, worker_frame, worker_lost, NULL, NULL};
+    char why[512] = "";
+
+    if (transport_open_worker(&callbacks, why, sizeof(why), &t))
+        return 1;
+    while (!over)
+        turn();
+    _exit(0);
+}
+
+/* ---- the program ---- */
+
+static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    (void)owner, (void)peer, (void)bytes, (void)length;
+    return 0;
+}
+
+static void on_lost(void *owner, unsigned peer, const char *why)
+{
+    (void)owner, (void)peer;
+    fprintf(stderr, "lost: %s\n", why);
+}
+
+static void done(void *argument, int status)
+{
+    (void)argument;
+    ended = true;
+    taken = !status;
+}
+
+static int try(uint32_t number)
+{
+    struct transport_callbacks callbacks = {NULL, on_frame, on_lost, NULL, NULL};
+    const uint32_t words[] = {number, (uint32_t)getpid()};
+    const long until = clock_ms() + PATIENCE_MS;
+    char why[512] = "";
+    bool right = true;
+
+    if (transport_open_client(&callbacks, why, sizeof(why), &t) || transport_send(t, 1, words, sizeof(words)) ||
+        transport_take(t, 1, TAG, buffer, LENGTH, done, NULL))
+        return printf("no session: %s\n", why), 1;
+    while (!ended && clock_ms() < until)
+        turn();
+    for (size_t i = 0; i < sizeof(buffer); i++)
+        right &= buffer[i] == (i < LENGTH ? 7 : 0);
+    for (size_t i = LENGTH; i < sizeof(buffer); i++)
+        ended &= !buffer[i]; /* never beyond */
+    puts(!ended ? "hangs" : !taken ? "not taken" : right ? "taken" : "wrong");
+    transport_close(t);
+    return 0;
+}
+
+int main(int count, char **arguments)
+{
+    const uint32_t all = sizeof(lies) / sizeof(*lies);
+
+    if (count > 1 && is(arguments[1], "--worker"))
+        return work();
+    for (uint32_t i = 0; count > 1 && i < all; i++) {
+        if (is(arguments[1], "names"))
+            puts(lies[i]);
+        else if (is(arguments[1], lies[i]))
+            return try(i);
+    }
+    return count < 2;
+}

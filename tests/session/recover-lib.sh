@@ -1,11 +1,11 @@
-# Programs whose workers are harmed, and replaced, while they run. For recover.sh and recover_nodes.sh, which say by
-# harm(), in words of their own, who is harmed and when:
+# Programs whose workers are harmed, and replaced, while they run. For recover*.sh, which may have a harm() of their own:
 #
 #     survives HARM HOW PROGRAM...        it ends well, and leaves nothing behind; HARM is what harm() takes, HOW has settings
 #                                         and the command before the program. LOGS: where the log of one that fails stays
 #     survives_well HARM HOW PROGRAM...   the same, and it prints what it prints natively
 #     same_as_natively PROGRAM            what it printed is what is in $scratch/native
 #     replaced, checkpoints               how many there were
+#     below LIMIT                         leaves a number in $drawn
 mark=VOCL_TEST_MARK=$$
 
 any_worker()
@@ -21,6 +21,40 @@ replaced()
 checkpoints()
 {
     grep -c 'checkpoint of worker' "$scratch/err"
+}
+
+# one_of HOW: the last worker, the first one, the first two, or all
+one_of()
+{
+    case $1 in
+    last) session_workers "$mark" | sort -n | tail -n 1 ;;
+    first) session_workers "$mark" | sort -n | head -n 1 ;;
+    two) session_workers "$mark" | sort -n | head -n 2 ;;
+    all) session_workers "$mark" ;;
+    esac
+}
+
+# harm [SIGNAL] WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, these get the signal
+harm()
+{
+    signal=KILL
+    case $1 in
+    STOP) signal=STOP && shift ;;
+    esac
+    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
+    while [ $# -gt 1 ]; do
+        sleep "$2"
+        wait_until 5 any_worker || return 0
+        kill -$signal $(one_of "$1") 2> /dev/null
+        shift 2
+    done
+}
+
+# below LIMIT: from the generator of this seed
+below()
+{
+    draw=$(((draw * 1103515245 + 12345) % 2147483648))
+    drawn=$((draw / 65536 % $1))
 }
 
 survives()
@@ -50,9 +84,16 @@ same_as_natively()
     diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
 }
 
+natively()
+{
+    shift 2
+    timeout -k 10 200 "$@" > "$scratch/native" 2> "$scratch/err" ||
+        fail "$*, natively: status $?: $(tail -n 3 "$scratch/native" "$scratch/err")"
+}
+
 survives_well()
 {
-    timeout -k 10 200 "$3" > "$scratch/native" 2> /dev/null
+    natively "$@"
     survives "$@"
     same_as_natively "$@"
 }

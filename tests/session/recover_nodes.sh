@@ -8,40 +8,6 @@ parity=$top_builddir/tests/parity
 graph=$top_builddir/tests/session/graph
 at_most 1800
 
-# one_of HOW: the last worker, the first one, or all
-one_of()
-{
-    case $1 in
-    last) session_workers "$mark" | sort -n | tail -n 1 ;;
-    first) session_workers "$mark" | sort -n | head -n 1 ;;
-    two) session_workers "$mark" | sort -n | head -n 2 ;;
-    all) session_workers "$mark" ;;
-    esac
-}
-
-# harm [SIGNAL] WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, these get the signal
-harm()
-{
-    signal=KILL
-    case $1 in
-    STOP) signal=STOP && shift ;;
-    esac
-    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
-    while [ $# -gt 1 ]; do
-        sleep "$2"
-        wait_until 5 any_worker || return 0
-        kill -$signal $(one_of "$1") 2> /dev/null
-        shift 2
-    done
-}
-
-# below LIMIT: from the generator of this seed
-below()
-{
-    draw=$(((draw * 1103515245 + 12345) % 2147483648))
-    drawn=$((draw / 65536 % $1))
-}
-
 # mixed SEED: a random graph, how it runs and what is killed are drawn
 mixed()
 {

@@ -4,84 +4,17 @@
 # rest, too. SEEDS=30 runs so many random programs, from FIRST on. LOGS: the folder where what one that fails has logged
 # stays.
 . "$(dirname "$0")/../lib.sh"
+. "$top_srcdir/tests/session/recover-lib.sh"
 mapped=$top_builddir/tests/session/mapped_svm
 moved=$top_builddir/tests/session/moved_svm
 piped=$top_builddir/tests/session/piped
 newer=$top_builddir/tests/drivers/.libs/newer.so
 two=$top_srcdir/tests/net/two-hosts
-mark=VOCL_TEST_MARK=$$
 at_most 1200
 SANITIZED= # addresses are not to be limited then
 case $SANITIZER in
 address | thread) SANITIZED=1 ;;
 esac
-
-# one_of HOW: the last worker, the first one, or all
-one_of()
-{
-    case $1 in
-    last) session_workers "$mark" | sort -n | tail -n 1 ;;
-    first) session_workers "$mark" | sort -n | head -n 1 ;;
-    all) session_workers "$mark" ;;
-    esac
-}
-
-any_worker()
-{
-    [ -n "$(session_workers "$mark")" ]
-}
-
-# harm WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, these are killed
-harm()
-{
-    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
-    while [ $# -gt 1 ]; do
-        sleep "$2"
-        wait_until 5 any_worker || return 0
-        kill -KILL $(one_of "$1") 2> /dev/null
-        shift 2
-    done
-}
-
-count()
-{
-    grep -c "$1" "$scratch/err"
-}
-
-# survives HARM HOW PROGRAM...: HARM is what harm() takes, HOW has settings and the command before the program; it prints
-# what it prints natively
-survives()
-{
-    harm=$1 how=$2
-    shift 2
-    timeout -k 10 200 "$@" > "$scratch/native" 2> "$scratch/err" ||
-        fail "$*, natively: status $?: $(tail -n 3 "$scratch/native" "$scratch/err")"
-    : > "$scratch/err"
-    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 300 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
-    program=$!
-    harm $harm > /dev/null 2>&1 &
-    harmer=$!
-    wait $program
-    status=$?
-    kill $harmer 2> /dev/null
-    wait $harmer 2> /dev/null
-    [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/${1##*/}-$2.log"; }
-    [ $status = 0 ] || fail "$*, $harm, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    # a worker that ends by that is replaced, too
-    grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "$*: the sanitizer found something"
-    diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $harm, $how: $(head -n 20 "$scratch/diff")"
-    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
-    count 'of commands and data again' > "$scratch/replaced"
-    count 'checkpoint of worker' > "$scratch/checkpoints"
-    echo "$harm, $how, ${*##*/}: $(cat "$scratch/replaced") replaced, $(cat "$scratch/checkpoints") checkpoints"
-}
-
-# below LIMIT: from the generator of this seed
-below()
-{
-    draw=$(((draw * 1103515245 + 12345) % 2147483648))
-    drawn=$((draw / 65536 % $1))
-}
 
 # mixed SEED: how the program runs and what is killed are drawn
 mixed()
@@ -110,7 +43,7 @@ mixed()
     done
     below 3
     [ $drawn != 0 ] || harm="$harm last 0 first 0"
-    survives "$harm" "$how vocl run --workers $workers" "$mapped" "$1" "${COMMANDS:-5000}"
+    survives_well "$harm" "$how vocl run --workers $workers" "$mapped" "$1" "${COMMANDS:-5000}"
 }
 
 for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-6} - 1))); do
@@ -119,19 +52,19 @@ done
 [ -z "$SEEDS" ] || { well_beside && exit 0; }
 
 # A list whose items are allocations of their own, and much that is written once, with and without checkpoints.
-beside survives "last 0.5 last 0.4" "VOCL_RECOVER_LOG=300K vocl run" "$moved" "$scratch/never" 2000
-beside survives "last 0.6" "VOCL_SHARE=0 vocl run" "$moved" "$scratch/never" 2000
+beside survives_well "last 0.5 last 0.4" "VOCL_RECOVER_LOG=300K vocl run" "$moved" "$scratch/never" 2000
+beside survives_well "last 0.6" "VOCL_SHARE=0 vocl run" "$moved" "$scratch/never" 2000
 
 # On another host.
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
-    beside survives "last 0.4 last 0.3" "VOCL_RECOVER_LOG=1M $two" "$mapped" 8 3000
+    beside survives_well "last 0.4 last 0.3" "VOCL_RECOVER_LOG=1M $two" "$mapped" 8 3000
 fi
 
 # An allocation that a worker could not have is not asked for again of the next.
 refused()
 {
     ulimit -S -v 5000000
-    survives "last 0.4" "VOCL_SHARE=0 vocl run" "$mapped" 7 2000 6
+    survives_well "last 0.4" "VOCL_SHARE=0 vocl run" "$mapped" 7 2000 6
 }
 [ -n "$SANITIZED" ] || beside refused
 
@@ -141,12 +74,12 @@ piped()
     mkdir "$scratch/vendors"
     echo "$newer" > "$scratch/vendors/newer.icd"
     export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_PIPES=1
-    survives "$@"
+    survives_well "$@"
 }
 kept_short()
 {
     piped "last 0.3 last 0.2" "VOCL_SHARE=0 VOCL_RECOVER_LOG=16K vocl run" "$piped" 600 1000
-    [ "$(cat "$scratch/checkpoints")" -gt 0 ] || fail "no checkpoint was taken between pipes"
+    [ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken between pipes"
 }
 if [ -e "$newer" ]; then
     beside piped "last 0.3 last 0.2" "VOCL_SHARE=1 vocl run" "$piped" 500 1000 old

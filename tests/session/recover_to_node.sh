@@ -14,18 +14,14 @@ are_kept()
     [ "$(grep -c "$kept" "$scratch/err")" -gt "$1" ]
 }
 
-# harm WHO...: first, last or both, each when contents have been kept anew since the last one
+# harm WHO...: first, last or all, each when contents have been kept anew since the last one
 harm()
 {
     for who in "$@"; do
         before=$(grep -c "$kept" "$scratch/err")
         wait_until 20 are_kept $((before + more)) || return 0
-        case $who in
-        first) session_workers "$mark" | sort -n | head -n 1 ;;
-        last) session_workers "$mark" | sort -n | tail -n 1 ;;
-        both) session_workers "$mark" ;;
-        esac | xargs kill -KILL
-        [ $who = both ] || wait_until 20 more_replaced || return 0
+        kill -KILL $(one_of $who)
+        [ $who = all ] || wait_until 20 more_replaced || return 0
     done
 }
 more_replaced()
@@ -62,19 +58,19 @@ beside kept_for_one first "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$mo
 beside kept_for_one "last first" "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 12000
 
 # Both are lost: it is an error, and the log says why.
-both_lost()
+all_lost()
 {
     : > "$scratch/err"
     env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug $apart timeout -k 10 300 vocl run --workers 2 -- "$graph" 5 20000 \
         > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    harm both
-    wait $program && fail "both are lost, and the program is well"
+    harm all
+    wait $program && fail "all are lost, and the program is well"
     grep -q 'not replaced: the workers that kept contents are lost, too' "$scratch/err" ||
         fail "no reason is told: $(grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
-beside both_lost
+beside all_lost
 
 # There is nobody else: contents are kept at the program's host.
 nobody_else()

@@ -55,6 +55,9 @@ done
 beside survives_well "last 0.5 last 0.4" "VOCL_RECOVER_LOG=300K vocl run" "$moved" "$scratch/never" 2000
 beside survives_well "last 0.6" "VOCL_SHARE=0 vocl run" "$moved" "$scratch/never" 2000
 
+# Beside buffers that workers keep.
+beside survives_well "last 0.4" "VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=300K vocl run --workers 2" "$mapped" 9 5000
+
 # On another host.
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
     beside survives_well "last 0.4 last 0.3" "VOCL_RECOVER_LOG=1M $two" "$mapped" 8 3000

@@ -85,6 +85,7 @@ struct node {
     uint32_t repeats;         /* how often it is to be repeated by the command at repeat_at in the batch, or 0 */
     struct wire_buffer batch; /* commands that wait to be sent */
     struct node_timeline timeline;
+    _Atomic uint64_t timeline_opened; /* asked for its time then; 0: it has answered, and tells of this trace alone */
 };
 
 /* Immutable answers of a clGet*Info function, by parameter. */

@@ -233,7 +233,7 @@ void timeline_span(uint64_t since, const struct node *node, const char *format, 
     timeline_text(TIMELINE_SPAN, node->peer, since, text);
 }
 
-bool timeline_note(const struct node *node, uint16_t number, struct wire_cursor *fields)
+bool timeline_note(struct node *node, uint16_t number, struct wire_cursor *fields)
 {
     const uint64_t now = (uint64_t)clock_ns();
     struct wire_timeline_records records;
@@ -242,13 +242,15 @@ bool timeline_note(const struct node *node, uint16_t number, struct wire_cursor 
     if (number == WIRE_timeline_time) {
         if (!wire_get_timeline_time(fields, &time))
             return false;
+        if (time.asked >= atomic_load(&node->timeline_opened))
+            atomic_store(&node->timeline_opened, 0);
         if (timeline_wanted() && time.asked <= now)
             timeline_put(TIMELINE_CLOCK, node->peer, time.asked, now, &time.here, sizeof(time.here));
         return true;
     }
     if (!wire_get_timeline_records(fields, &records))
         return false;
-    if (timeline_wanted())
+    if (timeline_wanted() && !atomic_load(&node->timeline_opened))
         timeline_put(TIMELINE_WORKER, node->peer, now, now, records.records, records.records_length);
     return true;
 }
@@ -265,6 +267,7 @@ void timeline_open_node(struct node *node)
                   transport_peer_host(session_transport(node->session), node->peer));
     wire_put_timeline(&node->batch, &m);
     put_ask(node);
+    atomic_store(&node->timeline_opened, (uint64_t)node->timeline.asked);
     node->timeline = (struct node_timeline){
         .on = true, .at = node->batch.length, .asked = node->timeline.asked, .pause = ASK_FIRST_NS};
     node->repeats = 0; /* what is counted does not go into a command before it */

@@ -63,7 +63,7 @@ void timeline_data(uint64_t since, const struct node *node, bool out, bool direc
 void timeline_span(uint64_t since, const struct node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A note of the node's is for the timeline; false if it is not well formed. */
-bool timeline_note(const struct node *node, uint16_t number, struct wire_cursor *fields);
+bool timeline_note(struct node *node, uint16_t number, struct wire_cursor *fields);
 
 /* The session's nodes, or one that has come, are to tell from now on. Under the lock. */
 void timeline_open(struct session *session);

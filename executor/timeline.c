@@ -456,6 +456,17 @@ static void forget_pending(struct timeline *t)
         line->last = &line->first;
     }
     t->count = 0;
+    t->length = 0;
+}
+
+/* Nobody waits for that end any more. */
+static void end_unwanted(struct executor *x)
+{
+    const struct wire_timeline_end_reply late = {.call = x->timeline->end_call, .left = x->timeline->count};
+
+    if (late.call)
+        reply_timeline_end(x, &late);
+    x->timeline->end_call = 0;
 }
 
 int exec_timeline(struct executor *x, const struct exec_timeline *m)
@@ -469,10 +480,11 @@ int exec_timeline(struct executor *x, const struct exec_timeline *m)
         x->timeline = t;
     }
     if (t && m->on) {
-        if (!x->traced && !t->end_call)
+        if (!x->traced) {
+            end_unwanted(x);
             forget_pending(t);
-        if (!x->traced)
             t->halted = 0;
+        }
         t->number = t->devices = 0;
         t->has_told = false;
         t->name_count = 0;
@@ -545,11 +557,7 @@ int exec_timeline_end(struct executor *x, const struct exec_timeline_end *m)
         reply_timeline_end(x, &none);
         return 0;
     }
-    if (x->timeline->end_call) { /* nobody waits for that any more */
-        const struct wire_timeline_end_reply late = {.call = x->timeline->end_call, .left = x->timeline->count};
-
-        reply_timeline_end(x, &late);
-    }
+    end_unwanted(x);
     x->timeline->end_call = m->call;
     end_when_over(x);
     return 0;

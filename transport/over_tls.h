@@ -208,11 +208,12 @@ struct tls_way {
     bool measures, looks, packing; /* how fast it is; for what the other side has; it may pack */
     const struct pack_plugin *packs;
     struct packer *packer;
-    struct known *known; /* there */
-    struct shelf *shelf; /* here */
-    uint64_t carried;    /* of the bytes given, those that went through */
-    struct {             /* over_tls_reach.c */
-        bool able;       /* the other side may be able to read what is given where it is */
+    struct known *known;  /* there */
+    struct shelf *shelf;  /* here */
+    uint64_t carried;     /* of the bytes given, those that went through */
+    struct {              /* over_tls_reach.c */
+        bool within_host; /* the other side is a process of this user, too */
+        bool able;        /* the other side may be able to read what is given where it is */
         uint8_t *witness;
         struct bulks given, taking; /* of which the other side has yet to say so; and what is to be read */
         uint64_t bytes;             /* given so */

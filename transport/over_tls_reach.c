@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/socket.h"
 #include "transport/over_tls.h"
 #include "transport/plain.h"
 
@@ -77,9 +78,17 @@ static void drop_witness(struct tls_way *way)
 
 /* ---- giving ---- */
 
+/* Who is elsewhere, or another user, could name a process of this host that he may not read, and have it read by who
+ * may. (A socket of TCP has nobody's user.) */
+static bool is_within_host(const struct tls_way *way)
+{
+    return way->frames.by == &plain_plugin && !way->tunnelled && socket_same_user(way->frames.socket.fd);
+}
+
 void reach_open(struct tls_way *way)
 {
-    way->reach.able = way->frames.by == &plain_plugin && settings_number(SETTING_CROSS_MEMORY);
+    way->reach.within_host = is_within_host(way);
+    way->reach.able = way->reach.within_host && settings_number(SETTING_CROSS_MEMORY);
     TAILQ_INIT(&way->reach.given);
     TAILQ_INIT(&way->reach.taking);
 }
@@ -160,7 +169,7 @@ bool reach_offered(struct transport *t, unsigned peer, const uint8_t *bytes, siz
     struct tls_way *way = t->peers[peer].provider == &provider_tls ? way_of(t, peer) : NULL;
     struct reach_offer offer;
 
-    if (!way || way->broken || way->frames.by != &plain_plugin || length != sizeof(offer))
+    if (!way || way->broken || !way->reach.within_host || length != sizeof(offer))
         return false;
     memcpy(&offer, bytes, sizeof(offer));
     return tls_bulk_offered(t, peer, &offer);

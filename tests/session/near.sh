@@ -38,6 +38,10 @@ right "one worker" vocl run --workers 1
 right "VOCL_CROSS_MEMORY=0" VOCL_CROSS_MEMORY=0 vocl run --workers 2
 ! grep -q 'read where' "$scratch/err" || fail "VOCL_CROSS_MEMORY=0: $(cat "$scratch/err")"
 
+# Who is at the other end of TCP may be anywhere, and name any process.
+right plain VOCL_NETWORK=plain vocl run --workers 2
+! grep -q 'read where' "$scratch/err" || fail "plain: read where they were: $(cat "$scratch/err")"
+
 right forbidden "$forbid" vocl run --workers 2
 ! grep -q 'read where' "$scratch/err" || fail "forbidden, and yet: $(cat "$scratch/err")"
 grep -q 'cannot read this process' "$scratch/err" || fail "forbidden: it is not said: $(cat "$scratch/err")"

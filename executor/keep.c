@@ -75,8 +75,7 @@ static void came(struct keeping *kept, cl_int error)
     kept->there = !error;
     if (!kept->dropped)
         say(kept->x, kept->number, error);
-    if (error && !kept->dropped)
-        drop(kept);
+    kept->dropped |= error != CL_SUCCESS;
     use_over(kept);
 }
 

@@ -6,7 +6,7 @@
 
 #include "client/client.h"
 
-static unsigned open_count; /* under the session's lock */
+static atomic_uint open_count; /* changes under the lock; host_command_any() reads it without */
 
 bool host_command_any(void)
 {

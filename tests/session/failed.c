@@ -3,9 +3,7 @@
  * nothing: a slow launch, and a marker that waits for it and for a user event that is set to an error. Says how often
  * the values written by the launches were right.
  */
-#include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/session/moved.h"
 
 enum { ROUNDS = 100 };
 
@@ -19,14 +17,6 @@ static cl_command_queue queue;
 static cl_kernel kernel;
 static cl_mem buffer;
 
-static void need(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("%s: %d\n", what, status);
-    exit(1);
-}
-
 static void prepare(void)
 {
     const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
@@ -36,20 +26,20 @@ static void prepare(void)
     cl_device_id device;
     cl_int status;
 
-    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+    NEED(clGetPlatformIDs(1, &platform, NULL));
+    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    need(status, "clCreateContext");
+    NEED(status);
     queue = clCreateCommandQueueWithProperties(context, device, properties, &status);
-    need(status, "clCreateCommandQueueWithProperties");
+    NEED(status);
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(cl_uint), NULL, &status);
-    need(status, "clCreateBuffer");
+    NEED(status);
     program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
-    need(status, "clCreateProgramWithSource");
-    need(clBuildProgram(program, 1, &device, NULL, NULL, NULL), "clBuildProgram");
+    NEED(status);
+    NEED(clBuildProgram(program, 1, &device, NULL, NULL, NULL));
     kernel = clCreateKernel(program, "slow", &status);
-    need(status, "clCreateKernel");
-    need(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), "clSetKernelArg");
+    NEED(status);
+    NEED(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
 }
 
 static cl_uint round_run(cl_uint value)
@@ -60,18 +50,18 @@ static cl_uint round_run(cl_uint value)
     cl_uint found;
 
     waited[0] = clCreateUserEvent(context, &status);
-    need(status, "clCreateUserEvent");
-    need(clSetKernelArg(kernel, 1, sizeof(value), &value), "clSetKernelArg");
-    need(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, &waited[1]), "clEnqueueNDRangeKernel");
-    need(clEnqueueMarkerWithWaitList(queue, 2, waited, value % 2 ? &marker : NULL), "clEnqueueMarkerWithWaitList");
-    need(clFlush(queue), "clFlush");
-    need(clSetUserEventStatus(waited[0], -7), "clSetUserEventStatus");
+    NEED(status);
+    NEED(clSetKernelArg(kernel, 1, sizeof(value), &value));
+    NEED(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, &waited[1]));
+    NEED(clEnqueueMarkerWithWaitList(queue, 2, waited, value % 2 ? &marker : NULL));
+    NEED(clFlush(queue));
+    NEED(clSetUserEventStatus(waited[0], -7));
     if (marker)
-        need(clReleaseEvent(marker), "clReleaseEvent");
-    need(clReleaseEvent(waited[0]), "clReleaseEvent");
-    need(clWaitForEvents(1, &waited[1]), "clWaitForEvents");
-    need(clReleaseEvent(waited[1]), "clReleaseEvent");
-    need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(found), &found, 0, NULL, NULL), "clEnqueueReadBuffer");
+        NEED(clReleaseEvent(marker));
+    NEED(clReleaseEvent(waited[0]));
+    NEED(clWaitForEvents(1, &waited[1]));
+    NEED(clReleaseEvent(waited[1]));
+    NEED(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(found), &found, 0, NULL, NULL));
     return found;
 }
 

@@ -66,20 +66,6 @@ static cl_uint below(cl_uint limit)
     return draw_below(&state, limit);
 }
 
-static cl_kernel kernel_of(cl_context context, const char *name)
-{
-    cl_int error;
-    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
-    cl_kernel kernel;
-
-    NEED(error);
-    NEED(clBuildProgram(program, 0, NULL, "", NULL, NULL));
-    kernel = clCreateKernel(program, name, &error);
-    NEED(error);
-    NEED(clReleaseProgram(program));
-    return kernel;
-}
-
 static void *allocate(struct side *s, size_t size)
 {
     void *memory = clSVMAlloc(s->context, CL_MEM_READ_WRITE, size, 0);
@@ -114,9 +100,9 @@ static void begin(struct side *s, cl_device_id device)
     NEED(error);
     s->shared_queue = clCreateCommandQueueWithProperties(shared, device, NULL, &error);
     NEED(error);
-    s->mix = kernel_of(s->context, "blend");
-    s->walk = kernel_of(s->context, "walk");
-    s->shared_mix = kernel_of(shared, "blend");
+    s->mix = kernel_from(s->context, source, "blend");
+    s->walk = kernel_from(s->context, source, "walk");
+    s->shared_mix = kernel_from(shared, source, "blend");
     s->buffer = clCreateBuffer(s->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(host), host, &error);
     NEED(error);
     make_items(s);

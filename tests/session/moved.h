@@ -51,4 +51,19 @@ static inline void open_first(cl_device_id *device, cl_context *context, cl_comm
     NEED(error);
 }
 
+/* Of a program of its own. */
+static inline cl_kernel kernel_from(cl_context context, const char *text, const char *name)
+{
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &error);
+    cl_kernel kernel;
+
+    NEED(error);
+    NEED(clBuildProgram(program, 0, NULL, "", NULL, NULL));
+    kernel = clCreateKernel(program, name, &error);
+    NEED(error);
+    NEED(clReleaseProgram(program));
+    return kernel;
+}
+
 #endif

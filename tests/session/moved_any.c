@@ -24,20 +24,6 @@ static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
 
-static cl_kernel kernel_of(const char *text, const char *name)
-{
-    cl_int error;
-    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &error);
-    cl_kernel kernel;
-
-    NEED(error);
-    NEED(clBuildProgram(program, 0, NULL, "", NULL, NULL));
-    kernel = clCreateKernel(program, name, &error);
-    NEED(error);
-    NEED(clReleaseProgram(program));
-    return kernel;
-}
-
 static void run(cl_kernel kernel, size_t items)
 {
     NEED(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL));
@@ -69,13 +55,13 @@ int main(int count, char **words)
     NEED(error);
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(data), data, &error);
     NEED(error);
-    kernel = kernel_of(source, "count");
+    kernel = kernel_from(context, source, "count");
     NEED(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
     NEED(clSetKernelArg(kernel, 1, sizeof(three), &three));
     if (has_pipe) {
         pipe = clCreatePipe(context, 0, 16, 16, NULL, &error);
         NEED(error);
-        pipe_kernel = kernel_of(into, "into");
+        pipe_kernel = kernel_from(context, into, "into");
     }
     other = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(large), NULL, &error);
     NEED(error);

@@ -34,17 +34,11 @@ static cl_mem sums;
 static void open_all(void)
 {
     const cl_uint zero[SUMS] = {0};
-    cl_platform_id platform;
     cl_device_id device;
     cl_program program;
     cl_int error;
 
-    NEED(clGetPlatformIDs(1, &platform, NULL));
-    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    NEED(error);
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, &error);
-    NEED(error);
+    open_first(&device, &context, &queue);
     program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
     NEED(error);
     NEED(clBuildProgram(program, 0, NULL, "", NULL, NULL));

@@ -252,6 +252,7 @@ struct watch {
     nfds_t count;
     struct pollfd *fds; /* the first is for watch_stop() */
     long *heard_ms;     /* of each member */
+    long answered_ms;   /* when they were told last that this one is there */
     pthread_t thread;
     char why[128];
 };

@@ -1,6 +1,7 @@
 /*
  * What watches over MPI_Init, which waits for the other ranks for as long as they take: when a worker is gone, or does
- * not answer, or the time is up, the launcher is made to end the job, and without its mpiexec MPI_Init fails.
+ * not answer, or the time is up, the launcher is made to end the job, and without its mpiexec MPI_Init fails. It tells
+ * the workers that the program is there, too.
  */
 #include <errno.h>
 #include <poll.h>
@@ -45,6 +46,18 @@ static bool hear(struct watch *watch, unsigned i)
     return !*watch->why;
 }
 
+/* A worker that has come out of MPI_Init sooner listens to this program already. */
+static void answer(struct watch *watch)
+{
+    const long tick = settings_tick_ms();
+
+    if (!settings_peer_ms() || clock_ms() - watch->answered_ms < tick)
+        return;
+    watch->answered_ms = clock_ms();
+    for (unsigned i = 0; i + 1 < watch->count; i++)
+        bell_beat(watch->job->members[i].fd, false);
+}
+
 static void *watch_thread(void *argument)
 {
     struct watch *watch = argument;
@@ -52,6 +65,7 @@ static void *watch_thread(void *argument)
 
     while (good && !watch->fds[0].revents) {
         poll(watch->fds, watch->count, LOOK_MS);
+        answer(watch);
         for (unsigned i = 0; good && i + 1 < watch->count; i++)
             good = hear(watch, i);
         if (good && clock_ms() > watch->until) {

@@ -1,0 +1,18 @@
+#!/bin/sh
+# A program whose MPI_Init takes longer than its workers', and than VOCL_PEER_TIMEOUT, answers meanwhile: they wait for it.
+. "$(dirname "$0")/../lib.sh"
+need_whole_mpi
+export VOCL_MPI="${VOCL_MPI:-mpich}" VOCL_NETWORK=mpi
+[ -e "$VOCL_LIBEXECDIR/vocl-$VOCL_MPI.so" ] || skip "VOCL was built without $VOCL_MPI"
+export VOCL_TEST_PLUGIN="$VOCL_LIBEXECDIR/vocl-$VOCL_MPI.so"
+
+mkdir "$scratch/libexec"
+for file in "$VOCL_LIBEXECDIR"/*; do
+    ln -s "$file" "$scratch/libexec/"
+done
+ln -sf "$(realpath "$top_builddir/tests/session/.libs/late_mpi.so")" "$scratch/libexec/vocl-$VOCL_MPI.so"
+VOCL_LIBEXECDIR="$scratch/libexec" VOCL_PEER_TIMEOUT=2 VOCL_LOG=debug timeout 60 vocl run --workers 2 -- \
+    "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||
+    fail "status $?: $(tail -n 20 "$scratch/out" "$scratch/err")"
+grep '[0-9] ms all in MPI' "$scratch/err" | grep -q '[5-9][0-9][0-9][0-9]\.' || fail "it was not late: $(cat "$scratch/err")"
+exit 0

@@ -124,10 +124,11 @@ static bool note(struct transport *t, uint64_t name)
     if (!way || index > way->pipe_count)
         return false;
     stream_at(way, index)->round = t->round;
+    t->came = true;
     return true;
 }
 
-void ears_look(struct transport *t)
+void ears_look(struct transport *t, bool ask)
 {
     bool good = true;
     int count;
@@ -135,6 +136,9 @@ void ears_look(struct transport *t)
     if (t->ears < 0)
         return;
     t->round++;
+    t->came = false;
+    if (!ask)
+        return;
     if (!is_ours(t, kept_fd(&t->wake)))
         renew(t);
     if (t->ears < 0)

@@ -12,8 +12,8 @@
 #include "base/settings.h"
 #include "transport/link.h"
 
-#define RING_BYTES ((size_t)64 << 10) /* caches keep it; half a window of the longest frames, a window of most */
-#define PAD UINT32_MAX                /* as a length: nothing comes before the ring's end */
+#define RING_BYTES ((size_t)128 << 10) /* caches keep it; seven of the longest frames, a window of most */
+#define PAD UINT32_MAX                 /* as a length: nothing comes before the ring's end */
 
 /* Before a frame's bytes. */
 struct record {

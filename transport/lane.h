@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-#define LANE_FRAME 2032          /* bytes that a frame may have */
+#define LANE_FRAME 17392         /* bytes that a frame may have: with WIRE_MAX_INLINE of data */
 #define LANE_NONSENSE UINT32_MAX /* kind of what cannot be */
 
 struct lane_memory;

@@ -511,6 +511,19 @@ static int meet_others(struct transport *t)
     return 0;
 }
 
+/* Where all that is said goes through memory, connections only have to say what is too large for that, and who is gone:
+ * they are asked now and then, and as long as they have something. */
+static bool must_look(const struct transport *t)
+{
+    if (t->listens || t->came || !TAILQ_EMPTY(&t->bulks))
+        return true;
+    for (unsigned i = 0; i < t->width; i++) {
+        if (t->peers[i].alive && !t->peers[i].lane.open && i != link_local(t))
+            return true;
+    }
+    return false;
+}
+
 int transport_poll(struct transport *t)
 {
     const bool last_look = t->announced, listen = last_look || t->woke || ++t->polls % HEAR_EVERY == 0;
@@ -524,7 +537,7 @@ int transport_poll(struct transport *t)
     t->listens = listen;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
-    ears_look(t);
+    ears_look(t, must_look(t));
     count += receive_frames(t);
     for (unsigned i = 0; i < t->width; i++) {
         if (link_is_usable(t, i))

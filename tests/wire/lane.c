@@ -14,6 +14,9 @@
 #include "transport/lane.h"
 #include "transport/transport.h"
 
+#define RING (128 << 10)
+#define MOST_FRAMES (RING / LANE_FRAME)
+
 /* Who sleeps is rung once, for frames and for what he waits for to be taken. */
 static void sleeps(struct lane *one, struct lane *other)
 {
@@ -75,10 +78,10 @@ int main(void)
     }
     assert(!lane_send(&application, 500, 1, 0, frame, LANE_FRAME + 1));
 
-    /* half a window of the largest fits but for the ring's end; then there is no room, until something has been read */
+    /* some of the largest fit but for the ring's end; then there is no room, until something has been read */
     for (last = 500; lane_send(&application, last, 1, 0, frame, LANE_FRAME); last++)
-        assert(last < 500 + TRANSPORT_WINDOW / 2);
-    assert(last >= 500 + TRANSPORT_WINDOW / 2 - 1);
+        assert(last < 500 + MOST_FRAMES);
+    assert(last >= 500 + MOST_FRAMES - 1);
     for (uint32_t number = 500; number != last; number++) {
         assert(!lane_waits(&worker, number - 1));
         assert(lane_receive(&worker, number, &kind, &acked, &length) && length == LANE_FRAME && kind == 1);
@@ -91,7 +94,7 @@ int main(void)
     /* anything at all in the memory */
     for (int round = 0; round < 2000; round++) {
         for (unsigned i = 0; i < 200; i++) {
-            const uint32_t at = draw_below(&state, i % 2 ? 64 : 2 * (64 << 10) / 4);
+            const uint32_t at = draw_below(&state, i % 2 ? 64 : 2 * RING / 4);
 
             ((uint32_t *)worker.memory)[at] = (uint32_t)draw(&state);
         }

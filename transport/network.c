@@ -10,9 +10,6 @@
 #include "base/settings.h"
 #include "transport/internal.h"
 
-#define PAIRS_LEAST                                                                                                    \
-    PAIRS_LATER /* workers: from here on MPI would make each session slower (doc/performance.md, "Many") */
-
 /* UCX is told which of its transports to use, and all that leave the host are verbs: who is not of the job cannot reach
  * their queues. Names that are taken away (^) leave others that nobody has named. */
 static bool protects_itself(const char *transports)
@@ -53,11 +50,17 @@ bool network_is_plain(void)
     return !strcmp(settings_string(SETTING_NETWORK), "plain") || network_is_ssh();
 }
 
+/* Who chooses an MPI, or what it is to use, wants it; but each of many workers would make it slower. */
+static bool wants_mpi(unsigned workers)
+{
+    return workers < PAIRS_LATER && (getenv("VOCL_MPI") || getenv("UCX_TLS"));
+}
+
 bool network_is_pairs(bool by_hosts, unsigned workers)
 {
     const char *wanted = settings_string(SETTING_NETWORK);
 
-    return !strcmp(wanted, "pairs") || (!strcmp(wanted, "auto") && !by_hosts && workers >= PAIRS_LEAST);
+    return !strcmp(wanted, "pairs") || (!strcmp(wanted, "auto") && !by_hosts && !wants_mpi(workers));
 }
 
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size)

@@ -110,7 +110,7 @@ int start_pairs(struct start *start)
     launch_keep_key(start);
     error = descriptors ? launch_workers(start) : -ENOMEM;
     vocl_log(LOG_INFO, "%u workers are reached by pairs of sockets, without MPI%s", start->workers,
-             strcmp(settings_string(SETTING_NETWORK), "auto") ? ", as VOCL_NETWORK says" : ": they are many");
+             strcmp(settings_string(SETTING_NETWORK), "auto") ? ", as VOCL_NETWORK says" : ": they are on this host");
     job->started = STARTED_HERE;
     if (!error)
         error = launch_receive(start, descriptors, count);

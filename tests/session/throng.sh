@@ -43,7 +43,7 @@ $((many - 1)) devices" ] || fail "$name: $(cat "$scratch/out.$name")"
 }
 
 round memory
-grep -q "$many workers are reached by pairs of sockets, without MPI: they are many" "$scratch/err.memory" ||
+grep -q "$many workers are reached by pairs of sockets, without MPI: they are on this host" "$scratch/err.memory" ||
     fail "it is not said what carries the session"
 round blocks VOCL_SHARE=0 VOCL_LANE=0
 exit 0

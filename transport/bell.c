@@ -159,7 +159,13 @@ void bell_beat(int fd, bool stopped)
         return; /* the owner finds out */
 }
 
-int bell_await(int fd, struct bell_record *record, long until)
+void bells_beat(const struct job *job)
+{
+    for (unsigned i = 0; job && i < job->member_count; i++)
+        bell_beat(job->members[i].fd, false);
+}
+
+int bell_await(int fd, struct bell_record *record, long until, const struct job *job)
 {
     const long patience = settings_peer_ms();
     int error;
@@ -167,6 +173,7 @@ int bell_await(int fd, struct bell_record *record, long until)
     do {
         long left = until - clock_ms();
 
+        bells_beat(job);
         error = socket_read_all(fd, record, sizeof(*record), patience && patience < left ? patience : left);
     } while (!error && (record->kind == BELL_BEAT || record->kind == BELL_STOPPED));
     return error;

@@ -131,7 +131,7 @@ int gather_ranks(struct start *start)
     for (unsigned i = 0; i < job->member_count; i++) {
         struct member *member = &job->members[i];
         struct bell_record record;
-        int error = bell_await(member->fd, &record, start->until);
+        int error = bell_await(member->fd, &record, start->until, job); /* some listen already */
 
         if (!error && (record.kind != BELL_RANK || record.value == 0 || record.value >= (uint32_t)job->size ||
                        (member->rank && record.value != member->rank)))

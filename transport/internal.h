@@ -112,8 +112,12 @@ void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
 void bell_take(struct bell *bell, const struct bell_record *record);
 /* Take in what the peer has said; never blocks. Returns the number of records. */
 int bell_hear(struct bell *bell);
-/* The next record but heartbeats, which have to come meanwhile. 0 or negative errno. */
-int bell_await(int fd, struct bell_record *record, long until);
+struct job;
+/* A heartbeat to all members of a job, which have yet to be peers. */
+void bells_beat(const struct job *job);
+/* The next record but heartbeats, which have to come meanwhile; for each, the members of job, if there is one, get one
+ * of this side. 0 or negative errno. */
+int bell_await(int fd, struct bell_record *record, long until, const struct job *job);
 
 /* ---- job.c: who is in the session ---- */
 

@@ -114,7 +114,7 @@ static void consider(struct job *job, struct caller *caller, const char *refused
 static int call_on_all(struct job *job, const uint8_t *token, long until)
 {
     struct bell_record record;
-    int error = socket_read_all(job->members[0].fd, &record, sizeof(record), until - clock_ms());
+    int error = bell_await(job->members[0].fd, &record, until, NULL);
 
     if (!error && (record.kind != BELL_ROSTER || record.value >= (uint32_t)job->size))
         error = -EBADMSG;

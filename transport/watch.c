@@ -54,8 +54,7 @@ static void answer(struct watch *watch)
     if (!settings_peer_ms() || clock_ms() - watch->answered_ms < tick)
         return;
     watch->answered_ms = clock_ms();
-    for (unsigned i = 0; i + 1 < watch->count; i++)
-        bell_beat(watch->job->members[i].fd, false);
+    bells_beat(watch->job);
 }
 
 static void *watch_thread(void *argument)

@@ -112,10 +112,10 @@ static void awaits(void)
     for (int i = 0; i < 100; i++)
         say(BELL_BEAT, 0);
     say(BELL_RANK, 7);
-    want(!bell_await(ends[0], &record, clock_ms() + 10000) && record.kind == BELL_RANK && record.value == 7,
+    want(!bell_await(ends[0], &record, clock_ms() + 10000, NULL) && record.kind == BELL_RANK && record.value == 7,
          "the rank behind heartbeats");
     say(BELL_BEAT, 0);
-    want(bell_await(ends[0], &record, clock_ms() + 50) != 0, "nothing behind one");
+    want(bell_await(ends[0], &record, clock_ms() + 50, NULL) != 0, "nothing behind one");
 }
 
 int main(void)

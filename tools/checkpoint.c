@@ -28,7 +28,7 @@ static void give_to_owner(long program, int fd)
 }
 
 /* A process of its own asks, whose pipe the program opens: when both are gone this one is at the end of it. */
-static pid_t ask(long program, int ends[2], char answer[SESSION_ANSWER])
+static pid_t ask(long program, const struct writing *writing, int ends[2], char answer[SESSION_ANSWER])
 {
     const pid_t parent = getpid(), pid = fork();
     char words[64];
@@ -39,6 +39,7 @@ static pid_t ask(long program, int ends[2], char answer[SESSION_ANSWER])
     if (getppid() != parent)
         _exit(1);
     close(ends[0]);
+    checkpoint_leave(writing);
     snprintf(words, sizeof(words), "checkpoint %d %d", (int)getpid(), ends[1]);
     session_answer(program, words, true, answer);
     exit(0);
@@ -84,7 +85,7 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     if (pipe2(ends, O_CLOEXEC))
         fail(1, "%m");
     give_to_owner(program, ends[1]);
-    if ((pid = ask(program, ends, answer)) < 0 || !(from = fdopen(ends[0], "r")))
+    if ((pid = ask(program, writing, ends, answer)) < 0 || !(from = fdopen(ends[0], "r")))
         fail(1, "%m");
     close(ends[1]);
     good = checkpoint_take(writing, from, why, sizeof(why));

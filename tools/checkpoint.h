@@ -11,6 +11,8 @@ struct writing;
 /* The folder, which is made if it is not there, is this one's alone until checkpoint_end(). anew: nothing of what is
  * there is used again. Ends with the reason if that cannot be. */
 struct writing *checkpoint_begin(const char *directory, bool anew);
+/* In a child: the folder is the parent's, and anybody's when he is gone. */
+void checkpoint_leave(const struct writing *writing);
 /* What comes from the session (client/save.h), up to its end. False, with the reason: it broke off, or is not well
  * formed, or cannot be written; "": nothing has come. */
 bool checkpoint_take(struct writing *writing, FILE *from, char *why, size_t size);

@@ -158,6 +158,11 @@ static void open_before(struct writing *w)
     }
 }
 
+void checkpoint_leave(const struct writing *writing)
+{
+    close(writing->fd);
+}
+
 struct writing *checkpoint_begin(const char *directory, bool anew)
 {
     struct writing *w = calloc(1, sizeof(*w));

@@ -166,8 +166,11 @@ static bool first_blocks(void)
 
 bool arena_shared_with(struct node *node)
 {
+    enum node_memory known = node->memory;
     bool good;
 
+    if (known != NODE_MEMORY_UNKNOWN)
+        return known == NODE_MEMORY_SHARED && node_is_there(node);
     pthread_mutex_lock(&arena.sharing);
     if (node->memory == NODE_MEMORY_UNKNOWN && !settings_share_memory())
         node->memory = NODE_MEMORY_APART;

@@ -315,6 +315,13 @@ bool arena_forget(void *memory, size_t size)
     return false;
 }
 
+void arena_populate(void *memory, size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), ahead = (uintptr_t)memory % page;
+
+    madvise((uint8_t *)memory - ahead, size + ahead, POPULATE_WRITE);
+}
+
 /* ---- parts of it at other addresses ---- */
 
 bool arena_identify(struct arena_file *file)

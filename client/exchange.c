@@ -23,7 +23,6 @@
 #define LEAST (16 * PAGE)       /* less is sooner copied */
 #define PIECE ((size_t)4 << 20) /* so much is there twice at a time */
 #define LARGEST ((size_t)128)   /* alignment of the largest type */
-#define POPULATE_WRITE 23       /* MADV_POPULATE_WRITE, newer than the headers may be */
 
 enum state { SHARED, PRIVATE, ALONE }; /* ALONE: has no pages of the arena any more, or never had */
 

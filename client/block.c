@@ -127,42 +127,57 @@ static bool can_share(cl_context context)
 }
 
 /* Pages are dear: what has been given back meanwhile has some, if nobody has listened. */
-static void listen_first(struct session *session, unsigned class, size_t size)
+static void listen_first(struct session *session, size_t size)
 {
     const struct spare *spare;
+    unsigned class;
     bool worth;
 
+    if (size < PAGE || size > LARGEST)
+        return;
+    class_size(size, &class);
     pthread_mutex_lock(&blocks.lock);
     begin(session);
     spare = blocks.spares[class];
-    worth = size >= PAGE && blocks.leaving && (!spare || spare->fresh);
+    worth = blocks.leaving && (!spare || spare->fresh);
     pthread_mutex_unlock(&blocks.lock);
     if (worth)
         session_listen(session);
 }
 
-void *block_alloc(cl_context context, size_t size, const void *contents)
+void *block_take(struct session *session, size_t size, bool *fresh)
 {
-    const size_t bytes = size;
-    bool fresh = true;
     unsigned class;
     void *memory;
 
-    if (size > LARGEST || !can_share(context))
+    if (size > LARGEST)
         return NULL;
     size = class_size(size, &class);
-    if (contents)
-        listen_first(context->node->session, class, size);
+    *fresh = true;
     pthread_mutex_lock(&blocks.lock);
-    begin(context->node->session);
-    memory = take(class, size, &fresh);
+    begin(session);
+    memory = take(class, size, fresh);
     if (!memory)
         memory = size <= SMALL ? cut_piece(class, size) : arena_alloc(size, PAGE);
     pthread_mutex_unlock(&blocks.lock);
+    return memory;
+}
+
+void *block_alloc(cl_context context, size_t size, const void *contents)
+{
+    struct session *session = context->node->session;
+    void *memory;
+    bool fresh;
+
+    if (!can_share(context))
+        return NULL;
+    if (contents)
+        listen_first(session, size);
+    memory = block_take(session, size, &fresh);
     if (memory && contents && fresh)
-        arena_populate(memory, bytes);
+        arena_populate(memory, size);
     if (memory && contents)
-        memcpy(memory, contents, bytes);
+        memcpy(memory, contents, size);
     return memory;
 }
 
@@ -206,7 +221,7 @@ void block_leave_region(struct node *node, uint32_t id, struct region *region)
 /* All of a node's, or one: whether there was such. */
 static bool let_go(struct node *node, uint32_t id, bool all)
 {
-    struct leaving **at;
+    struct leaving **at, *regions = NULL;
     bool found = false;
 
     pthread_mutex_lock(&blocks.lock);
@@ -229,15 +244,23 @@ static bool let_go(struct node *node, uint32_t id, bool all)
             blocks.waiting += leaving->size;
             continue;
         }
-        if (leaving->region) {
-            exchange_gone(leaving->region);
-        } else {
-            leaving->size = class_size(leaving->size, &class);
-            keep(class, leaving->memory, leaving->size, false);
+        if (leaving->region) { /* which may give back its block */
+            leaving->next = regions;
+            regions = leaving;
+            continue;
         }
+        leaving->size = class_size(leaving->size, &class);
+        keep(class, leaving->memory, leaving->size, false);
         free(leaving);
     }
     pthread_mutex_unlock(&blocks.lock);
+    while (regions) {
+        struct leaving *leaving = regions;
+
+        regions = leaving->next;
+        exchange_gone(leaving->region);
+        free(leaving);
+    }
     return found;
 }
 

@@ -35,6 +35,7 @@ cost()
 }
 cost launch 4500 "clSetKernelArg clEnqueueNDRangeKernel" "$top_builddir/tests/session/launches" # 3,224 when this was written
 cost "map of shared virtual memory" 1000 "clEnqueueSVMMap clEnqueueSVMUnmap" "$top_builddir/tests/session/steps" still_svm
+cost "buffer over the program's memory" 9000 "clCreateBuffer clReleaseMemObject" "$top_builddir/tests/session/steps" unused
 cost "query of a device" 300 clGetDeviceInfo "$top_builddir/tests/session/steps" ask
 
 VOCL_LOG=info vocl run -- "$top_builddir/tests/session/launches" 10000 2> "$scratch/err" || fail "$(cat "$scratch/err")"

@@ -183,12 +183,23 @@ static void step_ask(void)
     CHECK(clGetDeviceInfo(device, CL_DEVICE_PRINTF_BUFFER_SIZE, sizeof(size), &size, NULL));
 }
 
+/* A buffer over the program's memory that nobody uses. */
+static void step_unused(void)
+{
+    static cl_int words[4 * SIZE];
+    cl_int status;
+    cl_mem memory = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, sizeof(words), words, &status);
+
+    CHECK(status);
+    CHECK(clReleaseMemObject(memory));
+}
+
 static const struct {
     const char *name;
     void (*step)(void);
 } kinds[] = {{"plain", step_plain}, {"finish", step_finish}, {"events", step_events}, {"chain", step_chain},
              {"map", step_map},     {"svm", step_svm},       {"still", step_still},   {"still_svm", step_still_svm},
-             {"ask", step_ask}};
+             {"ask", step_ask},     {"unused", step_unused}};
 
 int main(int count, char **words)
 {

@@ -166,8 +166,11 @@ static bool first_blocks(void)
 
 bool arena_shared_with(struct node *node)
 {
+    enum node_memory known = node->memory;
     bool good;
 
+    if (known != NODE_MEMORY_UNKNOWN)
+        return known == NODE_MEMORY_SHARED && node_is_there(node);
     pthread_mutex_lock(&arena.sharing);
     if (node->memory == NODE_MEMORY_UNKNOWN && !settings_share_memory())
         node->memory = NODE_MEMORY_APART;
@@ -310,6 +313,13 @@ bool arena_forget(void *memory, size_t size)
         return true;
     vocl_log(LOG_DEBUG, "memory of a freed allocation stays: %s", strerror(errno));
     return false;
+}
+
+void arena_populate(void *memory, size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), ahead = (uintptr_t)memory % page;
+
+    madvise((uint8_t *)memory - ahead, size + ahead, POPULATE_WRITE);
 }
 
 /* ---- parts of it at other addresses ---- */

@@ -5,6 +5,7 @@
 #include "client/objects.h"
 
 /* ---- arena.c ---- */
+#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, newer than the headers may be */
 /* Whether the node sees the arena's memory; asks it the first time. */
 bool arena_shared_with(struct node *node);
 /* The same, and the program may be given memory of it to write there without a word: not where that could not be
@@ -16,6 +17,8 @@ bool arena_can_be_shared(void);
 void *arena_alloc(size_t size, size_t alignment);
 /* Nothing for memory that is not arena_alloc's. */
 void arena_free(void *memory);
+/* It gets its pages at once, which is faster than one after the other, if the system can. */
+void arena_populate(void *memory, size_t size);
 /* Its contents are not needed any more, but for those of pages that it shares with others. */
 bool arena_forget(void *memory, size_t size);
 bool arena_has(const void *pointer);
@@ -36,10 +39,10 @@ bool arena_next_data(const void *memory, size_t size, size_t *start, size_t *end
 
 /* ---- exchange.c: pages of the program's own that are the arena's, too ---- */
 struct region;
-/* A buffer of so many bytes at a host pointer, in the arena, for so many nodes: *bytes_in_arena is its first byte
+/* A buffer of so many bytes at a host pointer, in the arena, for a context's nodes: *bytes_in_arena is its first byte
  * there. What lies in whole pages of the program is the same memory, *inside to *inside_end in the buffer; the rest, or
  * all, is to be copied. *constant: the program cannot write it. */
-struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_t **bytes_in_arena, size_t *inside,
+struct region *exchange_begin(cl_context context, void *pointer, size_t size, uint8_t **bytes_in_arena, size_t *inside,
                               size_t *inside_end, bool *constant);
 /* The program's pages are its own again, as they are now. Nothing that uses the buffer is under way. */
 void exchange_end(struct region *region);
@@ -49,8 +52,11 @@ void exchange_before_fork(void);
 void exchange_after_fork(bool child);
 
 /* ---- block.c: memory of buffers ---- */
-/* Memory for a buffer of the context that its node has, too; NULL if it cannot have that. */
-void *block_alloc(cl_context context, size_t size);
+/* Memory for a buffer of the context that its node has, too, with these contents, or any; NULL if it cannot have that.
+ */
+void *block_alloc(cl_context context, size_t size, const void *contents);
+/* Such memory for nodes that are known to share it; fresh: it has no pages yet. */
+void *block_take(struct session *session, size_t size, bool *fresh);
 /* Nobody uses it, on neither side. */
 void block_free(void *memory, size_t size);
 /* The same when the node says that the object is gone. */

@@ -18,6 +18,7 @@
 struct spare {
     struct spare *next;
     void *memory;
+    bool fresh; /* it has no pages yet */
 };
 
 struct leaving {
@@ -58,7 +59,7 @@ static size_t class_size(size_t size, unsigned *class)
 }
 
 /* What was cut out of a piece cannot be given back but for its pages. */
-static void keep(unsigned class, void *memory, size_t size)
+static void keep(unsigned class, void *memory, size_t size, bool fresh)
 {
     const bool full = blocks.kept + size > MOST_KEPT;
     struct spare *spare = full && size > SMALL ? NULL : malloc(sizeof(*spare));
@@ -69,12 +70,12 @@ static void keep(unsigned class, void *memory, size_t size)
         return;
     if (full)
         arena_forget(memory, size);
-    *spare = (struct spare){blocks.spares[class], memory};
+    *spare = (struct spare){blocks.spares[class], memory, fresh || full};
     blocks.spares[class] = spare;
     blocks.kept += size;
 }
 
-static void *take(unsigned class, size_t size)
+static void *take(unsigned class, size_t size, bool *fresh)
 {
     struct spare *spare = blocks.spares[class];
     void *memory;
@@ -82,6 +83,7 @@ static void *take(unsigned class, size_t size)
     if (!spare)
         return NULL;
     memory = spare->memory;
+    *fresh = spare->fresh;
     blocks.spares[class] = spare->next;
     blocks.kept -= size;
     free(spare);
@@ -96,7 +98,7 @@ static void *cut_piece(unsigned class, size_t size)
     uint8_t *piece = arena_alloc(apart * PER_PIECE, PAGE);
 
     for (size_t i = 1; piece && i < PER_PIECE; i++)
-        keep(class, piece + i * apart, size);
+        keep(class, piece + i * apart, size, true);
     return piece;
 }
 
@@ -124,20 +126,58 @@ static bool can_share(cl_context context)
     return arena_shared_with(context->node);
 }
 
-void *block_alloc(cl_context context, size_t size)
+/* Pages are dear: what has been given back meanwhile has some, if nobody has listened. */
+static void listen_first(struct session *session, size_t size)
+{
+    const struct spare *spare;
+    unsigned class;
+    bool worth;
+
+    if (size < PAGE || size > LARGEST)
+        return;
+    class_size(size, &class);
+    pthread_mutex_lock(&blocks.lock);
+    begin(session);
+    spare = blocks.spares[class];
+    worth = blocks.leaving && (!spare || spare->fresh);
+    pthread_mutex_unlock(&blocks.lock);
+    if (worth)
+        session_listen(session);
+}
+
+void *block_take(struct session *session, size_t size, bool *fresh)
 {
     unsigned class;
     void *memory;
 
-    if (size > LARGEST || !can_share(context))
+    if (size > LARGEST)
         return NULL;
     size = class_size(size, &class);
+    *fresh = true;
     pthread_mutex_lock(&blocks.lock);
-    begin(context->node->session);
-    memory = take(class, size);
+    begin(session);
+    memory = take(class, size, fresh);
     if (!memory)
         memory = size <= SMALL ? cut_piece(class, size) : arena_alloc(size, PAGE);
     pthread_mutex_unlock(&blocks.lock);
+    return memory;
+}
+
+void *block_alloc(cl_context context, size_t size, const void *contents)
+{
+    struct session *session = context->node->session;
+    void *memory;
+    bool fresh;
+
+    if (!can_share(context))
+        return NULL;
+    if (contents)
+        listen_first(session, size);
+    memory = block_take(session, size, &fresh);
+    if (memory && contents && fresh)
+        arena_populate(memory, size);
+    if (memory && contents)
+        memcpy(memory, contents, size);
     return memory;
 }
 
@@ -147,7 +187,7 @@ void block_free(void *memory, size_t size)
 
     size = class_size(size, &class);
     pthread_mutex_lock(&blocks.lock);
-    keep(class, memory, size);
+    keep(class, memory, size, false);
     pthread_mutex_unlock(&blocks.lock);
 }
 
@@ -181,7 +221,7 @@ void block_leave_region(struct node *node, uint32_t id, struct region *region)
 /* All of a node's, or one: whether there was such. */
 static bool let_go(struct node *node, uint32_t id, bool all)
 {
-    struct leaving **at;
+    struct leaving **at, *regions = NULL;
     bool found = false;
 
     pthread_mutex_lock(&blocks.lock);
@@ -204,15 +244,23 @@ static bool let_go(struct node *node, uint32_t id, bool all)
             blocks.waiting += leaving->size;
             continue;
         }
-        if (leaving->region) {
-            exchange_gone(leaving->region);
-        } else {
-            leaving->size = class_size(leaving->size, &class);
-            keep(class, leaving->memory, leaving->size);
+        if (leaving->region) { /* which may give back its block */
+            leaving->next = regions;
+            regions = leaving;
+            continue;
         }
+        leaving->size = class_size(leaving->size, &class);
+        keep(class, leaving->memory, leaving->size, false);
         free(leaving);
     }
     pthread_mutex_unlock(&blocks.lock);
+    while (regions) {
+        struct leaving *leaving = regions;
+
+        regions = leaving->next;
+        exchange_gone(leaving->region);
+        free(leaving);
+    }
     return found;
 }
 
@@ -233,7 +281,7 @@ void block_end_limbo(const struct node *node)
         *at = leaving->next;
         blocks.waiting -= leaving->size;
         leaving->size = class_size(leaving->size, &class);
-        keep(class, leaving->memory, leaving->size);
+        keep(class, leaving->memory, leaving->size, false);
         free(leaving);
     }
     pthread_mutex_unlock(&blocks.lock);

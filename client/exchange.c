@@ -22,8 +22,6 @@
 #define PAGE ((size_t)4096)
 #define LEAST (16 * PAGE)       /* less is sooner copied */
 #define PIECE ((size_t)4 << 20) /* so much is there twice at a time */
-#define LARGEST ((size_t)128)   /* alignment of the largest type */
-#define POPULATE_WRITE 23       /* MADV_POPULATE_WRITE, newer than the headers may be */
 
 enum state { SHARED, PRIVATE, ALONE }; /* ALONE: has no pages of the arena any more, or never had */
 
@@ -32,6 +30,7 @@ struct region {
     uint8_t *pages; /* the program's */
     size_t size;    /* of them; may be 0 */
     uint8_t *block; /* the arena's: the same pages between two others */
+    size_t copied;  /* without pages of the program's: block is block.c's, of so many bytes */
     enum state state;
     unsigned buffers, uses; /* uses: nodes that have them, each for itself */
     bool gone;              /* neither here nor there is anything left of the buffers */
@@ -198,12 +197,12 @@ static bool is_left(struct region *r, uint8_t *start, uint8_t *end, int protecti
 }
 
 /* Under the lock. What has no mapping left is no more; to look for that takes a while. */
-static void sweep(bool look)
+static void sweep(void)
 {
     struct region **at = &regions, *r;
 
     while ((r = *at) != NULL) {
-        if (!r->gone || (r->size && (!look || r->state != ALONE || !each_left(r, is_left)))) {
+        if (!r->gone || r->state != ALONE || !each_left(r, is_left)) {
             at = &r->next;
             continue;
         }
@@ -213,6 +212,16 @@ static void sweep(bool look)
     }
 }
 
+/* Under the lock: nobody may be left who uses it. */
+static void let_go(struct region *r)
+{
+    r->gone = !r->buffers && !r->uses;
+    if (!r->gone || r->size)
+        return;
+    block_free(r->block, r->copied);
+    free(r);
+}
+
 void exchange_end(struct region *r)
 {
     pthread_mutex_lock(&lock);
@@ -220,8 +229,7 @@ void exchange_end(struct region *r)
         r->state = PRIVATE;
     if (r->state == PRIVATE && each_left(r, copy_pages))
         r->state = ALONE;
-    r->gone = !r->buffers && !r->uses;
-    sweep(false);
+    let_go(r);
     pthread_mutex_unlock(&lock);
 }
 
@@ -229,8 +237,7 @@ void exchange_gone(struct region *r)
 {
     pthread_mutex_lock(&lock);
     r->uses--;
-    r->gone = !r->buffers && !r->uses;
-    sweep(false);
+    let_go(r);
     pthread_mutex_unlock(&lock);
 }
 
@@ -262,8 +269,7 @@ static struct region *find(const uint8_t *start, const uint8_t *end)
 {
     struct region *r = regions;
 
-    while (r && (r->state != SHARED || !r->size || !r->buffers || start < r->pages - PAGE ||
-                 end > r->pages + r->size + PAGE))
+    while (r && (r->state != SHARED || !r->buffers || start < r->pages - PAGE || end > r->pages + r->size + PAGE))
         r = r->next;
     return r;
 }
@@ -277,31 +283,44 @@ static bool overlaps(const uint8_t *start, const uint8_t *end)
     return r != NULL;
 }
 
-static struct region *region_new(uint8_t *pages, size_t size, size_t bytes)
+static struct region *region_new(uint8_t *pages, size_t size, uint8_t *block)
 {
-    struct region *r = calloc(1, sizeof(*r));
+    struct region *r = block ? calloc(1, sizeof(*r)) : NULL;
 
     if (!r)
         return NULL;
     r->pages = pages;
     r->size = size;
     r->state = size ? SHARED : ALONE;
-    r->block = size ? arena_alloc(size + 2 * PAGE, PAGE) : arena_alloc(bytes, LARGEST);
-    if (!r->block || (size && !arena_forget(r->block, size + 2 * PAGE))) {
-        if (r->block)
-            arena_free(r->block);
-        free(r);
-        return NULL;
-    }
-    r->next = regions;
+    r->block = block;
+    if (!size)
+        return r;
+    r->next = regions; /* what is copied needs not be found */
     regions = r;
+    return r;
+}
+
+static struct region *copied(struct session *session, size_t size)
+{
+    bool fresh;
+    uint8_t *block = block_take(session, size, &fresh);
+    struct region *r = region_new(NULL, 0, block);
+
+    if (r)
+        r->copied = size;
+    else if (block)
+        block_free(block, size);
     return r;
 }
 
 static struct region *exchange(uint8_t *pages, size_t size)
 {
-    struct region *r = region_new(pages, size, 0);
+    const size_t whole = size + 2 * PAGE;
+    uint8_t *block = arena_alloc(whole, PAGE);
+    struct region *r = block && arena_forget(block, whole) ? region_new(pages, size, block) : NULL;
 
+    if (!r && block)
+        arena_free(block);
     if (!r || share(r))
         return r;
     vocl_log(LOG_DEBUG, "memory cannot be shared: %s", strerror(errno));
@@ -310,7 +329,7 @@ static struct region *exchange(uint8_t *pages, size_t size)
     return NULL;
 }
 
-struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_t **bytes_in_arena, size_t *inside,
+struct region *exchange_begin(cl_context context, void *pointer, size_t size, uint8_t **bytes_in_arena, size_t *inside,
                               size_t *inside_end, bool *constant)
 {
     uint8_t *start = pointer, *end = start + size;
@@ -322,7 +341,7 @@ struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_
     *inside = *inside_end = 0;
     *constant = false;
     pthread_mutex_lock(&lock);
-    sweep(true);
+    sweep();
     r = find(start, end);
     if (!r && first < last && (size_t)(last - first) >= LEAST && sysconf(_SC_PAGESIZE) == (long)PAGE &&
         !overlaps(start, end)) {
@@ -335,12 +354,12 @@ struct region *exchange_begin(void *pointer, size_t size, unsigned nodes, uint8_
         *inside = start < r->pages ? (size_t)(r->pages - start) : 0;
         *inside_end = end > r->pages + r->size ? (size_t)(r->pages + r->size - start) : size;
     } else {
-        r = region_new(NULL, 0, size);
+        r = copied(context->node->session, size);
         *bytes_in_arena = r ? r->block : NULL;
     }
     if (r) {
         r->buffers++;
-        r->uses += nodes;
+        r->uses += context->node_count;
     }
     pthread_mutex_unlock(&lock);
     return r;
@@ -398,7 +417,7 @@ void exchange_before_fork(void)
 {
     pthread_mutex_lock(&lock);
     for (struct region *r = regions; r; r = r->next) {
-        if (r->size && r->state != ALONE)
+        if (r->state != ALONE)
             each_left(r, r->state == SHARED ? copy_for_child : copy_pages);
     }
 }

@@ -24,7 +24,13 @@ bool hostptr_any(void)
 void hostptr_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
-    all = NULL;
+    while (all) { /* they are the parent's */
+        struct hosted *h = all;
+
+        all = h->next;
+        h->next = NULL;
+        h->at = &h->next;
+    }
     atomic_store(&count, 0);
 }
 
@@ -69,10 +75,12 @@ int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use)
         h->kept = true;
     }
     pthread_mutex_unlock(&lock);
-    if (error || looked)
+    if (error || (looked && atomic_load(&h->agreed)))
         return error;
     pthread_mutex_lock(&h->work);
     error = hosted_bring(h, e->node, written);
+    if (!error)
+        atomic_store(&h->agreed, true);
     pthread_mutex_unlock(&h->work);
     return error;
 }
@@ -235,22 +243,26 @@ static enum way way_for(cl_mem memory)
     return near ? NEAR : FAR;
 }
 
-static bool add_span(struct hosted *h, size_t start, size_t end)
+/* Here it is the program's memory that counts until the first command uses it: nothing is agreed on before. */
+static void add_near(struct hosted *h, size_t start, size_t end)
 {
-    struct span *span = &h->spans[h->span_count];
+    if (start < end)
+        h->spans[h->span_count++] = (struct span){start, end, NULL};
+}
+
+static bool add_far(struct hosted *h, size_t size)
+{
+    struct span *span = &h->spans[0];
     struct layout layout, base;
 
-    if (start >= end)
-        return true;
-    *span = (struct span){start, end, malloc(end - start)};
+    *span = (struct span){0, size, malloc(size)};
     if (!span->base)
         return false;
-    h->span_count++;
+    h->span_count = 1;
     layout = hosted_layout(h, span);
     base = layout_tight(&layout, span->base);
     layout_copy(&base, &layout);
-    if (h->near)
-        memcpy(h->memory->arena + start, span->base, end - start);
+    atomic_store(&h->agreed, true);
     return true;
 }
 
@@ -260,13 +272,16 @@ static bool open_near(struct hosted *h)
     size_t inside, end;
     uint8_t *arena;
 
-    memory->region = exchange_begin(memory->host_pointer, memory->size, memory->context->node_count, &arena, &inside,
-                                    &end, &h->constant);
+    memory->region =
+        exchange_begin(memory->context, memory->host_pointer, memory->size, &arena, &inside, &end, &h->constant);
     memory->arena = arena;
     if (!memory->region)
         return false;
     h->near = true;
-    return inside < end ? add_span(h, 0, inside) && add_span(h, end, memory->size) : add_span(h, 0, memory->size);
+    add_near(h, 0, inside < end ? inside : memory->size);
+    if (inside < end)
+        add_near(h, end, memory->size);
+    return true;
 }
 
 static bool open_far(struct hosted *h)
@@ -280,7 +295,7 @@ static bool open_far(struct hosted *h)
         image_extent(&h->memory->desc, extent);
         size = extent[0] * extent[1] * extent[2] * h->memory->element_size;
     }
-    return add_span(h, 0, size);
+    return add_far(h, size);
 }
 
 static void hosted_free(struct hosted *h)
@@ -316,6 +331,9 @@ int hostptr_open(cl_mem memory)
     memory->hosted = h;
     pthread_mutex_lock(&lock);
     h->next = all;
+    h->at = &all;
+    if (all)
+        all->at = &h->next;
     all = h;
     pthread_mutex_unlock(&lock);
     atomic_fetch_add(&count, 1);
@@ -355,6 +373,7 @@ struct region *hostptr_part(cl_mem memory, uint8_t *bytes)
     h->spans[0] = (struct span){0, memory->size, bytes};
     h->span_count = 1;
     h->near = h->looked = false;
+    atomic_store(&h->agreed, true);
     memory->arena = NULL;
     memory->region = NULL;
     pthread_mutex_unlock(&lock);
@@ -369,12 +388,9 @@ void hostptr_close(cl_mem memory)
 
     if (h) {
         pthread_mutex_lock(&lock);
-        for (struct hosted **at = &all; *at; at = &(*at)->next) {
-            if (*at == h) {
-                *at = h->next;
-                break;
-            }
-        }
+        *h->at = h->next;
+        if (h->next)
+            h->next->at = h->at;
         pthread_mutex_unlock(&lock);
         atomic_fetch_sub(&count, 1);
         if (h->written && h->near)

@@ -6,7 +6,7 @@
 
 struct span {
     size_t start, end; /* in the buffer; of an image: tightly packed */
-    uint8_t *base;
+    uint8_t *base;     /* NULL: nothing was agreed on yet */
 };
 
 struct usage {
@@ -24,6 +24,7 @@ struct hosted {
     struct span spans[2];
     unsigned span_count;
     pthread_mutex_t work; /* base */
+    atomic_bool agreed;   /* each has one */
     /* under the lock */
     bool looked;  /* the program had no chance to write it since it was looked at last */
     bool written; /* commands may have written it that were not known to be over the last time */

@@ -147,23 +147,38 @@ static int bring_image(struct hosted *h, struct node *node, bool exactly)
     return error;
 }
 
+/* Into memory->arena. */
+static int bring_near(struct hosted *h, struct span *span)
+{
+    const uint8_t *memory = (const uint8_t *)h->memory->host_pointer + span->start;
+    uint8_t *arena = h->memory->arena + span->start;
+    const size_t size = span->end - span->start;
+
+    if (span->base) {
+        if (!h->constant)
+            carry(memory, span->base, arena, size);
+        return 0;
+    }
+    span->base = malloc(size);
+    if (!span->base)
+        return -ENOMEM;
+    memcpy(span->base, memory, size);
+    memcpy(arena, span->base, size);
+    return 0;
+}
+
 int hosted_bring(struct hosted *h, struct node *node, bool exactly)
 {
     int error = 0;
 
-    if (h->constant)
-        return 0;
-    if (!h->near && h->memory->type != CL_MEM_OBJECT_BUFFER)
+    for (unsigned i = 0; h->near && i < h->span_count && !error; i++)
+        error = bring_near(h, &h->spans[i]);
+    if (h->near || h->constant)
+        return error;
+    if (h->memory->type != CL_MEM_OBJECT_BUFFER)
         return bring_image(h, node, exactly);
-    for (unsigned i = 0; !error && i < h->span_count; i++) {
-        const struct span *span = &h->spans[i];
-
-        if (h->near)
-            carry((uint8_t *)h->memory->host_pointer + span->start, span->base, h->memory->arena + span->start,
-                  span->end - span->start);
-        else
-            error = bring_span(h, node, span, exactly);
-    }
+    for (unsigned i = 0; !error && i < h->span_count; i++)
+        error = bring_span(h, node, &h->spans[i], exactly);
     return error;
 }
 
@@ -285,6 +300,8 @@ int hosted_take(struct hosted *h)
     for (unsigned i = 0; h->near && i < h->span_count; i++) {
         const struct span *span = &h->spans[i];
 
+        if (!span->base)
+            continue;
         carry(memory->arena + span->start, span->base, (uint8_t *)memory->host_pointer + span->start,
               span->end - span->start);
     }

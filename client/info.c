@@ -20,12 +20,18 @@ int info_copy(const void *value, size_t size, size_t capacity, void *to, size_t 
     return 0;
 }
 
+#define FIRSTS (sizeof(((struct info_table *)0)->first) / sizeof(uint32_t))
+
 const void *info_find(const struct info_table *table, cl_uint param, uint32_t *length)
 {
-    struct wire_cursor in = wire_cursor(table->bytes, table->length);
+    const uint32_t first = table->first[param % FIRSTS];
+    struct wire_cursor in;
     const void *bytes;
     uint32_t found;
 
+    if (!first)
+        return NULL;
+    in = wire_cursor(table->bytes + first - 1, table->length - (first - 1));
     while (wire_get_info(&in, &found, &bytes, length)) {
         if (found == param)
             return bytes;
@@ -98,20 +104,24 @@ bool info_table_take(struct info_table *table, const void *infos, size_t length)
 {
     uint8_t *copy = malloc(length + 1);
     struct wire_cursor in = wire_cursor(copy, length);
+    struct info_table taken = {.bytes = copy, .length = length};
     const void *bytes;
-    uint32_t param, size;
+    uint32_t param, size, at = 0;
 
     if (!copy)
         return false;
     if (length)
         memcpy(copy, infos, length);
-    while (wire_get_info(&in, &param, &bytes, &size))
+    for (; wire_get_info(&in, &param, &bytes, &size); at = (uint32_t)(in.at - copy)) {
         end_texts(param, copy + ((const uint8_t *)bytes - copy), size);
+        if (!taken.first[param % FIRSTS])
+            taken.first[param % FIRSTS] = at + 1;
+    }
     if (in.failed) {
         free(copy);
         return false;
     }
-    *table = (struct info_table){.bytes = copy, .length = length};
+    *table = taken;
     return true;
 }
 

@@ -92,6 +92,7 @@ struct node {
 struct info_table {
     uint8_t *bytes;
     size_t length;
+    uint32_t first[128]; /* where the first one is of which the parameter ends so, plus 1; 0: there is none */
 };
 
 /* What a device's times are of: not known yet, none of this host's clocks, or one of them. */
@@ -112,6 +113,7 @@ struct _cl_device_id {
     uint64_t limited; /* bytes that the session may use, 0: all */
     cl_ulong alloc_size, mem_base_align, local_size;
     cl_bool images;
+    cl_device_svm_capabilities svm;   /* natively */
     atomic_int clock;                 /* enum device_clock */
     atomic_uint_fast64_t asked[5];    /* queries that the program has made (libvocl/cover.c) */
     bool has_usm, has_addresses;      /* cl_intel_unified_shared_memory, cl_ext_buffer_device_address */

@@ -180,6 +180,20 @@ done:
         pthread_cond_broadcast(&session->news);
 }
 
+void session_listen(struct session *session)
+{
+    session_lock(session);
+    if (!session->leading && !session->stop) {
+        session->leading = true;
+        session->leader = pthread_self();
+        progress(session);
+        session->leading = false;
+        if (session->waiters)
+            pthread_cond_broadcast(&session->news);
+    }
+    session_unlock(session);
+}
+
 static struct timespec after(long ns)
 {
     struct timespec until;

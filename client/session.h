@@ -54,6 +54,8 @@ void session_lock(struct session *session);
 void session_unlock(struct session *session);
 /* Wait, under the lock (let go while waiting), until ready(argument). */
 void session_wait(struct session *session, bool (*ready)(void *), void *argument);
+/* What nodes have said so far is taken, if nobody is about to do that. */
+void session_listen(struct session *session);
 /* Whether this thread is taking what nodes say: it must not wait for them. */
 bool session_polls(void);
 /* Something must go on without an application thread waiting for it. Under the lock. */

@@ -75,6 +75,8 @@ bool svm_remote_has(const void *pointer)
 {
     bool has;
 
+    if (arena_has(pointer))
+        return false;
     pthread_mutex_lock(&lock);
     has = find(pointer) != NULL;
     pthread_mutex_unlock(&lock);

@@ -203,35 +203,51 @@ int exec_describe_node(struct executor *x, const struct exec_describe_node *m)
     return 0;
 }
 
+/* How many there are; made if they are as many as have numbers. */
 static cl_int make_sub_devices(const struct exec_create_sub_devices *m, cl_device_id *made, cl_uint *count)
 {
     cl_device_partition_property properties[1025] = {0};
+    cl_int error;
 
     memcpy(properties, m->properties_length ? m->properties : properties, m->properties_length);
-    return clCreateSubDevices(m->device->native, properties, m->sub_devices_count, m->sub_devices_count ? made : NULL,
-                              count);
+    error = clCreateSubDevices(m->device->native, properties, 0, NULL, count);
+    if (error || *count != m->sub_devices_count)
+        return error;
+    return clCreateSubDevices(m->device->native, properties, *count, made, NULL);
 }
 
 int exec_create_sub_devices(struct executor *x, const struct exec_create_sub_devices *m)
 {
     struct wire_create_sub_devices_reply reply = {.call = m->call};
+    struct wire_buffer infos = {0}, all = {0};
     cl_device_id made[WIRE_MAX_DEVICES];
+    int error = 0;
 
     if (m->properties_length % sizeof(cl_device_partition_property))
         return -EBADMSG;
     reply.error = make_sub_devices(m, made, &reply.count);
-    for (uint32_t i = 0; !reply.error && i < m->sub_devices_count; i++) {
-        struct device *part = i < reply.count ? object_new(x, WIRE_DEVICE, m->sub_devices[i]) : NULL;
+    for (uint32_t i = 0; !reply.error && !error && reply.count == m->sub_devices_count && i < reply.count; i++) {
+        struct device *part = object_new(x, WIRE_DEVICE, m->sub_devices[i]);
 
-        if (!part)
-            return -EBADMSG;
+        error = part ? 0 : -EBADMSG;
+        if (error)
+            break;
         part->native = made[i];
         part->error = CL_SUCCESS;
         part->ordinal = m->device->ordinal;
         part->part = true;
+        infos.length = 0;
+        put_device(x, part->native, &infos);
+        wire_put_blob(&all, infos.bytes, infos.length);
     }
-    reply_create_sub_devices(x, &reply);
-    return 0;
+    all.failed |= infos.failed;
+    reply.infos = all.bytes;
+    reply.infos_length = all.failed || all.length > WIRE_MAX_BLOB ? 0 : (uint32_t)all.length;
+    if (!error)
+        reply_create_sub_devices(x, &reply);
+    wire_buffer_free(&infos);
+    wire_buffer_free(&all);
+    return error;
 }
 
 void devices_native(struct device *const *devices, uint32_t count, cl_device_id *native)

@@ -123,13 +123,11 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
     } else if (!addressed && buffer->host_pointer) {
         buffer->svm_remote = context->node_count == 1 && svm_remote_has_all(host_pointer, size);
     } else if (!addressed) {
-        buffer->block = block_alloc(context, size);
+        buffer->block = block_alloc(context, size, host_pointer);
         buffer->arena = buffer->block;
         buffer->direct = buffer->block != NULL;
-        if (buffer->direct && host_pointer) {
+        if (buffer->direct && host_pointer)
             timeline_data(timeline_now(), context->node, true, true, size);
-            memcpy(buffer->arena, host_pointer, size);
-        }
     }
     error = addressed ? CL_SUCCESS : cl_error(hostptr_open(buffer));
     if (!error)

@@ -16,7 +16,6 @@ void device_number(cl_device_id device, cl_device_info param, void *to, size_t s
 static void describe(cl_device_id device)
 {
     cl_device_exec_capabilities can = 0;
-    cl_device_svm_capabilities svm = 0;
     cl_device_type type = 0;
     cl_bool unified = CL_FALSE;
     cl_uint bits = 1024;
@@ -39,8 +38,8 @@ static void describe(cl_device_id device)
     device->has_usm = extension_lists(&device->infos, CL_DEVICE_EXTENSIONS, "cl_intel_unified_shared_memory");
     device->has_addresses = extension_has_device_addresses(&device->infos);
     device_number(device, CL_DEVICE_TYPE, &type, sizeof(type));
-    device_number(device, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof(svm));
-    device->any_pointer = type & CL_DEVICE_TYPE_CPU || svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
+    device_number(device, CL_DEVICE_SVM_CAPABILITIES, &device->svm, sizeof(device->svm));
+    device->any_pointer = type & CL_DEVICE_TYPE_CPU || device->svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
 }
 
 cl_int device_tell(cl_device_id device, const void *infos, uint32_t length)
@@ -49,20 +48,6 @@ cl_int device_tell(cl_device_id device, const void *infos, uint32_t length)
         return CL_OUT_OF_RESOURCES;
     describe(device);
     return CL_SUCCESS;
-}
-
-cl_int device_ask(cl_device_id device)
-{
-    struct wire_describe_device m = {.device = device->object.id};
-    struct wire_describe_device_reply reply;
-    struct call call;
-    cl_int error = cl_error(call_describe_device(device->node, &m, &reply, &call));
-
-    if (error)
-        return error;
-    error = reply.error ? CL_OUT_OF_RESOURCES : device_tell(device, reply.infos, reply.infos_length);
-    call_free(&call);
-    return error;
 }
 
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out)

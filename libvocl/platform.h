@@ -35,9 +35,8 @@ unsigned choose_devices(cl_device_id *devices, unsigned count);
 /* A root device, known to the node under that number: it is yet to be asked for what it is, or given up. */
 cl_int device_new(struct node *node, uint32_t platform, uint32_t id, cl_device_id *out);
 void device_give_up(cl_device_id device);
-/* What its node tells of it, an info table; and to ask that, of a device that has a number. */
+/* What its node tells of it, an info table. */
 cl_int device_tell(cl_device_id device, const void *infos, uint32_t length);
-cl_int device_ask(cl_device_id device);
 /* What the node told of it, if it is of that size; else to stays as it is. */
 void device_number(cl_device_id device, cl_device_info param, void *to, size_t size);
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "libvocl/internal.h"
+#include "wire/tables.h"
 
 /* What a device was divided into at once. */
 struct partition {
@@ -59,24 +60,23 @@ static void partition_leave(cl_device_id device)
     free(partition);
 }
 
+/* How many there are is answered; made if they are as many as ids. On success call_free() is due. */
 static cl_int sub_devices_send(struct node *node, cl_device_id device, const cl_device_partition_property *properties,
-                               size_t length, cl_uint count, const uint32_t *ids, cl_uint *found)
+                               size_t length, cl_uint count, const uint32_t *ids,
+                               struct wire_create_sub_devices_reply *reply, struct call *call)
 {
     struct wire_create_sub_devices m = {.device = device->object.id,
                                         .properties = properties,
                                         .properties_length = (uint32_t)(length * sizeof(*properties)),
                                         .sub_devices = ids,
                                         .sub_devices_count = count};
-    struct wire_create_sub_devices_reply reply;
-    struct call call;
-    cl_int error = cl_error(call_create_sub_devices(node, &m, &reply, &call));
+    cl_int error = cl_error(call_create_sub_devices(node, &m, reply, call));
 
     if (error)
         return error;
-    error = reply.error;
-    if (!error)
-        *found = reply.count;
-    call_free(&call);
+    error = reply->error;
+    if (error)
+        call_free(call);
     return error;
 }
 
@@ -85,6 +85,8 @@ static int make_members(const struct partition *partition, struct node *node, st
                         uint32_t *ids, cl_uint *made)
 {
     cl_device_id parent = NULL, absent[WIRE_MAX_DEVICES];
+    struct wire_create_sub_devices_reply reply;
+    struct call call;
     cl_uint absent_count = 0;
     int error = 0;
 
@@ -101,8 +103,12 @@ static int make_members(const struct partition *partition, struct node *node, st
             ids[i] = device->object.id;
     }
     if (!error)
-        error = call_verdict(
-            sub_devices_send(node, parent, partition->properties, partition->length, partition->count, ids, made));
+        error = call_verdict(sub_devices_send(node, parent, partition->properties, partition->length, partition->count,
+                                              ids, &reply, &call));
+    if (!error) {
+        *made = reply.count;
+        call_free(&call);
+    }
     while (absent_count) {
         cl_device_id device = absent[--absent_count];
         const struct wire_release m = {.kind = WIRE_DEVICE, .object = device->object.id};
@@ -179,49 +185,114 @@ const struct kind device_kind = {
     .destroy = device_destroy,
 };
 
-/* The node knows the sub-devices by the numbers of their objects, so these come first. */
-static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_property *properties, size_t length,
-                               cl_uint count, cl_device_id *devices)
+/* How many a node will find there to be, as far as can be told from here; 0: it has to be asked. */
+static cl_uint parts_expected(cl_device_id device, const cl_device_partition_property *properties)
 {
-    struct partition *partition;
-    uint32_t ids[WIRE_MAX_DEVICES] = {0};
-    cl_uint made = 0;
-    cl_int error;
+    cl_device_partition_property sum = 0;
+    cl_uint units = 0, count = 0;
 
-    HALT_GUARD;
+    device_number(device, CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof(units));
+    switch (properties[0]) {
+    case CL_DEVICE_PARTITION_EQUALLY:
+        return properties[1] > 0 && properties[1] <= units ? units / (cl_uint)properties[1] : 0;
+    case CL_DEVICE_PARTITION_BY_COUNTS:
+        for (; properties[1 + count] > 0 && properties[1 + count] <= units; count++)
+            sum += properties[1 + count];
+        return !properties[1 + count] && sum <= units ? count : 0;
+    }
+    return 0;
+}
+
+/* Each is to be destroyed as what it is from here on. */
+static void devices_are_parts(cl_device_id parent, struct partition *partition, cl_device_id *devices)
+{
+    for (cl_uint i = 0; i < partition->count; i++) {
+        devices[i]->node = parent->node;
+        devices[i]->platform = parent->platform;
+        devices[i]->version = parent->version;
+        devices[i]->parent = parent;
+        devices[i]->partition = partition;
+        handle_use(parent);
+    }
+}
+
+/* They are what their node tells, or are let go of. */
+static cl_int devices_take(cl_device_id *devices, cl_uint count, const struct wire_create_sub_devices_reply *reply)
+{
+    struct wire_cursor in = wire_cursor(reply->infos, reply->infos_length);
+    cl_int error = CL_SUCCESS;
+
+    for (cl_uint i = 0; i < count && !error; i++) {
+        uint32_t length;
+        const void *infos = wire_get_blob(&in, &length);
+
+        error = infos ? device_tell(devices[i], infos, length) : CL_OUT_OF_RESOURCES;
+    }
+    for (cl_uint i = 0; i < count && error; i++)
+        handle_release(devices[i], WIRE_DEVICE, CL_INVALID_DEVICE);
+    return error;
+}
+
+static bool devices_new(cl_device_id *devices, cl_uint count, uint32_t *ids)
+{
     for (cl_uint i = 0; i < count; i++) {
         devices[i] = handle_new(WIRE_DEVICE);
         if (!devices[i]) {
             while (i--)
                 handle_free(&devices[i]->object);
-            return CL_OUT_OF_HOST_MEMORY;
+            return false;
         }
         ids[i] = devices[i]->object.id;
     }
+    return true;
+}
+
+/* If there are as many as count; the node knows them by the numbers of their objects, so these come first. */
+static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_property *properties, size_t length,
+                               cl_uint count, cl_device_id *devices, cl_uint *found)
+{
+    struct wire_create_sub_devices_reply reply;
+    struct partition *partition;
+    uint32_t ids[WIRE_MAX_DEVICES] = {0};
+    struct call call;
+    cl_int error;
+
+    HALT_GUARD;
+    if (!devices_new(devices, count, ids))
+        return CL_OUT_OF_HOST_MEMORY;
     partition = partition_new(properties, length, count, devices);
-    error = partition ? sub_devices_send(device->node, device, properties, length, count, ids, &made)
+    error = partition ? sub_devices_send(device->node, device, properties, length, count, ids, &reply, &call)
                       : CL_OUT_OF_HOST_MEMORY;
-    if (!error && made != count)
-        error = CL_OUT_OF_RESOURCES;
-    if (error && partition)
-        free(partition->members);
-    if (error)
-        free(partition);
-    for (cl_uint i = 0; i < count; i++) {
-        if (error) {
-            handle_free(&devices[i]->object);
-            continue;
+    if (!error) {
+        *found = reply.count;
+        if (reply.count == count) {
+            devices_are_parts(device, partition, devices);
+            error = devices_take(devices, count, &reply);
+            call_free(&call);
+            return error;
         }
-        devices[i]->node = device->node;
-        devices[i]->platform = device->platform;
-        devices[i]->version = device->version;
-        devices[i]->parent = device;
-        devices[i]->partition = partition;
-        handle_use(device);
+        call_free(&call);
     }
-    for (cl_uint i = 0; !error && i < count; i++)
-        error = device_ask(devices[i]);
+    if (partition)
+        free(partition->members);
+    free(partition);
+    for (cl_uint i = 0; i < count; i++)
+        handle_free(&devices[i]->object);
     return error;
+}
+
+static cl_int sub_devices_count(cl_device_id device, const cl_device_partition_property *properties, size_t length,
+                                cl_uint *found)
+{
+    struct wire_create_sub_devices_reply reply;
+    struct call call;
+    cl_int error = sub_devices_send(device->node, device, properties, length, 0, NULL, &reply, &call);
+
+    if (error)
+        return error;
+    *found = reply.count;
+    call_free(&call);
+    return CL_SUCCESS;
 }
 
 cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
@@ -229,8 +300,9 @@ cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_propert
 {
     TIMELINE(clCreateSubDevices);
 
+    const cl_uint most = count < WIRE_MAX_DEVICES ? count : WIRE_MAX_DEVICES;
+    cl_uint wanted = 0, found = 0;
     size_t length = 0;
-    cl_uint found = 0;
     cl_int error;
 
     if (!handle_check(device, WIRE_DEVICE))
@@ -240,11 +312,21 @@ cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_propert
     length = properties_length(properties);
     if (length == SIZE_MAX)
         return CL_INVALID_VALUE;
-    error = sub_devices_send(device->node, device, properties, length, 0, NULL, &found);
-    if (!error && devices)
-        error = count < found || found > WIRE_MAX_DEVICES
-                    ? CL_INVALID_VALUE
-                    : sub_devices_make(device, properties, length, found, devices);
+    if (devices)
+        wanted = parts_expected(device, properties);
+    if (wanted > most)
+        wanted = 0;
+    if (!wanted)
+        error = sub_devices_count(device, properties, length, &found);
+    else
+        error = sub_devices_make(device, properties, length, wanted, devices, &found);
+    if (!error && devices && found && found != wanted) {
+        wanted = found;
+        error =
+            wanted > most ? CL_INVALID_VALUE : sub_devices_make(device, properties, length, wanted, devices, &found);
+        if (!error && found != wanted)
+            error = CL_OUT_OF_RESOURCES;
+    }
     if (!error && count_ret)
         *count_ret = found;
     return error;

@@ -9,12 +9,9 @@
 
 cl_device_svm_capabilities svm_capabilities(cl_device_id device)
 {
-    cl_device_svm_capabilities can = 0;
-
-    device_number(device, CL_DEVICE_SVM_CAPABILITIES, &can, sizeof(can));
-    if (can && device->any_pointer && arena_given_to(device->node)) /* only the arena is shared */
-        return can & ~(cl_device_svm_capabilities)CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
-    return can & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
+    if (device->svm && device->any_pointer && arena_given_to(device->node)) /* only the arena is shared */
+        return device->svm & ~(cl_device_svm_capabilities)CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
+    return device->svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 }
 
 bool svm_has(const void *pointer)
@@ -176,7 +173,7 @@ static cl_int check(cl_command_queue queue)
 static cl_int enqueue_place(cl_command_queue queue, cl_bool blocking, cl_command_type type, cl_uint count,
                             const cl_event *list, cl_event *event)
 {
-    const uint64_t since = deliver_now_begun(), queued = device_time(queue->device);
+    const uint64_t since = deliver_now_begun(), queued = event ? device_time(queue->device) : 0;
     struct enqueue e;
     cl_int error;
 

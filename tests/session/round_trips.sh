@@ -27,6 +27,7 @@ each map_read 1
 each write 0
 each overwrite 0
 each launch 0
+each divide 1
 
 # Of many commands one after the other is waited for: the node is asked of all at once.
 for kind in each_launch each_write; do

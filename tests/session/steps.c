@@ -12,6 +12,7 @@
 
 enum { SIZE = 256 };
 
+static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
 static cl_kernel kernel;
@@ -168,11 +169,37 @@ static void step_still(void)
     CHECK(clFinish(queue));
 }
 
+/* The same, of shared virtual memory. */
+static void step_still_svm(void)
+{
+    CHECK(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_WRITE, shared, SIZE * sizeof(cl_int), 0, NULL, NULL));
+    CHECK(clEnqueueSVMUnmap(queue, shared, 0, NULL, NULL));
+}
+
+static void step_ask(void)
+{
+    size_t size;
+
+    CHECK(clGetDeviceInfo(device, CL_DEVICE_PRINTF_BUFFER_SIZE, sizeof(size), &size, NULL));
+}
+
+/* A buffer over the program's memory that nobody uses. */
+static void step_unused(void)
+{
+    static cl_int words[4 * SIZE];
+    cl_int status;
+    cl_mem memory = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, sizeof(words), words, &status);
+
+    CHECK(status);
+    CHECK(clReleaseMemObject(memory));
+}
+
 static const struct {
     const char *name;
     void (*step)(void);
 } kinds[] = {{"plain", step_plain}, {"finish", step_finish}, {"events", step_events}, {"chain", step_chain},
-             {"map", step_map},     {"svm", step_svm},       {"still", step_still}};
+             {"map", step_map},     {"svm", step_svm},       {"still", step_still},   {"still_svm", step_still_svm},
+             {"ask", step_ask},     {"unused", step_unused}};
 
 int main(int count, char **words)
 {
@@ -181,7 +208,6 @@ int main(int count, char **words)
     void (*step)(void) = NULL;
     cl_platform_id platform;
     cl_program program;
-    cl_device_id device;
     cl_int status;
 
     for (size_t i = 0; count > 2 && i < sizeof(kinds) / sizeof(*kinds); i++) {

@@ -8,6 +8,7 @@
 
 enum { SIZE = 1 << 20 };
 
+static cl_device_id device;
 static cl_command_queue queue;
 static cl_mem buffer;
 static cl_kernel kernel;
@@ -43,9 +44,20 @@ static void launch(cl_int number, cl_event *event)
     need(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, event), "launch");
 }
 
+static void divide(void)
+{
+    const cl_device_partition_property one[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1, 0, 0};
+    cl_device_id part;
+
+    need(clCreateSubDevices(device, one, 1, &part, NULL), "divide");
+    need(clReleaseDevice(part), "release");
+}
+
 static void step(const char *kind, int number)
 {
-    if (!strcmp(kind, "launch"))
+    if (!strcmp(kind, "divide"))
+        divide();
+    else if (!strcmp(kind, "launch"))
         launch(number, NULL);
     else if (!strcmp(kind, "read"))
         need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 4096, memory, 0, NULL, NULL), "read");
@@ -78,7 +90,7 @@ static void wait_for_each(bool launches, int count)
 }
 
 /* What was written last is there, from whichever queue it is read. */
-static void check(cl_context context, cl_device_id device, char value)
+static void check(cl_context context, char value)
 {
     cl_int status;
     cl_command_queue other = clCreateCommandQueueWithProperties(context, device, NULL, &status);
@@ -94,7 +106,6 @@ int main(int count, char **words)
     const char *source = "kernel void set(global int *out, int number) { *out = number; }\n";
     const int steps = count > 2 ? atoi(words[2]) : 0;
     cl_platform_id platform;
-    cl_device_id device;
     cl_int status;
 
     need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
@@ -116,7 +127,7 @@ int main(int count, char **words)
     need(clFinish(queue), "clFinish");
     if (count > 1 && !strcmp(words[1], "overwrite")) {
         step(words[1], 77);
-        check(context, device, 77);
+        check(context, 77);
     }
     return 0;
 }

@@ -43,7 +43,7 @@ listed()
 }
 
 begin --workers 2
-listed "requests +mpi +$(uname -n),$(uname -n)"
+listed "requests +pairs +$(uname -n),$(uname -n)"
 asks 0 "answered: move to echo" echo
 [ "$(tr '\n' '/' < "$scratch/answer")" = "one/two lines/answered: move to echo/" ] || fail "the answer: $(cat "$scratch/answer")"
 vocl move --quiet --to echo $program | grep -qx "answered: move to echo" || fail "--quiet"

@@ -585,12 +585,11 @@ static int check_pipes(struct move *m)
     return error;
 }
 
-int checkpoint(struct node *node, char *why, size_t size)
+int checkpoint_again(struct node *node, char *why, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
     int error = -EBUSY;
 
-    quiesce_lock();
     if (!node->rests)
         error = check_pipes(&m);
     if (!node->rests && !error) {
@@ -603,6 +602,15 @@ int checkpoint(struct node *node, char *why, size_t size)
     }
     ends_drop(&m);
     free(m.ends);
+    return error;
+}
+
+int checkpoint(struct node *node, char *why, size_t size)
+{
+    int error;
+
+    quiesce_lock();
+    error = checkpoint_again(node, why, size);
     quiesce_unlock();
     return error;
 }

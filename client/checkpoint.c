@@ -188,21 +188,28 @@ static int save_here(const struct saving *s, cl_mem memory, const struct wire_re
     return memory->direct ? 0 : checkpoint_read(s->node, memory, NULL, whole, copy->bytes);
 }
 
-/* An object that has failed to come into being has none. */
-static int save_one(struct saving *s, cl_mem memory)
+/* -ENOMEM: one of the two has no room, now nor for what follows. */
+static int save_there(struct saving *s, cl_mem memory, const struct wire_region *whole, struct copy *copy)
 {
-    const struct wire_region whole = whole_of(memory);
-    struct copy copy = {0};
-    int error = -ENOMEM;
+    const int error = keep_save(s->node, s->keeper, memory->object.id, whole, &copy->kept);
 
-    if (s->keeper && !memory->direct)
-        error = keep_save(s->node, s->keeper, memory->object.id, &whole, &copy.kept);
-    if (s->keeper && !memory->direct && error == -ENOMEM) {
+    if (error == -ENOMEM) {
         vocl_log(LOG_WARN, "workers %u and %u have no room for contents, which are kept at the application's host",
                  s->peer, s->keeper->peer);
         s->keeper = NULL;
     }
-    if (!s->keeper || memory->direct)
+    return error;
+}
+
+/* An object that has failed to come into being has none. */
+static int save_one(struct saving *s, cl_mem memory)
+{
+    const bool there = s->keeper && !memory->direct;
+    const struct wire_region whole = whole_of(memory);
+    struct copy copy = {0};
+    int error = there ? save_there(s, memory, &whole, &copy) : -ENOMEM;
+
+    if (!there || error == -ENOMEM)
         error = save_here(s, memory, &whole, &copy);
     session_lock(s->node->session);
     if (!error && !journal_save(s->node->journal, memory->object.id, &whole, &copy, memory->direct))
@@ -578,12 +585,11 @@ static int check_pipes(struct move *m)
     return error;
 }
 
-int checkpoint(struct node *node, char *why, size_t size)
+int checkpoint_again(struct node *node, char *why, size_t size)
 {
     struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
     int error = -EBUSY;
 
-    quiesce_lock();
     if (!node->rests)
         error = check_pipes(&m);
     if (!node->rests && !error) {
@@ -596,6 +602,15 @@ int checkpoint(struct node *node, char *why, size_t size)
     }
     ends_drop(&m);
     free(m.ends);
+    return error;
+}
+
+int checkpoint(struct node *node, char *why, size_t size)
+{
+    int error;
+
+    quiesce_lock();
+    error = checkpoint_again(node, why, size);
     quiesce_unlock();
     return error;
 }

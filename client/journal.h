@@ -62,6 +62,7 @@ struct journal {
     size_t kept_bytes, limit;
     long since;          /* when the first command of the log was sent; 0: there is none */
     bool full, off;      /* off: it could not be used any more, nothing is kept */
+    bool once;           /* some of the contents are with one worker only (keep.h) */
     uint64_t printed[2]; /* bytes that kernels have printed since the checkpoint, on stdout and stderr */
     uint64_t skip[2];    /* of these are to come again */
     unsigned giving;     /* bulk operations under way that use what is kept */

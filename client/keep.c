@@ -18,14 +18,24 @@
 
 #define SHARE ((size_t)16 << 20) /* goes at a time */
 #define UNDER_WAY 4              /* so many */
-#define HOLDERS 3                /* two, and one while some go */
+#define ENOUGH 2                 /* members have contents each */
+#define HOLDERS 4                /* those, and others while some go */
+
+/* A member that has it, or to which it comes. */
+struct holder {
+    unsigned peer; /* or 0 */
+    bool there;
+};
 
 struct keep {
     LIST_ENTRY(keep) in;
     struct node *node; /* whose contents they are */
     struct wire_region whole;
-    uint32_t first, count;     /* the numbers of the pieces */
-    unsigned holders[HOLDERS]; /* members, or 0 */
+    uint32_t first, count; /* the numbers of the pieces */
+    struct holder holders[HOLDERS];
+    bool made;    /* by all that are to have it */
+    bool dropped; /* it is freed when nobody uses it any more */
+    unsigned users;
 };
 
 /* What a member is asked to do with a piece, and has not answered. */
@@ -40,7 +50,8 @@ struct asked {
 /* Under the session's lock. */
 static struct {
     bool on;
-    uint32_t last; /* number */
+    uint32_t last;    /* number */
+    unsigned leaving; /* a member that is about to forget all, or 0 */
     LIST_HEAD(, keep) keeps;
     LIST_HEAD(, asked) asked;
 } keeping;
@@ -90,28 +101,35 @@ struct node *keep_choose(struct node *node)
     return found;
 }
 
-static bool holds(const struct keep *keep, unsigned peer)
+static struct holder *find_holder(const struct keep *keep, unsigned peer)
 {
-    bool found = false;
+    const struct holder *found = NULL;
 
     for (unsigned i = 0; i < HOLDERS && !found; i++)
-        found = keep->holders[i] == peer;
-    return found;
+        found = keep->holders[i].peer == peer ? &keep->holders[i] : NULL;
+    return (struct holder *)found;
+}
+
+static bool holds(const struct keep *keep, unsigned peer)
+{
+    const struct holder *holder = find_holder(keep, peer);
+
+    return holder && holder->there;
 }
 
 /* Any of them; 0: nobody has it. */
-static unsigned holder(const struct keep *keep)
+static unsigned any_holder(const struct keep *keep)
 {
     unsigned peer = 0;
 
     for (unsigned i = 0; i < HOLDERS && !peer; i++)
-        peer = keep->holders[i];
+        peer = keep->holders[i].there ? keep->holders[i].peer : 0;
     return peer;
 }
 
 bool keep_is_there(const struct keep *keep)
 {
-    return holder(keep) != 0;
+    return any_holder(keep) != 0;
 }
 
 bool keep_is_whole(const struct keep *keep)
@@ -119,25 +137,27 @@ bool keep_is_whole(const struct keep *keep)
     bool another = false;
 
     for (unsigned i = 0; i < HOLDERS; i++)
-        another |= keep->holders[i] && keep->holders[i] != keep->node->peer;
+        another |= keep->holders[i].there && keep->holders[i].peer != keep->node->peer &&
+                   keep->holders[i].peer != keeping.leaving;
     return another && holds(keep, keep->node->peer);
 }
 
-static void add_holder(struct keep *keep, unsigned peer)
+/* It comes to that member, unless it does so already or is there. */
+static bool add_holder(struct keep *keep, unsigned peer)
 {
-    unsigned i = 0;
+    struct holder *place = find_holder(keep, peer) ? NULL : find_holder(keep, 0);
 
-    while (i < HOLDERS - 1 && keep->holders[i])
-        i++;
-    keep->holders[i] = peer;
+    if (place)
+        *place = (struct holder){.peer = peer};
+    return place;
 }
 
 static void remove_holder(struct keep *keep, unsigned peer)
 {
-    for (unsigned i = 0; i < HOLDERS; i++) {
-        if (keep->holders[i] == peer)
-            keep->holders[i] = 0;
-    }
+    struct holder *holder = find_holder(keep, peer);
+
+    if (holder)
+        *holder = (struct holder){0};
 }
 
 /* ---- what they are told ---- */
@@ -190,6 +210,13 @@ static void put_bring_kept(struct wire_buffer *out, const struct task *task, uin
     wire_put_bring_kept(out, &m);
 }
 
+static void put_keep_no_more(struct wire_buffer *out, const struct task *task, uint32_t index)
+{
+    const struct wire_keep_no_more m = {task->keep->first + index};
+
+    wire_put_keep_no_more(out, &m);
+}
+
 static bool is_gone(const struct task *task)
 {
     const struct node *node = task->node;
@@ -225,20 +252,27 @@ static bool answered(void *argument)
     return ((struct asked *)argument)->over;
 }
 
-static int ask(struct task *task, uint32_t index, struct asked *asked)
+static int tell(struct task *task, uint32_t index)
 {
     task->out.length = 0;
     task->put(&task->out, task, index);
     if (task->out.failed)
         return -ENOMEM;
-    *asked = (struct asked){.contents = task->keep->first + index, .peer = task->peer};
-    LIST_INSERT_HEAD(&keeping.asked, asked, in);
     task->error = -ECONNRESET; /* if the session ends */
     session_wait(task->node->session, sent, task);
-    if (!task->error)
-        return 0;
-    LIST_REMOVE(asked, in);
     return task->error;
+}
+
+static int ask(struct task *task, uint32_t index, struct asked *asked)
+{
+    int error;
+
+    *asked = (struct asked){.contents = task->keep->first + index, .peer = task->peer};
+    LIST_INSERT_HEAD(&keeping.asked, asked, in);
+    error = tell(task, index);
+    if (error)
+        LIST_REMOVE(asked, in);
+    return error;
 }
 
 static int await(struct task *task, struct asked *asked)
@@ -248,40 +282,71 @@ static int await(struct task *task, struct asked *asked)
     return asked->over ? asked->error : -ECONNRESET;
 }
 
-/* All pieces, some at a time. */
-static int do_all(struct task task)
+/* These pieces, some at a time. */
+static int do_all(struct task *task, uint32_t first, uint32_t count)
 {
     struct asked asked[UNDER_WAY];
     uint32_t began = 0, ended = 0;
     int error = 0, one;
 
-    while (!error && began < task.keep->count) {
+    while (!error && began < count) {
         if (began - ended == UNDER_WAY)
-            error = await(&task, &asked[ended++ % UNDER_WAY]);
+            error = await(task, &asked[ended++ % UNDER_WAY]);
         if (!error)
-            error = ask(&task, began, &asked[began % UNDER_WAY]);
+            error = ask(task, first + began, &asked[began % UNDER_WAY]);
         began += !error;
     }
     while (ended < began) {
-        one = await(&task, &asked[ended++ % UNDER_WAY]);
+        one = await(task, &asked[ended++ % UNDER_WAY]);
         error = error ? error : one;
     }
-    wire_buffer_free(&task.out);
     return error;
 }
 
-static int keep_too(struct keep *keep, struct node *node, unsigned from, bool again)
+/* What the member has of it by now goes. */
+static void not_kept(struct task *task)
 {
-    const unsigned peer = node->peer;
-    int error;
+    int error = 0;
 
-    add_holder(keep, peer);
-    error = do_all(
-        (struct task){.keep = keep, .node = node, .peer = peer, .again = again, .from = from, .put = put_keep_too});
+    task->put = put_keep_no_more;
+    for (uint32_t i = 0; i < task->keep->count && !error; i++)
+        error = tell(task, i);
+    remove_holder(task->keep, task->peer);
+}
+
+/* The member has it now: 0, or there is another error. */
+static int is_kept(struct task *task, int error)
+{
+    struct holder *holder = find_holder(task->keep, task->peer);
+
+    if (!error && !holder)
+        error = -ECONNRESET;
     if (error > 0) /* who should have it has not */
         error = -EIO;
-    if (error)
-        remove_holder(keep, peer);
+    if (!error)
+        holder->there = true;
+    else
+        not_kept(task);
+    return error;
+}
+
+/* The node's member gets it from one that has it; from the next, if that is lost. */
+static int keep_too(struct keep *keep, struct node *node, bool again)
+{
+    struct task task = {.keep = keep, .node = node, .peer = node->peer, .again = again};
+    unsigned last = 0;
+    int error = -ENODATA;
+
+    for (task.from = any_holder(keep); task.from && task.from != last; task.from = any_holder(keep)) {
+        last = task.from;
+        if (!add_holder(keep, task.peer))
+            return -EBUSY;
+        task.put = put_keep_too;
+        error = is_kept(&task, do_all(&task, 0, keep->count));
+        if (error != -ECONNRESET)
+            break;
+    }
+    wire_buffer_free(&task.out);
     return error;
 }
 
@@ -328,14 +393,14 @@ void keep_lost(unsigned peer)
     LIST_FOREACH (keep, &keeping.keeps, in) {
         struct journal *j = keep->node->journal;
 
-        if (!holds(keep, peer))
+        if (!find_holder(keep, peer))
             continue;
         remove_holder(keep, peer);
-        if (!j->since)
-            j->since = clock_ns();
-        if (!j->full)
+        if (keep_is_whole(keep) || !keep->made)
+            continue;
+        if (!j->once)
             vocl_log(LOG_INFO, "contents of worker %u that worker %u kept are to be kept anew", keep->node->peer, peer);
-        j->full = true;
+        j->once = true;
         recover_checkpoint_soon();
     }
 }
@@ -346,6 +411,7 @@ int keep_save(struct node *node, struct node *keeper, uint32_t memory, const str
               struct keep **out)
 {
     struct keep *keep = calloc(1, sizeof(*keep));
+    struct task task = {.keep = keep, .node = node, .memory = memory, .put = put_keep};
     int error;
 
     if (!keep)
@@ -356,12 +422,17 @@ int keep_save(struct node *node, struct node *keeper, uint32_t memory, const str
         keep->count = (uint32_t)((whole->size + SHARE - 1) / SHARE);
     keeping.last += keep->count;
     LIST_INSERT_HEAD(&keeping.keeps, keep, in);
+    task.peer = node->peer;
     add_holder(keep, node->peer);
-    error = do_all((struct task){.keep = keep, .node = node, .peer = node->peer, .memory = memory, .put = put_keep});
-    if (!error)
-        error = keep_too(keep, keeper, holder(keep), false);
+    error = do_all(&task, 0, keep->count);
+    wire_buffer_free(&task.out);
+    if (!error && find_holder(keep, task.peer)) {
+        find_holder(keep, task.peer)->there = true;
+        error = keep_too(keep, keeper, false);
+    }
     if (!error && !keep_is_whole(keep))
         error = -ECONNRESET;
+    keep->made = !error;
     if (error)
         keep_free(keep);
     else
@@ -372,7 +443,7 @@ int keep_save(struct node *node, struct node *keeper, uint32_t memory, const str
 
 static void put_no_more(const struct keep *keep, struct node *node)
 {
-    if (!node->alive || !node->peer || !holds(keep, node->peer))
+    if (!node->alive || !node->peer || !find_holder(keep, node->peer))
         return;
     for (uint32_t i = 0; i < keep->count; i++) {
         const struct wire_keep_no_more m = {keep->first + i};
@@ -389,6 +460,9 @@ void keep_free(struct keep *keep)
 
     if (!keep)
         return;
+    keep->dropped = true;
+    if (keep->users)
+        return;
     LIST_REMOVE(keep, in);
     for (unsigned i = 0; i < session_node_count(session); i++)
         put_no_more(keep, session_node(session, i));
@@ -397,34 +471,128 @@ void keep_free(struct keep *keep)
     free(keep);
 }
 
-int keep_restore(struct keep *keep, uint32_t memory)
+/* Its member has no room to keep them: they come to it one after the other. */
+static int restore_passing(struct keep *keep, uint32_t memory)
 {
-    struct node *node = keep->node;
-    const unsigned peer = node->peer;
+    struct task task = {.keep = keep, .node = keep->node, .peer = keep->node->peer, .again = true, .memory = memory};
     int error = 0;
 
-    if (!keep_is_there(keep))
-        return -ENODATA;
-    if (!holds(keep, peer))
-        error = keep_too(keep, node, holder(keep), true);
+    vocl_log(LOG_WARN, "worker %u has no room for contents that it is to keep", task.peer);
+    keep->node->journal->once = true;
+    for (uint32_t i = 0; i < keep->count && !error; i++) {
+        task.from = any_holder(keep);
+        task.put = put_keep_too;
+        error = do_all(&task, i, 1);
+        task.put = put_bring_kept;
+        error = error ? error : do_all(&task, i, 1);
+        task.put = put_keep_no_more;
+        error = error ? error : tell(&task, i);
+    }
+    wire_buffer_free(&task.out);
+    return error;
+}
+
+static int restore_all(struct keep *keep, uint32_t memory)
+{
+    struct task task = {.keep = keep,
+                        .node = keep->node,
+                        .peer = keep->node->peer,
+                        .again = true,
+                        .memory = memory,
+                        .put = put_bring_kept};
+    const int error = do_all(&task, 0, keep->count);
+
+    wire_buffer_free(&task.out);
+    return error;
+}
+
+int keep_restore(struct keep *keep, uint32_t memory)
+{
+    int error = holds(keep, keep->node->peer) ? 0 : keep_too(keep, keep->node, true);
+
     if (!error)
-        error = do_all((struct task){
-            .keep = keep, .node = node, .peer = peer, .again = true, .memory = memory, .put = put_bring_kept});
+        error = restore_all(keep, memory);
+    else if (error == -ENOMEM)
+        error = restore_passing(keep, memory);
     return error > 0 ? 0 : error; /* above 0: the object has failed to come into being */
 }
 
-int keep_hand_over(struct keep *keep, const struct group *leaving, struct node *to)
+/* ---- members that go ---- */
+
+/* How many of those that have it go, and how many do not. */
+static unsigned going(const struct keep *keep, const struct leaving *leaving)
 {
-    bool stays = false;
+    unsigned count = 0;
 
-    for (unsigned i = 0; i < HOLDERS; i++) {
-        bool goes = !keep->holders[i];
+    for (unsigned i = 0; i < leaving->count; i++)
+        count += holds(keep, leaving->members[i]);
+    return count;
+}
 
-        for (unsigned at = 0; at < leaving->count && !goes; at++)
-            goes = leaving->nodes[at]->peer == keep->holders[i];
-        stays |= !goes;
+static unsigned staying(const struct keep *keep, const struct leaving *leaving)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < HOLDERS; i++)
+        count += keep->holders[i].there;
+    return count - going(keep, leaving);
+}
+
+/* Lets go of the lock: it may be dropped meanwhile. */
+static void hand_over(struct keep *keep, const struct leaving *leaving, struct node *const *to, unsigned count)
+{
+    for (unsigned i = 0; i < count && staying(keep, leaving) < ENOUGH && !keep->dropped; i++) {
+        if (!holds(keep, to[i]->peer))
+            keep_too(keep, to[i], false);
     }
-    if (stays)
-        return 0;
-    return keep_is_there(keep) ? keep_too(keep, to, holder(keep), false) : -ENODATA;
+}
+
+/* It is used no more by who has let go of the lock meanwhile. The next one. */
+static struct keep *use_over(struct keep *keep)
+{
+    struct keep *next = LIST_NEXT(keep, in);
+
+    keep->users--;
+    if (keep->dropped)
+        keep_free(keep);
+    return next;
+}
+
+unsigned keep_hand_over(const struct leaving *leaving, struct node *const *to, unsigned count)
+{
+    unsigned least = ENOUGH;
+
+    for (struct keep *keep = LIST_FIRST(&keeping.keeps); keep; keep = use_over(keep)) {
+        keep->users++;
+        if (!keep->made || keep->dropped || !going(keep, leaving))
+            continue;
+        hand_over(keep, leaving, to, count);
+        if (!keep->dropped && staying(keep, leaving) < least)
+            least = staying(keep, leaving);
+    }
+    return least;
+}
+
+bool keep_anew(struct node *node)
+{
+    struct node *keeper;
+    bool whole = true;
+
+    for (struct keep *keep = LIST_FIRST(&keeping.keeps); keep; keep = use_over(keep)) {
+        keep->users++;
+        if (!keep->made || keep->dropped || keep->node != node || keep_is_whole(keep))
+            continue;
+        if (!holds(keep, node->peer))
+            keep_too(keep, node, false);
+        keeper = keep->dropped || keep_is_whole(keep) ? NULL : keep_choose(node);
+        if (keeper)
+            keep_too(keep, keeper, false);
+        whole &= keep->dropped || keep_is_whole(keep);
+    }
+    return whole;
+}
+
+void keep_leave(unsigned peer)
+{
+    keeping.leaving = peer;
 }

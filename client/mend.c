@@ -246,32 +246,52 @@ static int find_before(struct mending *m, struct node *node)
     return find_next(node, true, m->why, sizeof(m->why));
 }
 
-/* Who comes for one that is lost gets what only those keep that are about to go. */
-static int hand_over(const struct mending *m, const struct journal *of)
+static bool is_of(const struct group *group, const struct node *node)
 {
-    struct node *to = NULL;
-    int error = 0;
+    bool is = false;
 
-    for (unsigned i = 0; i < m->group.count && !to; i++)
-        to = has_next(m->group.nodes[i]) ? m->group.nodes[i]->journal->wanted : NULL;
-    for (unsigned i = 0; i < JOURNAL_LISTS && !error && to; i++) {
-        for (const struct saved *saved = of->saved[i]; saved && !error; saved = saved->after)
-            error = saved->now.kept ? keep_hand_over(saved->now.kept, &m->group, to) : 0;
-    }
-    return error;
+    for (unsigned i = 0; i < group->count && !is; i++)
+        is = group->nodes[i] == node;
+    return is;
 }
 
-static int hand_all_over(const struct mending *m)
+/* Who may keep what others have that go: who comes for those that are lost, and workers that stay. */
+static unsigned find_receivers(const struct group *group, struct node **to)
 {
-    int error = 0;
+    struct session *session = group->nodes[0]->session;
+    unsigned count = 0;
 
-    for (unsigned i = 0; i < m->group.count && !error; i++) {
-        struct journal *j = m->group.nodes[i]->journal;
-
-        j->giving++;
-        error = hand_over(m, j);
-        j->giving--;
+    for (unsigned i = 0; i < group->count; i++) {
+        if (has_next(group->nodes[i]))
+            to[count++] = group->nodes[i]->journal->wanted;
     }
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (node->journal && node->peer && node->alive && !node->mending && !is_of(group, node))
+            to[count++] = node;
+    }
+    return count;
+}
+
+/* What only those keep that are about to go. */
+static int hand_over(const struct group *group)
+{
+    const unsigned most = session_node_count(group->nodes[0]->session);
+    struct node **to = calloc(2 * most, sizeof(struct node *));
+    unsigned *members = calloc(most, sizeof(*members));
+    struct leaving leaving = {members, 0};
+    int error = -ENOMEM;
+
+    if (to && members) {
+        for (unsigned i = 0; i < group->count; i++) {
+            if (!group->nodes[i]->journal->lost)
+                members[leaving.count++] = group->nodes[i]->peer;
+        }
+        error = !leaving.count || keep_hand_over(&leaving, to, find_receivers(group, to)) ? 0 : -ECONNRESET;
+    }
+    free(to);
+    free(members);
     return error;
 }
 
@@ -291,7 +311,7 @@ static int find_places(struct mending *m)
             error = find_before(m, group->nodes[i]);
     }
     if (!error)
-        error = hand_all_over(m);
+        error = hand_over(group);
     for (unsigned i = 0; i < group->count && !error; i++) {
         m->begun |= !group->nodes[i]->journal->lost;
         mend_dismiss(group->nodes[i]);
@@ -384,6 +404,7 @@ static void end_well(const struct group *group)
         transfer_resume(group->nodes[i]);
         stream_push(group->nodes[i]);
     }
+    recover_checkpoint_soon(); /* or what has to be kept anew */
 }
 
 static void go_on(struct node *node)

@@ -28,6 +28,7 @@
 #include "client/recover.h"
 
 #define TELL_NS 300000000 /* between words on how much has been copied */
+#define MOST_HANDING 3    /* times that what the old member keeps is handed over, if the new one is lost */
 
 static void tell(struct move *m)
 {
@@ -146,6 +147,44 @@ static void forget(struct move *m)
     session_unlock(m->session);
     if (m->target->alive && !call_forget(m->target, &ask, &reply, &call))
         call_free(&call);
+}
+
+/* Under the lock, which is let go: the node may be lost just now, and get another member. */
+static unsigned hand_over(struct move *m)
+{
+    unsigned keep = 0;
+
+    for (unsigned tries = 0; tries < MOST_HANDING && keep < 2 && !session_stops(m->session); tries++) {
+        while (m->node->mending && !session_stops(m->session)) {
+            session_unlock(m->session);
+            move_look_later();
+            session_lock(m->session);
+        }
+        keep = keep_hand_over(&(struct leaving){&m->target->peer, 1}, &m->node, 1);
+    }
+    return keep;
+}
+
+/* What the old member keeps is kept elsewhere before it forgets that: by the new one, else as a checkpoint has it. */
+static void leave(struct move *m)
+{
+    char why[300];
+    unsigned keep;
+
+    session_lock(m->session);
+    keep = hand_over(m);
+    keep_leave(m->target->peer);
+    session_unlock(m->session);
+    for (unsigned i = 0; keep < 2 && i < session_node_count(m->session); i++) {
+        struct node *node = session_node(m->session, i);
+
+        *why = 0;
+        if (recover_will(node) && checkpoint_again(node, why, sizeof(why)))
+            vocl_log(LOG_WARN, "contents of worker %u may be kept once only: %s", node->peer, why);
+    }
+    session_lock(m->session);
+    keep_leave(0);
+    session_unlock(m->session);
 }
 
 static int check(struct move *m)
@@ -279,6 +318,8 @@ static int move_now(struct move *m)
     vocl_log(LOG_INFO, "%s%s", error ? "the session stays where it is: " : "", m->reason);
     if (m->target->peer) {
         move_phase(m, "forget");
+        if (!error)
+            leave(m);
         forget(m);
     }
     unshare_end(m);

@@ -34,6 +34,7 @@ struct doubt {
 static struct {
     struct session *session;
     bool on, begun; /* begun: all nodes have told their devices */
+    long mending;   /* since when the thread for checkpoints has seen it, or 0 */
     pthread_cond_t lost, full;
     struct doubt doubts[MOST_DOUBTS];
     unsigned doubt_count;
@@ -190,7 +191,10 @@ int recover_move(struct node *node, struct node *target, const char **why)
     int error = 0;
 
     session_lock(session);
-    *why = !recover_will(node) ? "what it was told is not kept" : bound_of(node);
+    if (keep_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
+        *why = "the contents that it keeps cannot be kept there";
+    else
+        *why = !recover_will(node) ? "what it was told is not kept" : bound_of(node);
     if (*why || node->mending || !target->alive) {
         session_unlock(session);
         return *why ? -ENOTSUP : -ECONNRESET;
@@ -308,9 +312,46 @@ static bool is_due(const struct node *node, long every)
            (j->full || (every && clock_ns() - j->since > every * SECOND));
 }
 
+/* Who is replaced just now is to keep what others have; but not for ever. */
+static bool awaits_keeper(struct session *session)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < session_node_count(session) && !any && keep_is_on(); i++)
+        any = session_node(session, i)->mending;
+    if (!any)
+        recovery.mending = 0;
+    else if (!recovery.mending)
+        recovery.mending = clock_ns();
+    return any && clock_ns() - recovery.mending < PATIENCE_NS;
+}
+
 static bool is_too_long(const struct journal *j)
 {
     return j->log.length + j->kept_bytes > MOST_FULL * j->limit;
+}
+
+/* Under the lock, which is let go. */
+static void give_anew(struct node *node)
+{
+    struct journal *j = node->journal;
+    bool whole;
+
+    session_unlock(node->session);
+    summon_lock();
+    quiesce_lock(); /* who moves hands over, too */
+    session_lock(node->session);
+    j->once = false;
+    whole = keep_anew(node);
+    session_unlock(node->session);
+    quiesce_unlock();
+    summon_unlock();
+    session_lock(node->session);
+    if (whole && node->alive && !node->mending)
+        vocl_log(LOG_INFO, "contents of worker %u are kept by two again", node->peer);
+    else if (!j->since)
+        j->since = clock_ns();
+    j->full |= !whole;
 }
 
 /* Under the lock, which is let go. False: it is too early. */
@@ -350,8 +391,13 @@ static void *checkpoint_thread(void *argument)
         }
         wait = true;
         look_at_doubts(session);
-        for (unsigned i = 0; i < session_node_count(session) && !session_stops(session); i++) {
-            if (is_due(session_node(session, i), every) && take_one(session_node(session, i)))
+        for (unsigned i = 0; i < session_node_count(session) && !session_stops(session) && !awaits_keeper(session);
+             i++) {
+            struct node *node = session_node(session, i);
+
+            if (recover_will(node) && node->alive && !node->mending && node->journal->once)
+                give_anew(node);
+            if (is_due(node, every) && take_one(node))
                 wait = false;
         }
     }

@@ -82,6 +82,8 @@ void window_apart(cl_mem memory);
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
  * program's calls wait. */
 int checkpoint(struct node *node, char *why, size_t size);
+/* The same where nobody else takes one (quiesce_lock()). */
+int checkpoint_again(struct node *node, char *why, size_t size);
 /* A memory object, or, if that is NULL, memory that the node knows by this address, outside of its queues: 0, what
  * native OpenCL said, or a negative errno value. */
 int checkpoint_read(struct node *node, cl_mem memory, const uint8_t *address, const struct wire_region *whole,

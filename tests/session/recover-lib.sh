@@ -6,6 +6,7 @@
 #     same_as_natively PROGRAM            what it printed is what is in $scratch/native
 #     replaced, checkpoints               how many there were
 #     below LIMIT                         leaves a number in $drawn
+#     draw_harm WHO...                    leaves in $harm that some of these are killed, once to three times, and at times two more
 mark=VOCL_TEST_MARK=$$
 
 any_worker()
@@ -55,6 +56,20 @@ below()
 {
     draw=$(((draw * 1103515245 + 12345) % 2147483648))
     drawn=$((draw / 65536 % $1))
+}
+
+draw_harm()
+{
+    below 3
+    kills=$((drawn + 1)) harm=
+    for kill in $(seq $kills); do
+        below $#
+        eval "who=\${$((drawn + 1))}"
+        below 50
+        harm="$harm $who 0.$((drawn + 10))"
+    done
+    below 3
+    [ $drawn != 0 ] || harm="$harm last 0 first 0"
 }
 
 survives()

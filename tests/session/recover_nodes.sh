@@ -20,16 +20,7 @@ mixed()
     [ $drawn = 0 ] || [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || how="$how VOCL_NETWORK=tls"
     below 3
     how="$how VOCL_RECOVER_LOG=$((drawn * 400 + 64))K"
-    below 3
-    kills=$((drawn + 1)) harm=
-    for kill in $(seq $kills); do
-        below 5
-        who=$(echo first last two all last | cut -d' ' -f$((drawn + 1)))
-        below 50
-        harm="$harm $who 0.$((drawn + 10))"
-    done
-    below 3
-    [ $drawn != 0 ] || harm="$harm last 0 first 0"
+    draw_harm first last two all last
     survives "$harm" "$how vocl run --workers $workers" "$graph" "$1" "${COMMANDS:-3000}"
 }
 

@@ -33,16 +33,7 @@ mixed()
     [ $drawn != 0 ] || how="$how VOCL_MOVE_EVERY=110"
     below 4
     [ $drawn != 0 ] || how="$how VOCL_REST_EVERY=170"
-    below 3
-    kills=$((drawn + 1)) harm=
-    for kill in $(seq $kills); do
-        below 4
-        who=$(echo first last all last | cut -d' ' -f$((drawn + 1)))
-        below 50
-        harm="$harm $who 0.$((drawn + 10))"
-    done
-    below 3
-    [ $drawn != 0 ] || harm="$harm last 0 first 0"
+    draw_harm first last all last
     survives_well "$harm" "$how vocl run --workers $workers" "$mapped" "$1" "${COMMANDS:-5000}"
 }
 

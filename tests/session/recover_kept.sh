@@ -1,0 +1,113 @@
+#!/bin/sh
+# VOCL_RECOVER_TO=node: workers that keep contents go elsewhere, one after the other, also while the program leaves no
+# moment for a checkpoint, and have no room. What is kept goes with them, or to the application's host, and whoever is
+# lost afterwards is replaced with what there was, images and buffers of several pieces among it.
+. "$(dirname "$0")/../lib.sh"
+. "$top_srcdir/tests/session/recover-lib.sh"
+kept=$top_builddir/tests/session/kept
+at_most 900
+
+# begin WORKERS SETTING...: a program with contents on the first two workers, that have been kept when this returns
+begin()
+{
+    workers=$1
+    shift
+    : > "$scratch/out"
+    : > "$scratch/err"
+    env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=16K VOCL_LOG=debug "$@" \
+        timeout -k 10 250 vocl run --workers "$workers" -- "$kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 60 grep -q ready "$scratch/out" || failed "no program"
+}
+failed()
+{
+    kill $program 2> /dev/null
+    fail "$*: $(cat "$scratch/out" "$scratch/asked" 2> /dev/null; grep -v debug: "$scratch/err" | tail -n 20)"
+}
+both_kept()
+{
+    wait_until 20 grep -q 'contents of worker 1 are kept by itself and by' "$scratch/err" &&
+        wait_until 20 grep -q 'contents of worker 2 are kept by itself and by' "$scratch/err" || failed "nothing is kept"
+}
+gate()
+{
+    touch "$scratch/enough.gate"
+    wait_until 20 grep -q gated "$scratch/out" || failed "no gate"
+}
+ends_right()
+{
+    touch "$scratch/enough"
+    wait $program || failed "$1: status $?"
+    grep -qx right "$scratch/out" || failed "$1"
+    grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "the sanitizer found something"
+    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    echo "$1: $(replaced) replaced, $(grep -c 'is worker [0-9]* now' "$scratch/err") changes, $(checkpoints) checkpoints"
+}
+# lose WHO: they are replaced, and what they kept of both is kept by two again
+lose()
+{
+    had=$(replaced) whole=$(by_two)
+    kill -KILL $(one_of "$1")
+    wait_until 60 more_replaced || failed "$1 is not replaced"
+    wait_until 60 again_by_two || failed "what $1 kept is not kept anew"
+}
+by_two()
+{
+    grep -c 'are kept by two again' "$scratch/err"
+}
+again_by_two()
+{
+    [ "$(by_two)" -ge $((whole + 2)) ]
+}
+more_replaced()
+{
+    [ "$(replaced)" -gt "$had" ]
+}
+moved()
+{
+    timeout -k 5 100 vocl move "$(program_of "$kept")" "$@" > "$scratch/asked" 2>&1 || failed "moved: $*"
+}
+program_of()
+{
+    grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
+        [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$1")" ] || echo "$process" | tr -dc 0-9
+    done
+}
+
+# All go, one after the other, with no checkpoint in between; then one of them is lost.
+all_go_gated()
+{
+    begin 2 "$@"
+    both_kept
+    gate
+    moved --to here
+    lose last
+    lose first
+    ends_right "gated, all moved: $*"
+}
+in_third()
+{
+    [ "$(grep -c 'move: copy' "$scratch/err")" = 3 ]
+}
+# While the third goes the first, which has gone, is lost: nobody could take a checkpoint by then.
+lost_while_others_go()
+{
+    begin 3 VOCL_MOVE_HOLD=copy:3000 "$@"
+    both_kept
+    timeout -k 5 100 vocl move "$(program_of "$kept")" --to here > "$scratch/asked" 2>&1 &
+    asked=$!
+    wait_until 60 in_third || failed "the third does not go"
+    had=$(replaced)
+    kill -KILL "$(session_workers "$mark" | sort -n | sed -n 2p)"
+    wait_until 60 more_replaced || failed "what has moved is not replaced"
+    wait $asked
+    tail -n 1 "$scratch/asked"
+    ends_right "lost while others go: $*"
+}
+
+beside all_go_gated
+beside lost_while_others_go
+if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
+    beside all_go_gated VOCL_NETWORK=tls
+fi
+well_beside

@@ -28,8 +28,8 @@ void keep_free(struct keep *keep);
 /* Whether anybody still has it; and whether its node and another one have. */
 bool keep_is_there(const struct keep *keep);
 bool keep_is_whole(const struct keep *keep);
-/* The node's worker, which is a new one that has the object, is to have it, and to keep it, if it has room for that. Lets
- * go of the lock. */
+/* The node's worker, which is a new one that has the object, is to have it, and to keep it, if it has room for that.
+ * Lets go of the lock. */
 int keep_restore(struct keep *keep, uint32_t memory);
 /* These members are about to go. */
 struct leaving {
@@ -39,8 +39,8 @@ struct leaving {
 /* What they keep is given to these nodes' members, the first ones first, until two that stay have it. How many have it
  * at least of each: 2, 1 or 0. Lets go of the lock. */
 unsigned keep_hand_over(const struct leaving *leaving, struct node *const *to, unsigned count);
-/* What only one worker has any more of that node is given to another; false: there is something that cannot be. Lets go of
- * the lock. */
+/* What only one worker has any more of that node is given to another; false: there is something that cannot be. Lets go
+ * of the lock. */
 bool keep_anew(struct node *node);
 /* What that member keeps counts no more for the next checkpoints, as it will be gone; 0: no member's. */
 void keep_leave(unsigned peer);

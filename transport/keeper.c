@@ -37,6 +37,7 @@ struct keeper {
     const int *needs;
     unsigned need_count;
     atomic_bool needed;
+    bool ended;     /* or about to: it is asked nothing more */
     enum wish wish; /* of the thread that holds asking */
     int error;      /* and what became of it */
     unsigned slot;
@@ -279,17 +280,21 @@ void kept_close(struct kept *kept)
     kept->fd = -1;
 }
 
-/* What the thread answers. It may be slow, where there is one processor for many, but it does nothing that waits. */
+/* What the thread answers, if it is there yet. It may be slow, where there is one processor for many, but it does
+ * nothing that waits. */
 static int ask(struct keeper *keeper, enum wish wish)
 {
-    int error;
+    int error = -ESRCH;
 
     pthread_mutex_lock(&keeper->lock);
-    keeper->wish = wish;
-    pthread_cond_broadcast(&keeper->changed);
-    while (keeper->wish != WISH_NONE)
-        pthread_cond_wait(&keeper->changed, &keeper->lock);
-    error = keeper->error;
+    if (!keeper->ended) {
+        keeper->ended = wish == WISH_END;
+        keeper->wish = wish;
+        pthread_cond_broadcast(&keeper->changed);
+        while (keeper->wish != WISH_NONE)
+            pthread_cond_wait(&keeper->changed, &keeper->lock);
+        error = keeper->error;
+    }
     pthread_mutex_unlock(&keeper->lock);
     return error;
 }

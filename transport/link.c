@@ -241,6 +241,7 @@ void transport_close(struct transport *t)
     }
     if (t->job.placeholder.fd >= 0 && send(kept_fd(&t->job.placeholder), "q", 1, MSG_NOSIGNAL) != 1)
         vocl_log(LOG_DEBUG, "the placeholder went first");
+    ears_close(t); /* what the program has closed is given back as long as there is a keeper */
     job_close(&t->job);
     if (!t->job.whole) {
         close_all(t, false);

@@ -471,49 +471,16 @@ void keep_free(struct keep *keep)
     free(keep);
 }
 
-/* Its member has no room to keep them: they come to it one after the other. */
-static int restore_passing(struct keep *keep, uint32_t memory)
-{
-    struct task task = {.keep = keep, .node = keep->node, .peer = keep->node->peer, .again = true, .memory = memory};
-    int error = 0;
-
-    vocl_log(LOG_WARN, "worker %u has no room for contents that it is to keep", task.peer);
-    keep->node->journal->once = true;
-    for (uint32_t i = 0; i < keep->count && !error; i++) {
-        task.from = any_holder(keep);
-        task.put = put_keep_too;
-        error = do_all(&task, i, 1);
-        task.put = put_bring_kept;
-        error = error ? error : do_all(&task, i, 1);
-        task.put = put_keep_no_more;
-        error = error ? error : tell(&task, i);
-    }
-    wire_buffer_free(&task.out);
-    return error;
-}
-
-static int restore_all(struct keep *keep, uint32_t memory)
-{
-    struct task task = {.keep = keep,
-                        .node = keep->node,
-                        .peer = keep->node->peer,
-                        .again = true,
-                        .memory = memory,
-                        .put = put_bring_kept};
-    const int error = do_all(&task, 0, keep->count);
-
-    wire_buffer_free(&task.out);
-    return error;
-}
-
 int keep_restore(struct keep *keep, uint32_t memory)
 {
-    int error = holds(keep, keep->node->peer) ? 0 : keep_too(keep, keep->node, true);
+    struct node *node = keep->node;
+    struct task task = {
+        .keep = keep, .node = node, .peer = node->peer, .again = true, .memory = memory, .put = put_bring_kept};
+    int error = holds(keep, node->peer) ? 0 : keep_too(keep, node, true);
 
     if (!error)
-        error = restore_all(keep, memory);
-    else if (error == -ENOMEM)
-        error = restore_passing(keep, memory);
+        error = do_all(&task, 0, keep->count);
+    wire_buffer_free(&task.out);
     return error > 0 ? 0 : error; /* above 0: the object has failed to come into being */
 }
 

@@ -28,8 +28,7 @@ void keep_free(struct keep *keep);
 /* Whether anybody still has it; and whether its node and another one have. */
 bool keep_is_there(const struct keep *keep);
 bool keep_is_whole(const struct keep *keep);
-/* The node's worker, which is a new one that has the object, is to have it, and to keep it, if it has room for that.
- * Lets go of the lock. */
+/* The node's worker, which is a new one that has the object, is to have it, and to keep it. Lets go of the lock. */
 int keep_restore(struct keep *keep, uint32_t memory);
 /* These members are about to go. */
 struct leaving {

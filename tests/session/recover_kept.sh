@@ -105,8 +105,37 @@ lost_while_others_go()
     ends_right "lost while others go: $*"
 }
 
+# limit PROCESS BYTES: it can have so much more memory, or less
+limit()
+{
+    size=$(awk '/^VmSize:/ { print $2 * 1024 }' "/proc/$1/status")
+    prlimit --as=$((size + $2)): --pid "$1" || failed "no limit"
+}
+
+# The second has room for a piece of what the first has: that comes to the application's host, all of it, and what the second
+# has got of it does not stay there.
+keeper_is_full()
+{
+    begin 2 VOCL_RECOVER_LOG=256M VOCL_RECOVER_EVERY=10 MALLOC_ARENA_MAX=1 "$@"
+    limit "$(one_of last)" 25000000
+    wait_until 20 grep -q 'have no room for contents, which are kept at' "$scratch/err" || failed "there is room"
+    before=$(checkpoints)
+    wait_until 20 more_checkpoints || failed "no checkpoints"
+    stays=$(sed -n "s/^vocl.$(one_of last)\].* \([0-9]*\) bytes of contents are kept$/\1/p" "$scratch/err" | tail -n 1)
+    [ "${stays:-0}" -lt 4000000 ] || failed "the second keeps $stays bytes"
+    had=$(replaced)
+    kill -KILL "$(one_of first)"
+    wait_until 60 more_replaced || failed "it is not replaced"
+    ends_right "a keeper without room, which keeps $stays bytes: $*"
+}
+more_checkpoints()
+{
+    [ "$(checkpoints)" -gt $((before + 2)) ]
+}
+
 beside all_go_gated
 beside lost_while_others_go
+beside keeper_is_full
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
     beside all_go_gated VOCL_NETWORK=tls
 fi

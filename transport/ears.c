@@ -110,7 +110,9 @@ void ears_lose(struct transport *t, unsigned number)
 
 bool ears_are_quiet(const struct transport *t, const struct stream *stream)
 {
-    return t->ears >= 0 && stream->by == &plain_plugin && stream->round != t->round; /* TLS may have read ahead */
+    if (stream->by != &plain_plugin) /* TLS may have read ahead */
+        return false;
+    return t->ears < 0 ? !t->looks : stream->round != t->round;
 }
 
 /* False: of one that is not there any more, and goes on being heard. */
@@ -128,7 +130,7 @@ static bool note(struct transport *t, uint64_t name)
     return true;
 }
 
-void ears_look(struct transport *t, bool ask)
+void ears_look(struct transport *t)
 {
     bool good = true;
     int count;
@@ -136,8 +138,7 @@ void ears_look(struct transport *t, bool ask)
     if (t->ears < 0)
         return;
     t->round++;
-    t->came = false;
-    if (!ask)
+    if (!t->looks)
         return;
     if (!is_ours(t, kept_fd(&t->wake)))
         renew(t);

@@ -145,7 +145,6 @@ struct job {
     int rank, size;
     uint32_t last_tag;
     unsigned pipes;  /* without MPI: connections for bulk data of each pair */
-    bool hears;      /* it is asked of all at once who has something to say (ears.c) */
     bool later;      /* workers are connected with each other when they have something to say (later.c): */
     unsigned others; /* a worker: those below this number may be there */
     int lifeline;    /* to vocl-launcher or vocl-join, or -1 */

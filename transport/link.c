@@ -101,7 +101,7 @@ static int open_peers(struct transport *t)
         if (t->peers[i].alive && !later_is(&t->peers[i]))
             pulse_add(t->job.pulse, &t->peers[i].beat, &t->peers[i].bell.socket);
     }
-    if (t->job.hears && (error = ears_open(t)))
+    if (t->job.later && (error = ears_open(t)))
         return error;
     t->judged_ms = clock_ms();
     t->look_us = settings_peer_ms() ? 250 * settings_peer_ms() : LONGEST_DOZE_US;
@@ -513,7 +513,7 @@ static int meet_others(struct transport *t)
 }
 
 /* Where all that is said goes through memory, connections only have to say what is too large for that, and who is gone:
- * they are asked now and then, and as long as they have something. */
+ * they are read from now and then, and as long as they have something. */
 static bool must_look(const struct transport *t)
 {
     if (t->listens || t->came || !TAILQ_EMPTY(&t->bulks))
@@ -538,7 +538,9 @@ int transport_poll(struct transport *t)
     t->listens = listen;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
         link_fail(t);
-    ears_look(t, must_look(t));
+    t->looks = must_look(t);
+    t->came = false;
+    ears_look(t);
     count += receive_frames(t);
     for (unsigned i = 0; i < t->width; i++) {
         if (link_is_usable(t, i))

@@ -112,7 +112,7 @@ struct transport {
     unsigned gone_count;
     bool untold;               /* of which somebody has yet to be told */
     int ears;                  /* by which is known who has something to say (ears.c), or -1 */
-    bool came;                 /* somebody had, the last time */
+    bool looks, came;          /* connections are read from this time; one had something */
     uint32_t round;            /* how often that was, */
     struct epoll_event *heard; /* and room for what it answers */
     struct bulks bulks, over;  /* all; and those that are over, and whose owners have yet to be told */
@@ -182,9 +182,9 @@ void ears_close(struct transport *t);
 /* One that is reached by a way of provider_tls comes, or is lost. */
 void ears_meet(struct transport *t, unsigned number);
 void ears_lose(struct transport *t, unsigned number);
-/* A new round: who has something to say in it, or nobody, if they are not asked; and whether this one had nothing then.
- */
-void ears_look(struct transport *t, bool ask);
+/* A new round: who has something to say in it, or nobody, if it is not one to look; and whether this one has not, or is
+ * not to be read from. */
+void ears_look(struct transport *t);
 bool ears_are_quiet(const struct transport *t, const struct stream *stream);
 
 /* ---- leaving.c ---- */

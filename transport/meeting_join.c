@@ -254,7 +254,7 @@ static int take_members(struct meeting *m)
     job->pipes = m->pipes;
     job->rank = (int)m->rank;
     job->size = (int)m->base;
-    job->later = job->hears = m->later;
+    job->later = m->later;
     job->others = m->size;
     return 0;
 }

@@ -383,6 +383,7 @@ static bool read_frames(struct transport *t, unsigned number)
         return false;
     }
     got = stream_read(&way->frames, way->in + way->in_end, sizeof(way->in) - way->in_end);
+    t->came |= got > 0;
     if (got > 0)
         way->in_end += (size_t)got;
     else if (got < 0)

@@ -131,7 +131,7 @@ int start_pairs(struct start *start)
         return error;
     job->provider = &provider_tls;
     job->pipes = 1;
-    job->apart = job->hears = true;
+    job->apart = true;
     job->later = start->workers >= PAIRS_LATER;
     job->size = (int)start->workers + 1;
     return enter_alone(job);
@@ -203,7 +203,6 @@ int pairs_join(struct job *job, char *why, size_t why_size)
     job->member_count = 1;
     job->provider = &provider_tls;
     job->pipes = 1;
-    job->hears = true;
     job->later = job->size > PAIRS_LATER;
     job->others = (unsigned)job->size;
     return meet_others(job, getenv(SESSION_PEERS));

@@ -38,8 +38,8 @@ struct leaving {
 /* What they keep is given to these nodes' members, the first ones first, until two that stay have it. How many have it
  * at least of each: 2, 1 or 0. Lets go of the lock. */
 unsigned keep_hand_over(const struct leaving *leaving, struct node *const *to, unsigned count);
-/* What only one worker has any more of that node is given to another; false: there is something that cannot be. Lets go of
- * the lock. */
+/* What only one worker has any more of that node is given to another; false: there is something that cannot be. Lets go
+ * of the lock. */
 bool keep_anew(struct node *node);
 /* What that member keeps counts no more for the next checkpoints, as it will be gone; 0: no member's. */
 void keep_leave(unsigned peer);

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
 kept=$top_builddir/tests/session/kept
+two=$top_srcdir/tests/net/two-hosts
 at_most 900
 
 # begin WORKERS SETTING...: a program with contents on the first two workers, that have been kept when this returns
@@ -15,7 +16,7 @@ begin()
     : > "$scratch/out"
     : > "$scratch/err"
     env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=16K VOCL_LOG=debug "$@" \
-        timeout -k 10 250 vocl run --workers "$workers" -- "$kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+        timeout -k 10 250 ${by:-vocl run} --workers "$workers" -- "$kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 60 grep -q ready "$scratch/out" || failed "no program"
 }
@@ -133,10 +134,50 @@ more_checkpoints()
     [ "$(checkpoints)" -gt $((before + 2)) ]
 }
 
+# On another host, which the program's contents do not leave: one is lost, and the other when that is kept by two again.
+on_another_host()
+{
+    by=$two
+    begin 2 "$@"
+    both_kept
+    lose first
+    lose first
+    lose last
+    ends_right "on another host: $*"
+}
+
+# One here and one there: the other host is gone, and all that it has; the one here kept that.
+host_is_gone()
+{
+    printf '#!/bin/sh\n[ ! -e "%s/broken" ] || exit 7\nexec "$@"\n' "$scratch" > "$scratch/through"
+    chmod +x "$scratch/through"
+    by="$two --embedded --cable $scratch/cable"
+    begin 2 VOCL_PEER_TIMEOUT=2 RSH_THROUGH="$scratch/through" "$@"
+    both_kept
+    moved --to 10.93.0.2
+    touch "$scratch/broken" # so that who comes comes here
+    lose first
+    read -r cable rest < "$scratch/cable"
+    had=$(replaced) whole=$(by_two)
+    kill -STOP "$cable"
+    wait_until 60 more_replaced || failed "what was there is not replaced"
+    wait_until 60 again_by_two || failed "what was kept there is not kept anew"
+    kill -CONT "$cable"
+    ends_right "a host is gone: $*"
+}
+
 beside all_go_gated
 beside lost_while_others_go
-beside keeper_is_full
+case $SANITIZER in
+address | thread) ;; # addresses are not to be limited then
+*) beside keeper_is_full ;;
+esac
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
     beside all_go_gated VOCL_NETWORK=tls
+    if [ "$(status_of "$two" --embedded -- true 2> "$scratch/err")" != 77 ]; then
+        beside on_another_host
+        beside on_another_host VOCL_NETWORK=tls
+        beside host_is_gone
+    fi
 fi
 well_beside

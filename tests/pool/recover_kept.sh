@@ -1,0 +1,112 @@
+#!/bin/sh
+# Sessions of a pool of three nodes whose contents two workers keep (VOCL_RECOVER_TO=node): a node is gone, and then the
+# one that kept what it had; a node is emptied, and a session moved by hand, before who has come is lost. What programs find
+# is what they had, and nothing is left behind.
+. "$(dirname "$0")/move-lib.sh"
+at_most 600
+for host in n1 n2 n3; do
+    write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";' 'policy = "spread";' 'cgroup = "none";'
+    sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
+    start_daemon $host
+done
+wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+"$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/kept" "$scratch/bin/"
+chmod a+rx "$scratch/bin/kept"
+
+failed()
+{
+    fail "$*: $(cat "$scratch/out" "$scratch/asked" 2> /dev/null; grep -v debug: "$scratch/err" | tail -n 30; root vocl pool sessions; tail -n 5 "$scratch"/n?.log)"
+}
+# begin: on two nodes, $first and $second; what they have is kept by both
+begin()
+{
+    rm -f "$scratch/enough"
+    : > "$scratch/out"
+    as $alice VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_RECOVER_LOG=16K VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 \
+        vocl run --count 2 --policy spread -- "$scratch/bin/kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 60 grep -q ready "$scratch/out" || failed "no program"
+    wait_until 20 grep -q 'contents of worker 1 are kept by itself and by' "$scratch/err" &&
+        wait_until 20 grep -q 'contents of worker 2 are kept by itself and by' "$scratch/err" || failed "nothing is kept"
+    set -- $(part node)
+    first=$1 second=$2
+    [ -n "$second" ] && [ "$first" != "$second" ] || failed "it is not on two nodes"
+}
+ends_right()
+{
+    touch "$scratch/enough"
+    wait $program || failed "$1: status $?"
+    grep -qx right "$scratch/out" || failed "$1"
+    wait_until 60 no_sessions || failed "$1: left"
+    for host in n1 n2 n3; do
+        wait_until 20 nothing_on $host || fail "$1: left on $host: $(left_on $host)"
+    done
+    echo "$1: $(grep -c 'is worker [0-9]* now' "$scratch/err") changes"
+}
+nothing_on()
+{
+    [ -z "$(left_on "$1")" ]
+}
+workers_on()
+{
+    ip netns pids $base-"$1" | while read -r pid; do
+        ! tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' || echo "$pid"
+    done
+}
+# lose PROCESS...: another one takes the place, and two keep all again
+lose()
+{
+    had=$(grep -c 'of commands and data again' "$scratch/err") whole=$(by_two)
+    kill -9 "$@"
+    wait_until 20 mended || failed "it is not replaced"
+}
+# lose_node NODE: its daemon, and all that it has; it comes back when that is replaced
+lose_node()
+{
+    lose "$(cat "$scratch/$1.pid")" $(workers_on "$1")
+    wait "$(cat "$scratch/$1.pid")" 2> /dev/null
+    start_daemon "$1"
+    wait_until 20 nodes_up 3 || failed "$1 is not back"
+}
+by_two()
+{
+    grep -c 'are kept by two again' "$scratch/err"
+}
+mended()
+{
+    [ "$(grep -c 'of commands and data again' "$scratch/err")" -gt "$had" ] && [ "$(by_two)" -ge $((whole + 2)) ]
+}
+none_on()
+{
+    ! part node | grep -qx "$1"
+}
+third()
+{
+    for host in n1 n2 n3; do
+        [ "$host" = "$first" ] || [ "$host" = "$second" ] || echo $host
+    done
+}
+
+# Nodes are gone, one after the other: each has kept what the other had.
+begin
+lose_node "$first"
+lose_node "$second"
+ends_right "two nodes gone"
+
+# A node is emptied; then who has come for what it had is lost, and then who was there.
+begin
+root timeout -k 5 100 vocl pool drain --move "$first" > "$scratch/asked" 2>&1 || failed "drain --move $first"
+root vocl pool resume "$first"
+wait_until 20 none_on "$first" || failed "$first is not empty"
+lose $(workers_on "$(part node | grep -vx "$second")")
+lose $(workers_on "$second")
+ends_right "drained"
+
+# Moved by hand; then the node is gone to which it went.
+begin
+session=$(part id | head -n 1) other=$(third)
+as $alice timeout -k 5 100 vocl pool move --from "$first" --to "$other" "$session" > "$scratch/asked" 2>&1 || failed "move to $other"
+lose_node "$other"
+ends_right "moved"
+grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
+exit 0

@@ -58,7 +58,7 @@ use "$scratch/pool" 18.0.0 "$vector_add"
 wait_until 10 grep -q 'accounting: Is a directory' "$scratch/log" || fail "not told that it cannot be written: $(cat "$scratch/log")"
 rmdir "$scratch/accounting"
 # half a line of a daemon that was killed
-printf '{"session":"half' > "$scratch/accounting"
+printf '{"session":"half' >> "$scratch/accounting" # which the daemon may have begun anew by now
 wait_until 10 lines 4 || fail "what could not be written is lost: $(history; cat "$scratch/accounting" "$scratch/log")"
 # ended by somebody
 vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &

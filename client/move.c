@@ -279,7 +279,7 @@ static int move_gated(struct move *m, int error)
     if (!m->node->journal || m->unshares) /* which it was told to use */
         return error;
     forget(m);
-    error = recover_move(m->node, m->target, &why);
+    error = recover_move(m->node, m->target, m->watch, &why);
     if (error)
         return move_refuse(m, error, "commands wait for a user event: %s", why ? why : "a worker was lost");
     snprintf(m->reason, m->reason_size, "worker %u is worker %u now: it was told all again, %ld us", m->from, to,

@@ -15,9 +15,11 @@
 struct move_watch;
 int session_move(struct node *node, unsigned member, struct move_watch *watch, char *reason, size_t size);
 /* Who hears how far it is, or NULL: each phase that begins and, while contents go, the bytes so far; then what it was
- * in all. By the thread that calls. */
+ * in all. leaves: it is told all again, and the old worker is about to go, before the new one has all: whatever comes,
+ * it is not where it was. By the thread that calls. */
 struct move_watch {
     void (*told)(void *argument, const char *phase, uint64_t bytes);
+    void (*leaves)(void *argument);
     void *argument;
     uint64_t bytes;
     long pause_us;

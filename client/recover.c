@@ -183,21 +183,36 @@ bool recover_begin(struct node *node)
     return true;
 }
 
-int recover_move(struct node *node, struct node *target, const char **why)
+/* Under the lock, which is let go: 0, or why it stays. */
+static int may_go(struct node *node, struct node *target, const char **why)
 {
-    struct session *session = node->session;
-    struct journal *j = node->journal;
-    const unsigned to = target->peer;
-    int error = 0;
-
-    session_lock(session);
     if (keep_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
         *why = "the contents that it keeps cannot be kept there";
     else
         *why = !recover_will(node) ? "what it was told is not kept" : bound_of(node);
-    if (*why || node->mending || !target->alive) {
+    if (*why)
+        return -ENOTSUP;
+    return node->mending || !target->alive ? -ECONNRESET : 0;
+}
+
+int recover_move(struct node *node, struct node *target, struct move_watch *watch, const char **why)
+{
+    struct session *session = node->session;
+    struct journal *j = node->journal;
+    const unsigned to = target->peer;
+    int error;
+
+    session_lock(session);
+    error = may_go(node, target, why);
+    if (!error && watch) {
         session_unlock(session);
-        return *why ? -ENOTSUP : -ECONNRESET;
+        watch->leaves(watch->argument);
+        session_lock(session);
+        error = may_go(node, target, why);
+    }
+    if (error) {
+        session_unlock(session);
+        return error;
     }
     j->wanted = target;
     mend_hold(node);

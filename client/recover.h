@@ -12,6 +12,7 @@
 struct journal;
 struct enqueue;
 struct move;
+struct move_watch;
 
 /* ---- recover.c ---- */
 /* A new session, before any of its nodes is told anything, or heard to be lost: their journals, if that is what the
@@ -28,7 +29,7 @@ bool recover_begin(struct node *node);
 bool recover_will(const struct node *node);
 /* The node goes to a spare worker that has nothing yet, which is told all again; calls go on, or wait. Its own one
  * ends. 0, or a negative errno value: -ENOTSUP with why not, and all is as it was. Without the lock. */
-int recover_move(struct node *node, struct node *target, const char **why);
+int recover_move(struct node *node, struct node *target, struct move_watch *watch, const char **why);
 /* A journal is as long as it may be. */
 void recover_checkpoint_soon(void);
 /* What a node tells. */

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/requests.h"
 #include "base/settings.h"
 #include "client/moving.h"
 #include "client/timeline.h"
@@ -193,11 +194,18 @@ static void tell_phase(void *argument, const char *phase, uint64_t bytes)
     answer_progress(argument, "phase %s %llu", phase, (unsigned long long)bytes);
 }
 
+/* Or the end of its old place would be taken for the end of what moves. */
+static void tell_leaving(void *argument)
+{
+    answer_progress(argument, "%s", REQUEST_LEAVES);
+    answer_await(argument, RECORD_MS);
+}
+
 /* In a pool, which has a place there: what is behind that member goes. Before its old place ends it is on record that
  * it has moved. */
 static void move_member(struct session *session, unsigned member, const char *where, bool any, struct answer *answer)
 {
-    struct move_watch watch = {.told = tell_phase, .argument = answer};
+    struct move_watch watch = {.told = tell_phase, .leaves = tell_leaving, .argument = answer};
     struct node *node = NULL, *spare;
     char why[300] = "";
     int error;

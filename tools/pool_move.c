@@ -30,8 +30,11 @@ static void show_result(const json_t *words)
     const double bytes = number_of(words, "bytes"), pause = number_of(words, "pause_us");
     char text[16];
 
-    printf("moved from %s to %s: %s, paused for %.1f ms\n", shown(words, "from"), shown(words, "to"),
-           show_bytes(bytes, text), pause / 1000);
+    printf("moved from %s to %s: ", shown(words, "from"), shown(words, "to"));
+    if (pause > 0)
+        printf("%s, paused for %.1f ms\n", show_bytes(bytes, text), pause / 1000);
+    else
+        printf("%s\n", shown(words, "text"));
     fflush(stdout);
 }
 

@@ -53,7 +53,7 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     json_t *message;
     bool good, never = false;
 
-    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", r->id,
+    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", part->id,
                         "user", peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job",
                         r->job, "from", *r->move.part ? r->move.from : connection_remote(r->client), "devices",
                         message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
@@ -63,8 +63,7 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     }
     if (*r->within)
         json_object_set_new(message, "within", json_string(r->within));
-    if (*r->of)
-        json_object_set_new(message, "of", json_string(r->of));
+    json_object_set_new(message, "of", json_string(*r->of ? r->of : r->id));
     if (strcmp(part->node, r->daemon->config->name) && !strcmp(what, "release"))
         return peer_release(r->daemon, part->node, message);
     if (strcmp(part->node, r->daemon->config->name))
@@ -77,7 +76,7 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
         return good;
     }
     json_decref(message);
-    session_release(r->daemon, r->id);
+    session_release(r->daemon, part->id);
     return true;
 }
 
@@ -130,10 +129,16 @@ static void reserve_parts(struct request *r)
     r->tries++;
     draw_name(r->id);
     for (unsigned i = 0; i < r->part_count; i++) {
-        const bool own = !strcmp(r->parts[i].node, r->daemon->config->name);
-        const bool good = send_part(r, &r->parts[i], "reserve");
+        struct part *part = &r->parts[i];
+        const bool own = !strcmp(part->node, r->daemon->config->name);
+        bool good;
 
-        r->parts[i].state = !good ? PART_REFUSED : own ? PART_GOOD : PART_ASKED;
+        if (i)
+            draw_name(part->id);
+        else
+            snprintf(part->id, sizeof(part->id), "%s", r->id);
+        good = send_part(r, part, "reserve");
+        part->state = !good ? PART_REFUSED : own ? PART_GOOD : PART_ASKED;
     }
     finish(r);
 }
@@ -153,9 +158,9 @@ static void grant(struct request *r)
 
     evtimer_del(r->timer);
     for (unsigned i = 0; i < r->part_count; i++)
-        json_array_append_new(nodes, json_pack("{s:s, s:s, s:i, s:o}", "name", r->parts[i].node, "address",
-                                               r->parts[i].address, "devices", (int)r->parts[i].count, "wish",
-                                               describe_wish(r, &r->parts[i])));
+        json_array_append_new(nodes, json_pack("{s:s, s:s, s:s, s:i, s:o}", "name", r->parts[i].node, "part",
+                                               r->parts[i].id, "address", r->parts[i].address, "devices",
+                                               (int)r->parts[i].count, "wish", describe_wish(r, &r->parts[i])));
     unlink_request(r);
     daemon_changed(r->daemon); /* the others are to know that it waits no more */
     connection_send(r->client, json_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
@@ -268,7 +273,7 @@ void broker_answer(struct daemon *d, const char *node, const json_t *answer)
         for (unsigned i = 0; i < r->part_count; i++) {
             struct part *part = &r->parts[i];
 
-            if (strcmp(part->node, node) || part->state != PART_ASKED || (id && strcmp(id, r->id)))
+            if (strcmp(part->node, node) || part->state != PART_ASKED || (id && strcmp(id, part->id)))
                 continue;
             part->state = !answer                                         ? PART_SILENT
                           : json_is_true(json_object_get(answer, "good")) ? PART_GOOD

@@ -217,9 +217,18 @@ static bool is_arriving(const json_t *directory, const json_t *node, const json_
 static bool is_within(const json_t *directory, const json_t *session)
 {
     const char *within = message_text(session, "within", "");
-    const json_t *node;
+    const json_t *node, *hold;
+    size_t i, j;
 
-    return *within && request_find_part(directory, within, &node);
+    json_array_foreach(directory, i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, hold)
+        {
+            if (*within && !strcmp(message_text(hold, "id", ""), within))
+                return true;
+        }
+    }
+    return false;
 }
 
 /* What a user has in the whole pool; a session of several nodes counts once, and the one that is to have more not. */

@@ -5,6 +5,7 @@
 #include "proxy/daemon/daemon.h"
 
 struct part {
+    char id[SESSION_ID]; /* its name at the node: the first one has the session's */
     char node[64], address[128];
     unsigned devices[MOST_DEVICES], count;
     char name[128], type[16]; /* its devices', as in a wish; "": they are not the same */

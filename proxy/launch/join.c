@@ -117,7 +117,7 @@ static void take_grant(const json_t *message)
             break;
         snprintf(nodes[node_count].name, sizeof(nodes->name), "%s", text_of(node, "name"));
         snprintf(nodes[node_count].address, sizeof(nodes->address), "%s", text_of(node, "address"));
-        snprintf(nodes[node_count].part, sizeof(nodes->part), "%s", session);
+        snprintf(nodes[node_count].part, sizeof(nodes->part), "%s", text_of(node, "part"));
         nodes[node_count].member = node_count + 1;
         nodes[node_count].wish = json_incref(json_object_get(node, "wish"));
         nodes[node_count].client.fd = -1;
@@ -271,7 +271,7 @@ static json_t *start_newcomer(const char *part, const char *where, unsigned numb
 
 static void start_worker(struct attended *node, const struct poolfile *pool)
 {
-    json_t *message = start_message(session, endpoint, node->member, node_count + 1, false), *answer;
+    json_t *message = start_message(node->part, endpoint, node->member, node_count + 1, false), *answer;
     char why[512];
 
     if (client_connect(&node->client, pool, node->address, why, sizeof(why)))

@@ -54,16 +54,35 @@ static void tell_phase(const char *phase, const char *text)
         requests_answer(move.out, REQUEST_PROGRESS "%s%s%s\n", phase, *text ? ": " : "", text);
 }
 
+static void tell_moved(bool good, const char *text, unsigned long long bytes, long pause_us)
+{
+    tell(json_pack("{s:s, s:b, s:s, s:I, s:I}", "do", "moved", "good", good, "text", text, "bytes", (json_int_t)bytes,
+                   "pause_us", (json_int_t)pause_us));
+    if (good) /* when the program lets go of it */
+        snprintf(move.from->why, sizeof(move.from->why), "moved to %s", move.place.name);
+}
+
+/* The program waits for that. */
+static void answer_program(void)
+{
+    if (send(move.answers, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        vocl_log(LOG_DEBUG, "the program does not listen: %s", strerror(errno));
+}
+
 /* "phase NAME BYTES", or a sentence: what the program says of it. */
 static void take_progress(const char *words)
 {
     unsigned long long bytes;
     char phase[32];
 
-    if (sscanf(words, "phase %31s %llu", phase, &bytes) == 2)
+    if (!strcmp(words, REQUEST_LEAVES)) {
+        tell_moved(true, "told all again, as commands wait for a user event", 0, 0);
+        answer_program();
+    } else if (sscanf(words, "phase %31s %llu", phase, &bytes) == 2) {
         tell(json_pack("{s:s, s:s, s:I}", "do", "moving", "phase", phase, "bytes", (json_int_t)bytes));
-    else if (move.out >= 0)
+    } else if (move.out >= 0) {
         requests_answer(move.out, REQUEST_PROGRESS "%s\n", words);
+    }
 }
 
 /* That was all. text: the result, or why it goes on where it was. */
@@ -72,23 +91,19 @@ static void finish(bool good, const char *text, unsigned long long bytes, long p
     char visible[REQUESTS_MOST];
 
     text = text_visible(text, visible, sizeof(visible) / 4);
-    tell(json_pack("{s:s, s:b, s:s, s:I, s:I}", "do", "moved", "good", good, "text", text, "bytes", (json_int_t)bytes,
-                   "pause_us", (json_int_t)pause_us));
+    tell_moved(good, text, bytes, pause_us);
     vocl_log(LOG_INFO, "%s %s: %s", move.from->name, good ? "moves" : "does not move", text);
     if (move.out >= 0) {
         requests_answer(move.out, "%s%s\n", good ? REQUEST_DONE : REQUEST_FAILED, text);
         close(move.out);
     }
     if (move.answers >= 0) {
-        if (send(move.answers, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) /* the old place may end now */
-            vocl_log(LOG_DEBUG, "the program does not listen: %s", strerror(errno));
+        answer_program(); /* the old place may end now */
         close(move.answers);
     }
     client_close(&move.broker);
     if (!good && move.to && move.to->member && !move.to->leaving) /* the program has not got it */
         attend_leave(move.to, true, text);
-    if (good) /* when the program lets go of it */
-        snprintf(move.from->why, sizeof(move.from->why), "moved to %s", move.place.name);
     move.answers = move.out = -1;
     move.to = NULL;
     move.state = MOVE_NONE;

@@ -41,7 +41,7 @@ bool place_read(struct place *place, const json_t *message)
     const json_t *nodes = json_object_get(message, "nodes"), *node = json_array_get(nodes, 0);
 
     place_free(place);
-    snprintf(place->part, sizeof(place->part), "%s", text_of(message, "granted"));
+    snprintf(place->part, sizeof(place->part), "%s", text_of(node, "part"));
     snprintf(place->name, sizeof(place->name), "%s", text_of(node, "name"));
     snprintf(place->address, sizeof(place->address), "%s", text_of(node, "address"));
     place->wish = json_incref(json_object_get(node, "wish"));

@@ -20,7 +20,7 @@ failed()
 # begin: on two nodes, $first and $second; what they have is kept by both
 begin()
 {
-    rm -f "$scratch/enough"
+    rm -f "$scratch/enough" "$scratch/enough.gate"
     : > "$scratch/out"
     as $alice VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_RECOVER_LOG=16K VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 \
         vocl run --count 2 --policy spread -- "$scratch/bin/kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
@@ -101,6 +101,17 @@ wait_until 20 none_on "$first" || failed "$first is not empty"
 lose $(workers_on "$(part node | grep -vx "$second")")
 lose $(workers_on "$second")
 ends_right "drained"
+
+# The same while commands wait for a user event: what is there is told all again. Of that nobody is told that it failed.
+begin
+touch "$scratch/enough.gate"
+wait_until 20 grep -q gated "$scratch/out" || failed "no gate"
+root timeout -k 5 100 vocl pool drain --move "$first" > "$scratch/asked" 2>&1 || failed "drain --move $first, gated"
+grep -q "moved from $first to $(third): told all again" "$scratch/asked" || failed "what is said"
+root vocl pool resume "$first"
+wait_until 20 none_on "$first" || failed "$first is not empty"
+ends_right "drained, gated"
+tail -n 1 "$scratch/accounting-$first" | grep -q "\"why\":\"moved to $(third)\"" || fail "accounting: $(cat "$scratch/accounting-$first")"
 
 # Moved by hand; then the node is gone to which it went.
 begin

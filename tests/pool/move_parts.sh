@@ -1,0 +1,52 @@
+#!/bin/sh
+# A session that has devices of two nodes: each part moves by itself, one after the other at once, also to where the other
+# was; and nothing is left behind.
+. "$(dirname "$0")/move-lib.sh"
+at_most 300
+for host in n1 n2 n3; do
+    write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'policy = "spread";' 'cgroup = "none";'
+    sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
+    start_daemon $host
+done
+wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+"$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/kept" "$scratch/bin/"
+chmod a+rx "$scratch/bin/kept"
+
+# moves FROM TO
+moves()
+{
+    as $alice timeout -k 5 60 vocl pool move --from "$1" --to "$2" "$session" > "$scratch/asked" 2>&1 ||
+        fail "from $1 to $2: $(cat "$scratch/asked" "$scratch/err"; root vocl pool sessions; tail -n 5 "$scratch"/n?.log)"
+}
+on()
+{
+    [ "$(part node | sort | tr '\n' ' ')" = "$* " ]
+}
+
+as $alice vocl run --count 2 --policy spread -- "$scratch/bin/kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+program=$!
+wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/err" "$scratch"/n?.log)"
+set -- $(part node)
+first=$1 second=$2
+[ -n "$second" ] && [ "$first" != "$second" ] || fail "it is not on two nodes: $(root vocl pool sessions)"
+[ "$(part id | uniq | wc -l)" = 1 ] || fail "it has two names: $(root vocl pool --json sessions)"
+[ "$(part part | sort | uniq | wc -l)" = 2 ] || fail "its parts have one name: $(root vocl pool --json sessions)"
+session=$(part id | head -n 1)
+for host in n1 n2 n3; do
+    [ $host = "$first" ] || [ $host = "$second" ] || third=$host
+done
+
+moves "$second" "$third"
+wait_until 20 on $(printf '%s\n' "$first" "$third" | sort) || fail "the second part: $(root vocl pool sessions)"
+moves "$first" "$second"
+wait_until 20 on $(printf '%s\n' "$second" "$third" | sort) || fail "the first part: $(root vocl pool sessions)"
+moves "$third" "$first"
+wait_until 20 on $(printf '%s\n' "$first" "$second" | sort) || fail "the second part, again: $(root vocl pool sessions)"
+touch "$scratch/enough"
+wait $program || fail "status $?: $(cat "$scratch/out" "$scratch/err")"
+grep -qx right "$scratch/out" || fail "wrong: $(cat "$scratch/out")"
+wait_until 10 no_sessions || fail "left: $(root vocl pool sessions)"
+for host in n1 n2 n3; do
+    [ -z "$(left_on $host)" ] || fail "left on $host: $(left_on $host)"
+done
+exit 0

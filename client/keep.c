@@ -441,15 +441,14 @@ int keep_save(struct node *node, struct node *keeper, uint32_t memory, const str
     return error;
 }
 
-static void put_no_more(const struct keep *keep, struct node *node)
+static void put_no_more(struct keep *keep, struct node *node)
 {
+    const struct task task = {.keep = keep};
+
     if (!node->alive || !node->peer || !find_holder(keep, node->peer))
         return;
-    for (uint32_t i = 0; i < keep->count; i++) {
-        const struct wire_keep_no_more m = {keep->first + i};
-
-        wire_put_keep_no_more(&node->batch, &m);
-    }
+    for (uint32_t i = 0; i < keep->count; i++)
+        put_keep_no_more(&node->batch, &task, i);
     node->repeats = 0; /* the last one is elsewhere in the batch */
     session_need_progress(node->session);
 }

@@ -206,7 +206,6 @@ int transport_peer_process(const struct transport *t, unsigned peer)
 
 static void close_all(struct transport *t, bool forget)
 {
-    ears_close(t);
     for (unsigned i = 0; t->peers && i < t->width; i++) {
         const struct provider *provider = t->peers[i].provider;
 
@@ -259,6 +258,7 @@ void transport_forget(struct transport *t)
     join_forget(t);
     for (unsigned i = 0; i < t->width; i++)
         t->peers[i].alive = false;
+    ears_close(t);
     close_all(t, true);
     keeper_forget(t->job.keeper);
     t->job.keeper = NULL; /* the parent's */

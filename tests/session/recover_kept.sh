@@ -134,6 +134,49 @@ more_checkpoints()
     [ "$(checkpoints)" -gt $((before + 2)) ]
 }
 
+# nth N: of the workers, in the order in which they were started
+nth()
+{
+    session_workers "$mark" | sort -n | sed -n "$1p"
+}
+# The first is to go to one that has room for so many more bytes: for nothing, for what is the first's but not for its
+# checkpoint, for both but not for what the second has kept there until now, or for all. It goes or stays, and then one of
+# those that have something is lost.
+newcomer_has_room()
+{
+    room=$1 lost=$2
+    by="vocl run --spare 1"
+    shift 2
+    begin 2 VOCL_RECOVER_LOG=256M VOCL_RECOVER_EVERY=10 MALLOC_ARENA_MAX=1 "$@"
+    both_kept
+    moved --to spare # now the third is the first, the first is the second, and the second, which has a device open, is spare
+    first=$(nth 3) second=$(nth 1) spare=$(nth 2)
+    limit "$spare" "$room"
+    if timeout -k 5 100 vocl move "$(program_of "$kept")" --to spare > "$scratch/asked" 2>&1; then
+        second=$first first=$spare
+    fi
+    tail -n 1 "$scratch/asked"
+    had=$(replaced)
+    [ "$lost" = first ] && lost=$first || lost=$second
+    kill -KILL "$lost"
+    wait_until 60 more_replaced || failed "it is not replaced"
+    ends_right "a newcomer with room for $room bytes: $*"
+}
+
+# What waits for the program would be told again by one that has no room for what the first keeps: it stays.
+gated_stays()
+{
+    by="vocl run --spare 1"
+    begin 2 VOCL_RECOVER_LOG=256M MALLOC_ARENA_MAX=1 "$@"
+    both_kept
+    moved --to spare
+    limit "$(nth 2)" 10000000
+    gate
+    timeout -k 5 100 vocl move "$(program_of "$kept")" --to spare > "$scratch/asked" 2>&1 && failed "it has moved"
+    grep -q 'the contents that it keeps cannot be kept there' "$scratch/asked" || failed "why it stays"
+    ends_right "gated, and no room: $*"
+}
+
 # On another host, which the program's contents do not leave: one is lost, and the other when that is kept by two again.
 on_another_host()
 {
@@ -170,7 +213,14 @@ beside all_go_gated
 beside lost_while_others_go
 case $SANITIZER in
 address | thread) ;; # addresses are not to be limited then
-*) beside keeper_is_full ;;
+*)
+    beside keeper_is_full
+    beside gated_stays
+    for room in 10000000 60000000 100000000; do
+        beside newcomer_has_room $room first
+        beside newcomer_has_room $room second
+    done
+    ;;
 esac
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
     beside all_go_gated VOCL_NETWORK=tls

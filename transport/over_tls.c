@@ -18,11 +18,6 @@
 #define FRAMES_MOST 65536 /* on the way to one peer: the connection says when it is enough */
 #define LAST_WORDS_MS 500 /* for what is to be sent yet when the session ends */
 
-static struct tls_way *way_of(const struct transport *t, unsigned peer)
-{
-    return t->peers[peer].way;
-}
-
 void way_break(struct tls_way *way, struct peer *peer, const char *why)
 {
     if (!way->broken)

@@ -220,6 +220,16 @@ struct tls_way {
     } reach;
 };
 
+static inline struct tls_way *way_of(const struct transport *t, unsigned peer)
+{
+    return t->peers[peer].way;
+}
+
+static inline unsigned bucket(uint32_t number)
+{
+    return number % WAY_BUCKETS;
+}
+
 /* ---- over_tls.c ---- */
 extern const struct tls_plugin *tls_plugin; /* when it is loaded */
 /* The way is broken; the peer is lost when that is noticed. */
@@ -286,6 +296,17 @@ void able_close(struct tls_way *way);
 int tls_give(struct transport *t, unsigned peer, struct pipe *pipe);
 void references_drop(struct pipe *pipe, const struct bulk *bulk);
 
+/* ---- over_tls_take.c ---- */
+/* A connection's turn: whether something came. */
+int tls_take(struct transport *t, unsigned peer, struct pipe *pipe);
+/* A take looks whether it was offered: it is the last of its tag, and those before it have looked. */
+void take_expect(struct transport *t, struct bulk *bulk);
+/* The other side says where what it gives is. False: it may not. */
+bool tls_bulk_offered(struct transport *t, unsigned peer, const struct reach_offer *said);
+/* What was to be taken there has been, or comes by the connections. */
+void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed);
+void offers_free(struct tls_way *way);
+
 /* ---- over_tls_reach.c ---- */
 void reach_open(struct tls_way *way);
 void reach_close(struct tls_way *way);
@@ -305,13 +326,9 @@ void bulk_list(struct bulk *bulk, struct bulks *list);
 #define WINDOW_LEAST (16u << 20)
 #define WINDOW_MOST (256u << 20)
 #define ASIDE_MOST (64u << 20)
-void offers_free(struct tls_way *way);
 int tls_bulk_start(struct transport *t, struct bulk *bulk);
 void tls_bulk_drop(struct transport *t, struct bulk *bulk);
-/* The other side says where what it gives is. False: it may not. */
-bool tls_bulk_offered(struct transport *t, unsigned peer, const struct reach_offer *said);
-/* What was to be taken there has been, or comes by the connections; and what was given so goes by them. */
-void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed);
+/* What was given where it is (over_tls_reach.c) goes by the connections. */
 void tls_bulk_send(struct transport *t, struct bulk *bulk);
 /* The other side wants what was offered. False: it may not. */
 bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want);

@@ -10,11 +10,6 @@
 
 #define UNSENT_MOST (16u << 20) /* bytes that the connection has not taken: no frames are then */
 
-static struct tls_way *way_of(const struct transport *t, unsigned peer)
-{
-    return t->peers[peer].way;
-}
-
 /* ---- out ---- */
 
 static bool text_add(struct text *text, const void *bytes, size_t length)

@@ -14,11 +14,6 @@
 #define AT_ONCE (1u << 20)                      /* bytes of a connection, and then it is the next one's turn */
 #define WORTH(length) ((length) - (length) / 8) /* what packed bytes may be at most */
 
-static struct tls_way *way_of(const struct transport *t, unsigned peer)
-{
-    return t->peers[peer].way;
-}
-
 /* ---- one chunk ---- */
 
 /* The header and the first bytes make a record together. */

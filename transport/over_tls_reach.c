@@ -30,11 +30,6 @@ struct reach_answer {
     uint32_t id, failed;
 };
 
-static struct tls_way *way_of(const struct transport *t, unsigned peer)
-{
-    return t->peers[peer].way;
-}
-
 /* ---- the witness ---- */
 
 /* Yama lets nobody read but who has started a process, or was named by it, and there is room for one name: anybody of

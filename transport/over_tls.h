@@ -294,6 +294,8 @@ void able_close(struct tls_way *way);
 #define CHUNK (256u << 10)
 /* A connection's turn: the number of things that happened. */
 int tls_give(struct transport *t, unsigned peer, struct pipe *pipe);
+/* What it has said is followed by something, if it takes that now: what a system holds back until then comes. */
+void tls_give_nothing(struct transport *t, unsigned peer, struct pipe *pipe);
 void references_drop(struct pipe *pipe, const struct bulk *bulk);
 
 /* ---- over_tls_take.c ---- */

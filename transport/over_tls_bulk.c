@@ -46,21 +46,13 @@ bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want
 
 void tls_bulk_follow(struct transport *t, unsigned peer)
 {
-    static const struct chunk nothing = {.kind = CHUNK_NOTHING};
     struct tls_way *way = way_of(t, peer);
 
     for (unsigned i = 0; i < way->pipe_count && !way->broken; i++) {
         struct pipe *pipe = &way->pipes[i];
-        ssize_t taken;
 
-        if (!pipe->said || pipe->giving || pipe->going_aside || !stream_ready(&pipe->stream))
-            continue;
-        taken = pipe->stream.by->write(pipe->stream.tls, &nothing, sizeof(nothing));
-        if (!taken)
-            continue;
-        pipe->said = false;
-        if (taken != sizeof(nothing) || pipe->stream.by->flush(pipe->stream.tls) < 0)
-            way_break(way, &t->peers[peer], "a connection to it has ended");
+        if (pipe->said && !pipe->stream.blocked && stream_ready(&pipe->stream))
+            tls_give_nothing(t, peer, pipe);
     }
 }
 
@@ -111,8 +103,11 @@ void tls_bulk_drop(struct transport *t, struct bulk *bulk)
     for (unsigned i = 0; i < way->pipe_count; i++) {
         if (way->pipes[i].taking == bulk)
             way->pipes[i].taking = NULL;
-        if (way->pipes[i].giving == bulk)
+        if (way->pipes[i].giving == bulk) {
             way->pipes[i].giving = NULL;
+            way->pipes[i].first_at = way->pipes[i].first_end;
+            way->pipes[i].rest_length = 0;
+        }
         references_drop(&way->pipes[i], bulk);
     }
 }

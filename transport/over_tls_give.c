@@ -289,10 +289,15 @@ static bool next_chunk(struct tls_way *way, struct pipe *pipe)
 
 /* ---- a connection's turn ---- */
 
+static bool is_sending(const struct pipe *pipe)
+{
+    return pipe->first_at < pipe->first_end || pipe->rest_length;
+}
+
 /* True: the chunk is all with the connection. */
 static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
 {
-    while (pipe->first_at < pipe->first_end || pipe->rest_length) {
+    while (is_sending(pipe)) {
         const bool first = pipe->first_at < pipe->first_end;
         const uint8_t *bytes = first ? pipe->first + pipe->first_at : pipe->rest;
         ssize_t taken =
@@ -317,6 +322,8 @@ static void chunk_sent(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     struct bulk *bulk = pipe->giving;
 
+    if (!bulk) /* nothing, which followed something */
+        return;
     pipe->giving = NULL;
     bulk->tls.chunks--;
     bulk->complete = !bulk->tls.chunks && bulk->tls.begun == bulk->length;
@@ -334,7 +341,7 @@ int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
     size_t moved = 0;
     int count = 0;
 
-    while (moved < most && (pipe->giving || pipe->going_aside || next_chunk(way, pipe))) {
+    while (moved < most && (is_sending(pipe) || next_chunk(way, pipe))) {
         if (!write_chunk(pipe, &error, &moved))
             break;
         if (pipe->going_aside)
@@ -346,10 +353,30 @@ int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
     if (!error)
         error = pipe->stream.by->flush(pipe->stream.tls);
     pipe->said |= moved != 0;
-    pipe->stream.blocked = pipe->giving || pipe->going_aside || pipe->references ||
-                           (is_used(way, pipe) && !TAILQ_EMPTY(&way->asides)) ||
+    pipe->stream.blocked = is_sending(pipe) || pipe->references || (is_used(way, pipe) && !TAILQ_EMPTY(&way->asides)) ||
                            pipe->stream.by->waits(pipe->stream.tls);
     if (error < 0)
         way_break(way, &t->peers[peer], "a connection to it has ended");
     return count + (moved != 0);
+}
+
+void tls_give_nothing(struct transport *t, unsigned peer, struct pipe *pipe)
+{
+    static const struct chunk nothing = {.kind = CHUNK_NOTHING};
+    struct tls_way *way = way_of(t, peer);
+    ssize_t error = 0;
+    size_t moved = 0;
+
+    load(way, pipe, NULL, &nothing, pipe->first, 0);
+    if (write_chunk(pipe, &error, &moved))
+        error = pipe->stream.by->flush(pipe->stream.tls);
+    pipe->said = !moved;
+    if (moved && is_sending(pipe)) { /* it took a part */
+        pipe->stream.blocked = true;
+        way->pipes_blocked = true;
+    } else {
+        pipe->first_at = pipe->first_end;
+    }
+    if (error < 0)
+        way_break(way, &t->peers[peer], "a connection to it has ended");
 }

@@ -25,6 +25,7 @@ struct saving {
     unsigned peer;        /* the node's member as it began */
     bool away;            /* it goes to where the memory that the program shares with it is not */
     struct node *keeper;  /* of contents, beside the node; NULL: they come here */
+    unsigned keeper_peer; /* its member as it began */
     bool here;            /* that has to be so, as all workers are about to go */
     size_t bytes, before; /* of contents, and of what they are instead of */
 };
@@ -195,7 +196,7 @@ static int save_there(struct saving *s, cl_mem memory, const struct wire_region 
 
     if (error == -ENOMEM) {
         vocl_log(LOG_WARN, "workers %u and %u have no room for contents, which are kept at the application's host",
-                 s->peer, s->keeper->peer);
+                 s->peer, s->keeper_peer);
         s->keeper = NULL;
     }
     return error;
@@ -248,10 +249,14 @@ static int find_all(struct savings *all, struct node *node)
     }
     for (unsigned i = 0; i < group.count && !error; i++) {
         struct node *each = group.nodes[i];
+        struct node *keeper = all->here ? NULL : keep_choose(each);
 
         if (!is_saved(all, each) && (each == node || (each->alive && each->journal && !each->journal->off)))
-            all->each[all->count++] = (struct saving){
-                .node = each, .peer = each->peer, .here = all->here, .keeper = all->here ? NULL : keep_choose(each)};
+            all->each[all->count++] = (struct saving){.node = each,
+                                                      .peer = each->peer,
+                                                      .here = all->here,
+                                                      .keeper = keeper,
+                                                      .keeper_peer = keeper ? keeper->peer : 0};
     }
     group_free(&group);
     return error;
@@ -520,13 +525,13 @@ static int save_rest(struct saving *s)
 static void say_where(const struct saving *s)
 {
     if (s->keeper)
-        vocl_log(LOG_INFO, "contents of worker %u are kept by itself and by worker %u", s->node->peer, s->keeper->peer);
+        vocl_log(LOG_INFO, "contents of worker %u are kept by itself and by worker %u", s->peer, s->keeper_peer);
     else if (keep_is_on() && s->here)
-        vocl_log(LOG_INFO, "contents of worker %u are kept at the application's host, for workers go", s->node->peer);
+        vocl_log(LOG_INFO, "contents of worker %u are kept at the application's host, for workers go", s->peer);
     else if (keep_is_on())
         vocl_log(LOG_INFO,
                  "contents of worker %u are kept at the application's host, for no other worker can keep them",
-                 s->node->peer);
+                 s->peer);
 }
 
 static int save_quiet(struct savings *all, long halted)
@@ -552,7 +557,7 @@ static int save_quiet(struct savings *all, long halted)
         vocl_log(
             LOG_INFO,
             "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %zu of them in %ld us of pause",
-            s->node->peer, j->early + s->bytes, s->before, s->bytes, (clock_ns() - halted) / 1000);
+            s->peer, j->early + s->bytes, s->before, s->bytes, (clock_ns() - halted) / 1000);
         say_where(s);
         j->early = 0;
     }

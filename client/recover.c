@@ -453,7 +453,9 @@ void recover_open(struct session *session)
             node->journal = journal_new(node, (size_t)settings_bytes(SETTING_RECOVER_LOG));
     }
     coherence_watch(true);
+    session_lock(session); /* the threads look at it as soon as they run */
     recovery.on = start_threads(session);
+    session_unlock(session);
 }
 
 void recover_start(struct session *session)

@@ -216,7 +216,8 @@ static void close_all(struct transport *t, bool forget)
         provider_lane.close(t, i, forget);
         kept_close(&t->peers[i].bell.socket);
     }
-    if (!t->client) /* a thread of the executor may still wake it: that goes with the process */
+    /* A thread of an executor may still wake it: that goes with the process. */
+    if (!t->client || (t->peers && link_has_local(t)))
         return;
     kept_close(&t->wake);
     kept_close(&t->waker);

@@ -217,7 +217,7 @@ static void close_all(struct transport *t, bool forget)
         kept_close(&t->peers[i].bell.socket);
     }
     /* A thread of an executor may still wake it: that goes with the process. */
-    if (!t->client || (t->peers && link_has_local(t)))
+    if (!t->client || (!forget && t->peers && link_has_local(t)))
         return;
     kept_close(&t->wake);
     kept_close(&t->waker);

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -176,7 +175,7 @@ static void copy_shared(const struct _cl_mem *memory, uint8_t *bytes)
     size_t at = 0, end;
 
     for (; at < memory->size && arena_next_data(from, memory->size, &at, &end); at = end)
-        memcpy(bytes + at, from + at, end - at);
+        memory_copy_open(bytes + at, from + at, end - at);
 }
 
 static int save_here(const struct saving *s, cl_mem memory, const struct wire_region *whole, struct copy *copy)

@@ -104,5 +104,8 @@ cl_mem memory_root(cl_mem memory);
 void image_extent(const cl_image_desc *desc, size_t extent[3]);
 /* What program and nodes share is given back when they have all done with it; false: there is no such. */
 bool memory_release_shared(cl_mem memory);
+/* Of memory to which the program may write meanwhile without a word: what it has written is found, by a mark or by
+ * comparing, and copied once more. */
+void memory_copy_open(void *to, const void *from, size_t size);
 
 #endif

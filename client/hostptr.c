@@ -6,7 +6,6 @@
  * of what both last agreed on (base) tells what has changed, and who changed it.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -350,7 +349,7 @@ int hostptr_send_all(cl_mem memory, struct node *member, uint8_t **bytes)
         return -ENOMEM;
     pthread_mutex_lock(&h->work);
     error = hosted_take(h);
-    memcpy(copy, memory->host_pointer, memory->size);
+    memory_copy_open(copy, memory->host_pointer, memory->size);
     pthread_mutex_unlock(&h->work);
     if (!error)
         error = hosted_give(h, member, copy);

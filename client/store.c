@@ -416,7 +416,7 @@ static int take_list(struct store *store, struct list *list, char *reason, size_
         if (piece->here)
             continue;
         if (!piece->node) {
-            memcpy(store->room.bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
+            memory_copy_open(store->room.bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
             continue;
         }
         if (m.carriers.member != piece->node)

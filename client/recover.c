@@ -104,11 +104,29 @@ static void tell_lost(struct node *node, unsigned peer)
     session_need_progress(node->session);
 }
 
-/* They are told nothing again. */
-static void tell_spares(const struct node *lost)
+/* Whether it comes for a node that is told all again. */
+static bool is_next(const struct node *spare)
 {
-    for (unsigned i = 0; i < session_spare_count(lost->session); i++)
-        tell_lost(session_spare(lost->session, i), lost->peer);
+    bool is = false;
+
+    for (unsigned i = 0; i < session_node_count(spare->session) && !is; i++) {
+        const struct journal *j = session_node(spare->session, i)->journal;
+
+        is = j && j->wanted == spare;
+    }
+    return is;
+}
+
+/* What is on its way to the target of a move is not told again. Others get nothing yet, and if the lost one is
+ * replaced, what they get once they are in the place of another will come from who replaces it. */
+static void tell_spares(const struct node *lost, bool for_good)
+{
+    for (unsigned i = 0; i < session_spare_count(lost->session); i++) {
+        struct node *spare = session_spare(lost->session, i);
+
+        if (for_good || (spare->promised && !is_next(spare)))
+            tell_lost(spare, lost->peer);
+    }
 }
 
 void recover_tell_lost(struct node *lost)
@@ -117,7 +135,7 @@ void recover_tell_lost(struct node *lost)
 
     if (!recovery.on || !lost->journal)
         return;
-    tell_spares(lost);
+    tell_spares(lost, true);
     for (unsigned i = 0; i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);
 
@@ -177,7 +195,7 @@ bool recover_begin(struct node *node)
         return false;
     node->losses++;
     mend_hold(node); /* if it was already, who does it sees that it has failed */
-    tell_spares(node);
+    tell_spares(node, false);
     pthread_cond_signal(&recovery.lost);
     session_news(node->session);
     return true;

@@ -35,7 +35,8 @@ one_of()
     esac
 }
 
-# harm [SIGNAL] WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, these get the signal
+# harm [SIGNAL] WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, or when another worker has
+# come (came), these get the signal
 harm()
 {
     signal=KILL
@@ -44,7 +45,10 @@ harm()
     esac
     wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
     while [ $# -gt 1 ]; do
-        sleep "$2"
+        case $2 in
+        came) wait_until 20 grep -q 'has come to the session' "$scratch/err" || return 0 ;;
+        *) sleep "$2" ;;
+        esac
         wait_until 5 any_worker || return 0
         kill -$signal $(one_of "$1") 2> /dev/null
         shift 2

@@ -46,11 +46,18 @@ harm()
     wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
     while [ $# -gt 1 ]; do
         case $2 in
-        came) wait_until 20 grep -q 'has come to the session' "$scratch/err" || return 0 ;;
-        *) sleep "$2" ;;
+        came) # it is not long until that has the place of the lost one
+            whom=$(one_of "$1")
+            for look in $(seq 5000); do
+                ! grep -q 'has come to the session' "$scratch/err" || break
+                sleep 0.002
+            done ;;
+        *)
+            sleep "$2"
+            wait_until 5 any_worker || return 0
+            whom=$(one_of "$1") ;;
         esac
-        wait_until 5 any_worker || return 0
-        kill -$signal $(one_of "$1") 2> /dev/null
+        kill -$signal $whom 2> /dev/null
         shift 2
     done
 }

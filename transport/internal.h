@@ -12,7 +12,7 @@
  *     over_mpi.c        by MPI; mpi.c is the plugin with MPI in it (plugin.h)
  *     distance.c        how far a member is, and how many connections that wants (distance.h)
  *     over_tls.c        by TLS (over_tls.h); tls.c is the plugin with OpenSSL (tls.h)
- *     over_tls_bulk.c   its bulk data, and over_tls_give.c what gives them
+ *     over_tls_bulk.c   its bulk data, over_tls_give.c what gives them, and over_tls_take.c what takes them
  *     over_tls_reach.c  bulk data that are read where they are, on one host
  *     over_tls_frames.c its frames; over_tls_aside.c: frames that go by a connection for bulk data
  *     over_tls_able.c   what it does on slow links: pace.c, known.c; pack.c is the plugin with zstd

@@ -17,10 +17,10 @@
 #define REQUEST_SESSION "session"
 #define REQUEST_PROGRESS "progress "
 #define REQUEST_DONE "done "
+#define REQUEST_FAILED "failed "
 /* A progress of a pool's move: the old worker goes now, before the new one has all. It waits for a word that this is on
  * record. */
 #define REQUEST_LEAVES "leaves"
-#define REQUEST_FAILED "failed "
 
 /* The names of the processes that have such a pipe, as /proc/PID/comm says. */
 #define REQUESTS_LAUNCHER "vocl-launcher"

@@ -248,14 +248,16 @@ static int find_all(struct savings *all, struct node *node)
     }
     for (unsigned i = 0; i < group.count && !error; i++) {
         struct node *each = group.nodes[i];
-        struct node *keeper = all->here ? NULL : keep_choose(each);
+        struct node *keeper;
 
-        if (!is_saved(all, each) && (each == node || (each->alive && each->journal && !each->journal->off)))
-            all->each[all->count++] = (struct saving){.node = each,
-                                                      .peer = each->peer,
-                                                      .here = all->here,
-                                                      .keeper = keeper,
-                                                      .keeper_peer = keeper ? keeper->peer : 0};
+        if (is_saved(all, each) || (each != node && (!each->alive || !each->journal || each->journal->off)))
+            continue;
+        keeper = all->here ? NULL : keep_choose(each);
+        all->each[all->count++] = (struct saving){.node = each,
+                                                  .peer = each->peer,
+                                                  .here = all->here,
+                                                  .keeper = keeper,
+                                                  .keeper_peer = keeper ? keeper->peer : 0};
     }
     group_free(&group);
     return error;

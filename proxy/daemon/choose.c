@@ -186,7 +186,8 @@ static struct candidates *candidates_new(const json_t *directory)
     return NULL;
 }
 
-const json_t *request_find_part(const json_t *directory, const char *part, const json_t **where)
+/* The first part of a session that has this in a member of that name, and the node where it is; or NULL. */
+static const json_t *find_by(const json_t *directory, const char *member, const char *value, const json_t **where)
 {
     const json_t *node, *session;
     size_t i, j;
@@ -196,11 +197,16 @@ const json_t *request_find_part(const json_t *directory, const char *part, const
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
             *where = node;
-            if (!strcmp(message_text(session, "part", ""), part))
+            if (!strcmp(message_text(session, member, ""), value))
                 return session;
         }
     }
     return NULL;
+}
+
+const json_t *request_find_part(const json_t *directory, const char *part, const json_t **where)
+{
+    return find_by(directory, "part", part, where);
 }
 
 /* It is to take the place of one that is there still: for so long its devices do not count. */
@@ -217,18 +223,9 @@ static bool is_arriving(const json_t *directory, const json_t *node, const json_
 static bool is_within(const json_t *directory, const json_t *session)
 {
     const char *within = message_text(session, "within", "");
-    const json_t *node, *hold;
-    size_t i, j;
+    const json_t *node;
 
-    json_array_foreach(directory, i, node)
-    {
-        json_array_foreach(json_object_get(node, "sessions"), j, hold)
-        {
-            if (*within && !strcmp(message_text(hold, "id", ""), within))
-                return true;
-        }
-    }
-    return false;
+    return *within && find_by(directory, "id", within, &node);
 }
 
 /* What a user has in the whole pool; a session of several nodes counts once, and the one that is to have more not. */
@@ -408,17 +405,10 @@ static bool yield_to_older(struct request *r, struct candidates *list)
 /* The part is still to take another's place, or is already to be replaced. */
 static bool is_moving(struct request *r, const json_t *directory)
 {
-    const json_t *node = NULL, *part = request_find_part(directory, r->move.part, &node), *session;
-    bool moving = part && is_arriving(directory, node, part);
-    size_t i, j;
+    const json_t *node = NULL, *part = request_find_part(directory, r->move.part, &node);
+    const bool moving =
+        (part && is_arriving(directory, node, part)) || find_by(directory, "replaces", r->move.part, &node);
 
-    json_array_foreach(directory, i, node)
-    {
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
-        {
-            moving |= !strcmp(message_text(session, "replaces", ""), r->move.part);
-        }
-    }
     if (moving)
         snprintf(r->why, sizeof(r->why), "a move of it is not over yet");
     return moving;

@@ -54,3 +54,15 @@ move()
 {
     as $alice timeout -k 5 60 vocl pool move "$@" "$(part id)" > "$scratch/asked" 2>&1
 }
+# nodes_for_kept SETTING...: three that have one device each, the same, and tests/session/kept for it
+nodes_for_kept()
+{
+    for host in n1 n2 n3; do
+        write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'policy = "spread";' 'cgroup = "none";' "$@"
+        sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device
+        start_daemon $host
+    done
+    wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+    "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/kept" "$scratch/bin/"
+    chmod a+rx "$scratch/bin/kept"
+}

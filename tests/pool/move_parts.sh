@@ -3,14 +3,7 @@
 # was; and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
 at_most 300
-for host in n1 n2 n3; do
-    write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'policy = "spread";' 'cgroup = "none";'
-    sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
-    start_daemon $host
-done
-wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
-"$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/kept" "$scratch/bin/"
-chmod a+rx "$scratch/bin/kept"
+nodes_for_kept
 
 # moves FROM TO
 moves()

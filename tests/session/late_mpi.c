@@ -1,9 +1,7 @@
 /* An MPI plugin whose MPI_Init returns some seconds later in the program than in the workers, for late_mpi.sh. */
-#include <dlfcn.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "tests/session/real_plugin.h"
 #include "transport/plugin.h"
 
 static const struct mpi_plugin *real;
@@ -23,15 +21,9 @@ __attribute__((visibility("default"))) struct mpi_plugin vocl_mpi_plugin;
 
 __attribute__((constructor)) static void load(void)
 {
-    const char *path = getenv("VOCL_TEST_PLUGIN");
-    void *library =
-        path ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL; /* it is first in its own scope */
-
-    real = library ? dlsym(library, PLUGIN_SYMBOL) : NULL;
-    if (!real) {
-        fprintf(stderr, "%s\n", path ? dlerror() : "VOCL_TEST_PLUGIN names no plugin");
+    real = real_plugin(PLUGIN_SYMBOL);
+    if (!real)
         return;
-    }
     vocl_mpi_plugin = *real;
     vocl_mpi_plugin.init = init;
 }

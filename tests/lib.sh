@@ -121,6 +121,15 @@ session_workers()
     done
 }
 
+# link_libexec FOLDER: what VOCL installs for itself, of which a test puts something else in the place of a part
+link_libexec()
+{
+    mkdir "$1"
+    for file in "$VOCL_LIBEXECDIR"/*; do
+        ln -s "$file" "$1/"
+    done
+}
+
 none_left()
 {
     [ -z "$(session_processes "$1")" ]

@@ -14,8 +14,7 @@ carried=$top_builddir/tests/security/carried
 [ "$(cat "$scratch/native")" = right ] || fail "carried natively: $(cat "$scratch/native")"
 
 # The far host's worker, which comes by way of the man in the middle, or when it is told to.
-mkdir "$scratch/libexec"
-for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+link_libexec "$scratch/libexec"
 rm "$scratch/libexec/vocl-proxy"
 cat > "$scratch/where" <<END
 #!/bin/sh

@@ -6,10 +6,7 @@ export VOCL_MPI="${VOCL_MPI:-mpich}" VOCL_NETWORK=mpi
 [ -e "$VOCL_LIBEXECDIR/vocl-$VOCL_MPI.so" ] || skip "VOCL was built without $VOCL_MPI"
 export VOCL_TEST_PLUGIN="$VOCL_LIBEXECDIR/vocl-$VOCL_MPI.so"
 
-mkdir "$scratch/libexec"
-for file in "$VOCL_LIBEXECDIR"/*; do
-    ln -s "$file" "$scratch/libexec/"
-done
+link_libexec "$scratch/libexec"
 ln -sf "$(realpath "$top_builddir/tests/session/.libs/late_mpi.so")" "$scratch/libexec/vocl-$VOCL_MPI.so"
 VOCL_LIBEXECDIR="$scratch/libexec" VOCL_PEER_TIMEOUT=2 VOCL_LOG=debug timeout 60 vocl run --workers 2 -- \
     "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||

@@ -8,10 +8,7 @@ mark=VOCL_TEST_MARK=$$
 at_most 600
 
 # Workers as they are, but for one, which ends so many milliseconds after its birth.
-mkdir "$scratch/libexec"
-for file in "$VOCL_LIBEXECDIR"/*; do
-    ln -s "$file" "$scratch/libexec/"
-done
+link_libexec "$scratch/libexec"
 rm "$scratch/libexec/vocl-proxy"
 cat > "$scratch/libexec/vocl-proxy" <<END
 #!/bin/sh

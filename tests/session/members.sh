@@ -7,8 +7,7 @@ mark=VOCL_TEST_MARK=members$$
 members=$top_builddir/tests/session/members
 
 # The test's own worker, in vocl-proxy's place.
-mkdir "$scratch/libexec"
-for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+link_libexec "$scratch/libexec"
 rm "$scratch/libexec/vocl-proxy"
 ln -s "$members" "$scratch/libexec/vocl-proxy"
 libexec=VOCL_LIBEXECDIR=$scratch/libexec

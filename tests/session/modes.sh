@@ -86,8 +86,7 @@ no_worker()
 exec env LD_PRELOAD= UCX_TLS= MPIR_CVAR_CH4_NETMOD=none "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
 END
     chmod +x "$scratch/worker"
-    mkdir "$scratch/libexec"
-    for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+    link_libexec "$scratch/libexec"
     ln -sf "$scratch/worker" "$scratch/libexec/vocl-proxy"
     result=$(env "$mark" VOCL_NETWORK=mpi VOCL_LIBEXECDIR="$scratch/libexec" VOCL_START_TIMEOUT=5 "$VOCL_LIBEXECDIR/vocl" run -- \
         "$parity/vector_add" 2>&1)

@@ -47,8 +47,7 @@ right forbidden "$forbid" vocl run --workers 2
 grep -q 'cannot read this process' "$scratch/err" || fail "forbidden: it is not said: $(cat "$scratch/err")"
 
 # Only one worker may not: each pair of members finds its own way.
-mkdir "$scratch/libexec"
-for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+link_libexec "$scratch/libexec"
 rm "$scratch/libexec/vocl-proxy"
 cat > "$scratch/libexec/vocl-proxy" <<END
 #!/bin/sh
@@ -77,8 +76,7 @@ killed()
 }
 # What a worker may say of where data are, and the program finds.
 reach=$top_builddir/tests/session/reach
-mkdir "$scratch/lying"
-for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/lying/"; done
+link_libexec "$scratch/lying"
 ln -sf "$reach" "$scratch/lying/vocl-proxy"
 "$reach" names > "$scratch/names"
 while read -r lie; do

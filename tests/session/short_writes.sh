@@ -6,10 +6,7 @@ export VOCL_TEST_PLUGIN="$VOCL_LIBEXECDIR/vocl-tls.so"
 [ -e "$VOCL_TEST_PLUGIN" ] || skip "VOCL was built without TLS"
 moved=$top_builddir/tests/session/moved
 
-mkdir "$scratch/libexec"
-for file in "$VOCL_LIBEXECDIR"/*; do
-    ln -s "$file" "$scratch/libexec/"
-done
+link_libexec "$scratch/libexec"
 ln -sf "$(realpath "$top_builddir/tests/session/.libs/short_writes.so")" "$scratch/libexec/vocl-tls.so"
 "$moved" 8 1500 > "$scratch/native" || fail "natively: status $?"
 for network in plain tls; do

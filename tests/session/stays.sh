@@ -195,8 +195,7 @@ own()
 # with_libexec: workers of sessions that begin from here on are "$scratch/libexec/vocl-proxy"
 with_libexec()
 {
-    mkdir "$scratch/libexec"
-    for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+    link_libexec "$scratch/libexec"
     rm "$scratch/libexec/vocl-proxy"
     printf '#!/bin/sh\n[ ! -e "%s/broken" ] || exit 7\nexec "%s/vocl-proxy" "$@"\n' "$scratch" "$VOCL_LIBEXECDIR" > "$scratch/libexec/vocl-proxy"
     chmod +x "$scratch/libexec/vocl-proxy"

@@ -4,8 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
-mkdir "$scratch/libexec"
-for file in "$VOCL_LIBEXECDIR"/*; do ln -s "$file" "$scratch/libexec/"; done
+link_libexec "$scratch/libexec"
 ln -sf "$top_builddir/tests/wire/wrong_hello" "$scratch/libexec/vocl-proxy"
 
 # try HOW WHY [OPTION...]

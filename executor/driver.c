@@ -13,6 +13,7 @@ struct driver {
     const struct _cl_icd_dispatch *table;
     unsigned version;
     bool has_table, flush_waits;
+    bool ignores_lists; /* its markers out of order wait for all before them, whatever they are to wait for */
 };
 
 static struct driver drivers[MOST_DRIVERS];
@@ -58,7 +59,8 @@ static bool describe(cl_platform_id platform, struct driver *driver)
     *driver = (struct driver){.table = *(const struct _cl_icd_dispatch *const *)platform,
                               .version = 100 * major + 10 * minor,
                               .has_table = strstr(extensions, "cl_khr_icd"),
-                              .flush_waits = !strcmp(name, "Oclgrind")};
+                              .flush_waits = !strcmp(name, "Oclgrind"),
+                              .ignores_lists = !strcmp(name, "Portable Computing Language")};
     return driver->version >= 110;
 }
 
@@ -255,9 +257,18 @@ static cl_int nothing(cl_command_queue queue, cl_uint count, const cl_event *lis
     return error;
 }
 
+static bool ignores_list(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = 0;
+
+    return driver_of(queue)->ignores_lists &&
+           !clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) &&
+           properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+}
+
 cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
-    if (HAS(queue, clEnqueueMarkerWithWaitList))
+    if (HAS(queue, clEnqueueMarkerWithWaitList) && !(count && ignores_list(queue)))
         return clEnqueueMarkerWithWaitList(queue, count, list, event);
     if (count)
         return nothing(queue, count, list, event);

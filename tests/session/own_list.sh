@@ -1,0 +1,19 @@
+#!/bin/sh
+# Out of order a command waits for its own list only, also where VOCL makes something else of it than the native command
+# of that name. PoCL's own blocking commands and markers do not, so that there is nothing to compare with.
+. "$(dirname "$0")/../lib.sh"
+program=$top_builddir/tests/session/own_list
+
+networks="pairs mpi"
+[ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || networks="$networks tls"
+for how in VOCL_SHARE=1 VOCL_RECOVER=replay $networks; do
+    case $how in
+    *=*) ;;
+    *) how="VOCL_SHARE=0 VOCL_NETWORK=$how" ;;
+    esac
+    for bytes in 4 4096 200000 4000000; do
+        env $how timeout -k 5 60 vocl run -- "$program" $bytes > "$scratch/out" 2> "$scratch/err" ||
+            fail "$how, $bytes bytes: status $?, after $(tail -n 1 "$scratch/out"): $(cat "$scratch/err")"
+    done
+    echo "$how: $(wc -l < "$scratch/out") commands"
+done

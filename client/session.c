@@ -115,6 +115,16 @@ static void on_lost(void *owner, unsigned peer, const char *why)
         session_lose(node);
 }
 
+static bool on_keeps(void *owner, unsigned peer)
+{
+    struct session *session = owner;
+    bool keeps = false;
+
+    for (unsigned i = 0; i < session_node_count(session); i++)
+        keeps |= session_node(session, i)->mending && session_node(session, i)->peer == peer;
+    return keeps;
+}
+
 /* ---- who drives ---- */
 
 static _Thread_local bool polls;
@@ -368,7 +378,8 @@ static bool gains_rights(void)
 static struct session *session_start(const struct front_end *front)
 {
     struct session *session = calloc(1, sizeof(*session));
-    struct transport_callbacks callbacks = {session, on_frame, on_lost, on_ending, NULL};
+    const struct transport_callbacks callbacks = {
+        .owner = session, .frame = on_frame, .lost = on_lost, .ending = on_ending, .keeps = on_keeps};
     const uint64_t since = timeline_now();
     char why[512] = "";
     bool has_local;

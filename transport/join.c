@@ -210,11 +210,16 @@ static struct join *join_new(struct transport *t, unsigned number, unsigned size
 
 static unsigned free_number(struct transport *t)
 {
+    unsigned kept = 0;
+
     for (unsigned i = link_local(t) + 1; i < link_capacity(t); i++) {
-        if (!t->peers[i].alive && !t->leaving[i - link_local(t) - 1])
+        if (t->peers[i].alive || t->leaving[i - link_local(t) - 1])
+            continue;
+        if (!t->callbacks.keeps || !t->callbacks.keeps(t->callbacks.owner, i))
             return i;
+        kept = i;
     }
-    return 0;
+    return kept;
 }
 
 static int begin(struct transport *t, struct join *join, const char *host)

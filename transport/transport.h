@@ -38,6 +38,9 @@ struct transport_callbacks {
     /* On a worker: somebody has come to the running session, and can be spoken to; perhaps with the number of one that
      * was lost. May be NULL. */
     void (*joined)(void *owner, unsigned peer);
+    /* On the client's side: whether workers may yet wait for what one that is gone was to send, and go by its number:
+     * who comes gets another, if there is one. May be NULL. */
+    bool (*keeps)(void *owner, unsigned peer);
 };
 
 /* Called when the caller's memory may be used again: status 0, or -ECONNRESET when the peer was lost. */

@@ -321,7 +321,8 @@ static void take_limits(struct executor_host *host)
 int worker_run(void)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
-    struct transport_callbacks callbacks = {worker, on_frame, on_lost, NULL, on_joined};
+    const struct transport_callbacks callbacks = {
+        .owner = worker, .frame = on_frame, .lost = on_lost, .joined = on_joined};
     struct executor_host host = {.owner = worker,
                                  .send = host_send,
                                  .send_peer = send_peer,

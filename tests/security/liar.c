@@ -289,7 +289,7 @@ int main(void)
     const char *named = getenv("VOCL_LIE"), *lie = named ? named : "none";
     struct liar liar = {.lie = *lie < '0' || *lie > '9' ? lie : NULL,
                         .random = strtoull(lie, NULL, 10) * 0x9e3779b97f4a7c15u};
-    struct transport_callbacks callbacks = {&liar, on_frame, on_lost, NULL, NULL};
+    const struct transport_callbacks callbacks = {.owner = &liar, .frame = on_frame, .lost = on_lost};
     struct executor_host host = {.owner = &liar,
                                  .send = host_send,
                                  .send_peer = host_send_peer,

@@ -228,7 +228,7 @@ static void stop(int number)
 
 static int work(void)
 {
-    struct transport_callbacks callbacks = {NULL, worker_frame, worker_lost, NULL, NULL};
+    const struct transport_callbacks callbacks = {.frame = worker_frame, .lost = worker_lost};
     const char *how = getenv("MEMBERS_HOW"), *joins = getenv("VOCL_SESSION_JOINS");
     char why[512] = "";
 
@@ -477,7 +477,7 @@ static int not_come(const char *text, const char *host)
 
 int main(int count, char **arguments)
 {
-    struct transport_callbacks callbacks = {NULL, on_frame, on_lost, NULL, NULL};
+    const struct transport_callbacks callbacks = {.frame = on_frame, .lost = on_lost};
     const char *what = count > 1 ? arguments[1] : "3";
     char why[512] = "";
     int status;

@@ -93,7 +93,7 @@ static void worker_lost(void *owner, unsigned peer, const char *why)
 
 static int work(void)
 {
-    struct transport_callbacks callbacks = {NULL, worker_frame, worker_lost, NULL, NULL};
+    const struct transport_callbacks callbacks = {.frame = worker_frame, .lost = worker_lost};
     char why[512] = "";
 
     if (transport_open_worker(&callbacks, why, sizeof(why), &t))
@@ -126,7 +126,7 @@ static void done(void *argument, int status)
 
 static int try(uint32_t number)
 {
-    struct transport_callbacks callbacks = {NULL, on_frame, on_lost, NULL, NULL};
+    const struct transport_callbacks callbacks = {.frame = on_frame, .lost = on_lost};
     const uint32_t words[] = {number, (uint32_t)getpid()};
     const long until = clock_ms() + PATIENCE_MS;
     char why[512] = "";

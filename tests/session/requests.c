@@ -48,7 +48,7 @@ static void on_request(void *context, const char *request, struct answer *answer
 
 int main(void)
 {
-    struct transport_callbacks callbacks = {NULL, on_frame, on_lost, NULL, NULL};
+    const struct transport_callbacks callbacks = {.frame = on_frame, .lost = on_lost};
     struct transport *t;
     char why[512] = "";
 

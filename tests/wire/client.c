@@ -49,7 +49,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
 
 void client_open(struct client *client)
 {
-    struct transport_callbacks callbacks = {client, on_frame, on_lost, NULL, NULL};
+    const struct transport_callbacks callbacks = {.owner = client, .frame = on_frame, .lost = on_lost};
     char why[512] = "";
 
     *client = (struct client){0};

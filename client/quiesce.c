@@ -112,12 +112,19 @@ bool ends_reached(const struct move *m)
     return true;
 }
 
+/* What does not end may wait for a user event. */
+static bool may_be_gated(void)
+{
+    return event_any_open() && !host_command_any();
+}
+
 bool ends_wait(struct move *m)
 {
-    const long until = clock_ns() + ENDS_NS;
+    const long since = clock_ns();
     bool reached = false;
 
-    while (!reached && clock_ns() < until && m->node->alive && !move_ended(m->session)) {
+    while (!reached && clock_ns() - since < (may_be_gated() ? GATED_NS : ENDS_NS) && m->node->alive &&
+           !move_ended(m->session)) {
         session_lock(m->session);
         reached = ends_reached(m);
         session_need_progress(m->session);
@@ -181,7 +188,7 @@ static int wait_quiet(struct move *m, long since)
             return 0;
         if (move_ended(m->session))
             return move_refuse(m, -EBUSY, "the program ends");
-        patience = event_any_open() && !host_command_any() ? GATED_NS : PATIENCE_NS;
+        patience = may_be_gated() ? GATED_NS : PATIENCE_NS;
         m->gated = patience == GATED_NS && clock_ns() - since > patience;
         if (clock_ns() - since > patience)
             return move_refuse(m, -EBUSY, "%s%s", missing,

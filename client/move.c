@@ -101,12 +101,14 @@ bool move_is_settled(const struct move *m)
     return !quiesce_missing(m) && !any_ending(m->node);
 }
 
-/* Under the lock: nothing was heard, asked or released since that the target does not know. */
+/* Under the lock: nothing was heard, asked or released since that the target does not know. And the target was told of
+ * who is being replaced as of one that is lost: what waits for that one would fail there, not be told again. */
 static bool can_change(struct move *m)
 {
     stream_push(m->node);
     stream_push(m->target); /* or what made its objects is taken for what the node was told */
-    return !move_was_lost(m) && !m->node->batch.length && !m->target->batch.length && move_is_settled(m) &&
+    return !move_was_lost(m) && !recover_any_mending(m->session) && !m->node->batch.length &&
+           !m->target->batch.length && move_is_settled(m) &&
            (m->unshares || m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
 }
 
@@ -128,7 +130,7 @@ static int change(struct move *m)
         if (!done && move_was_lost(m))
             return move_refuse(m, -ECONNRESET, "a worker was lost");
         if (!done && clock_ns() - since > PATIENCE_NS)
-            return move_refuse(m, -EBUSY, "objects that are being released");
+            return move_refuse(m, -EBUSY, "objects that are being released, or a worker that is being replaced");
         if (!done)
             move_look_later();
     }

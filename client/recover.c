@@ -73,6 +73,15 @@ bool recover_will(const struct node *node)
     return node->journal && recovery.on && !node->journal->off && !session_stops(node->session);
 }
 
+bool recover_any_mending(struct session *session)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < session_node_count(session); i++)
+        any |= session_node(session, i)->mending;
+    return any;
+}
+
 void recover_give_up(struct node *node, const char *why)
 {
     vocl_log(LOG_ERROR, "worker %u is not replaced: %s", node->peer, why);
@@ -201,16 +210,21 @@ bool recover_begin(struct node *node)
     return true;
 }
 
-/* Under the lock, which is let go: 0, or why it stays. */
+/* Under the lock, which is let go: 0, or why it stays. Others are replaced first, as for any change (move.c). */
 static int may_go(struct node *node, struct node *target, const char **why)
 {
+    while (recover_any_mending(node->session) && !session_stops(node->session)) {
+        session_unlock(node->session);
+        move_look_later();
+        session_lock(node->session);
+    }
     if (keep_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
         *why = "the contents that it keeps cannot be kept there";
     else
         *why = !recover_will(node) ? "what it was told is not kept" : bound_of(node);
     if (*why)
         return -ENOTSUP;
-    return node->mending || !target->alive ? -ECONNRESET : 0;
+    return recover_any_mending(node->session) || !target->alive ? -ECONNRESET : 0;
 }
 
 int recover_move(struct node *node, struct node *target, struct move_watch *watch, const char **why)

@@ -27,6 +27,8 @@ void recover_after_fork(void);
 bool recover_begin(struct node *node);
 /* Whether what fails because its worker is lost is to be done again. */
 bool recover_will(const struct node *node);
+/* Whether any worker of the session is being replaced. */
+bool recover_any_mending(struct session *session);
 /* The node goes to a spare worker that has nothing yet, which is told all again; calls go on, or wait. Its own one
  * ends. 0, or a negative errno value: -ENOTSUP with why not, and all is as it was. Without the lock. */
 int recover_move(struct node *node, struct node *target, struct move_watch *watch, const char **why);

@@ -112,13 +112,18 @@ session_processes()
     done
 }
 
-# session_workers MARK: those of these processes that are workers
+# session_workers MARK: those of these processes that are workers, the oldest first (numbers of processes begin again).
+# What a worker has just forked, to run a compiler, looks like one.
 session_workers()
 {
     grep -lszxFe "$1" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
-        ! tr '\0' ' ' 2> /dev/null < "${process%environ}cmdline" | grep -q -- 'vocl-proxy --worker' ||
-            echo "$process" | tr -dc '0-9\n'
-    done
+        process=${process%/environ}
+        tr '\0' ' ' 2> /dev/null < "$process/cmdline" | grep -q -- 'vocl-proxy --worker' || continue
+        { read -r stat < "$process/stat"; } 2> /dev/null || continue
+        set -- ${stat##*) }
+        echo "${20} ${process#/proc/} $2"
+    done | sort -n | awk '{ process[NR] = $2; parent[NR] = $3; is[$2] = 1 }
+        END { for (i = 1; i <= NR; i++) if (!is[parent[i]]) print process[i] }'
 }
 
 # link_libexec FOLDER: what VOCL installs for itself, of which a test puts something else in the place of a part

@@ -21,7 +21,7 @@ kill_some()
         below 60
         sleep 0.$((drawn + 20))
         below 4
-        kill -KILL "$(session_workers "$mark" | sort -n | tail -n $((drawn + 1)) | head -n 1)" 2> /dev/null
+        kill -KILL "$(session_workers "$mark" | tail -n $((drawn + 1)) | head -n 1)" 2> /dev/null
     done
 }
 

@@ -233,16 +233,10 @@ came_again()
 {
     [ "$(grep -c 'commands and data again' "$scratch/err")" = "$1" ] && one_worker
 }
-# slay PROCESS...: one of them may have been a child of the worker, about to run a compiler, and gone by now
-slay()
-{
-    [ $# -gt 0 ] || fail "no worker"
-    kill -KILL "$@" 2> /dev/null || :
-}
 # lose COUNT: its worker; so many have come again by then
 lose()
 {
-    slay $(session_workers "$mark")
+    kill -KILL $(session_workers "$mark") || fail "no worker"
     wait_until 60 came_again "$1" || fail "nobody came again: $(tail -n 5 "$scratch/err")"
 }
 recovers()
@@ -288,9 +282,9 @@ lost_at()
     wait_until 60 target_there || fail "no worker there: $(cat "$scratch/asked")"
     wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     case $2 in
-    target) came=0 && slay $target ;;
-    itself) came=1 && slay $(session_workers "$mark" | grep -vx "$target") ;;
-    esac
+    target) came=0 && kill -KILL $target ;;
+    itself) came=1 && kill -KILL $(session_workers "$mark" | grep -vx "$target") ;;
+    esac || fail "no worker"
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
     wait_until 60 came_again $came || fail "not one worker: $(session_processes "$mark"; tail -n 5 "$scratch/err")"
     lose $((came + 1))

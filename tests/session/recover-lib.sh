@@ -28,9 +28,9 @@ checkpoints()
 one_of()
 {
     case $1 in
-    last) session_workers "$mark" | sort -n | tail -n 1 ;;
-    first) session_workers "$mark" | sort -n | head -n 1 ;;
-    two) session_workers "$mark" | sort -n | head -n 2 ;;
+    last) session_workers "$mark" | tail -n 1 ;;
+    first) session_workers "$mark" | head -n 1 ;;
+    two) session_workers "$mark" | head -n 2 ;;
     all) session_workers "$mark" ;;
     esac
 }

@@ -18,7 +18,7 @@ harm()
     wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
     for loss in $(seq $losses); do
         below 3
-        lost=$(session_workers "$mark" | sort -n | sed -n $((drawn + 1))p)
+        lost=$(session_workers "$mark" | sed -n $((drawn + 1))p)
         seen=$(grep -c 'move: change' "$scratch/err")
         for look in $(seq 5000); do
             ! about_to_change || break

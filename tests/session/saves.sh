@@ -28,7 +28,7 @@ go_on()
 lose()
 {
     before=$(grep -c 'is worker . now' "$scratch/err")
-    kill -KILL "$(session_workers "$mark" | sort -n | "$1" -n 1)"
+    kill -KILL "$(session_workers "$mark" | "$1" -n 1)"
     wait_until 30 one_more || fail "$1: not replaced: $(grep -v debug: "$scratch/err" | tail -n 9)"
 }
 one_more()

@@ -68,6 +68,6 @@ mix()
 }
 
 commands=${COMMANDS:-4000}
-for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-4} - 1))); do
+for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-3} - 1))); do
     mix "$seed"
 done

@@ -40,7 +40,7 @@ moving()
         "$top_builddir/tests/session/graph" "$1" "${COMMANDS:-8000}"
 }
 
-for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-4} - 1))); do
+for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-3} - 1))); do
     beside moving "$seed"
 done
 well_beside

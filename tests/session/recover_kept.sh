@@ -65,9 +65,16 @@ more_replaced()
 {
     [ "$(replaced)" -gt "$had" ]
 }
+# moved WHERE...: and who has gone has ended
 moved()
 {
+    many=$(session_workers "$mark" | wc -l)
     timeout -k 5 100 vocl move "$(program_of "$kept")" "$@" > "$scratch/asked" 2>&1 || failed "moved: $*"
+    wait_until 60 as_many || failed "who has gone has not ended"
+}
+as_many()
+{
+    [ "$(session_workers "$mark" | wc -l)" = "$many" ]
 }
 program_of()
 {

@@ -210,14 +210,15 @@ bool recover_begin(struct node *node)
     return true;
 }
 
+static bool none_mending(void *session)
+{
+    return session_stops(session) || !recover_any_mending(session);
+}
+
 /* Under the lock, which is let go: 0, or why it stays. Others are replaced first, as for any change (move.c). */
 static int may_go(struct node *node, struct node *target, const char **why)
 {
-    while (recover_any_mending(node->session) && !session_stops(node->session)) {
-        session_unlock(node->session);
-        move_look_later();
-        session_lock(node->session);
-    }
+    session_wait(node->session, none_mending, node->session);
     if (keep_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
         *why = "the contents that it keeps cannot be kept there";
     else

@@ -88,7 +88,7 @@ int transport_local_take(struct transport *transport, unsigned peer, uint32_t ta
  * -ENOTSUP where the session can take on none, -ENOSPC. joined() is called from transport_poll(), once: with error 0
  * when the member can be spoken to, by this process and by the other workers; else with why it did not come, and the
  * session is as it was. Not called if the session is closed before. Numbers are those after the local member's, and
- * come again when their worker's process has ended.
+ * come again when their worker's process has ended, and while there are others, when the owner keeps them no more.
  */
 typedef void transport_joined(void *argument, unsigned member, int error, const char *why);
 int transport_add_member(struct transport *transport, const char *host, transport_joined *joined, void *argument,

@@ -5,6 +5,8 @@
 #     survives_well HARM HOW PROGRAM...   the same, and it prints what it prints natively
 #     same_as_natively PROGRAM            what it printed is what is in $scratch/native
 #     replaced, checkpoints               how many there were
+#     nth N                               one of the workers, by when it began
+#     await_moment COMMAND...             until it succeeds, seen at once
 #     below LIMIT                         leaves a number in $drawn
 #     draw_harm WHO...                    leaves in $harm that some of these are killed, once to three times, and at times two more
 mark=VOCL_TEST_MARK=$$
@@ -35,6 +37,21 @@ one_of()
     esac
 }
 
+# await_moment COMMAND...: until that succeeds, for ten seconds and longer; it is seen at once
+await_moment()
+{
+    for look in $(seq 5000); do
+        ! "$@" || break
+        sleep 0.002
+    done
+}
+
+# nth N: of the workers, in the order in which they were started
+nth()
+{
+    session_workers "$mark" | sed -n "$1p"
+}
+
 # harm [SIGNAL] WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, or when another worker has
 # come (came), these get the signal
 harm()
@@ -48,10 +65,7 @@ harm()
         case $2 in
         came) # it is not long until that has the place of the lost one
             whom=$(one_of "$1")
-            for look in $(seq 5000); do
-                ! grep -q 'has come to the session' "$scratch/err" || break
-                sleep 0.002
-            done ;;
+            await_moment grep -q 'has come to the session' "$scratch/err" ;;
         *)
             sleep "$2"
             wait_until 5 any_worker || return 0

@@ -107,7 +107,7 @@ lost_while_others_go()
     asked=$!
     wait_until 60 in_third || failed "the third does not go"
     had=$(replaced)
-    kill -KILL "$(session_workers "$mark" | sed -n 2p)"
+    kill -KILL "$(nth 2)"
     wait_until 60 more_replaced || failed "what has moved is not replaced"
     wait $asked
     tail -n 1 "$scratch/asked"
@@ -147,11 +147,6 @@ more_checkpoints()
     [ "$(checkpoints)" -gt $((before + 2)) ]
 }
 
-# nth N: of the workers, in the order in which they were started
-nth()
-{
-    session_workers "$mark" | sed -n "$1p"
-}
 # The first is to go to one that has room for so many more bytes: for nothing, for what is the first's but not for its
 # checkpoint, for both but not for what the second has kept there until now, or for all. It goes or stays, and then one of
 # those that have something is lost.

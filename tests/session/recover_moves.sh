@@ -18,12 +18,9 @@ harm()
     wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
     for loss in $(seq $losses); do
         below 3
-        lost=$(session_workers "$mark" | sed -n $((drawn + 1))p)
+        lost=$(nth $((drawn + 1)))
         seen=$(grep -c 'move: change' "$scratch/err")
-        for look in $(seq 5000); do
-            ! about_to_change || break
-            sleep 0.002
-        done
+        await_moment about_to_change
         kill -KILL $lost 2> /dev/null
         sleep 0.3
     done

@@ -361,7 +361,7 @@ static void save_early(struct saving *s, struct move *m)
         svm = svm_saved_find(s->node, &svm_count, &bytes);
         ends_put(m);
         halt_set(HALT_NONE);
-        go = ends_wait(m) && worth_early(bytes, before) && !s->held.failed && svm;
+        go = ends_wait(m, ENDS_NS) && worth_early(bytes, before) && !s->held.failed && svm;
         for (unsigned i = from; i < s->held.count; i++) {
             cl_mem memory = (cl_mem)s->held.objects[i];
 

@@ -229,7 +229,7 @@ int copy_early(struct move *m)
     while (go && !error && m->rounds < EARLY_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS)) {
         bytes = find_written(m, list, &count);
         halt_set(HALT_NONE);
-        go = ends_wait(m) && worth_early(bytes, before);
+        go = ends_wait(m, ENDS_NS) && worth_early(bytes, before);
         error = copy_list(m, list, count, go);
         before = bytes;
         m->rounds += go;

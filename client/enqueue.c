@@ -79,6 +79,7 @@ static void enqueue_free(struct enqueue *e)
         handle_drop(e->held[--e->held_count]);
     free(e->held);
     free(e->written);
+    free(e->uses);
     if (e->arrival || e->behind) {
         session_lock(e->node->session);
         arrival_drop(e->arrival);

@@ -8,6 +8,7 @@
 #define PATIENCE_NS 10000000000 /* for what was enqueued, or is being released */
 #define LOOK_NS 100000
 #define QUICK_NS 100000000 /* that calls wait for others before the pause */
+#define ENDS_NS 1000000000 /* that what was enqueued may take before contents go while the program does */
 
 /* Contents that go while the program does, again and again for what it wrote meanwhile. */
 #define EARLY_ROUNDS 8
@@ -101,8 +102,9 @@ int quiesce(struct move *m);
 void ends_put(struct move *m);
 bool ends_reached(const struct move *m);
 void ends_drop(struct move *m);
-/* Until all are, while the program goes on, and they are dropped: true, or it takes too long. */
-bool ends_wait(struct move *m);
+/* Until all are, while the program goes on, and they are dropped: true, or it takes longer than that, or may be waiting
+ * for a user event. */
+bool ends_wait(struct move *m, long patience);
 /* What is not over, or NULL. Under the lock. */
 const char *quiesce_missing(const struct move *m);
 

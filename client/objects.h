@@ -220,6 +220,7 @@ struct image;
 struct in_window {
     uint64_t number;
     bool read, written, filled;   /* filled: it has contents, of whatever window */
+    bool cycles;                  /* it was written, read and written again in one window */
     atomic_uint_fast64_t settled; /* the number times 4, and the uses for which nothing is left to do */
     struct image *image;          /* its contents as they were; of that window or one before */
 };

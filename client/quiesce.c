@@ -6,8 +6,7 @@
 #include "base/clock.h"
 #include "client/moving.h"
 
-#define GATED_NS 50000000  /* while the program has a user event that it may have to set first */
-#define ENDS_NS 1000000000 /* that what was enqueued may take before contents go while the program does */
+#define GATED_NS 50000000 /* while the program has a user event that it may have to set first */
 
 static pthread_mutex_t quiescing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -118,12 +117,12 @@ static bool may_be_gated(void)
     return event_any_open() && !host_command_any();
 }
 
-bool ends_wait(struct move *m)
+bool ends_wait(struct move *m, long patience)
 {
     const long since = clock_ns();
     bool reached = false;
 
-    while (!reached && clock_ns() - since < (may_be_gated() ? GATED_NS : ENDS_NS) && m->node->alive &&
+    while (!reached && clock_ns() - since < (may_be_gated() ? GATED_NS : patience) && m->node->alive &&
            !move_ended(m->session)) {
         session_lock(m->session);
         reached = ends_reached(m);

@@ -110,7 +110,7 @@ void store_early(struct store *store, struct move *m, bool shared)
         error = plan(&s, &bytes);
         ends_put(m);
         halt_set(HALT_NONE);
-        go = ends_wait(m) && worth_early(bytes, before);
+        go = ends_wait(m, ENDS_NS) && worth_early(bytes, before);
         if (go && !error)
             error = store_take_ahead(store, why, sizeof(why));
         held_drop(&s.held, m->session); /* what is released meanwhile goes before the pause */

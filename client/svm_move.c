@@ -258,7 +258,7 @@ int svm_copy_early(struct move *m)
         list = find_written(m, &count, &bytes);
         ends_put(m);
         halt_set(HALT_NONE);
-        go = ends_wait(m) && worth_early(bytes, before);
+        go = ends_wait(m, ENDS_NS) && worth_early(bytes, before);
         error = list ? copy_list(m, list, count, go, true) : move_refuse(m, -ENOMEM, "no memory");
         before = bytes;
     }

@@ -14,9 +14,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "client/client.h"
 #include "client/journal.h"
+#include "client/moving.h"
 #include "client/recover.h"
 
 #define FREE ((size_t)1 << 20)   /* images of so many bytes are not worth avoiding */
@@ -94,18 +96,23 @@ static void look_if_quiet(struct object *object, void *argument)
     quiet->is &= queue->node != quiet->node || atomic_load(&queue->enqueued) == atomic_load(&queue->finished);
 }
 
-/* Under the lock: a new window, if all that was sent is over. own: so many of the commands that are being enqueued are
- * the caller's. */
-static bool renew(struct node *node, unsigned own)
+/* Whether only checkpoints begin windows. */
+static bool is_held(const struct journal *j)
+{
+    return j->off || j->apart || j->met_any;
+}
+
+/* Under the lock: a new window, if all that was sent is over. */
+static bool renew(struct node *node)
 {
     struct journal *j = node->journal;
     struct quiet quiet = {node, true};
 
-    if (j->off || j->apart || j->met_any || j->giving || node->mending || !node->alive || transfer_any(node))
+    if (is_held(j) || j->giving || node->mending || !node->alive || transfer_any(node))
         return false;
     /* Who begins to enqueue from here on does not go by what it finds without the lock. */
     atomic_store(&j->renewing, true);
-    quiet.is = atomic_load(&j->inside) <= own;
+    quiet.is = !atomic_load(&j->inside);
     if (quiet.is)
         handle_each(WIRE_QUEUE, look_if_quiet, &quiet);
     if (quiet.is)
@@ -174,12 +181,21 @@ static int take_image(struct journal *j, cl_mem root)
     return 0;
 }
 
-/* It was written in this window, then read, and is to be written again. */
-static void expose(struct journal *j)
+/* What a command that is being enqueued uses. */
+struct window_use {
+    cl_mem root;
+    unsigned use;
+};
+
+static bool note_use(struct enqueue *e, cl_mem root, unsigned use)
 {
-    j->exposed = "what was written, read and written again since the last checkpoint";
-    j->full = true;
-    recover_checkpoint_soon();
+    struct window_use *more = realloc(e->uses, (e->use_count + 1) * sizeof(*more));
+
+    if (!more)
+        return false;
+    e->uses = more;
+    more[e->use_count++] = (struct window_use){root, use};
+    return true;
 }
 
 static void enter_window(const struct journal *j, cl_mem root)
@@ -193,8 +209,27 @@ static void enter_window(const struct journal *j, cl_mem root)
     w->number = j->window;
 }
 
-/* Under the lock. */
-static int use_here(struct enqueue *e, cl_mem root, unsigned use, bool launch)
+/* Whether it was written in this window, then read, and is to be written again, and nobody knows what it was. */
+static bool comes_again(const struct journal *j, cl_mem root, unsigned use)
+{
+    const struct in_window *w = &root->window;
+
+    return use & USE_WRITE && w->written && w->read && w->filled && !has_image(j, root);
+}
+
+/* Whether what it is has to be known before the first command that writes it: one that does not read it writes the same
+ * again, unless others can read in between. Where no window may begin then, that is not waited for. */
+static bool needs_image(const struct enqueue *e, cl_mem root, unsigned use)
+{
+    const struct journal *j = e->node->journal;
+    const struct in_window *w = &root->window;
+
+    return use & USE_WRITE && w->filled && !w->written && !has_image(j, root) &&
+           (use & USE_READ || w->read || w->cycles || is_held(j) || queue_may_be_gated(e->queue));
+}
+
+/* Under the lock, which may be let go. */
+static int mark(struct enqueue *e, cl_mem root, unsigned use)
 {
     struct journal *j = e->node->journal;
     struct in_window *w = &root->window;
@@ -202,15 +237,12 @@ static int use_here(struct enqueue *e, cl_mem root, unsigned use, bool launch)
     int error = 0;
 
     enter_window(j, root);
-    if (!launch && use & USE_WRITE) /* others are often part of a cycle that reads before it writes again */
-        use |= USE_READ;
-    if (use & USE_WRITE && w->written && w->read && w->filled && !has_image(j, root)) {
-        if (renew(e->node, 1))
-            enter_window(j, root);
-        else
-            expose(j);
+    if (comes_again(j, root, use)) {
+        j->exposed = "what was written, read and written again since the last checkpoint";
+        j->full = true;
+        recover_checkpoint_soon();
     }
-    if (use & USE_WRITE && w->filled && !has_image(j, root) && !w->written && (use & USE_READ || w->read || j->apart))
+    if (needs_image(e, root, use))
         error = take_image(j, root);
     w->read |= (use & USE_READ) != 0;
     w->written |= (use & USE_WRITE) != 0;
@@ -220,6 +252,49 @@ static int use_here(struct enqueue *e, cl_mem root, unsigned use, bool launch)
         done = w->read ? USE_READ : w->written ? USE_WRITE : 0;
     atomic_store(&w->settled, w->number * 4 | (error ? 0 : done));
     return error;
+}
+
+/* All that was sent is over, and a new window begins: by this one, or by another that waits. Not if that could be what
+ * the program does only after this. Under the lock, which is let go. */
+static void await_window(struct enqueue *e)
+{
+    struct node *node = e->node;
+    struct journal *j = node->journal;
+    struct move m = {.session = node->session, .node = node};
+    const uint64_t window = j->window;
+    const long since = clock_ns();
+    bool may = true;
+
+    atomic_fetch_sub(&j->inside, 1);
+    while (j->window == window && !is_held(j) && !renew(node) && may) {
+        session_unlock(node->session);
+        ends_put(&m);
+        may = ends_wait(&m, PATIENCE_NS) && clock_ns() - since < PATIENCE_NS;
+        move_look_later(); /* for data that are on their way, or another thread's command */
+        session_lock(node->session);
+    }
+    atomic_fetch_add(&j->inside, 1);
+    free(m.ends);
+}
+
+/* Under the lock. What comes again once will do so often: from then on its image is there. */
+static int use_here(struct enqueue *e, cl_mem root, unsigned use)
+{
+    struct journal *j = e->node->journal;
+    int error = 0;
+
+    enter_window(j, root);
+    if (comes_again(j, root, use)) {
+        const uint64_t window = j->window;
+
+        root->window.cycles = true;
+        await_window(e);
+        for (unsigned i = 0; i < e->use_count && !error && j->window != window; i++)
+            error = mark(e, e->uses[i].root, e->uses[i].use);
+    }
+    if (!error && !note_use(e, root, use))
+        error = -ENOMEM;
+    return error ? error : mark(e, root, use);
 }
 
 bool window_is_settled(const struct enqueue *e, cl_mem memory, unsigned use)
@@ -240,9 +315,11 @@ int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch)
 
     if (!root->direct)
         return 0;
+    if (!launch && use & USE_WRITE) /* others are often part of a cycle that reads before it writes again */
+        use |= USE_READ;
     session_lock(e->node->session);
     if (!j->off)
-        error = use_here(e, root, use, launch);
+        error = use_here(e, root, use);
     session_unlock(e->node->session);
     return error;
 }
@@ -266,7 +343,7 @@ bool window_open(cl_mem memory, enum window_access access, size_t size)
     session_lock(node->session);
     session_wait(node->session, is_mended, node);
     if (access == WINDOW_WRITES && !j->off && root->window.number == j->window)
-        good = FREE + j->kept_bytes + size >= j->imaged && renew(node, 0);
+        good = FREE + j->kept_bytes + size >= j->imaged && renew(node);
     if (good && access == WINDOW_WRITES)
         root->window.filled = true;
     j->looking += good;
@@ -318,7 +395,7 @@ static void make_room(struct node *node)
 {
     struct journal *j = node->journal;
 
-    if (j->off || block_in_limbo() < LIMBO || renew(node, 0))
+    if (j->off || block_in_limbo() < LIMBO || renew(node))
         return;
     j->full = true;
     recover_checkpoint_soon();

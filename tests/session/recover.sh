@@ -107,3 +107,24 @@ lost_after()
 }
 lost_after move
 lost_after rest
+
+# overwritten CASE: lost when what was written has been read, and is written again without a word of what it was
+overwritten()
+{
+    rm -f "$scratch/enough"
+    : > "$scratch/out"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug vocl run -- "$top_builddir/tests/session/overwritten" $1 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out" "$scratch/err")"
+    kill -KILL $(session_workers "$mark") 2> /dev/null
+    wait_until 20 grep -q 'is worker . now' "$scratch/err"
+    touch "$scratch/enough"
+    wait $program || fail "$*: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    "$top_builddir/tests/session/overwritten" $1 "$scratch/enough" > "$scratch/native" || fail "overwritten $1, natively"
+    same_as_natively "overwritten $1"
+    any_replaced
+    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+}
+overwritten again
+overwritten gated
+overwritten both

@@ -1,0 +1,160 @@
+/*
+ * overwritten CASE FILE: what kernels write that have been told not to read it, a half each time, and others read in
+ * between; says "ready" when all is enqueued, and goes on when there is the file. Then prints what came of it.
+ *
+ *     again   the first one takes seconds
+ *     gated   all of it waits for a user event that is set last
+ *     both    the last one changes another buffer, too, and reads a third, which is overwritten afterwards
+ */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COUNT = 1024, SIZE = COUNT * 4, LONG = 1000000000 };
+
+static const char *source =
+    "kernel void fill(global uint *to, uint half_, uint with, uint spin) {\n"
+    "    size_t i = get_global_id(0); uint x = with;\n"
+    "    if (i == half_) for (uint k = 0; k < spin; k++) x = x * 1664525 + 1013904223;\n"
+    "    to[2 * i + half_] = with + (x == 12345); }\n"
+    "kernel void change(global uint *changes, global uint *to, global const uint *from, uint half_) {\n"
+    "    size_t i = get_global_id(0); changes[i] = changes[i] * 3 + 1; to[2 * i + half_] = from[i] + 5; }\n";
+
+static cl_context context;
+static cl_command_queue queue;
+static cl_kernel fill, change;
+static const size_t half = COUNT / 2;
+
+static void need(cl_int status, const char *what)
+{
+    if (status == CL_SUCCESS)
+        return;
+    printf("%s: %d\n", what, status);
+    exit(1);
+}
+
+static cl_mem make(cl_mem_flags flags, cl_uint seed)
+{
+    cl_uint contents[COUNT];
+    cl_int status;
+    cl_mem buffer;
+
+    for (cl_uint i = 0; i < COUNT; i++)
+        contents[i] = seed * COUNT + i;
+    buffer = clCreateBuffer(context, flags | CL_MEM_COPY_HOST_PTR, SIZE, contents, &status);
+    need(status, "clCreateBuffer");
+    return buffer;
+}
+
+static void run_fill(cl_mem to, cl_uint which, cl_uint with, cl_uint spin)
+{
+    need(clSetKernelArg(fill, 0, sizeof(to), &to), "clSetKernelArg");
+    need(clSetKernelArg(fill, 1, sizeof(which), &which), "clSetKernelArg");
+    need(clSetKernelArg(fill, 2, sizeof(with), &with), "clSetKernelArg");
+    need(clSetKernelArg(fill, 3, sizeof(spin), &spin), "clSetKernelArg");
+    need(clEnqueueNDRangeKernel(queue, fill, 1, NULL, &half, NULL, 0, NULL, NULL), "fill");
+}
+
+static void run_change(cl_mem changes, cl_mem to, cl_mem from)
+{
+    const cl_uint which = 1;
+
+    need(clSetKernelArg(change, 0, sizeof(changes), &changes), "clSetKernelArg");
+    need(clSetKernelArg(change, 1, sizeof(to), &to), "clSetKernelArg");
+    need(clSetKernelArg(change, 2, sizeof(from), &from), "clSetKernelArg");
+    need(clSetKernelArg(change, 3, sizeof(which), &which), "clSetKernelArg");
+    need(clEnqueueNDRangeKernel(queue, change, 1, NULL, &half, NULL, 0, NULL, NULL), "change");
+}
+
+static void copy(cl_mem from, cl_mem to)
+{
+    need(clEnqueueCopyBuffer(queue, from, to, 0, 0, SIZE, 0, NULL, NULL), "clEnqueueCopyBuffer");
+}
+
+static void print(const char *name, cl_mem buffer)
+{
+    cl_uint contents[COUNT];
+    unsigned long long sum = 0;
+
+    need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, SIZE, contents, 0, NULL, NULL), "clEnqueueReadBuffer");
+    for (cl_uint i = 0; i < COUNT; i++)
+        sum = sum * 31 + contents[i];
+    printf("%s: %u %u %u %u ... %llu\n", name, contents[0], contents[1], contents[2], contents[3], sum);
+}
+
+static void ready(const char *file)
+{
+    need(clFlush(queue), "clFlush");
+    printf("ready\n");
+    fflush(stdout);
+    while (access(file, F_OK))
+        usleep(10000);
+}
+
+static void start(void)
+{
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_program program;
+    cl_int status;
+
+    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    need(status, "clCreateContext");
+    queue = clCreateCommandQueue(context, device, 0, &status);
+    need(status, "clCreateCommandQueue");
+    program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
+    need(status, "clCreateProgramWithSource");
+    need(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
+    fill = clCreateKernel(program, "fill", &status);
+    need(status, "clCreateKernel");
+    change = clCreateKernel(program, "change", &status);
+    need(status, "clCreateKernel");
+}
+
+int main(int count, char **arguments)
+{
+    cl_mem written, changes, from, seen, last;
+    cl_event gate = NULL;
+    cl_int status;
+
+    if (count < 3)
+        return 2;
+    start();
+    written = make(CL_MEM_WRITE_ONLY, 1);
+    from = make(CL_MEM_WRITE_ONLY, 2);
+    changes = make(CL_MEM_READ_WRITE, 3);
+    seen = make(CL_MEM_READ_WRITE, 4);
+    last = make(CL_MEM_READ_WRITE, 5);
+    run_fill(from, 0, 7, 0);
+    need(clFinish(queue), "clFinish");
+    if (!strcmp(arguments[1], "gated")) {
+        gate = clCreateUserEvent(context, &status);
+        need(status, "clCreateUserEvent");
+        need(clEnqueueBarrierWithWaitList(queue, 1, &gate, NULL), "clEnqueueBarrierWithWaitList");
+    }
+    run_fill(written, 0, 70, strcmp(arguments[1], "again") ? 0 : LONG);
+    copy(written, seen);
+    if (!strcmp(arguments[1], "both")) {
+        need(clFinish(queue), "clFinish");
+        run_change(changes, written, from);
+        run_fill(from, 1, 9, 0);
+        need(clFinish(queue), "clFinish");
+    } else {
+        run_fill(written, 1, 71, 0);
+    }
+    copy(written, last);
+    ready(arguments[2]);
+    if (gate)
+        need(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    print("written", written);
+    print("changes", changes);
+    print("from", from);
+    print("seen", seen);
+    print("last", last);
+    return 0;
+}

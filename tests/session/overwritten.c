@@ -5,15 +5,17 @@
  *     again   the first one takes seconds
  *     gated   all of it waits for a user event that is set last
  *     both    the last one changes another buffer, too, and reads a third, which is overwritten afterwards
+ *     threads several threads do so, each with a queue of its own, again and again until there is the file
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { COUNT = 1024, SIZE = COUNT * 4, LONG = 1000000000 };
+enum { COUNT = 1024, SIZE = COUNT * 4, LONG = 1000000000, THREADS = 3, ROUNDS = 10 };
 
 static const char *source =
     "kernel void fill(global uint *to, uint half_, uint with, uint spin) {\n"
@@ -24,8 +26,10 @@ static const char *source =
     "    size_t i = get_global_id(0); changes[i] = changes[i] * 3 + 1; to[2 * i + half_] = from[i] + 5; }\n";
 
 static cl_context context;
-static cl_command_queue queue;
-static cl_kernel fill, change;
+static cl_device_id device;
+static cl_program program;
+static _Thread_local cl_command_queue queue;
+static _Thread_local cl_kernel fill, change;
 static const size_t half = COUNT / 2;
 
 static void need(cl_int status, const char *what)
@@ -94,26 +98,74 @@ static void ready(const char *file)
         usleep(10000);
 }
 
+/* A thread's own. */
+static void prepare(void)
+{
+    cl_int status;
+
+    queue = clCreateCommandQueue(context, device, 0, &status);
+    need(status, "clCreateCommandQueue");
+    fill = clCreateKernel(program, "fill", &status);
+    need(status, "clCreateKernel");
+    change = clCreateKernel(program, "change", &status);
+    need(status, "clCreateKernel");
+}
+
 static void start(void)
 {
     cl_platform_id platform;
-    cl_device_id device;
-    cl_program program;
     cl_int status;
 
     need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
     need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
     need(status, "clCreateContext");
-    queue = clCreateCommandQueue(context, device, 0, &status);
-    need(status, "clCreateCommandQueue");
     program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
     need(status, "clCreateProgramWithSource");
     need(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
-    fill = clCreateKernel(program, "fill", &status);
-    need(status, "clCreateKernel");
-    change = clCreateKernel(program, "change", &status);
-    need(status, "clCreateKernel");
+    prepare();
+}
+
+static void *keep_overwriting(void *argument)
+{
+    const char *file = argument;
+    cl_mem written, seen;
+    cl_uint contents[COUNT];
+
+    prepare();
+    written = make(CL_MEM_WRITE_ONLY, 1);
+    seen = make(CL_MEM_READ_WRITE, 2);
+    run_fill(written, 1, 0, 0);
+    for (cl_uint round = 1; round % ROUNDS || access(file, F_OK); round++) {
+        run_fill(written, 0, round, 0);
+        copy(written, seen);
+        run_fill(written, 1, round, 0);
+        if (round % ROUNDS)
+            continue;
+        need(clEnqueueReadBuffer(queue, seen, CL_TRUE, 0, SIZE, contents, 0, NULL, NULL), "clEnqueueReadBuffer");
+        for (cl_uint i = 0; i < COUNT; i++) {
+            if (contents[i] == round - i % 2)
+                continue;
+            printf("round %u: %u at %u\n", round, contents[i], i);
+            exit(1);
+        }
+    }
+    need(clFinish(queue), "clFinish");
+    return NULL;
+}
+
+static int in_threads(char *file)
+{
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, keep_overwriting, file);
+    usleep(200000);
+    printf("ready\n");
+    fflush(stdout);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
 }
 
 int main(int count, char **arguments)
@@ -125,6 +177,8 @@ int main(int count, char **arguments)
     if (count < 3)
         return 2;
     start();
+    if (!strcmp(arguments[1], "threads"))
+        return in_threads(arguments[2]);
     written = make(CL_MEM_WRITE_ONLY, 1);
     from = make(CL_MEM_WRITE_ONLY, 2);
     changes = make(CL_MEM_READ_WRITE, 3);

@@ -128,3 +128,4 @@ overwritten()
 overwritten again
 overwritten gated
 overwritten both
+overwritten threads

@@ -9,7 +9,7 @@
 
 static cl_command_queue new_queue(const struct carriers *c, cl_context context)
 {
-    cl_command_queue queue = handle_new(WIRE_QUEUE);
+    cl_command_queue queue = handle_begin(WIRE_QUEUE);
 
     if (!queue)
         return NULL;
@@ -20,6 +20,7 @@ static cl_command_queue new_queue(const struct carriers *c, cl_context context)
             queue->device = context->devices[i];
     }
     handle_use(context);
+    handle_show(queue);
     if (!handle_create_on(&queue->object, c->member))
         return queue;
     handle_release(queue, WIRE_QUEUE, 0);

@@ -8,7 +8,7 @@
 
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type)
 {
-    cl_event event = handle_new(WIRE_EVENT);
+    cl_event event = handle_begin(WIRE_EVENT);
 
     if (!event)
         return NULL;
@@ -25,8 +25,8 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     handle_use(context);
     if (queue)
         handle_use(queue);
-    /* Whoever looks at all events may see it from here on. */
-    atomic_store_explicit(&event->status, CL_QUEUED, memory_order_release);
+    atomic_store_explicit(&event->status, CL_QUEUED, memory_order_relaxed);
+    handle_show(event);
     return event;
 }
 

@@ -147,7 +147,7 @@ void handle_each(unsigned kind, void (*visit)(struct object *object, void *argum
         struct slab *slab = pool->slabs[number / pool->per_slab];
         struct object *object = (struct object *)((uint8_t *)slab + SLAB_FIRST + number % pool->per_slab * slab->slot);
 
-        if (atomic_load(&object->kind) == kind)
+        if (atomic_load(&object->kind) == kind && atomic_load_explicit(&object->shown, memory_order_acquire))
             visit(object, argument);
     }
     pthread_mutex_unlock(&pools_lock);
@@ -183,7 +183,7 @@ static struct object *pool_take(struct pool *pool, unsigned kind)
     return object;
 }
 
-void *handle_new(unsigned kind)
+void *handle_begin(unsigned kind)
 {
     struct pool *pool = &pools[kind];
     struct object *object;
@@ -202,6 +202,20 @@ void *handle_new(unsigned kind)
     }
     pthread_mutex_unlock(&pools_lock);
     return object;
+}
+
+void handle_show(void *handle)
+{
+    atomic_store_explicit(&((struct object *)handle)->shown, true, memory_order_release);
+}
+
+void *handle_new(unsigned kind)
+{
+    void *handle = handle_begin(kind);
+
+    if (handle)
+        handle_show(handle);
+    return handle;
 }
 
 void handle_free(struct object *object)

@@ -44,6 +44,10 @@ int handle_create_on(struct object *object, struct node *node);
 int handle_create(struct object *object);
 /* A new zeroed object of a kind with one reference, or NULL. */
 void *handle_new(unsigned kind);
+/* The same of a kind at which others look with handle_each() while the program makes more: they see it once it is
+ * shown, with what is in it by then. */
+void *handle_begin(unsigned kind);
+void handle_show(void *handle);
 
 /* Addresses that were found to be slots, which they stay: there is nothing more to be found out of them. */
 #define HANDLE_SLOTS 1024

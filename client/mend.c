@@ -396,6 +396,13 @@ static int tell_again(struct mending *m)
 
 /* ---- the end ---- */
 
+bool mend_is_over(void *argument)
+{
+    const struct node *node = argument;
+
+    return !node->mending || session_stops(node->session);
+}
+
 static void end_well(const struct group *group)
 {
     for (unsigned i = 0; i < group->count; i++)

@@ -157,11 +157,7 @@ static unsigned hand_over(struct move *m)
     unsigned keep = 0;
 
     for (unsigned tries = 0; tries < MOST_HANDING && keep < 2 && !session_stops(m->session); tries++) {
-        while (m->node->mending && !session_stops(m->session)) {
-            session_unlock(m->session);
-            move_look_later();
-            session_lock(m->session);
-        }
+        session_wait(m->session, mend_is_over, m->node);
         keep = keep_hand_over(&(struct leaving){&m->target->peer, 1}, &m->node, 1);
     }
     return keep;

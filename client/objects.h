@@ -46,6 +46,7 @@ struct object {
     atomic_uint kind;       /* enum wire_kind; 0 when the slot is free */
     atomic_int references;  /* the application's */
     atomic_int uses;        /* the library's own; the object lives while either is above 0; or USES_RELEASED */
+    atomic_bool shown;      /* to handle_each() */
     unsigned held;          /* uses that natively nobody has: handle_hold() */
     struct answer *answers; /* info.c */
 };

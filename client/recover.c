@@ -253,11 +253,7 @@ int recover_move(struct node *node, struct node *target, struct move_watch *watc
     snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(session), target->peer));
     pthread_cond_signal(&recovery.lost);
     session_news(session);
-    while (node->mending && !session_stops(session)) {
-        session_unlock(session);
-        move_look_later();
-        session_lock(session);
-    }
+    session_wait(session, mend_is_over, node);
     if (!node->alive || node->peer != to)
         error = -ECONNRESET;
     session_unlock(session);

@@ -57,6 +57,8 @@ void mend(struct node *node);
 void mend_hold(struct node *node);
 /* Its worker goes. Lets go of the lock. */
 void mend_dismiss(struct node *node);
+/* Whether that is over, of a node. For session_wait(). */
+bool mend_is_over(void *node);
 /* Where it was. */
 void mend_note_place(struct node *node);
 

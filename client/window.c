@@ -326,11 +326,6 @@ int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch)
 
 /* ---- the program's own access ---- */
 
-static bool is_mended(void *argument)
-{
-    return !((struct node *)argument)->mending;
-}
-
 bool window_open(cl_mem memory, enum window_access access, size_t size)
 {
     cl_mem root = memory_root(memory);
@@ -341,7 +336,7 @@ bool window_open(cl_mem memory, enum window_access access, size_t size)
     if (!j)
         return true;
     session_lock(node->session);
-    session_wait(node->session, is_mended, node);
+    session_wait(node->session, mend_is_over, node);
     if (access == WINDOW_WRITES && !j->off && root->window.number == j->window)
         good = FREE + j->kept_bytes + size >= j->imaged && renew(node);
     if (good && access == WINDOW_WRITES)

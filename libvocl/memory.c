@@ -48,7 +48,7 @@ cl_int memory_check_host(cl_mem memory, cl_map_flags flags)
 
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out)
 {
-    cl_mem memory = handle_new(WIRE_MEMORY);
+    cl_mem memory = handle_begin(WIRE_MEMORY);
 
     if (!memory)
         return CL_OUT_OF_HOST_MEMORY;
@@ -57,6 +57,7 @@ cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flag
     memory->flags = flags ? flags : CL_MEM_READ_WRITE;
     pthread_mutex_init(&memory->lock, NULL);
     handle_use(context);
+    handle_show(memory);
     *out = memory;
     return CL_SUCCESS;
 }

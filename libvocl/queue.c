@@ -19,7 +19,7 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
     cl_int error;
 
     HALT_GUARD;
-    queue = handle_new(WIRE_QUEUE);
+    queue = handle_begin(WIRE_QUEUE);
     if (!queue) {
         fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
         return NULL;
@@ -30,6 +30,7 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
     queue->properties = properties;
     properties_copy(array, sizeof(*array), (void **)&queue->array, &queue->array_size);
     handle_use(context);
+    handle_show(queue);
     error = cl_error(handle_create(&queue->object));
     if (!error && !is_plain(device, properties))
         error = cl_error(native_outcome(queue->node, &queue->object));

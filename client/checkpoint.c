@@ -273,34 +273,16 @@ static int find_savings(struct savings *all, struct node *node)
     return error;
 }
 
-/* ---- pipes, into which only kernels see ---- */
-
-struct pipes {
-    const struct node *node;
-    bool filled;
-};
-
-static void look_at_pipe(struct object *object, void *argument)
-{
-    struct pipes *pipes = argument;
-    cl_mem memory = (cl_mem)object;
-
-    pipes->filled |= memory->type == CL_MEM_OBJECT_PIPE && atomic_load(&object->uses) != USES_RELEASED &&
-                     handle_is_on(object, pipes->node) && written_all(memory);
-}
-
-/* What may be in them is only made again by all the commands since they were made. */
+/* What may be in pipes is only made again by all the commands since they were made. */
 static bool any_pipe_filled(const struct savings *all)
 {
-    struct pipes pipes = {.filled = false};
+    bool filled = false;
 
     session_lock(all->session);
-    for (unsigned i = 0; i < all->count && !pipes.filled; i++) {
-        pipes.node = all->each[i].node;
-        handle_each(WIRE_MEMORY, look_at_pipe, &pipes);
-    }
+    for (unsigned i = 0; i < all->count && !filled; i++)
+        filled = written_any_pipe(all->each[i].node);
     session_unlock(all->session);
-    return pipes.filled;
+    return filled;
 }
 
 /* ---- while the program goes on ---- */

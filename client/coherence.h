@@ -69,6 +69,8 @@ bool ever_next(const struct ever_written *ever, size_t all, unsigned *at, size_t
 /* All that may have been written, as coherence_each(); and how many bytes that are. */
 int written_each(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument);
 size_t written_bytes(cl_mem root);
+/* Whether there may be something in a pipe of the node. Under the lock. */
+bool written_any_pipe(const struct node *node);
 
 /* ---- shared.c: data in memory that the node has, too ---- */
 /* Whether the node has the memory, too. */

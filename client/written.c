@@ -108,3 +108,27 @@ size_t written_bytes(cl_mem root)
     written_each(root, add, &bytes);
     return bytes;
 }
+
+/* ---- pipes, into which only kernels see ---- */
+
+struct pipes {
+    const struct node *node;
+    bool filled;
+};
+
+static void look_at_pipe(struct object *object, void *argument)
+{
+    struct pipes *pipes = argument;
+    cl_mem memory = (cl_mem)object;
+
+    pipes->filled |= memory->type == CL_MEM_OBJECT_PIPE && atomic_load(&object->uses) != USES_RELEASED &&
+                     handle_is_on(object, pipes->node) && written_all(memory);
+}
+
+bool written_any_pipe(const struct node *node)
+{
+    struct pipes pipes = {.node = node};
+
+    handle_each(WIRE_MEMORY, look_at_pipe, &pipes);
+    return pipes.filled;
+}

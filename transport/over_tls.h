@@ -265,6 +265,8 @@ void frames_free(struct tls_way *way);
 /* Whether a frame of so many bytes is to go aside, or wait until there is room for that. */
 bool aside_is_due(struct tls_way *way, size_t length);
 bool aside_has_room(const struct tls_way *way);
+/* The same of a part of one that has begun. */
+bool aside_has_window(const struct tls_way *way);
 /* It does, by the first connection that has room for it; its number is the next after way->last_aside. False: no
  * memory. */
 bool aside_send(struct tls_way *way, const void *bytes, size_t length);

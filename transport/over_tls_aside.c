@@ -61,9 +61,14 @@ bool aside_is_due(struct tls_way *way, size_t length)
     return way->is_far && length >= LEAST && is_behind(way);
 }
 
+bool aside_has_window(const struct tls_way *way)
+{
+    return way->aside_given - way->aside_given_taken < way->aside_window;
+}
+
 bool aside_has_room(const struct tls_way *way)
 {
-    return way->aside_unsent < UNSENT && way->aside_given - way->aside_given_taken < way->aside_window;
+    return way->aside_unsent < UNSENT && aside_has_window(way);
 }
 
 bool aside_send(struct tls_way *way, const void *bytes, size_t length)

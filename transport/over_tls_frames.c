@@ -155,9 +155,10 @@ static bool add_aside(struct transport *t, unsigned peer, const struct frame_hea
     return true;
 }
 
-/* The rest follows in parts, between which other things may be said. */
+/* The rest follows in parts, between which other things may be said. Far away these go aside from the first one on: all
+ * of it on the one connection, which takes megabytes, would keep what comes behind it waiting. */
 static bool add_large(struct transport *t, unsigned peer, struct frame_header header, const uint8_t *bytes,
-                      size_t length, bool aside)
+                      size_t length)
 {
     struct tls_way *way = way_of(t, peer);
     struct text *text = &way->ordinary;
@@ -169,7 +170,7 @@ static bool add_large(struct transport *t, unsigned peer, struct frame_header he
     for (size_t at = 0; good && at < length; at += MOST_PART) {
         const size_t part = length - at < MOST_PART ? length - at : MOST_PART;
 
-        good = (aside && aside_has_room(way) && add_aside(t, peer, &header, bytes + at, part)) ||
+        good = (way->is_far && aside_has_window(way) && add_aside(t, peer, &header, bytes + at, part)) ||
                add_message(text, MESSAGE_PART, bytes + at, part, NULL, 0);
     }
     if (!good && way->last_aside != before)
@@ -188,11 +189,11 @@ int tls_send(struct transport *t, unsigned peer, uint32_t number, struct frame_h
     (void)number;
     if (way->broken)
         return -ECONNRESET;
-    aside = aside_is_due(way, length);
+    aside = length > TRANSPORT_MAX_FRAME ? way->is_far : aside_is_due(way, length);
     if (way->ordinary.end - way->ordinary.at > UNSENT_MOST || (aside && !aside_has_room(way)))
         return -EAGAIN;
     if (length > TRANSPORT_MAX_FRAME)
-        good = add_large(t, peer, header, bytes, length, aside);
+        good = add_large(t, peer, header, bytes, length);
     else if (aside)
         good = add_aside(t, peer, &header, bytes, length);
     else

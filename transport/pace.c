@@ -30,7 +30,8 @@ void pace_open(struct pace *pace, long us)
     pace->enough_ns = us * 1000 * ENOUGH_TURNS > ENOUGH_NS ? us * 1000 * ENOUGH_TURNS : ENOUGH_NS;
 }
 
-/* What has arrived there of all connections together; waits: something waits here that could be sent. */
+/* What has arrived there of all connections together, also behind what was lost, or the end of each gap would look like
+ * a fast link; waits: something waits here that could be sent. */
 static bool ask(const int *fds, unsigned count, uint64_t *arrived, bool *waits)
 {
     *arrived = 0;
@@ -42,7 +43,7 @@ static bool ask(const int *fds, unsigned count, uint64_t *arrived, bool *waits)
         memset(&info, 0, sizeof(info));
         if (getsockopt(fds[i], IPPROTO_TCP, TCP_INFO, &info, &length))
             return false;
-        *arrived += info.tcpi_bytes_acked;
+        *arrived += info.tcpi_bytes_acked + (uint64_t)info.tcpi_sacked * info.tcpi_snd_mss;
         *waits |= info.tcpi_notsent_bytes > 0;
     }
     return true;

@@ -3,8 +3,9 @@
  * is read or written there needs no log. But commands that were under way, or that nobody knows to be over, are done
  * again, and have to find what they found the first time. So there is a *window* of the log: all before it is over,
  * what it did is there, and it is not done again. A buffer that a command of the window may read and write, in this
- * order, is copied before: its *image*. What commands only write needs none, for they write the same again; what they
- * only read is as it was.
+ * order, is copied before: its *image*. What commands only write needs none, for they write the same again, unless
+ * others read it in between: then all is waited for, and it has an image from the next window on. What they only read
+ * is as it was.
  *
  * What the program itself does to memory that the window's commands have used begins a new window. That needs that all
  * is over, and costs the images that will be taken again; if more than what is to be written, the data go to the log,

@@ -262,11 +262,11 @@ void frames_say_able(struct tls_way *way);
 void frames_free(struct tls_way *way);
 
 /* ---- over_tls_aside.c ---- */
-/* Whether a frame of so many bytes is to go aside, or wait until there is room for that. */
+/* Whether a frame of so many bytes is to go aside, or wait until there is room for that, all of it. */
 bool aside_is_due(struct tls_way *way, size_t length);
-bool aside_has_room(const struct tls_way *way);
-/* The same of a part of one that has begun. */
-bool aside_has_window(const struct tls_way *way);
+bool aside_has_room(const struct tls_way *way, size_t length);
+/* Whether the other side has room for a part of one that has begun. */
+bool aside_has_window(const struct tls_way *way, size_t length);
 /* It does, by the first connection that has room for it; its number is the next after way->last_aside. False: no
  * memory. */
 bool aside_send(struct tls_way *way, const void *bytes, size_t length);

@@ -61,14 +61,16 @@ bool aside_is_due(struct tls_way *way, size_t length)
     return way->is_far && length >= LEAST && is_behind(way);
 }
 
-bool aside_has_window(const struct tls_way *way)
+bool aside_has_window(const struct tls_way *way, size_t length)
 {
-    return way->aside_given - way->aside_given_taken < way->aside_window;
+    return way->aside_given - way->aside_given_taken + length <= way->aside_window;
 }
 
-bool aside_has_room(const struct tls_way *way)
+/* What is taken and not told of yet is less than TOLD: no more can be waited for. */
+bool aside_has_room(const struct tls_way *way, size_t length)
 {
-    return way->aside_unsent < UNSENT && aside_has_window(way);
+    return way->aside_unsent < UNSENT &&
+           (aside_has_window(way, length) || way->aside_given - way->aside_given_taken < TOLD);
 }
 
 bool aside_send(struct tls_way *way, const void *bytes, size_t length)

@@ -155,8 +155,9 @@ static bool add_aside(struct transport *t, unsigned peer, const struct frame_hea
     return true;
 }
 
-/* The rest follows in parts, between which other things may be said. Far away these go aside from the first one on: all
- * of it on the one connection, which takes megabytes, would keep what comes behind it waiting. */
+/* The rest follows in parts, between which other things may be said. Far away these go aside from the first one on, and
+ * it begins when there is room for all: on the one connection, which takes megabytes, it would keep what comes behind
+ * it waiting, also what is there already. */
 static bool add_large(struct transport *t, unsigned peer, struct frame_header header, const uint8_t *bytes,
                       size_t length)
 {
@@ -170,7 +171,7 @@ static bool add_large(struct transport *t, unsigned peer, struct frame_header he
     for (size_t at = 0; good && at < length; at += MOST_PART) {
         const size_t part = length - at < MOST_PART ? length - at : MOST_PART;
 
-        good = (way->is_far && aside_has_window(way) && add_aside(t, peer, &header, bytes + at, part)) ||
+        good = (way->is_far && aside_has_window(way, part) && add_aside(t, peer, &header, bytes + at, part)) ||
                add_message(text, MESSAGE_PART, bytes + at, part, NULL, 0);
     }
     if (!good && way->last_aside != before)
@@ -190,7 +191,7 @@ int tls_send(struct transport *t, unsigned peer, uint32_t number, struct frame_h
     if (way->broken)
         return -ECONNRESET;
     aside = length > TRANSPORT_MAX_FRAME ? way->is_far : aside_is_due(way, length);
-    if (way->ordinary.end - way->ordinary.at > UNSENT_MOST || (aside && !aside_has_room(way)))
+    if (way->ordinary.end - way->ordinary.at > UNSENT_MOST || (aside && !aside_has_room(way, length)))
         return -EAGAIN;
     if (length > TRANSPORT_MAX_FRAME)
         good = add_large(t, peer, header, bytes, length);

@@ -27,11 +27,11 @@ struct enqueue {
         size_t offset, size;
     } * written;
     unsigned written_count;
-    bool hosted;             /* hostptr_before() */
-    bool inside;             /* halt_enter() */
-    bool counted;            /* window_enter() */
-    struct window_use *uses; /* window_use() */
+    struct window_use *uses; /* window_use() has been told of so far */
     unsigned use_count;
+    bool hosted;     /* hostptr_before() */
+    bool inside;     /* halt_enter() */
+    bool counted;    /* window_enter() */
     bool used;       /* window_use() has been told of all that it uses */
     uint64_t number; /* in its queue, once it counts as enqueued; from 1 on */
     uint32_t small_wait[16] __attribute__((aligned(8)));

@@ -1,17 +1,11 @@
 /* long_source MIB: builds a program whose source is so long, most of it blank, and runs it. */
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void need(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("%s: %d\n", what, status);
-    exit(1);
-}
+#include "tests/session/moved.h"
 
 static char *blank_source(size_t length, const char *kernel)
 {
@@ -28,32 +22,22 @@ static char *blank_source(size_t length, const char *kernel)
 int main(int count, char **arguments)
 {
     const size_t length = (count > 1 ? (size_t)atoi(arguments[1]) : 1) << 20, one = 1;
-    const char *source = blank_source(length, "kernel void answer(global int *to) { to[0] = 42; }\n");
-    cl_platform_id platform;
+    char *source = blank_source(length, "kernel void answer(global int *to) { to[0] = 42; }\n");
     cl_command_queue queue;
+    cl_int error, value = 0;
     cl_device_id device;
-    cl_program program;
     cl_context context;
-    cl_int status, value = 0;
     cl_kernel kernel;
     cl_mem buffer;
 
-    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    need(status, "clCreateContext");
-    queue = clCreateCommandQueue(context, device, 0, &status);
-    need(status, "clCreateCommandQueue");
-    program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    need(status, "clCreateProgramWithSource");
-    need(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
-    kernel = clCreateKernel(program, "answer", &status);
-    need(status, "clCreateKernel");
-    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(value), NULL, &status);
-    need(status, "clCreateBuffer");
-    need(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), "clSetKernelArg");
-    need(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), "clEnqueueNDRangeKernel");
-    need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(value), &value, 0, NULL, NULL), "clEnqueueReadBuffer");
+    open_first(&device, &context, &queue);
+    kernel = kernel_from(context, source, "answer");
+    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(value), NULL, &error);
+    NEED(error);
+    NEED(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
+    NEED(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+    NEED(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(value), &value, 0, NULL, NULL));
     printf("%d\n", value);
+    free(source);
     return value != 42;
 }

@@ -7,13 +7,15 @@
  *     both    the last one changes another buffer, too, and reads a third, which is overwritten afterwards
  *     threads several threads do so, each with a queue of its own, again and again until there is the file
  */
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tests/session/moved.h"
 
 enum { COUNT = 1024, SIZE = COUNT * 4, LONG = 1000000000, THREADS = 3, ROUNDS = 10 };
 
@@ -27,55 +29,47 @@ static const char *source =
 
 static cl_context context;
 static cl_device_id device;
-static cl_program program;
 static _Thread_local cl_command_queue queue;
 static _Thread_local cl_kernel fill, change;
+static pthread_barrier_t all_have_begun;
 static const size_t half = COUNT / 2;
-
-static void need(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("%s: %d\n", what, status);
-    exit(1);
-}
 
 static cl_mem make(cl_mem_flags flags, cl_uint seed)
 {
     cl_uint contents[COUNT];
-    cl_int status;
+    cl_int error;
     cl_mem buffer;
 
     for (cl_uint i = 0; i < COUNT; i++)
         contents[i] = seed * COUNT + i;
-    buffer = clCreateBuffer(context, flags | CL_MEM_COPY_HOST_PTR, SIZE, contents, &status);
-    need(status, "clCreateBuffer");
+    buffer = clCreateBuffer(context, flags | CL_MEM_COPY_HOST_PTR, SIZE, contents, &error);
+    NEED(error);
     return buffer;
 }
 
 static void run_fill(cl_mem to, cl_uint which, cl_uint with, cl_uint spin)
 {
-    need(clSetKernelArg(fill, 0, sizeof(to), &to), "clSetKernelArg");
-    need(clSetKernelArg(fill, 1, sizeof(which), &which), "clSetKernelArg");
-    need(clSetKernelArg(fill, 2, sizeof(with), &with), "clSetKernelArg");
-    need(clSetKernelArg(fill, 3, sizeof(spin), &spin), "clSetKernelArg");
-    need(clEnqueueNDRangeKernel(queue, fill, 1, NULL, &half, NULL, 0, NULL, NULL), "fill");
+    NEED(clSetKernelArg(fill, 0, sizeof(to), &to));
+    NEED(clSetKernelArg(fill, 1, sizeof(which), &which));
+    NEED(clSetKernelArg(fill, 2, sizeof(with), &with));
+    NEED(clSetKernelArg(fill, 3, sizeof(spin), &spin));
+    NEED(clEnqueueNDRangeKernel(queue, fill, 1, NULL, &half, NULL, 0, NULL, NULL));
 }
 
 static void run_change(cl_mem changes, cl_mem to, cl_mem from)
 {
     const cl_uint which = 1;
 
-    need(clSetKernelArg(change, 0, sizeof(changes), &changes), "clSetKernelArg");
-    need(clSetKernelArg(change, 1, sizeof(to), &to), "clSetKernelArg");
-    need(clSetKernelArg(change, 2, sizeof(from), &from), "clSetKernelArg");
-    need(clSetKernelArg(change, 3, sizeof(which), &which), "clSetKernelArg");
-    need(clEnqueueNDRangeKernel(queue, change, 1, NULL, &half, NULL, 0, NULL, NULL), "change");
+    NEED(clSetKernelArg(change, 0, sizeof(changes), &changes));
+    NEED(clSetKernelArg(change, 1, sizeof(to), &to));
+    NEED(clSetKernelArg(change, 2, sizeof(from), &from));
+    NEED(clSetKernelArg(change, 3, sizeof(which), &which));
+    NEED(clEnqueueNDRangeKernel(queue, change, 1, NULL, &half, NULL, 0, NULL, NULL));
 }
 
 static void copy(cl_mem from, cl_mem to)
 {
-    need(clEnqueueCopyBuffer(queue, from, to, 0, 0, SIZE, 0, NULL, NULL), "clEnqueueCopyBuffer");
+    NEED(clEnqueueCopyBuffer(queue, from, to, 0, 0, SIZE, 0, NULL, NULL));
 }
 
 static void print(const char *name, cl_mem buffer)
@@ -83,47 +77,16 @@ static void print(const char *name, cl_mem buffer)
     cl_uint contents[COUNT];
     unsigned long long sum = 0;
 
-    need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, SIZE, contents, 0, NULL, NULL), "clEnqueueReadBuffer");
+    NEED(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, SIZE, contents, 0, NULL, NULL));
     for (cl_uint i = 0; i < COUNT; i++)
         sum = sum * 31 + contents[i];
     printf("%s: %u %u %u %u ... %llu\n", name, contents[0], contents[1], contents[2], contents[3], sum);
 }
 
-static void ready(const char *file)
+static void make_kernels(void)
 {
-    need(clFlush(queue), "clFlush");
-    printf("ready\n");
-    fflush(stdout);
-    while (access(file, F_OK))
-        usleep(10000);
-}
-
-/* A thread's own. */
-static void prepare(void)
-{
-    cl_int status;
-
-    queue = clCreateCommandQueue(context, device, 0, &status);
-    need(status, "clCreateCommandQueue");
-    fill = clCreateKernel(program, "fill", &status);
-    need(status, "clCreateKernel");
-    change = clCreateKernel(program, "change", &status);
-    need(status, "clCreateKernel");
-}
-
-static void start(void)
-{
-    cl_platform_id platform;
-    cl_int status;
-
-    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    need(status, "clCreateContext");
-    program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    need(status, "clCreateProgramWithSource");
-    need(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
-    prepare();
+    fill = kernel_from(context, source, "fill");
+    change = kernel_from(context, source, "change");
 }
 
 static void *keep_overwriting(void *argument)
@@ -131,8 +94,11 @@ static void *keep_overwriting(void *argument)
     const char *file = argument;
     cl_mem written, seen;
     cl_uint contents[COUNT];
+    cl_int error;
 
-    prepare();
+    queue = clCreateCommandQueueWithProperties(context, device, NULL, &error);
+    NEED(error);
+    make_kernels();
     written = make(CL_MEM_WRITE_ONLY, 1);
     seen = make(CL_MEM_READ_WRITE, 2);
     run_fill(written, 1, 0, 0);
@@ -140,9 +106,11 @@ static void *keep_overwriting(void *argument)
         run_fill(written, 0, round, 0);
         copy(written, seen);
         run_fill(written, 1, round, 0);
+        if (round == 1)
+            pthread_barrier_wait(&all_have_begun);
         if (round % ROUNDS)
             continue;
-        need(clEnqueueReadBuffer(queue, seen, CL_TRUE, 0, SIZE, contents, 0, NULL, NULL), "clEnqueueReadBuffer");
+        NEED(clEnqueueReadBuffer(queue, seen, CL_TRUE, 0, SIZE, contents, 0, NULL, NULL));
         for (cl_uint i = 0; i < COUNT; i++) {
             if (contents[i] == round - i % 2)
                 continue;
@@ -150,7 +118,7 @@ static void *keep_overwriting(void *argument)
             exit(1);
         }
     }
-    need(clFinish(queue), "clFinish");
+    NEED(clFinish(queue));
     return NULL;
 }
 
@@ -158,11 +126,11 @@ static int in_threads(char *file)
 {
     pthread_t threads[THREADS];
 
+    pthread_barrier_init(&all_have_begun, NULL, THREADS + 1);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, keep_overwriting, file);
-    usleep(200000);
-    printf("ready\n");
-    fflush(stdout);
+    pthread_barrier_wait(&all_have_begun);
+    say("ready");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     return 0;
@@ -172,11 +140,12 @@ int main(int count, char **arguments)
 {
     cl_mem written, changes, from, seen, last;
     cl_event gate = NULL;
-    cl_int status;
+    cl_int error;
 
     if (count < 3)
         return 2;
-    start();
+    open_first(&device, &context, &queue);
+    make_kernels();
     if (!strcmp(arguments[1], "threads"))
         return in_threads(arguments[2]);
     written = make(CL_MEM_WRITE_ONLY, 1);
@@ -185,26 +154,28 @@ int main(int count, char **arguments)
     seen = make(CL_MEM_READ_WRITE, 4);
     last = make(CL_MEM_READ_WRITE, 5);
     run_fill(from, 0, 7, 0);
-    need(clFinish(queue), "clFinish");
+    NEED(clFinish(queue));
     if (!strcmp(arguments[1], "gated")) {
-        gate = clCreateUserEvent(context, &status);
-        need(status, "clCreateUserEvent");
-        need(clEnqueueBarrierWithWaitList(queue, 1, &gate, NULL), "clEnqueueBarrierWithWaitList");
+        gate = clCreateUserEvent(context, &error);
+        NEED(error);
+        NEED(clEnqueueBarrierWithWaitList(queue, 1, &gate, NULL));
     }
     run_fill(written, 0, 70, strcmp(arguments[1], "again") ? 0 : LONG);
     copy(written, seen);
     if (!strcmp(arguments[1], "both")) {
-        need(clFinish(queue), "clFinish");
+        NEED(clFinish(queue));
         run_change(changes, written, from);
         run_fill(from, 1, 9, 0);
-        need(clFinish(queue), "clFinish");
+        NEED(clFinish(queue));
     } else {
         run_fill(written, 1, 71, 0);
     }
     copy(written, last);
-    ready(arguments[2]);
+    NEED(clFlush(queue));
+    say("ready");
+    wait_for(arguments[2]);
     if (gate)
-        need(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+        NEED(clSetUserEventStatus(gate, CL_COMPLETE));
     print("written", written);
     print("changes", changes);
     print("from", from);

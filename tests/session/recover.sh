@@ -87,23 +87,35 @@ well_beside
 all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
 [ "$all" -gt 9 ] || fail "hardly anything was replaced: $all"
 
-# lost_after move|rest: a worker that came by that, and was given a user event with it, is lost
-lost_after()
+# wait_ready PROGRAM...: it has begun, and says "ready"
+wait_ready()
 {
     rm -f "$scratch/enough"
     : > "$scratch/out"
-    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug vocl run -- "$top_builddir/tests/session/unset" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug vocl run -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 20 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out" "$scratch/err")"
-    case $1 in
-    move) vocl move $program --to here ;;
-    rest) vocl suspend $program && vocl resume $program ;;
-    esac > "$scratch/asked" 2>&1 || fail "$1: $(cat "$scratch/asked")"
+    wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out" "$scratch/err")"
+}
+
+# lose_all WHAT: its workers are killed, and replaced; it goes on when there is the file, and ends well
+lose_all()
+{
     kill -KILL $(session_workers "$mark") 2> /dev/null
     wait_until 20 grep -q 'is worker . now' "$scratch/err"
     touch "$scratch/enough"
     wait $program || fail "$*: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+}
+
+# lost_after move|rest: a worker that came by that, and was given a user event with it, is lost
+lost_after()
+{
+    wait_ready "$top_builddir/tests/session/unset" "$scratch/enough"
+    case $1 in
+    move) vocl move $program --to here ;;
+    rest) vocl suspend $program && vocl resume $program ;;
+    esac > "$scratch/asked" 2>&1 || fail "$1: $(cat "$scratch/asked")"
+    lose_all "$1"
 }
 lost_after move
 lost_after rest
@@ -111,19 +123,11 @@ lost_after rest
 # overwritten CASE: lost when what was written has been read, and is written again without a word of what it was
 overwritten()
 {
-    rm -f "$scratch/enough"
-    : > "$scratch/out"
-    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug vocl run -- "$top_builddir/tests/session/overwritten" $1 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
-    program=$!
-    wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out" "$scratch/err")"
-    kill -KILL $(session_workers "$mark") 2> /dev/null
-    wait_until 20 grep -q 'is worker . now' "$scratch/err"
-    touch "$scratch/enough"
-    wait $program || fail "$*: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    wait_ready "$top_builddir/tests/session/overwritten" $1 "$scratch/enough"
+    lose_all "$1"
     "$top_builddir/tests/session/overwritten" $1 "$scratch/enough" > "$scratch/native" || fail "overwritten $1, natively"
     same_as_natively "overwritten $1"
     any_replaced
-    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 overwritten again
 overwritten gated

@@ -105,7 +105,7 @@ static struct guest *guest_place(struct meeting *m)
 {
     struct guest *oldest = NULL;
 
-    for (unsigned i = 0; i < GUESTS; i++) {
+    for (unsigned i = 0; i < m->guest_count; i++) {
         struct guest *guest = &m->guests[i];
 
         if (guest->state == GUEST_NONE)
@@ -161,7 +161,7 @@ int guest_call(const struct meeting *m, unsigned peer)
 /* False: it is under way. */
 static bool is_free(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
 {
-    for (unsigned i = 0; i < GUESTS; i++) {
+    for (unsigned i = 0; i < m->guest_count; i++) {
         struct guest *guest = &m->guests[i];
 
         if (guest->state == GUEST_NONE || guest->came || guest->peer != peer || guest->index != index)
@@ -202,6 +202,24 @@ void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
     guest->index = index;
 }
 
+void guest_come(struct meeting *m, int fd)
+{
+    struct guest *guest;
+
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    guest = guest_new(m, fd, m->by, NULL);
+    if (guest)
+        guest->tunnelled = true;
+}
+
+void guests_forget(struct meeting *m, unsigned peer)
+{
+    for (unsigned i = 0; i < m->guest_count; i++) {
+        if (m->guests[i].state != GUEST_NONE && m->guests[i].peer == peer)
+            guest_end(&m->guests[i]);
+    }
+}
+
 /* One that was handed over; false: there will be no more. */
 static bool take_handed(struct meeting *m)
 {
@@ -209,14 +227,9 @@ static bool take_handed(struct meeting *m)
     unsigned count = 1;
     int fd = -1;
     ssize_t got = socket_receive_descriptors(m->tunnel, &call, sizeof(call), &fd, &count, 1);
-    struct guest *guest;
 
-    if (count) {
-        fcntl(fd, F_SETFL, O_NONBLOCK);
-        guest = guest_new(m, fd, m->by, NULL);
-        if (guest)
-            guest->tunnelled = true;
-    }
+    if (count)
+        guest_come(m, fd);
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
@@ -319,17 +332,16 @@ static int guest_go_on(struct meeting *m, struct guest *guest)
     return guest->state == GUEST_SAYS ? guest_says(m, guest) : 0;
 }
 
-#define OTHERS 4 /* descriptors besides guests' */
-
-static unsigned fill_poll(struct meeting *m, struct pollfd *ready, long *until)
+static unsigned fill_poll(struct meeting *m, long *until)
 {
+    struct pollfd *ready = m->ready;
     unsigned count = 0;
 
     ready[count++] = (struct pollfd){m->listeners[0], POLLIN, 0};
     ready[count++] = (struct pollfd){m->listeners[1], POLLIN, 0};
     ready[count++] = (struct pollfd){m->rank ? -1 : m->job->lifeline, POLLIN, 0};
-    ready[count++] = (struct pollfd){m->tunnel, POLLIN, 0};
-    for (unsigned i = 0; i < GUESTS; i++) {
+    ready[count++] = (struct pollfd){m->is_handed ? -1 : m->tunnel, POLLIN, 0};
+    for (unsigned i = 0; i < m->guest_count; i++) {
         const struct guest *guest = &m->guests[i];
         const bool out = guest->state == GUEST_CONNECTING || (guest->state && guest->by->waits(guest->tls));
 
@@ -348,16 +360,16 @@ static unsigned fill_poll(struct meeting *m, struct pollfd *ready, long *until)
 /* What happens until then, or a little of it. Negative errno: it cannot become anything. */
 int meeting_turn(struct meeting *m, long until)
 {
-    struct pollfd ready[OTHERS + GUESTS];
-    unsigned count = fill_poll(m, ready, &until);
+    struct pollfd *ready = m->ready;
+    unsigned count = fill_poll(m, &until);
     const long left = until - clock_ms();
     int error = 0;
 
     socket_poll(ready, count, left > 0 ? (int)left : 0);
-    for (unsigned i = 0; i < GUESTS && !error; i++) {
+    for (unsigned i = 0; i < m->guest_count && !error; i++) {
         struct guest *guest = &m->guests[i];
 
-        if (guest->state != GUEST_NONE && ready[OTHERS + i].revents) {
+        if (guest->state != GUEST_NONE && ready[MEETING_OTHERS + i].revents) {
             if (guest->by->waits(guest->tls))
                 guest->by->flush(guest->tls);
             error = guest_go_on(m, guest);
@@ -369,7 +381,7 @@ int meeting_turn(struct meeting *m, long until)
         if (ready[i].revents)
             accept_guests(m, m->listeners[i]);
     }
-    if (!error && ready[OTHERS - 1].revents && !take_handed(m))
+    if (!error && ready[MEETING_OTHERS - 1].revents && !take_handed(m))
         m->tunnel = -1;
     return error;
 }

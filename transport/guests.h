@@ -8,7 +8,8 @@
 #include "transport/over_tls.h"
 #include "transport/start.h"
 
-#define GUESTS 128    /* connections that are not yet somebody's */
+#define GUESTS 128    /* connections that are not yet somebody's, */
+#define GUESTS_EACH 4 /* and for each member who may come at the same time as all others */
 #define SHAKE_MS 5000 /* that one of them has */
 #define BEAT 255      /* the connection for heartbeats; 0 is the one for frames, others are for bulk data */
 
@@ -19,7 +20,8 @@ struct greeting {
 };
 
 /* The application's answer, when all are there; so many places follow. */
-#define ACCEPTED_LATER 2 /* accepted: no places follow, for others are not to be gone to (later.c) */
+#define ACCEPTED_LATER 2     /* accepted: no places follow, for others are not to be gone to (later.c), */
+#define ACCEPTED_LATER_TLS 3 /* and if they are, it is over TLS (apart.c), from within the program's host, too */
 
 struct welcome {
     uint32_t magic, accepted, rank, size, pipes, base; /* base: the size before anybody came later */
@@ -57,13 +59,17 @@ struct meeting {
     const struct tls_plugin *by; /* what carries its connections */
     unsigned rank, size, pipes;
     unsigned base;            /* the session's size before anybody came later */
-    bool later;               /* others are not to be gone to */
+    bool later, by_tls;       /* others are not to be gone to; but over TLS */
+    bool is_handed;           /* who calls through the tunnel: guest_come() */
+    bool by_tunnel;           /* it is known for the way to others */
     unsigned newcomer;        /* who comes later, and goes to all others; 0: all meet */
     int listeners[2], tunnel; /* or -1 */
     struct tls_way **ways;    /* by number; NULL before the numbers are given */
     struct location *locations;
-    long *next_try;
-    struct guest guests[GUESTS];
+    long *next_try, *began; /* began: when this side began to wait for him, if later than for the others */
+    unsigned guest_count;
+    struct guest *guests;
+    struct pollfd *ready; /* for them, and what else there is to wait for */
     char *why;
     size_t why_size;
 };
@@ -79,6 +85,10 @@ bool way_is_whole(const struct tls_way *way);
 void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled);
 /* A connection to another through what started this worker: a descriptor or negative errno. */
 int guest_call(const struct meeting *m, unsigned peer);
+/* Somebody has called through it: the descriptor is the guest's. */
+void guest_come(struct meeting *m, int fd);
+/* Whoever is to be this peer, and is not yet, is none. */
+void guests_forget(struct meeting *m, unsigned peer);
 /* The connection is somebody's now. */
 void guest_settle(struct guest *guest, struct tls_way *way);
 void guest_end(struct guest *guest);
@@ -89,8 +99,9 @@ bool stream_say(struct stream *stream, const void *bytes, size_t length);
 int meeting_turn(struct meeting *m, long until);
 
 /* ---- meeting.c ---- */
-/* NULL: no memory. */
-struct meeting *meeting_new(struct job *job, char *why, size_t why_size);
+#define MEETING_OTHERS 4 /* descriptors besides guests' */
+/* members: those who may come at once. NULL: no memory. */
+struct meeting *meeting_new(struct job *job, unsigned members, char *why, size_t why_size);
 /* All that there is one of for each member. */
 int meeting_have_size(struct meeting *m);
 /* Whether the other is to go, and this side to consent. */

@@ -40,8 +40,9 @@
  *     enter.c           MPI_Init, or what is in its place
  *     meeting.c         TLS connections of each pair (meeting.h): meeting_open.c the program's side, meeting_join.c a
  *                       worker's
- *     pairs.c           connections that vocl-launcher hands over, of many workers on this host; later.c: of two of
- *                       them, when they have something to say to each other
+ *     pairs.c           connections that vocl-launcher hands over, of workers on this host
+ *     later.c           many workers: of two of them, when they have something to say to each other; apart.c: those
+ *                       that meet over TLS then (apart.h)
  *     guests.c          connections that are not yet somebody's (guests.h)
  *     network.c         which network the session has
  *     host.c            limits of this host
@@ -145,7 +146,8 @@ struct job {
     int rank, size;
     uint32_t last_tag;
     unsigned pipes;  /* without MPI: connections for bulk data of each pair */
-    bool later;      /* workers are connected with each other when they have something to say (later.c): */
+    bool later;      /* workers are connected with each other when they have something to say (later.c); */
+    bool by_tls;     /* all of them over TLS (apart.c) */
     unsigned others; /* a worker: those below this number may be there */
     int lifeline;    /* to vocl-launcher or vocl-join, or -1 */
     char place[128]; /* a pool's: where a node of it is */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "transport/apart.h"
 #include "transport/guests.h"
 #include "transport/join_where.h"
 #include "transport/later.h"
@@ -154,6 +155,17 @@ static long patience(void)
     return clock_ms() + (ms > LEAST_MS ? ms : ms ? LEAST_MS : MEET_MS);
 }
 
+/* Who came within the program's host does not know whom its starter cannot connect it with. */
+static void tell_of_others(struct transport *t, unsigned number)
+{
+    for (unsigned i = 1; t->job.later && i < t->width; i++) {
+        const struct member_news news = {.what = MEMBER_ELSEWHERE, .number = i};
+
+        if (is_worker(t, i) && t->peers[i].is_elsewhere && i != number && link_tell(t, number, &news))
+            link_lose(t, number, "it has no room for the news of others");
+    }
+}
+
 /* All have their connections with the newcomer. */
 static void succeed(struct transport *t)
 {
@@ -171,7 +183,9 @@ static void succeed(struct transport *t)
         pulse_add(t->job.pulse, &peer->beat, &peer->bell.socket);
     if (t->client)
         link_offer_lane(t, join->number);
-    else
+    if (t->client && join->plain)
+        tell_of_others(t, join->number);
+    else if (!t->client)
         tell_program(t, join->number, MEMBER_MET, "");
     t->join = NULL;
     vocl_log(LOG_INFO, "worker %u on %s has come to the session", join->number, join->host);
@@ -195,7 +209,7 @@ static struct join *join_new(struct transport *t, unsigned number, unsigned size
     join->number = number;
     join->own.fd = join->calls = -1;
     join->began = clock_ms();
-    join->m = meeting_new(&t->job, join->why, sizeof(join->why));
+    join->m = meeting_new(&t->job, 0, join->why, sizeof(join->why));
     if (!join->m) {
         free(join);
         return NULL;
@@ -317,9 +331,12 @@ static void tell_others(struct transport *t)
     memcpy(news.host, there->host, sizeof(news.host));
     memcpy(news.endpoint, there->endpoint, sizeof(news.endpoint));
     for (unsigned i = 1; i < t->width; i++) {
-        news.what = t->job.later                               ? MEMBER_COMES_LATER
-                    : join->plain && !t->peers[i].is_elsewhere ? MEMBER_COMES_PLAIN
-                                                               : MEMBER_COMES;
+        const bool plain = join->plain && !t->peers[i].is_elsewhere;
+
+        if (t->job.later)
+            news.what = plain ? MEMBER_COMES_LATER_PLAIN : MEMBER_COMES_LATER;
+        else
+            news.what = plain ? MEMBER_COMES_PLAIN : MEMBER_COMES;
         join->told[i] = is_worker(t, i) && !link_tell(t, i, &news);
     }
     join->state = TOLD;
@@ -342,7 +359,9 @@ static void welcome_it(struct transport *t)
     struct join *join = t->join;
     struct meeting *m = join->m;
     const struct welcome welcome = {.magic = HELLO_MAGIC,
-                                    .accepted = t->job.later ? ACCEPTED_LATER : 1,
+                                    .accepted = t->job.by_tls  ? ACCEPTED_LATER_TLS
+                                                : t->job.later ? ACCEPTED_LATER
+                                                               : 1,
                                     .rank = join->number,
                                     .size = m->size,
                                     .pipes = m->pipes,
@@ -386,14 +405,18 @@ static int program_turn(struct transport *t)
 
 /* ---- a worker ---- */
 
-static int comes_later(struct transport *t, unsigned number)
+static int comes_later(struct transport *t, const struct member_news *news)
 {
+    const unsigned number = news->number;
+
     if (t->client || !t->job.later || !is_added(t, number) || number == transport_rank(t))
         return -EBADMSG;
     if (t->peers[number].alive)
         link_lose(t, number, "another has its number");
     clear_slot(t, number);
     later_expect(t, number);
+    t->peers[number].is_elsewhere = news->what == MEMBER_COMES_LATER;
+    memcpy(t->peers[number].host, news->host, sizeof(news->host));
     tell_program(t, number, MEMBER_MET, "");
     if (t->callbacks.joined)
         t->callbacks.joined(t->callbacks.owner, number);
@@ -408,6 +431,14 @@ static int is_gone(struct transport *t, unsigned number)
         return -EBADMSG;
     if (number < t->width && t->peers[number].alive && later_is(&t->peers[number]))
         link_lose(t, number, "its process is gone");
+    return 0;
+}
+
+static int is_elsewhere(struct transport *t, unsigned number)
+{
+    if (t->client || !t->job.later || !is_worker(t, number) || number == transport_rank(t))
+        return -EBADMSG;
+    t->peers[number].is_elsewhere = true;
     return 0;
 }
 
@@ -493,8 +524,12 @@ int join_news(struct transport *t, unsigned number, const struct member_news *ne
         return -EBADMSG;
     if (news->what == MEMBER_COMES || news->what == MEMBER_COMES_PLAIN)
         return somebody_comes(t, news);
-    if (news->what == MEMBER_COMES_LATER)
-        return comes_later(t, news->number);
+    if (news->what == MEMBER_COMES_LATER || news->what == MEMBER_COMES_LATER_PLAIN)
+        return comes_later(t, news);
+    if (news->what == MEMBER_ELSEWHERE)
+        return is_elsewhere(t, news->number);
+    if (news->what == MEMBER_WANTED)
+        return t->client ? apart_pass(t, number, news) : apart_wanted(t, news);
     if (news->what == MEMBER_GONE || (news->what == MEMBER_FAILED && !t->client && t->job.later))
         return is_gone(t, news->number);
     if (news->what != MEMBER_HERE && news->what != MEMBER_MET && news->what != MEMBER_FAILED)

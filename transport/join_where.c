@@ -32,8 +32,6 @@ static const char *refuse(const struct transport *t, const char *host)
 {
     if (!t->client || t->ended || t->job.channel.fd < 0 || t->job.started == STARTED_OTHERWISE)
         return "who has started this session's workers starts no others";
-    if (t->job.later && !where_is_here(t, host))
-        return "so many workers have pairs of sockets, and those that come later are on the same host";
     if (!where_is_here(t, host) && (!host || !*host || strpbrk(host, ", \t")))
         return "which host?";
     return NULL;

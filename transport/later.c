@@ -1,8 +1,8 @@
 /*
- * Workers of a session by pairs (pairs.c), where they are many, that have had nothing to say to each other yet. Who
- * has, asks vocl-launcher, and both are handed connections (struct tunnel_call): until then frames wait with who sends
- * them (-EAGAIN), and bulk data here. So two that do nothing with each other have nothing between them: no descriptor,
- * no heartbeat, no memory.
+ * Workers of a session of many, by pairs (pairs.c) or over TLS, that have had nothing to say to each other yet. Who has,
+ * asks vocl-launcher, and both are handed connections (struct tunnel_call); or they meet over TLS (apart.c). Until then
+ * frames wait with who sends them (-EAGAIN), and bulk data here. So two that do nothing with each other have nothing
+ * between them: no descriptor, no heartbeat, no memory.
  *
  * Of one that is lost nobody else notices then: the program, which does, tells all (GONE). Whoever has a connection
  * with it waits for the end of that, for what it said before is still to be heard.
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "transport/apart.h"
 #include "transport/later.h"
 
 #define ANSWER_MS 10000 /* where nobody is missed */
@@ -27,17 +28,12 @@ static void carry_nothing(void *carrier, unsigned number, const struct bell_reco
 }
 
 /* Once; a launcher that takes no call just now is asked again by later_poll(). */
-static void ask(struct transport *t, unsigned number)
+static void ask_launcher(struct transport *t, unsigned number)
 {
     const struct tunnel_call call = {number};
     struct peer *peer = &t->peers[number];
     const int fd = kept_fd(&t->job.calls);
 
-    if (!peer->wanted) {
-        peer->wanted = true;
-        peer->asked_ms = 0;
-        t->wanted++;
-    }
     if (peer->asked_ms)
         return;
     if (send(fd, &call, sizeof(call), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(call))
@@ -46,11 +42,26 @@ static void ask(struct transport *t, unsigned number)
         peer->bell.lost = true;
 }
 
+void later_ask(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+
+    if (!peer->wanted) {
+        peer->wanted = true;
+        peer->asked_ms = 0;
+        t->wanted++;
+    }
+    if (apart_is(t, number))
+        apart_ask(t, number);
+    else
+        ask_launcher(t, number);
+}
+
 static int later_send(struct transport *t, unsigned peer, uint32_t number, struct frame_header header,
                       const void *bytes, size_t length)
 {
     (void)number, (void)header, (void)bytes, (void)length;
-    ask(t, peer);
+    later_ask(t, peer);
     return -EAGAIN;
 }
 
@@ -68,12 +79,13 @@ static int later_hear(struct transport *t, unsigned peer)
 
 static int later_bulk(struct transport *t, struct bulk *bulk)
 {
-    ask(t, bulk->peer);
+    later_ask(t, bulk->peer);
     return 0;
 }
 
 static void later_lose(struct transport *t, unsigned peer)
 {
+    apart_forget(t, peer);
     t->wanted -= t->peers[peer].wanted;
     t->peers[peer].wanted = false;
 }
@@ -133,25 +145,32 @@ static void begin_bulk(struct transport *t, unsigned number)
     }
 }
 
-static void meet(struct transport *t, unsigned number, const int sockets[PAIR_SOCKETS])
+void later_meet(struct transport *t, unsigned number, struct tls_way *way)
 {
     struct peer *peer = &t->peers[number];
-    struct member member = {.fd = -1, .rank = number, .way = pair_way(sockets)};
+    struct member member = {.fd = -1, .rank = number, .way = way};
 
-    if (!member.way) {
-        peer->bell.lost = true;
-        return;
-    }
     later_lose(t, number);
     memcpy(member.host, peer->host, sizeof(member.host));
-    *peer = (struct peer){.bell.socket.fd = -1, .lane.fd = -1};
+    *peer = (struct peer){.bell.socket.fd = -1, .lane.fd = -1, .is_elsewhere = peer->is_elsewhere};
     link_open_peer(t, &member);
     pulse_add(t->job.pulse, &peer->beat, &peer->bell.socket);
     vocl_log(LOG_DEBUG, "connections with worker %u", number);
     begin_bulk(t, number);
 }
 
-/* What vocl-launcher says: connections with another, or that it is gone. */
+static void be_handed(struct transport *t, unsigned number, const int sockets[PAIR_SOCKETS])
+{
+    struct tls_way *way = pair_way(sockets);
+
+    if (way)
+        later_meet(t, number, way);
+    else
+        t->peers[number].bell.lost = true;
+}
+
+/* What vocl-launcher says: connections with another, or that it is gone; one that somebody makes through it (apart.c);
+ * or a word that it is there, which the pulse's thread takes, too. */
 static int hear_one(struct transport *t)
 {
     struct tunnel_call call = {0};
@@ -162,7 +181,11 @@ static int hear_one(struct transport *t)
         got == (ssize_t)sizeof(call) && call.to < t->width && t->peers[call.to].alive && later_is(&t->peers[call.to]);
 
     if (known && count == PAIR_SOCKETS) {
-        meet(t, call.to, sockets);
+        be_handed(t, call.to, sockets);
+        return 1;
+    }
+    if (got == (ssize_t)sizeof(call) && count == 1) {
+        apart_come(t, sockets[0]);
         return 1;
     }
     if (count)
@@ -171,6 +194,8 @@ static int hear_one(struct transport *t)
         close(sockets[--count]);
     if (known)
         link_lose(t, call.to, "its process is gone");
+    if (got == 1)
+        atomic_fetch_add(&t->peers[0].beat.carried, 1);
     if (got > 0)
         return 1;
     if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
@@ -179,21 +204,35 @@ static int hear_one(struct transport *t)
     return 0;
 }
 
-static int look_at_wanted(struct transport *t)
+/* NULL: it may yet come to something. */
+static const char *in_vain(const struct transport *t, unsigned number)
 {
     const long patience = settings_peer_ms() ? settings_peer_ms() : ANSWER_MS;
+    const struct peer *peer = &t->peers[number];
+
+    if (apart_is(t, number))
+        return peer->bell.lost || apart_gives_up(peer) ? "no connections with it can be made" : NULL;
+    return peer->bell.lost || (peer->asked_ms && clock_ms() - peer->asked_ms >= patience)
+               ? "what has started it does not connect this worker with it"
+               : NULL;
+}
+
+static int look_at_wanted(struct transport *t)
+{
     int count = 0;
 
     for (unsigned i = 1; t->wanted && i < t->width; i++) {
-        struct peer *peer = &t->peers[i];
+        const struct peer *peer = &t->peers[i];
+        const char *why;
 
         if (!peer->alive || !peer->wanted)
             continue;
         if (!peer->bell.lost)
-            ask(t, i);
-        if (!peer->bell.lost && (!peer->asked_ms || clock_ms() - peer->asked_ms < patience))
+            later_ask(t, i);
+        why = in_vain(t, i);
+        if (!why)
             continue;
-        link_lose(t, i, "what has started it does not connect this worker with it");
+        link_lose(t, i, why);
         count++;
     }
     return count;
@@ -208,7 +247,7 @@ int later_poll(struct transport *t)
         calls.fd = t->job.calls.fd;
         count++;
     }
-    return count + look_at_wanted(t);
+    return count + apart_poll(t) + look_at_wanted(t);
 }
 
 /* ---- the program ---- */

@@ -10,7 +10,11 @@ void later_expect(struct transport *t, unsigned number);
 void later_expect_all(struct transport *t);
 /* Whether there is nothing yet between this worker and that one. */
 bool later_is(const struct peer *peer);
-/* What vocl-launcher hands over: the number of things that happened. */
+/* There is something to say to it. */
+void later_ask(struct transport *t, unsigned number);
+/* They have met, by this way, which is the peer's from now on: what has waited begins. */
+void later_meet(struct transport *t, unsigned number, struct tls_way *way);
+/* What vocl-launcher hands over, and who meets whom: the number of things that happened. */
 int later_poll(struct transport *t);
 /* The program: that one is lost, and the others are to be told; and they are. */
 void later_lost(struct transport *t, unsigned number);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/timeline.h"
+#include "transport/apart.h"
 #include "transport/later.h"
 
 #define HEAR_EVERY 64    /* polls; hearing costs a system call */
@@ -229,6 +230,7 @@ void transport_close(struct transport *t)
     t->ended = true;
     pulse_stop(t->job.pulse);
     join_forget(t);
+    apart_close(t);
     for (unsigned i = 0; t->peers && i < t->width; i++) {
         if (i == link_local(t))
             continue;
@@ -257,6 +259,7 @@ void transport_forget(struct transport *t)
 {
     t->ended = true;
     join_forget(t);
+    apart_close(t);
     for (unsigned i = 0; i < t->width; i++)
         t->peers[i].alive = false;
     ears_close(t);
@@ -510,6 +513,8 @@ static int meet_others(struct transport *t)
         return later_poll(t);
     if (t->untold)
         later_tell(t);
+    if (t->wish_count)
+        apart_tell(t);
     return 0;
 }
 

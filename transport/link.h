@@ -67,7 +67,7 @@ struct peer {
     pid_t process; /* on this host, or 0 */
     char host[64];
     char place[128];   /* of one that came later: as who asked for it called its host, or "" */
-    bool is_elsewhere; /* that is another one than the program's: it came over TLS */
+    bool is_elsewhere; /* that is another one than the program's: it came, or is to be met, over TLS */
     const struct provider *provider;
     void *way; /* the provider's own */
     struct lane lane;
@@ -76,22 +76,29 @@ struct peer {
     bool said_sleep;                    /* and the peer has not rung since */
     bool wanted;                        /* later.c: there is something to say, */
     long asked_ms;                      /* and who connects was asked then; 0: not yet */
+    bool answered;                      /* apart.c: it has said since where it is; */
+    unsigned tries;                     /* and how often it had */
     unsigned told;                      /* of t->gone, how many */
 };
 
 #define MOST_ADDED SESSION_MOST_ADDED
 
 struct join;
+struct apart;
+struct wish;
 
-/* What the program and its workers tell each other of somebody who comes, in a frame: join.c, later.c. */
+/* What the program and its workers tell each other of somebody who comes, in a frame: join.c, later.c, apart.c. */
 enum {
     MEMBER_COMES = 1,
     MEMBER_COMES_PLAIN,
     MEMBER_HERE,
     MEMBER_MET,
     MEMBER_FAILED,
-    MEMBER_COMES_LATER, /* nothing has to be done until there is something to say */
-    MEMBER_GONE
+    MEMBER_COMES_LATER, /* nothing has to be done until there is something to say, */
+    MEMBER_COMES_LATER_PLAIN, /* and then by who has started both */
+    MEMBER_GONE,
+    MEMBER_ELSEWHERE, /* one that is there is not on the program's host */
+    MEMBER_WANTED     /* there is something to say to that one; this one, who says so, is there */
 };
 
 struct member_news {
@@ -107,10 +114,13 @@ struct transport {
     unsigned width;           /* numbers that there have been so far */
     struct join *join;        /* of somebody who comes, or NULL */
     bool leaving[MOST_ADDED]; /* whose process has yet to end */
+    struct apart *apart;      /* a worker: those of them that it meets over TLS; NULL: nobody */
     unsigned wanted;          /* peers that a worker waits to be connected with, */
     unsigned *gone;           /* and the program: those who are lost, in order, */
     unsigned gone_count;
-    bool untold;               /* of which somebody has yet to be told */
+    bool untold;               /* of which somebody has yet to be told; */
+    struct wish *wishes;       /* and who wants whom, and has yet to be passed on */
+    unsigned wish_count, wish_room;
     int ears;                  /* by which is known who has something to say (ears.c), or -1 */
     bool looks, came;          /* connections are read from this time; one had something */
     uint32_t round;            /* how often that was, */

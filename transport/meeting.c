@@ -29,11 +29,12 @@ bool meeting_is_above(const struct meeting *m, unsigned peer)
 static enum how { WAIT, DIRECT, TUNNELLED } how_to_reach(const struct meeting *m, unsigned peer, long waited)
 {
     const char *endpoint = m->locations[peer].endpoint;
-    const bool there = *endpoint && strcmp(endpoint, TUNNEL_ENDPOINT), tunnelled = m->ways[peer]->tunnelled;
+    const bool there = *endpoint && strcmp(endpoint, TUNNEL_ENDPOINT), tunnelled = m->by_tunnel || m->ways[peer]->tunnelled;
     const long patience = tunnelled ? HASTE_MS : TUNNEL_MS;
+    const bool alone = m->listeners[0] < 0 && m->listeners[1] < 0; /* nobody can come here */
 
     if (meeting_is_above(m, peer))
-        return there && (tunnelled || waited >= REVERSE_MS) ? DIRECT : WAIT;
+        return there && (tunnelled || alone || waited >= REVERSE_MS) ? DIRECT : WAIT;
     if (m->tunnel >= 0 && (waited >= patience || (!there && m->listeners[0] < 0)))
         return TUNNELLED;
     return there && !tunnelled ? DIRECT : WAIT;
@@ -50,7 +51,7 @@ bool meeting_step(struct meeting *m, long began)
         if (peer == m->rank || !m->ways[peer] || way_is_whole(m->ways[peer]))
             continue;
         whole = false;
-        how = now < m->next_try[peer] ? WAIT : how_to_reach(m, peer, now - began);
+        how = now < m->next_try[peer] ? WAIT : how_to_reach(m, peer, now - (m->began[peer] > began ? m->began[peer] : began));
         if (how == WAIT)
             continue;
         m->next_try[peer] = now + (how == DIRECT && !meeting_is_above(m, peer) ? TUNNEL_MS - REVERSE_MS : REVERSE_MS);
@@ -97,7 +98,7 @@ int meeting_prepare(const uint8_t *secret, void (*ending)(void *), void *argumen
     return -EIO;
 }
 
-struct meeting *meeting_new(struct job *job, char *why, size_t why_size)
+struct meeting *meeting_new(struct job *job, unsigned members, char *why, size_t why_size)
 {
     struct meeting *m = calloc(1, sizeof(*m));
 
@@ -105,7 +106,14 @@ struct meeting *meeting_new(struct job *job, char *why, size_t why_size)
         return NULL;
     *m = (struct meeting){
         .job = job, .by = tls_plugin, .listeners = {-1, -1}, .tunnel = -1, .why = why, .why_size = why_size};
-    for (unsigned i = 0; i < GUESTS; i++)
+    m->guest_count = GUESTS + GUESTS_EACH * members;
+    m->guests = calloc(m->guest_count, sizeof(*m->guests));
+    m->ready = calloc(MEETING_OTHERS + m->guest_count, sizeof(*m->ready));
+    if (!m->guests || !m->ready) {
+        meeting_end(m);
+        return NULL;
+    }
+    for (unsigned i = 0; i < m->guest_count; i++)
         m->guests[i].fd = -1;
     return m;
 }
@@ -114,18 +122,22 @@ int meeting_have_size(struct meeting *m)
 {
     m->ways = calloc(m->size, sizeof(*m->ways));
     m->next_try = calloc(m->size, sizeof(*m->next_try));
+    m->began = calloc(m->size, sizeof(*m->began));
     m->locations = m->locations ? m->locations : calloc(m->size, sizeof(*m->locations));
-    return m->ways && m->next_try && m->locations ? 0 : -ENOMEM;
+    return m->ways && m->next_try && m->began && m->locations ? 0 : -ENOMEM;
 }
 
 void meeting_end(struct meeting *m)
 {
-    for (unsigned i = 0; i < GUESTS; i++) {
+    for (unsigned i = 0; m->guests && i < m->guest_count; i++) {
         if (m->guests[i].state != GUEST_NONE)
             guest_end(&m->guests[i]);
     }
+    free(m->guests);
+    free(m->ready);
     free(m->ways);
     free(m->next_try);
+    free(m->began);
     free(m->locations);
     free(m);
 }

@@ -75,7 +75,7 @@ static int take_welcome(struct meeting *m, const struct stream *stream, int fd, 
         snprintf(m->why, m->why_size, "the application is gone: %s", strerror(-error));
         return error;
     }
-    if (welcome.magic != HELLO_MAGIC || !welcome.accepted || !welcome.rank || welcome.rank >= welcome.size ||
+    if (welcome.magic != HELLO_MAGIC || !welcome.accepted || welcome.accepted > ACCEPTED_LATER_TLS || !welcome.rank || welcome.rank >= welcome.size ||
         welcome.size > ANYBODY || (m->newcomer && welcome.rank != m->newcomer) || welcome.base < 2 ||
         welcome.base > welcome.size || !welcome.pipes || welcome.pipes > MOST_PIPES) {
         welcome.why[sizeof(welcome.why) - 1] = '\0';
@@ -87,7 +87,8 @@ static int take_welcome(struct meeting *m, const struct stream *stream, int fd, 
     m->size = welcome.size;
     m->pipes = welcome.pipes;
     m->base = welcome.base;
-    m->later = m->newcomer && welcome.accepted == ACCEPTED_LATER;
+    m->later = welcome.accepted >= ACCEPTED_LATER;
+    m->by_tls = welcome.accepted == ACCEPTED_LATER_TLS || (m->later && m->by == tls_plugin);
     m->locations = calloc(m->size, sizeof(*m->locations));
     error = m->locations ? 0 : -ENOMEM;
     if (!error && !m->later)
@@ -183,7 +184,9 @@ static int introduce(struct meeting *m, const struct stream *stream, int fd, con
     if (!error)
         error = meeting_have_size(m);
     for (unsigned i = 0; !error && i < m->size; i++) {
-        if (i != m->rank && (!m->newcomer || !i || *m->locations[i].host) && !(m->ways[i] = way_new(m->pipes)))
+        const bool there = !i || (!m->later && (!m->newcomer || *m->locations[i].host));
+
+        if (there && i != m->rank && !(m->ways[i] = way_new(m->pipes)))
             error = -ENOMEM;
     }
     return error;
@@ -255,6 +258,7 @@ static int take_members(struct meeting *m)
     job->rank = (int)m->rank;
     job->size = (int)m->base;
     job->later = m->later;
+    job->by_tls = m->by_tls;
     job->others = m->size;
     return 0;
 }
@@ -278,7 +282,7 @@ static int prepare_for_others(struct meeting *m)
 int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, long until, void (*ending)(void *),
                  void *argument, char *why, size_t why_size)
 {
-    struct meeting *m = meeting_new(job, why, why_size);
+    struct meeting *m = meeting_new(job, 0, why, why_size);
     struct endpoint own = {.fd = -1};
     int tunnel = given_tunnel();
     const char *joins = getenv(SESSION_JOINS);

@@ -126,11 +126,16 @@ static void choose_pipes(struct meeting *m)
 static int welcome_all(struct meeting *m)
 {
     for (unsigned rank = 1; rank < m->size; rank++) {
-        const struct welcome welcome = {
-            .magic = HELLO_MAGIC, .accepted = 1, .rank = rank, .size = m->size, .pipes = m->pipes, .base = m->size};
+        const struct welcome welcome = {.magic = HELLO_MAGIC,
+                                        .accepted = m->later ? ACCEPTED_LATER_TLS : 1,
+                                        .rank = rank,
+                                        .size = m->size,
+                                        .pipes = m->pipes,
+                                        .base = m->size};
 
         if (!stream_say(&m->ways[rank]->frames, &welcome, sizeof(welcome)) ||
-            !stream_say(&m->ways[rank]->frames, m->locations, m->size * sizeof(*m->locations))) {
+            (!m->later &&
+             !stream_say(&m->ways[rank]->frames, m->locations, m->size * sizeof(*m->locations)))) {
             snprintf(m->why, m->why_size, "a worker on %s was lost at the start", m->locations[rank].host);
             return -ECONNRESET;
         }
@@ -153,12 +158,13 @@ static int check_whole(const struct meeting *m)
 int meeting_open(struct start *start)
 {
     struct job *job = start->job;
-    struct meeting *m = meeting_new(job, start->why, start->why_size);
+    struct meeting *m = meeting_new(job, start->workers, start->why, start->why_size);
     int error = m ? 0 : -ENOMEM;
 
     if (!error) {
         m->start = start;
         m->size = start->workers + 1;
+        m->later = start->workers >= WORKERS_LATER;
         m->pipes = MOST_PIPES;
         m->listeners[0] = start->local.fd;
         m->listeners[1] = start->remote.fd;
@@ -180,6 +186,7 @@ int meeting_open(struct start *start)
     if (!error) {
         job->provider = &provider_tls;
         job->pipes = m->pipes;
+        job->later = job->by_tls = m->later;
         job->apart = true;
         job->size = (int)m->size;
     }

@@ -53,7 +53,7 @@ bool network_is_plain(void)
 /* Who chooses an MPI, or what it is to use, wants it; but each of many workers would make it slower. */
 static bool wants_mpi(unsigned workers)
 {
-    return workers < PAIRS_LATER && (getenv("VOCL_MPI") || getenv("UCX_TLS"));
+    return workers < WORKERS_LATER && (getenv("VOCL_MPI") || getenv("UCX_TLS"));
 }
 
 bool network_is_pairs(bool by_hosts, unsigned workers)

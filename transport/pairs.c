@@ -1,7 +1,7 @@
 /*
  * A session of workers on this host, without MPI: each has PAIR_SOCKETS connections with the program, which
  * vocl-launcher makes and both sides inherit or are handed, and with each other worker. Where they are many
- * (PAIRS_LATER), what a session costs is to grow as they do: then two of them get theirs when they have something to
+ * (WORKERS_LATER), what a session costs is to grow as they do: then two of them get theirs when they have something to
  * say to each other (later.c). Nothing listens, and nobody has to show who he is. Frames go through memory (lane.c), as
  * in any session on one host, and bulk data are read in the other's (over_tls_reach.c).
  */
@@ -132,7 +132,7 @@ int start_pairs(struct start *start)
     job->provider = &provider_tls;
     job->pipes = 1;
     job->apart = true;
-    job->later = start->workers >= PAIRS_LATER;
+    job->later = start->workers >= WORKERS_LATER;
     job->size = (int)start->workers + 1;
     return enter_alone(job);
 }
@@ -203,7 +203,7 @@ int pairs_join(struct job *job, char *why, size_t why_size)
     job->member_count = 1;
     job->provider = &provider_tls;
     job->pipes = 1;
-    job->later = job->size > PAIRS_LATER;
+    job->later = job->size > WORKERS_LATER;
     job->others = (unsigned)job->size;
     return meet_others(job, getenv(SESSION_PEERS));
 }

@@ -101,7 +101,7 @@ void transport_announce(struct transport *t)
         if (t->sleep_most_us > nap)
             t->sleep_most_us = nap;
     }
-    if (t->join && t->sleep_most_us > JOIN_US)
+    if ((t->join || t->apart) && t->sleep_most_us > JOIN_US)
         t->sleep_most_us = JOIN_US;
     if (t->sleep_most_us > t->look_us)
         t->sleep_most_us = t->look_us;

@@ -144,10 +144,12 @@ static int open_peers(struct wires *wires, unsigned rank)
     return error;
 }
 
-/* What two workers have between them from the start. */
+/* What two workers have between them from the start: over TLS they make it for themselves. */
 static unsigned between(unsigned workers, bool pairs)
 {
-    return !pairs ? 1 : workers < PAIRS_LATER ? PAIR_SOCKETS : 0;
+    if (!pairs)
+        return getenv(SESSION_SECRET) ? 0 : 1;
+    return workers < WORKERS_LATER ? PAIR_SOCKETS : 0;
 }
 
 /* The program's ends are rank 0's PMI and a bell of each worker; or by pairs the PAIR_SOCKETS of each. */
@@ -246,7 +248,7 @@ int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool 
 
     if (!error)
         error = wires_open(&wires, ranks, pairs);
-    if (!error && !between(workers, pairs) && !(ranks->met = introductions_new(ranks->most)))
+    if (!error && pairs && !between(workers, pairs) && !(ranks->met = introductions_new(ranks->most)))
         error = -ENOMEM;
     if (!error)
         error = hand_over(&wires, lifeline);

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "proxy/births.h"
+#include "proxy/keep.h"
 #include "proxy/launch/remote.h"
 #include "transport/guests.h"
 #include "transport/transport.h"
@@ -484,6 +486,8 @@ int main(int count, char **arguments)
 
     if (!strcmp(what, "--remote"))
         return remote_run();
+    if (!strcmp(what, BROOD_WORD)) /* there are no drivers to be copied */
+        return NURSERY_USELESS;
     buffer = malloc(MOST_BYTES);
     if (!strcmp(what, "--worker"))
         return work();

@@ -58,6 +58,8 @@ right VOCL_WORKERS=3 VOCL_NETWORK=pairs -- 20
 right VOCL_WORKERS=3 VOCL_NETWORK=pairs VOCL_LANE=0 VOCL_PEER_TIMEOUT=0 -- 3
 right VOCL_WORKERS=2 VOCL_NETWORK=pairs MEMBERS_HOW=exit -- fail "status 7"
 right VOCL_WORKERS=2 VOCL_NETWORK=pairs MEMBERS_HOW=die -- killed 10
+right VOCL_WORKERS=18 VOCL_NETWORK=pairs -- 3
+right VOCL_WORKERS=18 VOCL_NETWORK=pairs MEMBERS_HOW=die -- killed 5
 right VOCL_WORKERS=2 VOCL_PEER_TIMEOUT=0 -- 3
 right VOCL_WORKERS=2 MEMBERS_HOW=stay -- 3
 right VOCL_WORKERS=2 MEMBERS_HOW=exit -- fail "status 7"
@@ -70,6 +72,8 @@ cat "$scratch/out"
 
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || exit 0
 right VOCL_WORKERS=2 VOCL_NETWORK=tls -- 5
+right VOCL_WORKERS=18 VOCL_NETWORK=tls -- 3
+right VOCL_WORKERS=18 VOCL_NETWORK=tls MEMBERS_HOW=die -- killed 5
 right VOCL_WORKERS=2 VOCL_RSH=false -- fail "ended with status 1" elsewhere.example
 right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls -- 5 localhost
 right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls MEMBERS_HOW=die -- killed 8 localhost
@@ -80,4 +84,10 @@ two --workers 2 -- "$members" 5 10.93.0.2
 two --apart --workers 2 -- "$members" 2 10.93.0.3
 two --embedded --workers 2 -- "$members" 3 10.93.0.2
 two --embedded --apart --workers 2 -- "$members" 1 10.93.0.3
+
+# So many that two of them meet when they have something to say to each other.
+two --workers 17 -- "$members" 2 10.93.0.2
+two --apart --workers 17 -- "$members" 1 10.93.0.3
+two --embedded --workers 17 -- "$members" 2 10.93.0.2
+two --embedded --apart --workers 17 -- "$members" 1 10.93.0.3
 exit 0

@@ -3,17 +3,17 @@
 # and one that is killed is missed by those who have something to do with it, and by nobody else. Nothing is left of any.
 . "$(dirname "$0")/../lib.sh"
 
-many=${VOCL_THRONG:-160}
 throng=$top_builddir/tests/session/throng
 mark=VOCL_TEST_MARK=throng$$
 
 [ "$("$throng")" = "1 devices" ] || fail "natively: $("$throng")"
 
-# round NAME SETTINGS...
+# round NAME WORKERS SETTINGS...
 round()
 {
     name=$1
-    shift
+    many=$2
+    shift 2
     mkfifo "$scratch/end.$name"
     env "$mark" VOCL_LOG=info "$@" vocl run --workers "$many" -- "$throng" < "$scratch/end.$name" \
         > "$scratch/out.$name" 2> "$scratch/err.$name" &
@@ -42,8 +42,9 @@ $((many - 1)) devices" ] || fail "$name: $(cat "$scratch/out.$name")"
     wait_until 30 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 
-round memory
+round memory ${VOCL_THRONG:-160}
 grep -q "$many workers are reached by pairs of sockets, without MPI: they are on this host" "$scratch/err.memory" ||
     fail "it is not said what carries the session"
-round blocks VOCL_SHARE=0 VOCL_LANE=0
+round blocks ${VOCL_THRONG:-160} VOCL_SHARE=0 VOCL_LANE=0
+[ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || round tls ${VOCL_THRONG_TLS:-64} VOCL_NETWORK=tls
 exit 0

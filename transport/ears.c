@@ -110,9 +110,11 @@ void ears_lose(struct transport *t, unsigned number)
 
 bool ears_are_quiet(const struct transport *t, const struct stream *stream)
 {
-    if (stream->by != &plain_plugin) /* TLS may have read ahead */
-        return false;
-    return t->ears < 0 ? !t->looks : stream->round != t->round;
+    const bool is_plain = stream->by == &plain_plugin;
+
+    if (t->ears < 0)
+        return is_plain && !t->looks;
+    return (is_plain || stream->dry) && stream->round != t->round; /* TLS may have read ahead */
 }
 
 /* False: of one that is not there any more, and goes on being heard. */

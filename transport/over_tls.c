@@ -53,6 +53,7 @@ ssize_t stream_read(struct stream *stream, void *bytes, size_t length)
     const uint64_t since = began(stream);
     const ssize_t got = stream->by->read(stream->tls, bytes, length);
 
+    stream->dry = got >= 0 && (size_t)got < length;
     if (since && got > 0)
         timeline_count(TIMELINE_CIPHER, stream->peer, false, since, (uint64_t)got);
     return got;

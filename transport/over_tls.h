@@ -16,6 +16,7 @@ struct stream {
     bool blocked;                /* it has not taken all that there is for it */
     unsigned peer;
     uint32_t round; /* in which something was there to be read (ears.c) */
+    bool dry;       /* what there was has been read: nothing is left of it in TLS's own memory */
 };
 
 /* Plain text that a connection has not taken yet. */

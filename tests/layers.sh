@@ -29,7 +29,7 @@ allowed()
     proxy/launch) echo "proxy/launch/* proxy/births.h proxy/keep.h pool/* transport/starter.h base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;;
-    tests)        echo "tests/* proxy/daemon/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
+    tests)        echo "tests/* proxy/births.h proxy/keep.h proxy/daemon/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;
     benchmarks)   echo "benchmarks/* pool/* base/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;

@@ -1,8 +1,8 @@
 /*
- * Workers of a session of many, by pairs (pairs.c) or over TLS, that have had nothing to say to each other yet. Who has,
- * asks vocl-launcher, and both are handed connections (struct tunnel_call); or they meet over TLS (apart.c). Until then
- * frames wait with who sends them (-EAGAIN), and bulk data here. So two that do nothing with each other have nothing
- * between them: no descriptor, no heartbeat, no memory.
+ * Workers of a session of many, by pairs (pairs.c) or over TLS, that have had nothing to say to each other yet. Who
+ * has, asks vocl-launcher, and both are handed connections (struct tunnel_call); or they meet over TLS (apart.c). Until
+ * then frames wait with who sends them (-EAGAIN), and bulk data here. So two that do nothing with each other have
+ * nothing between them: no descriptor, no heartbeat, no memory.
  *
  * Of one that is lost nobody else notices then: the program, which does, tells all (GONE). Whoever has a connection
  * with it waits for the end of that, for what it said before is still to be heard.

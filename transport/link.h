@@ -94,7 +94,7 @@ enum {
     MEMBER_HERE,
     MEMBER_MET,
     MEMBER_FAILED,
-    MEMBER_COMES_LATER, /* nothing has to be done until there is something to say, */
+    MEMBER_COMES_LATER,       /* nothing has to be done until there is something to say, */
     MEMBER_COMES_LATER_PLAIN, /* and then by who has started both */
     MEMBER_GONE,
     MEMBER_ELSEWHERE, /* one that is there is not on the program's host */
@@ -118,8 +118,8 @@ struct transport {
     unsigned wanted;          /* peers that a worker waits to be connected with, */
     unsigned *gone;           /* and the program: those who are lost, in order, */
     unsigned gone_count;
-    bool untold;               /* of which somebody has yet to be told; */
-    struct wish *wishes;       /* and who wants whom, and has yet to be passed on */
+    bool untold;         /* of which somebody has yet to be told; */
+    struct wish *wishes; /* and who wants whom, and has yet to be passed on */
     unsigned wish_count, wish_room;
     int ears;                  /* by which is known who has something to say (ears.c), or -1 */
     bool looks, came;          /* connections are read from this time; one had something */

@@ -29,7 +29,8 @@ bool meeting_is_above(const struct meeting *m, unsigned peer)
 static enum how { WAIT, DIRECT, TUNNELLED } how_to_reach(const struct meeting *m, unsigned peer, long waited)
 {
     const char *endpoint = m->locations[peer].endpoint;
-    const bool there = *endpoint && strcmp(endpoint, TUNNEL_ENDPOINT), tunnelled = m->by_tunnel || m->ways[peer]->tunnelled;
+    const bool there = *endpoint && strcmp(endpoint, TUNNEL_ENDPOINT),
+               tunnelled = m->by_tunnel || m->ways[peer]->tunnelled;
     const long patience = tunnelled ? HASTE_MS : TUNNEL_MS;
     const bool alone = m->listeners[0] < 0 && m->listeners[1] < 0; /* nobody can come here */
 
@@ -51,7 +52,8 @@ bool meeting_step(struct meeting *m, long began)
         if (peer == m->rank || !m->ways[peer] || way_is_whole(m->ways[peer]))
             continue;
         whole = false;
-        how = now < m->next_try[peer] ? WAIT : how_to_reach(m, peer, now - (m->began[peer] > began ? m->began[peer] : began));
+        how = now < m->next_try[peer] ? WAIT
+                                      : how_to_reach(m, peer, now - (m->began[peer] > began ? m->began[peer] : began));
         if (how == WAIT)
             continue;
         m->next_try[peer] = now + (how == DIRECT && !meeting_is_above(m, peer) ? TUNNEL_MS - REVERSE_MS : REVERSE_MS);

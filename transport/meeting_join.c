@@ -75,9 +75,9 @@ static int take_welcome(struct meeting *m, const struct stream *stream, int fd, 
         snprintf(m->why, m->why_size, "the application is gone: %s", strerror(-error));
         return error;
     }
-    if (welcome.magic != HELLO_MAGIC || !welcome.accepted || welcome.accepted > ACCEPTED_LATER_TLS || !welcome.rank || welcome.rank >= welcome.size ||
-        welcome.size > ANYBODY || (m->newcomer && welcome.rank != m->newcomer) || welcome.base < 2 ||
-        welcome.base > welcome.size || !welcome.pipes || welcome.pipes > MOST_PIPES) {
+    if (welcome.magic != HELLO_MAGIC || !welcome.accepted || welcome.accepted > ACCEPTED_LATER_TLS || !welcome.rank ||
+        welcome.rank >= welcome.size || welcome.size > ANYBODY || (m->newcomer && welcome.rank != m->newcomer) ||
+        welcome.base < 2 || welcome.base > welcome.size || !welcome.pipes || welcome.pipes > MOST_PIPES) {
         welcome.why[sizeof(welcome.why) - 1] = '\0';
         snprintf(m->why, m->why_size, "refused: %s",
                  welcome.magic == HELLO_MAGIC && !welcome.accepted ? welcome.why : "not a VOCL program");

@@ -134,8 +134,7 @@ static int welcome_all(struct meeting *m)
                                         .base = m->size};
 
         if (!stream_say(&m->ways[rank]->frames, &welcome, sizeof(welcome)) ||
-            (!m->later &&
-             !stream_say(&m->ways[rank]->frames, m->locations, m->size * sizeof(*m->locations)))) {
+            (!m->later && !stream_say(&m->ways[rank]->frames, m->locations, m->size * sizeof(*m->locations)))) {
             snprintf(m->why, m->why_size, "a worker on %s was lost at the start", m->locations[rank].host);
             return -ECONNRESET;
         }

@@ -39,8 +39,8 @@ struct tunnel_call {
     uint32_t to;
 };
 
-#define PAIR_SOCKETS 3 /* of two members that are handed them: for frames, heartbeats and bulk data */
-#define WORKERS_LATER 16 /* workers: so many have nothing between them until they have something to say to each other */
+#define PAIR_SOCKETS 3   /* of two members that are handed them: for frames, heartbeats and bulk data */
+#define WORKERS_LATER 16 /* so many have nothing between them until they have something to say to each other */
 
 /* What the program and who starts its processes say to each other while the session runs: on a socket of packets, the
  * channel, of which the program hands over one end by the lifeline, with this byte. A message may have a descriptor. */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Many more workers than can each have a connection with each: one application has them all, data go between some of them,
-# and one that is killed is missed by those who have something to do with it, and by nobody else. Nothing is left of any.
+# and one that is killed or stopped is missed by those who have something to do with it, and by nobody else. Nothing is left of any.
 . "$(dirname "$0")/../lib.sh"
 
 throng=$top_builddir/tests/session/throng
@@ -8,12 +8,13 @@ mark=VOCL_TEST_MARK=throng$$
 
 [ "$("$throng")" = "1 devices" ] || fail "natively: $("$throng")"
 
-# round NAME WORKERS SETTINGS...
+# round NAME WORKERS SIGNAL SETTINGS...
 round()
 {
     name=$1
     many=$2
-    shift 2
+    signal=$3
+    shift 3
     mkfifo "$scratch/end.$name"
     env "$mark" VOCL_LOG=info "$@" vocl run --workers "$many" -- "$throng" < "$scratch/end.$name" \
         > "$scratch/out.$name" 2> "$scratch/err.$name" &
@@ -30,7 +31,7 @@ round()
         [ "$open" -le $descriptors ] || descriptors=$open
     done
     [ "$descriptors" -lt "$many" ] || fail "$name: a worker has $descriptors descriptors, so many as there are others"
-    kill -9 $(session_workers "$mark" | sed -n "$((many / 3))p")
+    kill -$signal $(session_workers "$mark" | sed -n "$((many / 3))p")
     echo > "$scratch/line"
     cat "$scratch/line" >&8
     exec 8>&-
@@ -42,9 +43,11 @@ $((many - 1)) devices" ] || fail "$name: $(cat "$scratch/out.$name")"
     wait_until 30 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 
-round memory ${VOCL_THRONG:-160}
+round memory ${VOCL_THRONG:-160} KILL
 grep -q "$many workers are reached by pairs of sockets, without MPI: they are on this host" "$scratch/err.memory" ||
     fail "it is not said what carries the session"
-round blocks ${VOCL_THRONG:-160} VOCL_SHARE=0 VOCL_LANE=0
-[ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || round tls ${VOCL_THRONG_TLS:-64} VOCL_NETWORK=tls
+round blocks ${VOCL_THRONG:-160} KILL VOCL_SHARE=0 VOCL_LANE=0
+[ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || exit 0
+round tls ${VOCL_THRONG:-64} KILL VOCL_NETWORK=tls
+round stopped 48 STOP VOCL_NETWORK=tls VOCL_PEER_TIMEOUT=2
 exit 0

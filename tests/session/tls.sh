@@ -76,18 +76,22 @@ done
 for program in many_devices many_copies; do
     same "$two --workers 2" $program
 done
+same "$two --workers 17" many_copies # so many that two of them meet when they have to
 "$two" --workers 2 -- "$top_builddir/tests/session/graph" 5 500 > "$scratch/out" 2> "$scratch/err" ||
     fail "graph: $(cat "$scratch/out" "$scratch/err")"
 # A worker that cannot come to another is visited by it: what goes from the one to the other does not pass through the program.
 migrated=$("$top_builddir/tests/session/migrate") || fail "migrate natively: $migrated"
 ${CC:-cc} -D_GNU_SOURCE= -shared -fPIC -o "$scratch/unreachable.so" "$top_srcdir/tests/net/unreachable.c" ||
     fail "unreachable.c does not compile"
-UNREACHABLE=10.93.0.2 LD_PRELOAD="$scratch/unreachable.so${LD_PRELOAD:+:$LD_PRELOAD}" VOCL_LOG=info \
-    "$two" --workers 2 -- "$top_builddir/tests/session/migrate" > "$scratch/out" 2> "$scratch/err" ||
-    fail "a worker that is not reached: $(cat "$scratch/out" "$scratch/err")"
-[ "$(cat "$scratch/out")" = "$migrated" ] || fail "a worker that is not reached: $(cat "$scratch/out"), not $migrated"
-bytes=$(sed -n 's/.*worker [12]: \([0-9]*\) bytes sent, \([0-9]*\) received.*/\1 + \2 +/p' "$scratch/err")
-[ -n "$bytes" ] && [ $(($(echo $bytes) 0)) -lt 65536 ] || fail "by way of the program: $bytes bytes"
+for workers in 2 17; do
+    UNREACHABLE=10.93.0.2 LD_PRELOAD="$scratch/unreachable.so${LD_PRELOAD:+:$LD_PRELOAD}" VOCL_LOG=info \
+        "$two" --workers $workers -- "$top_builddir/tests/session/migrate" > "$scratch/out" 2> "$scratch/err" ||
+        fail "a worker of $workers that is not reached: $(cat "$scratch/out" "$scratch/err")"
+    [ "$(cat "$scratch/out")" = "$migrated" ] ||
+        fail "a worker of $workers that is not reached: $(cat "$scratch/out"), not $migrated"
+    bytes=$(sed -n 's/.*worker [12]: \([0-9]*\) bytes sent, \([0-9]*\) received.*/\1 + \2 +/p' "$scratch/err")
+    [ -n "$bytes" ] && [ $(($(echo $bytes) 0)) -lt 65536 ] || fail "$workers: by way of the program: $bytes bytes"
+done
 # Members listen while they meet, and then no more.
 "$two" -- sh -c "$sleeper"' > '"$scratch/out"' & until grep -q ready '"$scratch/out"'; do sleep 0.1; done; ss -tlnp; kill $!' \
     > "$scratch/listen" 2> "$scratch/err" || fail "sleeper on two hosts: $(cat "$scratch/err")"

@@ -25,7 +25,7 @@
 #define MEET_MS 10000 /* for each step, where nobody is missed, */
 #define LEAST_MS 4000 /* or is for less: connections may have to be made in another way */
 
-#define MOST_NUMBERS (1 + MAX_WORKERS + 1 + MOST_ADDED)
+#define MOST_NUMBERS (1 + MAX_WORKERS + 1 + SESSION_MOST_ADDED(MAX_WORKERS))
 
 struct join {
     struct meeting *m;
@@ -272,7 +272,7 @@ int transport_add_member(struct transport *t, const char *host, transport_joined
     }
     number = free_number(t);
     if (!number) {
-        snprintf(why, why_size, "%d workers have come to this session already, and not left", MOST_ADDED);
+        snprintf(why, why_size, "%u workers have come to this session already, and not left", link_most_added(t));
         return -ENOSPC;
     }
     clear_slot(t, number);

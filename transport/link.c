@@ -77,7 +77,8 @@ static int open_peers(struct transport *t)
         t->width = transport_rank(t) + 1;
     t->peers = calloc(link_capacity(t), sizeof(*t->peers));
     t->sleep_on = calloc(link_capacity(t) * PROVIDER_MOST_DESCRIPTORS + 5, sizeof(*t->sleep_on));
-    if (!t->peers || !t->sleep_on)
+    t->leaving = calloc(link_most_added(t), sizeof(*t->leaving));
+    if (!t->peers || !t->sleep_on || !t->leaving)
         return -ENOMEM;
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
         return -errno;

@@ -81,8 +81,6 @@ struct peer {
     unsigned told;                      /* of t->gone, how many */
 };
 
-#define MOST_ADDED SESSION_MOST_ADDED
-
 struct join;
 struct apart;
 struct wish;
@@ -110,13 +108,13 @@ struct transport {
     struct transport_callbacks callbacks;
     struct job job;
     bool client;
-    struct peer *peers;       /* the job's, after them the client's local member, and then those that came later */
-    unsigned width;           /* numbers that there have been so far */
-    struct join *join;        /* of somebody who comes, or NULL */
-    bool leaving[MOST_ADDED]; /* whose process has yet to end */
-    struct apart *apart;      /* a worker: those of them that it meets over TLS; NULL: nobody */
-    unsigned wanted;          /* peers that a worker waits to be connected with, */
-    unsigned *gone;           /* and the program: those who are lost, in order, */
+    struct peer *peers;  /* the job's, after them the client's local member, and then those that came later */
+    unsigned width;      /* numbers that there have been so far */
+    struct join *join;   /* of somebody who comes, or NULL */
+    bool *leaving;       /* of those that came later: its process has yet to end */
+    struct apart *apart; /* a worker: those of them that it meets over TLS; NULL: nobody */
+    unsigned wanted;     /* peers that a worker waits to be connected with, */
+    unsigned *gone;      /* and the program: those who are lost, in order, */
     unsigned gone_count;
     bool untold;         /* of which somebody has yet to be told; */
     struct wish *wishes; /* and who wants whom, and has yet to be passed on */
@@ -153,10 +151,14 @@ unsigned link_local(const struct transport *t);
 bool link_has_local(const struct transport *t);
 /* Whether there is something to be sent to and had from a peer: not from those of a job that has ended. */
 bool link_is_usable(const struct transport *t, unsigned peer);
-/* How many numbers there can be. */
+/* How many numbers there can be; and of those who come later. */
+static inline unsigned link_most_added(const struct transport *t)
+{
+    return SESSION_MOST_ADDED((unsigned)t->job.size - 1);
+}
 static inline size_t link_capacity(const struct transport *t)
 {
-    return (size_t)t->job.size + 1 + MOST_ADDED;
+    return (size_t)t->job.size + 1 + link_most_added(t);
 }
 /* A member's slot is filled, and he can be spoken to. 0 or negative errno. */
 int link_open_peer(struct transport *t, struct member *member);

@@ -60,8 +60,9 @@ enum channel_kind {
     CHANNEL_WAITS  /* to the program: the worker of this number comes when there is a place for it */
 };
 
-/* Numbers for workers that come later: after the first ones' and the local member's. */
-#define SESSION_MOST_ADDED 16
+/* So many numbers there are, after those of the first workers and the local member's, for workers that come later: all
+ * come anew when a session that rests goes on, and some may not have left yet. */
+#define SESSION_MOST_ADDED(workers) (16 + (workers))
 
 struct channel_message {
     uint32_t kind, number;

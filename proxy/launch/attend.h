@@ -9,7 +9,7 @@
 #include "proxy/launch/requests.h"
 
 #define ATTEND_FIRST 256 /* nodes that a session begins with */
-#define ATTEND_MOST (ATTEND_FIRST + SESSION_MOST_ADDED + 1)
+#define ATTEND_MOST (ATTEND_FIRST + SESSION_MOST_ADDED(ATTEND_FIRST) + 1)
 
 struct attended {
     char name[64], address[128];

@@ -15,7 +15,7 @@ static struct {
     unsigned member;
     json_t *wish;
     char address[128];
-} ended[SESSION_MOST_ADDED];
+} ended[ATTEND_MOST];
 static unsigned ended_count;
 
 static char lost_address[128];
@@ -28,7 +28,7 @@ void losses_open(const struct pool_session *given)
 
 void losses_keep(const struct attended *node)
 {
-    const unsigned at = ended_count++ % SESSION_MOST_ADDED;
+    const unsigned at = ended_count++ % ATTEND_MOST;
 
     json_decref(ended[at].wish);
     ended[at].member = node->member;
@@ -39,8 +39,8 @@ void losses_keep(const struct attended *node)
 /* The last one that had the number. */
 static json_t *find_ended(unsigned member)
 {
-    for (unsigned i = ended_count; i-- > 0 && i + SESSION_MOST_ADDED >= ended_count;) {
-        const unsigned at = i % SESSION_MOST_ADDED;
+    for (unsigned i = ended_count; i-- > 0 && i + ATTEND_MOST >= ended_count;) {
+        const unsigned at = i % ATTEND_MOST;
 
         if (ended[at].member != member)
             continue;

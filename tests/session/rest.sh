@@ -42,6 +42,15 @@ done
 VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \
     > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
 echo "graph: $(rests) rests"
+# So many that all of them need numbers that nobody has had.
+networks=auto
+[ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || networks="auto tls"
+for network in $networks; do
+    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_REST_EVERY=150 VOCL_LOG=info timeout -k 10 200 vocl run --workers 20 -- "$session/graph" 1 300 \
+        > "$scratch/out" 2> "$scratch/err" || fail "20 workers, $network: $(tail -n 3 "$scratch/out" "$scratch/err")"
+    [ "$(rests)" -gt 0 ] || fail "20 workers, $network: they have not rested: $(cat "$scratch/err")"
+    echo "graph on 20, $network: $(rests) rests"
+done
 
 # Shared virtual memory that the worker has for itself comes back where it was.
 for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store" "VOCL_SHARE=0 VOCL_RECOVER=replay"; do

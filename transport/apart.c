@@ -79,13 +79,12 @@ static int open_meeting(struct transport *t, const char *endpoint)
         return -ENOMEM;
     apart->own.fd = -1;
     if (!where_prepare(t, apart->why, sizeof(apart->why)))
-        apart->m = meeting_new(&t->job, t->width, apart->why, sizeof(apart->why));
+        apart->m = meeting_new(&t->job, GUESTS_EACH * t->width, apart->why, sizeof(apart->why));
     m = apart->m;
     if (m) {
         m->rank = transport_rank(t);
         m->size = (unsigned)link_capacity(t);
         m->pipes = t->job.pipes;
-        m->tunnel = t->job.calls.fd;
         m->is_handed = true;
         m->by_tunnel = way_of(t, 0)->tunnelled;
     }
@@ -179,6 +178,7 @@ int apart_poll(struct transport *t)
 
     if (!apart)
         return 0;
+    apart->m->tunnel = t->job.calls.fd; /* as long as there is one */
     meeting_turn(apart->m, clock_ms());
     meeting_step(apart->m, 0);
     for (unsigned i = 1; i < apart->m->size; i++) {

@@ -9,7 +9,7 @@
 #include "transport/start.h"
 
 #define GUESTS 128    /* connections that are not yet somebody's, */
-#define GUESTS_EACH 4 /* and for each member who may come at the same time as all others */
+#define GUESTS_EACH 4 /* and for each member who may come at the same time as all others, who has few */
 #define SHAKE_MS 5000 /* that one of them has */
 #define BEAT 255      /* the connection for heartbeats; 0 is the one for frames, others are for bulk data */
 
@@ -100,8 +100,8 @@ int meeting_turn(struct meeting *m, long until);
 
 /* ---- meeting.c ---- */
 #define MEETING_OTHERS 4 /* descriptors besides guests' */
-/* members: those who may come at once. NULL: no memory. */
-struct meeting *meeting_new(struct job *job, unsigned members, char *why, size_t why_size);
+/* more: guests who may come at once, beside strangers. NULL: no memory. */
+struct meeting *meeting_new(struct job *job, unsigned more, char *why, size_t why_size);
 /* All that there is one of for each member. */
 int meeting_have_size(struct meeting *m);
 /* Whether the other is to go, and this side to consent. */

@@ -100,7 +100,7 @@ int meeting_prepare(const uint8_t *secret, void (*ending)(void *), void *argumen
     return -EIO;
 }
 
-struct meeting *meeting_new(struct job *job, unsigned members, char *why, size_t why_size)
+struct meeting *meeting_new(struct job *job, unsigned more, char *why, size_t why_size)
 {
     struct meeting *m = calloc(1, sizeof(*m));
 
@@ -108,7 +108,7 @@ struct meeting *meeting_new(struct job *job, unsigned members, char *why, size_t
         return NULL;
     *m = (struct meeting){
         .job = job, .by = tls_plugin, .listeners = {-1, -1}, .tunnel = -1, .why = why, .why_size = why_size};
-    m->guest_count = GUESTS + GUESTS_EACH * members;
+    m->guest_count = GUESTS + more;
     m->guests = calloc(m->guest_count, sizeof(*m->guests));
     m->ready = calloc(MEETING_OTHERS + m->guest_count, sizeof(*m->ready));
     if (!m->guests || !m->ready) {

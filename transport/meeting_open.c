@@ -12,6 +12,7 @@
 #include "wire/frame.h"
 
 #define FEWEST_PIPES 2
+#define MANY_PIPES 256 /* of a session of many, which has none between workers yet */
 
 static const char *greeting_wrong(const struct greeting *greeting)
 {
@@ -104,10 +105,11 @@ static int give_numbers(struct meeting *m)
     return 0;
 }
 
-/* All pairs have as many connections for bulk data as the longest way that is known wants, if the user has not said. */
+/* All pairs have as many connections for bulk data as the longest way that is known wants, if the user has not said,
+ * and there is room for who comes to make them. */
 static void choose_pipes(struct meeting *m)
 {
-    const unsigned asked = settings_streams(), share = GUESTS / 2 / (m->size - 1);
+    const unsigned asked = settings_streams(), share = (m->later ? MANY_PIPES : GUESTS / 2) / (m->size - 1);
     const unsigned most = share < FEWEST_PIPES ? FEWEST_PIPES : share < MOST_PIPES ? share : MOST_PIPES;
     long farthest = 0;
 
@@ -157,13 +159,15 @@ static int check_whole(const struct meeting *m)
 int meeting_open(struct start *start)
 {
     struct job *job = start->job;
-    struct meeting *m = meeting_new(job, start->workers, start->why, start->why_size);
+    const bool later = start->workers >= WORKERS_LATER;
+    const unsigned more = later ? MANY_PIPES + GUESTS_EACH * start->workers : 0;
+    struct meeting *m = meeting_new(job, more, start->why, start->why_size);
     int error = m ? 0 : -ENOMEM;
 
     if (!error) {
         m->start = start;
         m->size = start->workers + 1;
-        m->later = start->workers >= WORKERS_LATER;
+        m->later = later;
         m->pipes = MOST_PIPES;
         m->listeners[0] = start->local.fd;
         m->listeners[1] = start->remote.fd;

@@ -126,10 +126,7 @@ for name in vocl-proxy phases; do
 done
 
 # at the start: a worker that stops wherever it is just then, also in MPI_Init
-mkdir "$scratch/libexec"
-for file in "$VOCL_LIBEXECDIR"/*; do
-    ln -s "$(readlink -f "$file")" "$scratch/libexec/${file##*/}"
-done
+link_libexec "$scratch/libexec"
 rm "$scratch/libexec/vocl-proxy"
 cat > "$scratch/libexec/vocl-proxy" <<END
 #!/bin/sh

@@ -7,6 +7,8 @@
 #include "client/client.h"
 #include "client/journal.h"
 
+#define TAKEN_LATER ((size_t)256 << 10) /* and more, whose memory others come to first, are not copied */
+
 struct transfer {
     struct open_transfer open; /* its tag, and where data come to */
     struct node *node;
@@ -14,7 +16,9 @@ struct transfer {
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
     bool packed, reading, detached, started, waiting, done;
-    bool kept; /* in the journal */
+    bool kept;         /* in the journal */
+    bool held;         /* waiting, for others to be in its memory, before it is taken: */
+    unsigned ready_at; /* from this peer, who has it ready */
     cl_int status;
     cl_event event;
     struct object *keep;
@@ -94,6 +98,17 @@ static void transfer_free(struct transfer *transfer)
     free(transfer);
 }
 
+/* It has memory of its own to come to, from where it goes to the program's when that is its turn. */
+static bool have_own_memory(struct transfer *transfer)
+{
+    uint8_t *memory = transfer->packed ? NULL : malloc(transfer->length);
+
+    if (memory)
+        transfer->memory = memory;
+    transfer->packed |= memory != NULL;
+    return transfer->packed;
+}
+
 /* Its memory's turn has come. */
 static void transfer_turn(void *argument);
 
@@ -171,6 +186,29 @@ static void start_moving(struct transfer *transfer)
     begin_moving(transfer);
 }
 
+/* What would be in the way of data that are to come before it is taken when these are there, or apart from them. */
+static void take_in_turn(struct transfer *transfer)
+{
+    const bool first = arrival_is_over(transfer->before);
+
+    transfer->held = !first && !transfer->packed && transfer->length >= TAKEN_LATER;
+    transfer->ready_at = transfer->node->peer;
+    if (transfer->held)
+        wait_for_turn(transfer);
+    else if (first || have_own_memory(transfer))
+        start_moving(transfer);
+    else
+        transfer_end(transfer, CL_OUT_OF_HOST_MEMORY);
+}
+
+/* One whose worker has been replaced meanwhile has it ready anew. */
+static void take_held(struct transfer *transfer)
+{
+    transfer->held = false;
+    if (!transfer->node->mending && transfer->ready_at == transfer->node->peer)
+        start_moving(transfer);
+}
+
 static void pack(struct transfer *transfer)
 {
     const struct layout tight = layout_tight(&transfer->layout, transfer->memory);
@@ -187,6 +225,8 @@ static void transfer_turn(void *argument)
     if (transfer->done) {
         if (transfer->detached)
             transfer_free(transfer);
+    } else if (transfer->held) {
+        take_held(transfer);
     } else if (transfer->reading) {
         transfer_end(transfer, CL_SUCCESS);
     } else {
@@ -224,12 +264,6 @@ static int transfer_join(struct transfer *transfer, struct enqueue *e)
 {
     if (!arrival_is_over(e->arrival) && meets_others(e->node, &transfer->layout))
         transfer->before = arrival_use(e->arrival);
-    if (transfer->before && transfer->reading && !transfer->packed) {
-        transfer->memory = malloc(transfer->length);
-        transfer->packed = transfer->memory != NULL;
-        if (!transfer->packed)
-            return -ENOMEM;
-    }
     transfer->own = arrival_new();
     return transfer->own && enqueue_arrival(e, transfer->own) ? 0 : -ENOMEM;
 }
@@ -239,7 +273,7 @@ struct arrival *transfer_moving(const struct node *node)
     struct arrival *moving = NULL;
 
     for (const struct transfer *transfer = first_of(node); transfer; transfer = next_of(transfer)) {
-        if (transfer->started)
+        if (transfer->started || transfer->held)
             arrival_join(&moving, transfer->own);
     }
     return moving;
@@ -418,14 +452,20 @@ bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, c
 {
     struct transfer *transfer = find_open(node, tag, true);
 
-    if (!transfer || transfer->started || transfer->waiting || status > 0) /* waiting: it has its data */
+    if (!transfer || transfer->started || (transfer->waiting && !transfer->held) || status > 0) /* it has its data */
         return false;
-    if (ready) {
-        start_moving(transfer);
+    if (ready && transfer->held) {
+        transfer->ready_at = node->peer;
         return true;
     }
-    if (!status && length != transfer->length)
+    if (ready) {
+        take_in_turn(transfer);
+        return true;
+    }
+    if (transfer->held || (!status && length != transfer->length))
         return false;
+    if (!status && !arrival_is_over(transfer->before) && !have_own_memory(transfer))
+        status = CL_OUT_OF_HOST_MEMORY;
     if (!status)
         memcpy(transfer->memory, data, length);
     transfer_end(transfer, status < 0 ? status : CL_SUCCESS);
@@ -506,7 +546,7 @@ bool transfer_is_open(const struct node *node, uint32_t tag)
 {
     const struct transfer *transfer = find_open(node, tag, true);
 
-    return transfer && !transfer->waiting;
+    return transfer && (!transfer->waiting || transfer->held);
 }
 
 bool transfer_give_again(struct node *node, uint32_t tag)

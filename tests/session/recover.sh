@@ -79,6 +79,8 @@ for program in buffer_ops callbacks effects images map_unmap programs contents k
     beside survives_well "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
 done
 
+beside survives_well "KILL 0.1 0.3 0.2" "VOCL_SHARE=0 VOCL_RECOVER_LOG=1M vocl run" "$parity/one_place" 60
+
 # Random graphs of commands: each checks itself.
 for seed in 1 2 3 4; do
     beside survives "KILL 0.3 0.$seed 0.2" "VOCL_SHARE=$((seed / 3)) VOCL_RECOVER_LOG=$((seed % 2 * 200 + 56))K vocl run" "$graph" $seed 3000

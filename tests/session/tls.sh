@@ -70,7 +70,7 @@ command -v ip > /dev/null || exit 0
 [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || exit 0
 VOCL_LOG=debug "$two" -- "$parity/vector_add" > "$scratch/out" 2> "$scratch/err" || fail "two hosts: $(cat "$scratch/err")"
 grep -q 'connection 1 with 1' "$scratch/err" || fail "two hosts are connected otherwise"
-for program in buffer_ops images map_unmap transpose; do
+for program in buffer_ops images map_unmap one_place transpose; do
     same "$two" $program
 done
 for program in many_devices many_copies; do
@@ -100,4 +100,8 @@ done
 VOCL_NETWORK=mpi VOCL_LOG=debug "$two" -- "$parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||
     fail "two hosts, MPI: $(cat "$scratch/err")"
 ! grep -q 'connection 1 with 1' "$scratch/err" || fail "MPI was asked for"
+"$parity/one_place" > "$scratch/native"
+VOCL_NETWORK=mpi "$two" -- "$parity/one_place" > "$scratch/out" 2> "$scratch/err" ||
+    fail "one_place, MPI: $(cat "$scratch/out" "$scratch/err")"
+diff "$scratch/native" "$scratch/out" || fail "one_place, MPI: something else is printed"
 exit 0

@@ -75,7 +75,7 @@ little()
 for network in tls plain; do
     beside little $network 1
     beside far $network 1 "$top_builddir/tests/session/long_source" 70 # one frame, and more than may go aside
-    for program in buffer_ops images map_unmap threads; do
+    for program in buffer_ops images map_unmap one_place threads; do
         beside same $network 1 $program
     done
     beside same $network 2 many_copies

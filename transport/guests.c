@@ -342,15 +342,14 @@ static unsigned fill_poll(struct meeting *m, long *until)
     ready[count++] = (struct pollfd){m->rank ? -1 : m->job->lifeline, POLLIN, 0};
     ready[count++] = (struct pollfd){m->is_handed ? -1 : m->tunnel, POLLIN, 0};
     for (unsigned i = 0; i < m->guest_count; i++) {
-        const struct guest *guest = &m->guests[i];
+        struct guest *guest = &m->guests[i];
         const bool out = guest->state == GUEST_CONNECTING || (guest->state && guest->by->waits(guest->tls));
 
-        if (guest->state == GUEST_NONE) {
-            ready[count++] = (struct pollfd){-1, 0, 0};
+        if (guest->state == GUEST_NONE)
             continue;
-        }
         if (guest->until < *until)
             *until = guest->until;
+        guest->place = count;
         ready[count++] = (struct pollfd){
             guest->fd, (short)((guest->state == GUEST_CONNECTING ? 0 : POLLIN) | (out ? POLLOUT : 0)), 0};
     }
@@ -369,7 +368,7 @@ int meeting_turn(struct meeting *m, long until)
     for (unsigned i = 0; i < m->guest_count && !error; i++) {
         struct guest *guest = &m->guests[i];
 
-        if (guest->state != GUEST_NONE && ready[MEETING_OTHERS + i].revents) {
+        if (guest->state != GUEST_NONE && ready[guest->place].revents) {
             if (guest->by->waits(guest->tls))
                 guest->by->flush(guest->tls);
             error = guest_go_on(m, guest);

@@ -45,6 +45,7 @@ struct guest {
     bool came;            /* to this side; else this side went there */
     bool tunnelled;       /* through what started the workers */
     unsigned peer, index; /* of the connection: see BEAT */
+    unsigned place;       /* among those that are waited for */
     long until;
     size_t got;
     union {

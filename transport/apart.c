@@ -47,10 +47,7 @@ void apart_close(struct transport *t)
     t->apart = NULL;
     if (!apart)
         return;
-    for (unsigned i = 0; apart->m && apart->m->ways && i < apart->m->size; i++)
-        way_free(apart->m->ways[i], false);
-    if (apart->m)
-        meeting_end(apart->m);
+    meeting_drop(apart->m);
     if (apart->own.fd >= 0)
         close(apart->own.fd);
     free(apart);
@@ -146,8 +143,7 @@ int apart_wanted(struct transport *t, const struct member_news *news)
     const unsigned number = news->number;
     struct peer *peer;
 
-    if (!t->job.later || !number || number >= link_capacity(t) || number == link_local(t) ||
-        number == transport_rank(t))
+    if (!later_may_be(t, number))
         return -EBADMSG;
     peer = &t->peers[number];
     if (number >= t->width || !peer->alive || !later_is(peer) || !apart_is(t, number))
@@ -236,7 +232,7 @@ int apart_pass(struct transport *t, unsigned from, const struct member_news *new
     const unsigned to = news->number;
     struct member_news said = *news;
 
-    if (!t->job.later || !to || to == from || to == link_local(t) || to >= link_capacity(t))
+    if (!later_may_be(t, to) || to == from)
         return -EBADMSG;
     said.number = from;
     memcpy(said.host, t->peers[from].host, sizeof(said.host));

@@ -21,7 +21,7 @@ struct greeting {
 
 /* The application's answer, when all are there; so many places follow. */
 #define ACCEPTED_LATER 2     /* accepted: no places follow, for others are not to be gone to (later.c), */
-#define ACCEPTED_LATER_TLS 3 /* and if they are, it is over TLS (apart.c), from within the program's host, too */
+#define ACCEPTED_LATER_TLS 3 /* and if they are, it is over TLS (apart.c) */
 
 struct welcome {
     uint32_t magic, accepted, rank, size, pipes, base; /* base: the size before anybody came later */
@@ -112,6 +112,8 @@ bool meeting_step(struct meeting *m, long began);
 /* Until all have their connections, or it is clear that some have not. */
 int meeting_meet(struct meeting *m, long until);
 void meeting_end(struct meeting *m);
+/* And the ways that nobody has taken from it. NULL: nothing. */
+void meeting_drop(struct meeting *m);
 
 /* ---- meeting_open.c ---- */
 /* A worker has said who it is. Negative: one of this session that does not fit; nobody will come in its place. */

@@ -84,10 +84,7 @@ static bool is_worker(const struct transport *t, unsigned number)
 
 static void join_free(struct join *join)
 {
-    for (unsigned i = 0; join->m && join->m->ways && i < join->m->size; i++)
-        way_free(join->m->ways[i], false);
-    if (join->m)
-        meeting_end(join->m);
+    meeting_drop(join->m);
     if (join->own.fd >= 0)
         close(join->own.fd);
     if (join->calls >= 0)
@@ -181,12 +178,12 @@ static void succeed(struct transport *t)
     peer->is_elsewhere = !join->plain;
     if (!link_open_peer(t, &member))
         pulse_add(t->job.pulse, &peer->beat, &peer->bell.socket);
-    if (t->client)
+    if (!t->client)
+        tell_program(t, join->number, MEMBER_MET, "");
+    else
         link_offer_lane(t, join->number);
     if (t->client && join->plain)
         tell_of_others(t, join->number);
-    else if (!t->client)
-        tell_program(t, join->number, MEMBER_MET, "");
     t->join = NULL;
     vocl_log(LOG_INFO, "worker %u on %s has come to the session", join->number, join->host);
     if (t->client && link_has_local(t))
@@ -359,9 +356,9 @@ static void welcome_it(struct transport *t)
     struct join *join = t->join;
     struct meeting *m = join->m;
     const struct welcome welcome = {.magic = HELLO_MAGIC,
-                                    .accepted = t->job.by_tls  ? ACCEPTED_LATER_TLS
-                                                : t->job.later ? ACCEPTED_LATER
-                                                               : 1,
+                                    .accepted = !t->job.later                   ? 1
+                                                : t->job.by_tls || !join->plain ? ACCEPTED_LATER_TLS
+                                                                                : ACCEPTED_LATER,
                                     .rank = join->number,
                                     .size = m->size,
                                     .pipes = m->pipes,
@@ -426,8 +423,7 @@ static int comes_later(struct transport *t, const struct member_news *news)
 /* Of one that this worker has something to do with the connections tell, when all is heard that it said. */
 static int is_gone(struct transport *t, unsigned number)
 {
-    if (t->client || !t->job.later || !number || number == link_local(t) || number >= link_capacity(t) ||
-        number == transport_rank(t))
+    if (t->client || !later_may_be(t, number))
         return -EBADMSG;
     if (number < t->width && t->peers[number].alive && later_is(&t->peers[number]))
         link_lose(t, number, "its process is gone");

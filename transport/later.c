@@ -103,6 +103,12 @@ static const struct provider provider_later = {
     .lose = later_lose,
 };
 
+bool later_may_be(const struct transport *t, unsigned number)
+{
+    return t->job.later && number && number != link_local(t) && number < link_capacity(t) &&
+           number != transport_rank(t);
+}
+
 /* ---- a worker ---- */
 
 void later_expect(struct transport *t, unsigned number)
@@ -152,7 +158,7 @@ void later_meet(struct transport *t, unsigned number, struct tls_way *way)
 
     later_lose(t, number);
     memcpy(member.host, peer->host, sizeof(member.host));
-    *peer = (struct peer){.bell.socket.fd = -1, .lane.fd = -1, .is_elsewhere = peer->is_elsewhere};
+    *peer = (struct peer){.bell.socket.fd = -1, .lane.fd = -1};
     link_open_peer(t, &member);
     pulse_add(t->job.pulse, &peer->beat, &peer->bell.socket);
     vocl_log(LOG_DEBUG, "connections with worker %u", number);

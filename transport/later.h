@@ -4,7 +4,11 @@
 
 #include "transport/link.h"
 
-/* ---- later.c: a worker ---- */
+/* ---- later.c ---- */
+/* Whether there can be another worker of that number, in a session of many. */
+bool later_may_be(const struct transport *t, unsigned number);
+
+/* A worker: */
 /* That one may be spoken to, or all of the session that it began with: nothing is done about it yet. */
 void later_expect(struct transport *t, unsigned number);
 void later_expect_all(struct transport *t);

@@ -29,14 +29,14 @@ bool meeting_is_above(const struct meeting *m, unsigned peer)
 static enum how { WAIT, DIRECT, TUNNELLED } how_to_reach(const struct meeting *m, unsigned peer, long waited)
 {
     const char *endpoint = m->locations[peer].endpoint;
-    const bool there = *endpoint && strcmp(endpoint, TUNNEL_ENDPOINT),
-               tunnelled = m->by_tunnel || m->ways[peer]->tunnelled;
+    const bool there = *endpoint && strcmp(endpoint, TUNNEL_ENDPOINT);
+    const bool tunnelled = m->by_tunnel || m->ways[peer]->tunnelled;
     const long patience = tunnelled ? HASTE_MS : TUNNEL_MS;
     const bool alone = m->listeners[0] < 0 && m->listeners[1] < 0; /* nobody can come here */
 
     if (meeting_is_above(m, peer))
         return there && (tunnelled || alone || waited >= REVERSE_MS) ? DIRECT : WAIT;
-    if (m->tunnel >= 0 && (waited >= patience || (!there && m->listeners[0] < 0)))
+    if (m->tunnel >= 0 && (waited >= patience || (!there && alone)))
         return TUNNELLED;
     return there && !tunnelled ? DIRECT : WAIT;
 }
@@ -127,6 +127,14 @@ int meeting_have_size(struct meeting *m)
     m->began = calloc(m->size, sizeof(*m->began));
     m->locations = m->locations ? m->locations : calloc(m->size, sizeof(*m->locations));
     return m->ways && m->next_try && m->began && m->locations ? 0 : -ENOMEM;
+}
+
+void meeting_drop(struct meeting *m)
+{
+    for (unsigned i = 0; m && m->ways && i < m->size; i++)
+        way_free(m->ways[i], false);
+    if (m)
+        meeting_end(m);
 }
 
 void meeting_end(struct meeting *m)

@@ -88,7 +88,7 @@ static int take_welcome(struct meeting *m, const struct stream *stream, int fd, 
     m->pipes = welcome.pipes;
     m->base = welcome.base;
     m->later = welcome.accepted >= ACCEPTED_LATER;
-    m->by_tls = welcome.accepted == ACCEPTED_LATER_TLS || (m->later && m->by == tls_plugin);
+    m->by_tls = welcome.accepted == ACCEPTED_LATER_TLS;
     m->locations = calloc(m->size, sizeof(*m->locations));
     error = m->locations ? 0 : -ENOMEM;
     if (!error && !m->later)
@@ -312,13 +312,10 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
     }
     if (!error)
         error = take_members(m);
-    for (unsigned i = 0; m && m->ways && i < m->size; i++)
-        way_free(m->ways[i], false);
+    meeting_drop(m);
     if (own.fd >= 0)
         close(own.fd);
     if (tunnel >= 0)
         close(tunnel);
-    if (m)
-        meeting_end(m);
     return error;
 }

@@ -153,8 +153,7 @@ static void have_folder(void)
 /* The program's own limit may be as low as it likes; over MPI each two of the workers here have a bell. */
 static void have_descriptors(unsigned workers, bool pairs)
 {
-    const bool bells = !pairs && !getenv(SESSION_SECRET);
-    const rlim_t wanted = FILES + (rlim_t)workers * (bells ? workers : FILES_EACH);
+    const rlim_t wanted = FILES + (rlim_t)workers * (ranks_have_bells(pairs) ? workers : FILES_EACH);
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)

@@ -144,11 +144,17 @@ static int open_peers(struct wires *wires, unsigned rank)
     return error;
 }
 
-/* What two workers have between them from the start: over TLS they make it for themselves. */
+/* Over TLS they make what they need for themselves. */
+bool ranks_have_bells(bool pairs)
+{
+    return !pairs && !getenv(SESSION_SECRET);
+}
+
+/* What two workers have between them from the start. */
 static unsigned between(unsigned workers, bool pairs)
 {
     if (!pairs)
-        return getenv(SESSION_SECRET) ? 0 : 1;
+        return ranks_have_bells(pairs);
     return workers < WORKERS_LATER ? PAIR_SOCKETS : 0;
 }
 

@@ -49,6 +49,8 @@ struct ranks {
 
 /* All functions: 0, or negative errno and why. */
 
+/* Whether each two workers here have a bell from the start. */
+bool ranks_have_bells(bool pairs);
 /* Workers here: their bells and rank 0's PMI go to the program, through lifeline, or by pairs all its connections with
  * them. output becomes their standard output and error. */
 int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int lifeline, int output,

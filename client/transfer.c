@@ -58,6 +58,17 @@ static void transfer_link(struct transfer *transfer)
     transfers_add(all_of(transfer->node), &transfer->open);
 }
 
+/* It has memory of its own, as data go there or come from there that are not to be in the program's, or not yet. */
+static bool have_own_memory(struct transfer *transfer)
+{
+    uint8_t *memory = transfer->packed ? NULL : malloc(transfer->length);
+
+    if (memory)
+        transfer->memory = memory;
+    transfer->packed |= memory != NULL;
+    return transfer->packed;
+}
+
 static struct transfer *transfer_new(struct node *node, const struct layout *layout, bool chunked)
 {
     struct transfer *transfer = calloc(1, sizeof(*transfer));
@@ -70,15 +81,10 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
     transfer->layout = *layout;
     transfer->length = layout_bytes(layout);
     transfer->memory = layout->memory;
-    transfer->packed = !layout_is_contiguous(layout);
-    if (transfer->packed) {
-        transfer->memory = malloc(transfer->length);
-        if (!transfer->memory) {
-            free(transfer);
-            return NULL;
-        }
-    }
-    return transfer;
+    if (layout_is_contiguous(layout) || have_own_memory(transfer))
+        return transfer;
+    free(transfer);
+    return NULL;
 }
 
 /* Under the lock. */
@@ -96,17 +102,6 @@ static void transfer_free(struct transfer *transfer)
     if (transfer->keep)
         handle_drop(transfer->keep);
     free(transfer);
-}
-
-/* It has memory of its own to come to, from where it goes to the program's when that is its turn. */
-static bool have_own_memory(struct transfer *transfer)
-{
-    uint8_t *memory = transfer->packed ? NULL : malloc(transfer->length);
-
-    if (memory)
-        transfer->memory = memory;
-    transfer->packed |= memory != NULL;
-    return transfer->packed;
 }
 
 /* Its memory's turn has come. */
@@ -191,8 +186,10 @@ static void take_in_turn(struct transfer *transfer)
 {
     const bool first = arrival_is_over(transfer->before);
 
-    transfer->held = !first && !transfer->packed && transfer->length >= TAKEN_LATER;
     transfer->ready_at = transfer->node->peer;
+    if (transfer->held) /* the worker that had it ready before has been replaced */
+        return;
+    transfer->held = !first && !transfer->packed && transfer->length >= TAKEN_LATER;
     if (transfer->held)
         wait_for_turn(transfer);
     else if (first || have_own_memory(transfer))
@@ -345,12 +342,10 @@ void transfer_pack(struct node *node, struct transfer_data *data)
 /* The program may have its memory back before they are sent. */
 static void copy(struct transfer *transfer)
 {
-    void *memory = !transfer->packed && transfer->length <= MOST_COPIED ? malloc(transfer->length) : NULL;
+    const uint8_t *from = transfer->memory;
 
-    if (memory) {
-        transfer->memory = memcpy(memory, transfer->memory, transfer->length);
-        transfer->packed = true;
-    }
+    if (!transfer->packed && transfer->length <= MOST_COPIED && have_own_memory(transfer))
+        memcpy(transfer->memory, from, transfer->length);
 }
 
 int transfer_contents(struct node *node, const struct layout *layout, bool wait,
@@ -448,21 +443,23 @@ static struct transfer *find_open(const struct node *node, uint32_t tag, bool re
     return transfer && transfer->node == node && transfer->reading == reading ? transfer : NULL;
 }
 
+/* A read: and waits for its turn with them. */
+static bool has_its_data(const struct transfer *transfer)
+{
+    return transfer->waiting && !transfer->held;
+}
+
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length)
 {
     struct transfer *transfer = find_open(node, tag, true);
 
-    if (!transfer || transfer->started || (transfer->waiting && !transfer->held) || status > 0) /* it has its data */
+    if (!transfer || transfer->started || has_its_data(transfer) || status > 0)
         return false;
-    if (ready && transfer->held) {
-        transfer->ready_at = node->peer;
-        return true;
-    }
     if (ready) {
         take_in_turn(transfer);
         return true;
     }
-    if (transfer->held || (!status && length != transfer->length))
+    if (!status && (transfer->held || length != transfer->length))
         return false;
     if (!status && !arrival_is_over(transfer->before) && !have_own_memory(transfer))
         status = CL_OUT_OF_HOST_MEMORY;
@@ -546,7 +543,7 @@ bool transfer_is_open(const struct node *node, uint32_t tag)
 {
     const struct transfer *transfer = find_open(node, tag, true);
 
-    return transfer && (!transfer->waiting || transfer->held);
+    return transfer && !has_its_data(transfer);
 }
 
 bool transfer_give_again(struct node *node, uint32_t tag)

@@ -66,9 +66,9 @@ _Static_assert(sizeof(struct wire) == 64, "a descriptor is 64 bytes");
 /* A message that has yet to leave, and what is kept for it. */
 struct leaving {
     struct parting parting;
-    struct segment *segment; /* the data are there */
-    struct lane *lane;
-    uint8_t *packed;
+    struct segment *segment; /* NULL or where the data are */
+    struct lane *lane;       /* NULL or what counts it */
+    void *packed;
     uint8_t copy[];
 };
 
@@ -129,7 +129,7 @@ struct nic {
     _Atomic bool eager_measured;
     struct table *tables; /* of others; under the lock of what is received */
     _Atomic uint64_t tables_made;
-    uint8_t *buffer;
+    uint8_t *buffer; /* NULL: to be had anew */
     size_t buffer_bytes;
 };
 
@@ -168,6 +168,9 @@ int nic_send_bulk(struct nic *nic, MPI_Comm comm, int rank, int tag, struct lane
                   size_t offset, const struct layout *layout, uint8_t *packed);
 /* The remote side of a transfer. */
 struct wire nic_wire(const struct transfer *t, enum wire_kind kind);
+/* A message of a lost rank that is being received: keeps its segment, or memory that is freed then, until it has come.
+ */
+void nic_leave_behind(struct nic *nic, MPI_Request request, struct segment *segment, void *memory);
 /* The number of messages that have left. */
 int nic_poll_partings(struct nic *nic);
 
@@ -175,8 +178,12 @@ int nic_poll_partings(struct nic *nic);
 
 /* The number of messages that have come. */
 int nic_receive(struct nic *nic);
-/* Until it is there; messages of others wait meanwhile, which the sender's loss must not make them do for ever. */
-int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type);
+/* Until it is there; messages of others wait meanwhile, which the sender's loss must not make them do for ever. MPI may
+ * go on writing to what a lost rank had half sent: after -ECONNRESET the memory, which is from malloc(), is the NIC's,
+ * and a segment is used until that is over. */
+int nic_receive_packed(struct nic *nic, int rank, int tag, void *memory, size_t bytes);
+int nic_receive_in_place(struct nic *nic, int rank, int tag, struct segment *segment, size_t offset,
+                         const struct layout *layout);
 /* Of each stream of which something more is done, and nobody was told: how many. */
 int nic_acknowledge(struct nic *nic);
 /* With a put the other way, on any thread: what is owed of the same queue. */

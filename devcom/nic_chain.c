@@ -222,6 +222,20 @@ static bool table_valid(const struct devcom *d, struct table *table)
     return true;
 }
 
+static int take_places(struct nic *nic, int rank, int tag, struct table *table)
+{
+    size_t bytes = table->count * sizeof(struct wire);
+    void *packed = malloc(bytes);
+    int error = packed ? nic_receive_packed(nic, rank, tag, packed, bytes) : -EPROTO;
+
+    if (error == -ECONNRESET)
+        return error;
+    if (!error)
+        memcpy(table->places, packed, bytes);
+    free(packed);
+    return error;
+}
+
 /* A stream whose table is refused makes no sense any more, as it would not be known how its data are cut. */
 int nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire)
 {
@@ -236,7 +250,7 @@ int nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire)
     table->rank = rank;
     table->number = wire->question;
     table->count = (unsigned)wire->bytes;
-    error = nic_receive_bulk(nic, rank, tag, table->places, (int)(wire->bytes * sizeof(struct wire)), MPI_BYTE);
+    error = take_places(nic, rank, tag, table);
     if (error || !table_valid(nic->d, table) || tables_of(nic, rank) >= MOST_TABLES ||
         *find_table(nic, rank, table->number)) {
         free(table);
@@ -291,7 +305,7 @@ static int take_place(struct nic *nic, int rank, int tag, const struct wire *pla
         error = -ERANGE;
         *direct = false;
     } else if (*direct) {
-        error = nic_receive_bulk(nic, rank, tag, segment->host + place->offset, (int)layout_total(&layout), MPI_BYTE);
+        error = nic_receive_in_place(nic, rank, tag, segment, place->offset, &layout);
     } else if (packed) {
         error = stage_write(segment, place->offset, &layout, packed);
     }
@@ -317,7 +331,9 @@ static int take_piece(struct nic *nic, int rank, int tag, const struct wire *pla
         *refused = take_place(nic, rank, tag, places, NULL, &direct);
     if (bytes && !direct) {
         packed = malloc(bytes);
-        error = packed ? nic_receive_bulk(nic, rank, tag, packed, (int)bytes, MPI_BYTE) : -EPROTO;
+        error = packed ? nic_receive_packed(nic, rank, tag, packed, bytes) : -EPROTO;
+        if (error == -ECONNRESET)
+            return error;
     }
     from = packed;
     for (unsigned i = 0; i < count && !error && !*refused; i++) {

@@ -7,16 +7,17 @@
 #include "base/log.h"
 #include "devcom/nic.h"
 
-int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MPI_Datatype type)
+/* segment: NULL if at is from malloc(). */
+static int receive(struct nic *nic, int rank, int tag, struct segment *segment, void *at, int count, MPI_Datatype type)
 {
     MPI_Message *matched = nic->matched;
     MPI_Request request;
     int done = 0;
 
+    nic->matched = NULL;
     if (matched ? PMPI_Imrecv(at, count, type, matched, &request)
                 : PMPI_Irecv(at, count, type, rank, tag, nic->bulk, &request))
         return -EIO;
-    nic->matched = NULL;
     for (unsigned spins = 1; !done; spins++) {
         if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE))
             return -EIO;
@@ -27,7 +28,7 @@ int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MP
             if (board_lost(nic->d, rank)) {
                 if (!matched)
                     PMPI_Cancel(&request);
-                PMPI_Request_free(&request);
+                nic_leave_behind(nic, request, segment, segment ? NULL : at);
                 return -ECONNRESET;
             }
         }
@@ -35,27 +36,41 @@ int nic_receive_bulk(struct nic *nic, int rank, int tag, void *at, int count, MP
     return 0;
 }
 
+int nic_receive_packed(struct nic *nic, int rank, int tag, void *memory, size_t bytes)
+{
+    return receive(nic, rank, tag, NULL, memory, (int)bytes, MPI_BYTE);
+}
+
+int nic_receive_in_place(struct nic *nic, int rank, int tag, struct segment *segment, size_t offset,
+                         const struct layout *layout)
+{
+    MPI_Datatype type;
+    int error;
+
+    if (layout_contiguous(layout))
+        return receive(nic, rank, tag, segment, segment->host + offset, (int)layout_total(layout), MPI_BYTE);
+    type = nic_type(layout);
+    error = receive(nic, rank, tag, segment, segment->host + offset, 1, type);
+    PMPI_Type_free(&type);
+    return error;
+}
+
 /* Into the segment, or through packed memory where that is on a device, or nowhere. */
 static int take_bulk(struct nic *nic, int rank, int tag, struct segment *segment, size_t offset,
                      const struct layout *layout, int error)
 {
     size_t total = layout_total(layout);
-    MPI_Datatype type;
     uint8_t *packed;
     int failed;
 
-    if (!error && segment->host) {
-        if (layout_contiguous(layout))
-            return nic_receive_bulk(nic, rank, tag, segment->host + offset, (int)total, MPI_BYTE);
-        type = nic_type(layout);
-        error = nic_receive_bulk(nic, rank, tag, segment->host + offset, 1, type);
-        PMPI_Type_free(&type);
-        return error;
-    }
+    if (!error && segment->host)
+        return nic_receive_in_place(nic, rank, tag, segment, offset, layout);
     packed = malloc(total);
     if (!packed)
         return -EPROTO;
-    failed = nic_receive_bulk(nic, rank, tag, packed, (int)total, MPI_BYTE);
+    failed = nic_receive_packed(nic, rank, tag, packed, total);
+    if (failed == -ECONNRESET)
+        return failed;
     if (!error)
         error = failed ? failed : stage_write(segment, offset, layout, packed);
     free(packed);
@@ -243,9 +258,8 @@ static void take_named(struct nic *nic, int rank, int tag, MPI_Message *message,
         take_operation(nic, rank, queue, &wire, NULL, 0);
     if (nic->matched) {
         nowhere = malloc(length + 1);
-        if (nowhere)
-            nic_receive_bulk(nic, rank, tag, nowhere, (int)length, MPI_BYTE);
-        free(nowhere);
+        if (nowhere && nic_receive_packed(nic, rank, tag, nowhere, length) != -ECONNRESET)
+            free(nowhere);
     }
     nic->matched = NULL;
 }
@@ -257,8 +271,12 @@ int nic_receive(struct nic *nic)
     while (count < MOST_RECEIVED) {
         MPI_Message message;
         MPI_Status status;
-        int length;
+        int length, error;
 
+        if (!nic->buffer)
+            nic->buffer = malloc(nic->buffer_bytes);
+        if (!nic->buffer)
+            break;
         if (PMPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, nic->wire, &found, &message, &status) || !found)
             break;
         PMPI_Get_count(&status, MPI_BYTE, &length);
@@ -271,8 +289,12 @@ int nic_receive(struct nic *nic)
             message_drop(&message, length);
             continue;
         }
-        PMPI_Mrecv(nic->buffer, length, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-        take_message(nic, status.MPI_SOURCE, status.MPI_TAG, (size_t)length);
+        nic->matched = &message; /* of which perhaps only the beginning has come */
+        error = nic_receive_packed(nic, status.MPI_SOURCE, 0, nic->buffer, (size_t)length);
+        if (error == -ECONNRESET)
+            nic->buffer = NULL;
+        if (!error)
+            take_message(nic, status.MPI_SOURCE, status.MPI_TAG, (size_t)length);
     }
     return count;
 }

@@ -36,6 +36,20 @@ static void leave(struct nic *nic, struct leaving *leaving)
     partings_add(&nic->partings, &leaving->parting, has_left);
 }
 
+void nic_leave_behind(struct nic *nic, MPI_Request request, struct segment *segment, void *memory)
+{
+    struct leaving *leaving = malloc(sizeof(*leaving));
+
+    if (segment)
+        atomic_fetch_add(segment->users, 1);
+    if (!leaving) { /* then neither is ever let go */
+        PMPI_Request_free(&request);
+        return;
+    }
+    *leaving = (struct leaving){.parting = {.request = request}, .segment = segment, .packed = memory};
+    leave(nic, leaving);
+}
+
 int nic_poll_partings(struct nic *nic)
 {
     return partings_poll(&nic->partings);

@@ -2,7 +2,8 @@
  * Rank 2 of 3 is killed, or stopped, in the middle of its puts. The others go on with each other, by host and by
  * kernel; who waits for the dead one, and a kernel that does, gets an error. words[1]: after how many microseconds;
  * words[2]: "stop": it is not killed but stands still, which only who is on another host takes for a loss, as if the
- * link were down.
+ * link were down. words[3]: the bytes of its puts, 4096 and up to 128 KiB;
+ * words[4]: how many it does before each that is counted, so that it ends in the middle of a message.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -12,11 +13,17 @@
 #include "devcom.h"
 #include "tests/xtq/xtqtest.h"
 
-enum { SEGMENT, BYTES = 1 << 20, SECOND = 1000000 };
+enum { SEGMENT, SECOND = 1000000 };
+
+/* Of each rank's segment: what rank 2 puts, from the first half and into both; what the others put to each other; and
+ * what is put and not looked at, away from where rank 2 puts from. */
+enum { MOST_PUT = 1 << 17, OTHERS_AT = 2 * MOST_PUT, FAR_AT = 3 * MOST_PUT, BYTES = 4 * MOST_PUT };
 
 static struct devcom *d;
 static long us;
 static bool stops;
+static size_t put_bytes = 4096;
+static int before;
 static int pid_of_2;
 
 static void *end(void *argument)
@@ -42,8 +49,10 @@ static void put(size_t from, int rank, size_t to, size_t bytes, unsigned signal,
 static void put_for_ever(uint8_t *mine)
 {
     for (int64_t number = 1;; number++) {
-        memset(mine, (int)(number % 256), 4096);
-        put(0, 0, 4096 * (size_t)(number % 2), 4096, 1, number);
+        memset(mine, (int)(number % 256), put_bytes);
+        for (int i = 0; i < before; i++)
+            put(FAR_AT, 0, FAR_AT, put_bytes, 7, number);
+        put(0, 0, MOST_PUT * (size_t)(number % 2), put_bytes, 1, number);
         EQUAL(devcom_queue_fence(d, 0, DEVCOM_BLOCK), 0);
     }
 }
@@ -57,12 +66,12 @@ static void check_far(void)
     if (devcom_shares_host(d, 2))
         return;
     while (!error) {
-        error = devcom_write(d, SEGMENT, 0, 2, SEGMENT, 0, 65536, 1);
+        error = devcom_write(d, SEGMENT, FAR_AT, 2, SEGMENT, FAR_AT, 65536, 1);
         error = error ? error : devcom_queue_fence(d, 1, DEVCOM_BLOCK);
     }
     EQUAL(error, -ECONNRESET);
     EQUAL(devcom_fetch_add(d, 2, SEGMENT, 0, 1, DEVCOM_BLOCK, &was), -ECONNRESET);
-    EQUAL(devcom_write(d, SEGMENT, 0, 2, SEGMENT, 0, 8, 0), -ECONNRESET);
+    EQUAL(devcom_write(d, SEGMENT, FAR_AT, 2, SEGMENT, FAR_AT, 8, 0), -ECONNRESET);
     EXPECT(!devcom_alive(d, 2));
 }
 
@@ -73,8 +82,8 @@ static void check_last(const uint8_t *mine)
     EQUAL(devcom_signal_load(d, 1, &number), 0);
     if (number < 2)
         return;
-    for (int i = 0; i < 4096; i++) /* the one before may be half overwritten by what was under way */
-        EQUAL(mine[4096 * (size_t)(number % 2) + (size_t)i], (uint8_t)number);
+    for (size_t i = 0; i < put_bytes; i++) /* the one before may be half overwritten by what was under way */
+        EQUAL(mine[MOST_PUT * (size_t)(number % 2) + i], (uint8_t)number);
 }
 
 static void check_kernel(struct xtqtest_device *device)
@@ -114,7 +123,7 @@ static void survive(int rank, const uint8_t *mine)
     if (rank == 1) /* while it is not known yet */
         check_far();
     for (int64_t number = 1; devcom_alive(d, 2) || number < 1000; number++) {
-        put(8192, 1 - rank, 8192, 64, 2, number);
+        put(OTHERS_AT, 1 - rank, OTHERS_AT, 64, 2, number);
         if (number == 999)
             EQUAL(devcom_signal_wait(d, 2, DEVCOM_GE, 999, 60L * SECOND, NULL), 0);
     }
@@ -152,7 +161,12 @@ int main(int count, char **words)
 
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
     us = atol(words[1]);
-    stops = count > 2;
+    stops = count > 2 && !strcmp(words[2], "stop");
+    if (count > 3)
+        put_bytes = (size_t)atol(words[3]);
+    if (count > 4)
+        before = atoi(words[4]);
+    EXPECT(put_bytes <= MOST_PUT);
     EQUAL(devcom_init(MPI_COMM_WORLD, NULL, &d), 0);
     rank = devcom_rank(d);
     EQUAL(devcom_segment_create(d, SEGMENT, &memory), 0);

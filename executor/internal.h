@@ -225,6 +225,11 @@ struct slow {
 };
 void slow_start(struct executor *x, struct slow *slow);
 
+/* build_turn.c: the turn to build something of these programs, for what is native; a descriptor, or -1 where none is
+ * needed */
+int build_turn_take(cl_device_id device, cl_uint count, const cl_program *programs);
+void build_turn_leave(int turn);
+
 /* event.c: what every enqueued command has in common */
 struct command {
     struct executor *x;

@@ -1,0 +1,104 @@
+/*
+ * Programs that nobody has built before, for all devices there are at a time: each builds, and runs everywhere.
+ *
+ *     builds ROUNDS
+ */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST = 64 };
+
+static cl_uint count;
+static cl_device_id devices[MOST];
+static cl_command_queue queues[MOST];
+static cl_context context;
+
+static void need(cl_int status, const char *what)
+{
+    if (status == CL_SUCCESS)
+        return;
+    printf("%s: %d\n", what, status);
+    exit(1);
+}
+
+static void say_log(cl_program program)
+{
+    char log[4096];
+
+    for (cl_uint i = 0; i < count; i++) {
+        if (!clGetProgramBuildInfo(program, devices[i], CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL))
+            printf("device %u: %s\n", i, log);
+    }
+}
+
+static cl_program build(long which)
+{
+    char text[512];
+    const char *source = text;
+    cl_int status;
+    cl_program program;
+
+    snprintf(text, sizeof(text), "kernel void store(global long *at) { at[get_global_id(0)] = %ldL; }\n", which);
+    program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
+    need(status, "clCreateProgramWithSource");
+    status = clBuildProgram(program, 0, NULL, "", NULL, NULL);
+    if (status)
+        say_log(program);
+    need(status, "clBuildProgram");
+    return program;
+}
+
+static void run(cl_program program, cl_mem buffer, long which)
+{
+    cl_int status;
+    cl_kernel kernel = clCreateKernel(program, "store", &status);
+
+    need(status, "clCreateKernel");
+    need(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), "clSetKernelArg");
+    for (cl_uint i = 0; i < count; i++) {
+        const size_t one = 1;
+        long got = 0;
+
+        need(clEnqueueNDRangeKernel(queues[i], kernel, 1, NULL, &one, NULL, 0, NULL, NULL), "a launch");
+        need(clEnqueueReadBuffer(queues[i], buffer, CL_TRUE, 0, sizeof(got), &got, 0, NULL, NULL), "a read");
+        if (got != which) {
+            printf("device %u: %ld, not %ld\n", i, got, which);
+            exit(1);
+        }
+    }
+    clReleaseKernel(kernel);
+}
+
+int main(int argc, char **words)
+{
+    const long rounds = argc > 1 ? atol(words[1]) : 10;
+    struct timespec now;
+    cl_platform_id platform;
+    cl_mem buffer;
+    cl_int status;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST, devices, &count), "clGetDeviceIDs");
+    context = clCreateContext(NULL, count, devices, NULL, NULL, &status);
+    need(status, "clCreateContext");
+    for (cl_uint i = 0; i < count; i++) {
+        queues[i] = clCreateCommandQueue(context, devices[i], 0, &status);
+        need(status, "clCreateCommandQueue");
+    }
+    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(long), NULL, &status);
+    need(status, "clCreateBuffer");
+    for (long i = 0; i < rounds; i++) {
+        const long which = now.tv_sec * 1000000000 + now.tv_nsec + i;
+        cl_program program = build(which);
+
+        if (i % 16 == 0)
+            run(program, buffer, which);
+        clReleaseProgram(program);
+    }
+    printf("%u devices: right\n", count);
+    return 0;
+}

@@ -157,17 +157,31 @@ static cl_int known_status(cl_event event)
     return status;
 }
 
-/* The first time the node is asked, and to tell of the rest by itself. */
+/* Whether it is known already, without the node. */
+static bool is_told(cl_event event, cl_int *status)
+{
+    *status = atomic_load(&event->status);
+    if (*status <= CL_COMPLETE || !event->queue)
+        return true;
+    if (atomic_load(&event->number) > atomic_load(&event->queue->finished))
+        return false;
+    *status = event_wait(event);
+    return true;
+}
+
+/* The first time the node is asked, and to tell of the rest by itself. In one call: in a halt between finding that it
+ * is not over and asking it may be, and another worker has come, which has no such event. */
 static cl_int node_status(cl_event event)
 {
     struct node *node = event->node;
-    cl_int status = CL_QUEUED;
+    cl_int status;
     bool first;
 
-    if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue)
-        return atomic_load(&event->status);
-    if (atomic_load(&event->number) <= atomic_load(&event->queue->finished))
-        return event_wait(event);
+    if (is_told(event, &status))
+        return status;
+    HALT_GUARD;
+    if (is_told(event, &status))
+        return status;
     session_lock(node->session);
     first = event->subscribed != SUBSCRIBE_ALL;
     event_subscribe(event, SUBSCRIBE_ALL);

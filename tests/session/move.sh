@@ -58,6 +58,9 @@ moves()
 beside really VOCL_SHARE=1 "$moved" 1 1500
 beside really VOCL_SHARE=0 "$moved" 8 1500
 beside really VOCL_SHARE=0 "$top_builddir/tests/session/moved_writes" 40
+for round in 1 2 3; do
+    beside really VOCL_SHARE=1 "$top_builddir/tests/session/statuses" 8 6000
+done
 for program in buffer_ops callbacks command_buffer events images map_unmap programs several_contexts svm user_events; do
     beside always VOCL_SHARE=1 "$parity/$program"
 done

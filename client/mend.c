@@ -176,6 +176,7 @@ void mend_dismiss(struct node *node)
         session_lock(session);
     }
     node->journal->lost = true;
+    node->losses++;
 }
 
 static bool nobody_looks(void *argument)

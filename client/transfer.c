@@ -16,9 +16,9 @@ struct transfer {
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
     bool packed, reading, detached, started, waiting, done;
-    bool kept;         /* in the journal */
-    bool held;         /* waiting, for others to be in its memory, before it is taken: */
-    unsigned ready_at; /* from this peer, who has it ready */
+    bool kept;            /* in the journal */
+    bool held;            /* waiting, for others to be in its memory, before it is taken: */
+    unsigned ready_after; /* so many losses of the node: its worker has it ready */
     cl_int status;
     cl_event event;
     struct object *keep;
@@ -186,7 +186,7 @@ static void take_in_turn(struct transfer *transfer)
 {
     const bool first = arrival_is_over(transfer->before);
 
-    transfer->ready_at = transfer->node->peer;
+    transfer->ready_after = transfer->node->losses;
     if (transfer->held) /* the worker that had it ready before has been replaced */
         return;
     transfer->held = !first && !transfer->packed && transfer->length >= TAKEN_LATER;
@@ -198,11 +198,12 @@ static void take_in_turn(struct transfer *transfer)
         transfer_end(transfer, CL_OUT_OF_HOST_MEMORY);
 }
 
-/* One whose worker has been replaced meanwhile has it ready anew. */
+/* One whose worker is lost is ready anew when the next one says so, which may have been while that is told everything.
+ * Not known by the worker's number, which may be had again. */
 static void take_held(struct transfer *transfer)
 {
     transfer->held = false;
-    if (!transfer->node->mending && transfer->ready_at == transfer->node->peer)
+    if (transfer->ready_after == transfer->node->losses)
         start_moving(transfer);
 }
 

@@ -157,44 +157,64 @@ static cl_int known_status(cl_event event)
     return status;
 }
 
-/* Whether it is known already, without the node. */
-static bool is_told(cl_event event, cl_int *status)
+/* Whether the end of a command after it is known, and the news of this one is all that is missing. */
+static bool is_finished(cl_event event)
 {
-    *status = atomic_load(&event->status);
-    if (*status <= CL_COMPLETE || !event->queue)
-        return true;
-    if (atomic_load(&event->number) > atomic_load(&event->queue->finished))
-        return false;
-    *status = event_wait(event);
-    return true;
+    return atomic_load(&event->number) <= atomic_load(&event->queue->finished);
 }
 
 /* The first time the node is asked, and to tell of the rest by itself. In one call: in a halt between finding that it
  * is not over and asking it may be, and another worker has come, which has no such event. */
-static cl_int node_status(cl_event event)
+static bool ask_status(cl_event event, struct call *call)
 {
+    HALT_GUARD;
     struct node *node = event->node;
-    cl_int status;
+    struct wire_get_info question = {
+        .kind = WIRE_INFO_EVENT, .object = event->object.id, .param = CL_EVENT_COMMAND_EXECUTION_STATUS};
     bool first;
 
-    if (is_told(event, &status))
-        return status;
-    HALT_GUARD;
-    if (is_told(event, &status))
-        return status;
     session_lock(node->session);
-    first = event->subscribed != SUBSCRIBE_ALL;
+    first = atomic_load(&event->status) > CL_COMPLETE && event->subscribed != SUBSCRIBE_ALL;
     event_subscribe(event, SUBSCRIBE_ALL);
     event->subscribed = SUBSCRIBE_ALL;
     stream_push(node);
     session_need_progress(node->session);
     session_unlock(node->session);
-    if (first && (info_ask(node, WIRE_INFO_EVENT, event->object.id, 0, CL_EVENT_COMMAND_EXECUTION_STATUS, NULL, 0,
-                           sizeof(status), &status, NULL) ||
-                  status <= CL_COMPLETE)) {
-        if (!still_moves(event))
-            return event_wait(event); /* the news, with the times, is on its way */
-        status = CL_RUNNING;
+    if (first)
+        call_send_get_info(node, &question, call);
+    return first;
+}
+
+/* CL_COMPLETE if it is not to be had: then the news tells. */
+static cl_int hear_status(struct call *call)
+{
+    struct wire_get_info_reply reply;
+    cl_int status = CL_COMPLETE;
+
+    if (call_wait_get_info(call, &reply))
+        return status;
+    if (!reply.error && reply.value_length == sizeof(status))
+        memcpy(&status, reply.value, sizeof(status));
+    call_free(call);
+    return status;
+}
+
+static cl_int node_status(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+    struct call call;
+
+    if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue)
+        return atomic_load(&event->status);
+    if (is_finished(event))
+        return event_wait(event);
+    if (ask_status(event, &call)) {
+        status = hear_status(&call);
+        if (status <= CL_COMPLETE) {
+            if (!still_moves(event))
+                return event_wait(event); /* the news, with the times, is on its way */
+            status = CL_RUNNING;
+        }
     }
     return atomic_load(&event->status) < status ? atomic_load(&event->status) : status;
 }

@@ -44,8 +44,9 @@ static cl_int check_inputs(const struct build *b)
 static void build_work(struct slow *slow)
 {
     struct build *b = (struct build *)slow;
-    const int turn = b->kind == LINK ? build_turn_take(b->devices[0], b->input_count, b->inputs)
-                                     : build_turn_take(b->devices[0], 1, &b->program);
+    const bool links = b->kind == LINK;
+    const struct build_turn turn =
+        build_turn_take(b->devices[0], b->options, links, links ? b->input_count : 1, links ? b->inputs : &b->program);
 
     switch (b->kind) {
     case BUILD:
@@ -62,7 +63,7 @@ static void build_work(struct slow *slow)
                                        NULL, NULL, &b->error);
         break;
     }
-    build_turn_leave(turn);
+    build_turn_leave(turn, !b->error);
     if (!b->error && b->kind != COMPILE)
         kernels_describe(b->program, b->devices[0], b->hidden, &b->kernels);
 }

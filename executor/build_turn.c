@@ -1,8 +1,9 @@
 /*
  * PoCL keeps what it builds in a folder of the user's, where processes that build the same program at the same time
  * take each other's files away: in 3.1 the build fails then, or the process ends by an assertion. Workers of one host
- * are such processes, and they are all told to build at once. So those of one user take turns with what is the same,
- * which the second one has in the folder then.
+ * are such processes, and they are all told to build at once. So those of one user take turns with what none has built
+ * yet; the others find it in the folder then. A file there has a byte for each program, by a hash, which is locked
+ * while it is built, and set when it is.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 #include "base/log.h"
 #include "executor/internal.h"
 
-#define MOST_MS 30000 /* for another's, which may stand still */
+#define MOST_MS 10000 /* for another's, which may stand still */
+#define PLACES (1u << 20)
 
 static bool is_pocl(cl_device_id device)
 {
@@ -41,46 +43,70 @@ static int open_file(void)
     return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* Options make another program of it for PoCL, too, but then who waits does so in vain for a moment only. */
-static uint64_t hash_source(cl_program program)
+/* The source of one that is to be built; of one that is to be linked with others, how it was compiled, too. */
+static uint64_t hash_program(cl_program program, cl_device_id compiled_for)
 {
-    size_t size = 0;
+    size_t size = 0, more = 0;
     uint64_t hash = 0;
-    char *source;
+    char *text;
 
-    if (clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) || !size)
+    clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size);
+    if (compiled_for)
+        clGetProgramBuildInfo(program, compiled_for, CL_PROGRAM_BUILD_OPTIONS, 0, NULL, &more);
+    text = calloc(1, size + more + 1);
+    if (!text)
         return 0;
-    source = malloc(size);
-    if (source && !clGetProgramInfo(program, CL_PROGRAM_SOURCE, size, source, NULL))
-        hash = hash_bytes(source, size);
-    free(source);
+    if (size && clGetProgramInfo(program, CL_PROGRAM_SOURCE, size, text, NULL))
+        size = 0;
+    if (more && clGetProgramBuildInfo(program, compiled_for, CL_PROGRAM_BUILD_OPTIONS, more, text + size, NULL))
+        more = 0;
+    hash = hash_bytes(text, size + more);
+    free(text);
     return hash;
 }
 
-int build_turn_take(cl_device_id device, cl_uint count, const cl_program *programs)
+/* Whether it has been built since the folder was made. */
+static bool is_built(const struct build_turn *turn)
 {
-    struct flock turn = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    const long until = clock_ms() + MOST_MS;
-    uint64_t hash = 0;
-    int fd = is_pocl(device) ? open_file() : -1;
+    char mark = 0;
 
-    if (fd < 0)
-        return -1;
-    for (cl_uint i = 0; i < count; i++)
-        hash = hash * 31 + hash_source(programs[i]);
-    turn.l_start = (off_t)(hash >> 2); /* a place in the file for each source */
-    while (fcntl(fd, F_OFD_SETLK, &turn)) {
+    return pread(turn->fd, &mark, 1, turn->at) == 1 && mark;
+}
+
+static void await(const struct build_turn *turn)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = turn->at, .l_len = 1};
+    const long until = clock_ms() + MOST_MS;
+
+    while (!is_built(turn) && fcntl(turn->fd, F_OFD_SETLK, &lock)) {
         if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || clock_ms() >= until) {
             vocl_log(LOG_INFO, "a build goes on without its turn: %s", strerror(errno));
-            break;
+            return;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    return fd;
 }
 
-void build_turn_leave(int fd)
+struct build_turn build_turn_take(cl_device_id device, const char *options, bool links, cl_uint count,
+                                  const cl_program *programs)
 {
-    if (fd >= 0)
-        close(fd);
+    struct build_turn turn = {.fd = is_pocl(device) ? open_file() : -1};
+    uint64_t hash = hash_bytes(options ? options : "", options ? strlen(options) : 0) + links;
+
+    if (turn.fd < 0)
+        return turn;
+    for (cl_uint i = 0; i < count; i++)
+        hash = hash * 31 + hash_program(programs[i], links ? device : NULL);
+    turn.at = (off_t)(hash % PLACES);
+    await(&turn);
+    return turn;
+}
+
+void build_turn_leave(struct build_turn turn, bool built)
+{
+    if (turn.fd < 0)
+        return;
+    if (built && !is_built(&turn) && pwrite(turn.fd, "+", 1, turn.at) != 1)
+        vocl_log(LOG_INFO, "that a program is built cannot be noted: %s", strerror(errno));
+    close(turn.fd);
 }

@@ -225,10 +225,14 @@ struct slow {
 };
 void slow_start(struct executor *x, struct slow *slow);
 
-/* build_turn.c: the turn to build something of these programs, for what is native; a descriptor, or -1 where none is
- * needed */
-int build_turn_take(cl_device_id device, cl_uint count, const cl_program *programs);
-void build_turn_leave(int turn);
+/* build_turn.c: the turn to build these programs, or to link them, for what is native. To be given back in any case. */
+struct build_turn {
+    int fd; /* -1: none is needed */
+    off_t at;
+};
+struct build_turn build_turn_take(cl_device_id device, const char *options, bool links, cl_uint count,
+                                  const cl_program *programs);
+void build_turn_leave(struct build_turn turn, bool built);
 
 /* event.c: what every enqueued command has in common */
 struct command {

@@ -179,9 +179,9 @@ int nic_poll_partings(struct nic *nic);
 /* The number of messages that have come. */
 int nic_receive(struct nic *nic);
 /* Until it is there; messages of others wait meanwhile, which the sender's loss must not make them do for ever. MPI may
- * go on writing to what a lost rank had half sent: after -ECONNRESET the memory, which is from malloc(), is the NIC's,
- * and a segment is used until that is over. */
-int nic_receive_packed(struct nic *nic, int rank, int tag, void *memory, size_t bytes);
+ * go on writing to what a lost rank had half sent: memory and segments are kept until that is over. Packed: in memory
+ * that is to be freed, or NULL, and *error, which is -EPROTO if there is none. */
+void *nic_receive_packed(struct nic *nic, int rank, int tag, size_t bytes, int *error);
 int nic_receive_in_place(struct nic *nic, int rank, int tag, struct segment *segment, size_t offset,
                          const struct layout *layout);
 /* Of each stream of which something more is done, and nobody was told: how many. */

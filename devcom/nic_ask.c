@@ -58,21 +58,15 @@ void nic_take_answer(struct nic *nic, const struct wire *wire)
     pthread_mutex_unlock(&nic->lock);
 }
 
-static int take_probed(struct nic *nic, int rank, int tag, size_t bytes)
-{
-    void *nowhere = malloc(bytes + 1);
-    int error = nowhere ? nic_receive_packed(nic, rank, tag, nowhere, bytes) : -ENOMEM;
-
-    if (error != -ECONNRESET)
-        free(nowhere);
-    return error;
-}
-
 void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire)
 {
     struct wire answer = {.kind = WIRE_ANSWER, .bytes = wire->stride[0]};
 
-    if (wire->flags & WIRE_BULK && (wire->bytes > MOST_EAGER || take_probed(nic, rank, tag, wire->bytes)))
+    int error = wire->flags & WIRE_BULK && wire->bytes > MOST_EAGER ? -EPROTO : 0;
+
+    if (!error && wire->flags & WIRE_BULK)
+        free(nic_receive_packed(nic, rank, tag, wire->bytes, &error));
+    if (error)
         return;
     if (!wire->question)
         nic_send_message(nic, rank, BACK_TAG, NULL, &answer, NULL, 0);

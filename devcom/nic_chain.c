@@ -225,12 +225,10 @@ static bool table_valid(const struct devcom *d, struct table *table)
 static int take_places(struct nic *nic, int rank, int tag, struct table *table)
 {
     size_t bytes = table->count * sizeof(struct wire);
-    void *packed = malloc(bytes);
-    int error = packed ? nic_receive_packed(nic, rank, tag, packed, bytes) : -EPROTO;
+    int error;
+    void *packed = nic_receive_packed(nic, rank, tag, bytes, &error);
 
-    if (error == -ECONNRESET)
-        return error;
-    if (!error)
+    if (packed)
         memcpy(table->places, packed, bytes);
     free(packed);
     return error;
@@ -329,12 +327,8 @@ static int take_piece(struct nic *nic, int rank, int tag, const struct wire *pla
 
     if (count == 1 && bytes && !*refused)
         *refused = take_place(nic, rank, tag, places, NULL, &direct);
-    if (bytes && !direct) {
-        packed = malloc(bytes);
-        error = packed ? nic_receive_packed(nic, rank, tag, packed, bytes) : -EPROTO;
-        if (error == -ECONNRESET)
-            return error;
-    }
+    if (bytes && !direct)
+        packed = nic_receive_packed(nic, rank, tag, bytes, &error);
     from = packed;
     for (unsigned i = 0; i < count && !error && !*refused; i++) {
         if (!direct)

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "devcom/nic.h"
 
-/* segment: NULL if at is from malloc(). */
+/* segment: NULL if at is from malloc(), and after -ECONNRESET the NIC's. */
 static int receive(struct nic *nic, int rank, int tag, struct segment *segment, void *at, int count, MPI_Datatype type)
 {
     MPI_Message *matched = nic->matched;
@@ -36,9 +36,16 @@ static int receive(struct nic *nic, int rank, int tag, struct segment *segment, 
     return 0;
 }
 
-int nic_receive_packed(struct nic *nic, int rank, int tag, void *memory, size_t bytes)
+void *nic_receive_packed(struct nic *nic, int rank, int tag, size_t bytes, int *error)
 {
-    return receive(nic, rank, tag, NULL, memory, (int)bytes, MPI_BYTE);
+    void *memory = malloc(bytes + 1);
+
+    *error = memory ? receive(nic, rank, tag, NULL, memory, (int)bytes, MPI_BYTE) : -EPROTO;
+    if (!*error)
+        return memory;
+    if (*error != -ECONNRESET)
+        free(memory);
+    return NULL;
 }
 
 int nic_receive_in_place(struct nic *nic, int rank, int tag, struct segment *segment, size_t offset,
@@ -65,14 +72,11 @@ static int take_bulk(struct nic *nic, int rank, int tag, struct segment *segment
 
     if (!error && segment->host)
         return nic_receive_in_place(nic, rank, tag, segment, offset, layout);
-    packed = malloc(total);
+    packed = nic_receive_packed(nic, rank, tag, total, &failed);
     if (!packed)
-        return -EPROTO;
-    failed = nic_receive_packed(nic, rank, tag, packed, total);
-    if (failed == -ECONNRESET)
-        return failed;
+        return error && failed == -EIO ? error : failed;
     if (!error)
-        error = failed ? failed : stage_write(segment, offset, layout, packed);
+        error = stage_write(segment, offset, layout, packed);
     free(packed);
     return error;
 }
@@ -250,17 +254,14 @@ static void take_named(struct nic *nic, int rank, int tag, MPI_Message *message,
 {
     struct wire wire;
     unsigned queue;
-    void *nowhere;
+    int error;
 
     nic_heard(nic, rank);
     nic->matched = message;
     if (nic_place_take(nic, rank, tag, length, &queue, &wire))
         take_operation(nic, rank, queue, &wire, NULL, 0);
-    if (nic->matched) {
-        nowhere = malloc(length + 1);
-        if (nowhere && nic_receive_packed(nic, rank, tag, nowhere, length) != -ECONNRESET)
-            free(nowhere);
-    }
+    if (nic->matched)
+        free(nic_receive_packed(nic, rank, tag, length, &error));
     nic->matched = NULL;
 }
 
@@ -290,7 +291,7 @@ int nic_receive(struct nic *nic)
             continue;
         }
         nic->matched = &message; /* of which perhaps only the beginning has come */
-        error = nic_receive_packed(nic, status.MPI_SOURCE, 0, nic->buffer, (size_t)length);
+        error = receive(nic, status.MPI_SOURCE, 0, NULL, nic->buffer, length, MPI_BYTE);
         if (error == -ECONNRESET)
             nic->buffer = NULL;
         if (!error)

@@ -157,12 +157,6 @@ static cl_int known_status(cl_event event)
     return status;
 }
 
-/* Whether the end of a command after it is known, and the news of this one is all that is missing. */
-static bool is_finished(cl_event event)
-{
-    return atomic_load(&event->number) <= atomic_load(&event->queue->finished);
-}
-
 /* The first time the node is asked, and to tell of the rest by itself. In one call: in a halt between finding that it
  * is not over and asking it may be, and another worker has come, which has no such event. */
 static bool ask_status(cl_event event, struct call *call)
@@ -206,7 +200,7 @@ static cl_int node_status(cl_event event)
 
     if (atomic_load(&event->status) <= CL_COMPLETE || !event->queue)
         return atomic_load(&event->status);
-    if (is_finished(event))
+    if (atomic_load(&event->number) <= atomic_load(&event->queue->finished))
         return event_wait(event);
     if (ask_status(event, &call)) {
         status = hear_status(&call);

@@ -18,17 +18,6 @@
 #define MOST_MS 10000 /* for another's, which may stand still */
 #define PLACES (1u << 20)
 
-static bool is_pocl(cl_device_id device)
-{
-    cl_platform_id platform = NULL;
-    char name[64] = "";
-
-    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-    if (platform)
-        clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
-    return !strcmp(name, "Portable Computing Language");
-}
-
 /* Where PoCL has its folder, which is there when it has devices. */
 static int open_file(void)
 {
@@ -90,7 +79,7 @@ static void await(const struct build_turn *turn)
 struct build_turn build_turn_take(cl_device_id device, const char *options, bool links, cl_uint count,
                                   const cl_program *programs)
 {
-    struct build_turn turn = {.fd = is_pocl(device) ? open_file() : -1};
+    struct build_turn turn = {.fd = driver_shares_builds(device) ? open_file() : -1};
     uint64_t hash = hash_bytes(options ? options : "", options ? strlen(options) : 0) + links;
 
     if (turn.fd < 0)

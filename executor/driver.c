@@ -14,6 +14,7 @@ struct driver {
     unsigned version;
     bool has_table, flush_waits;
     bool ignores_lists; /* its markers out of order wait for all before them, whatever they are to wait for */
+    bool shares_builds; /* see build_turn.c */
 };
 
 static struct driver drivers[MOST_DRIVERS];
@@ -46,21 +47,29 @@ bool driver_flush_waits(const void *object)
     return driver_of(object)->flush_waits;
 }
 
+bool driver_shares_builds(const void *object)
+{
+    return driver_of(object)->shares_builds;
+}
+
 static bool describe(cl_platform_id platform, struct driver *driver)
 {
     char version[256] = "", name[64] = "", extensions[8192] = "";
     unsigned major, minor;
+    bool pocl;
 
     clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
     clGetPlatformInfo(platform, CL_PLATFORM_EXTENSIONS, sizeof(extensions), extensions, NULL);
     if (sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
         return false;
+    pocl = !strcmp(name, "Portable Computing Language");
     *driver = (struct driver){.table = *(const struct _cl_icd_dispatch *const *)platform,
                               .version = 100 * major + 10 * minor,
                               .has_table = strstr(extensions, "cl_khr_icd"),
                               .flush_waits = !strcmp(name, "Oclgrind"),
-                              .ignores_lists = !strcmp(name, "Portable Computing Language")};
+                              .ignores_lists = pocl,
+                              .shares_builds = pocl};
     return driver->version >= 110;
 }
 

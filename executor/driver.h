@@ -16,6 +16,8 @@ bool driver_add(cl_platform_id platform);
 unsigned driver_version(const void *object);
 /* clFlush runs the queue's commands itself, and waits for what they wait for. */
 bool driver_flush_waits(const void *object);
+/* Whether processes of a user have what it builds in common, and get into each other's way. */
+bool driver_shares_builds(const void *object);
 
 cl_int driver_compile(cl_program program, cl_uint device_count, const cl_device_id *devices, const char *options,
                       cl_uint header_count, const cl_program *headers, const char **names);

@@ -3,11 +3,7 @@
  *
  *     builds ROUNDS
  */
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+#include "tests/session/moved.h"
 
 enum { MOST = 64 };
 
@@ -15,14 +11,6 @@ static cl_uint count;
 static cl_device_id devices[MOST];
 static cl_command_queue queues[MOST];
 static cl_context context;
-
-static void need(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("%s: %d\n", what, status);
-    exit(1);
-}
 
 static void say_log(cl_program program)
 {
@@ -43,11 +31,11 @@ static cl_program build(long which)
 
     snprintf(text, sizeof(text), "kernel void store(global long *at) { at[get_global_id(0)] = %ldL; }\n", which);
     program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    need(status, "clCreateProgramWithSource");
+    NEED(status);
     status = clBuildProgram(program, 0, NULL, "", NULL, NULL);
     if (status)
         say_log(program);
-    need(status, "clBuildProgram");
+    NEED(status);
     return program;
 }
 
@@ -56,14 +44,14 @@ static void run(cl_program program, cl_mem buffer, long which)
     cl_int status;
     cl_kernel kernel = clCreateKernel(program, "store", &status);
 
-    need(status, "clCreateKernel");
-    need(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), "clSetKernelArg");
+    NEED(status);
+    NEED(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
     for (cl_uint i = 0; i < count; i++) {
         const size_t one = 1;
         long got = 0;
 
-        need(clEnqueueNDRangeKernel(queues[i], kernel, 1, NULL, &one, NULL, 0, NULL, NULL), "a launch");
-        need(clEnqueueReadBuffer(queues[i], buffer, CL_TRUE, 0, sizeof(got), &got, 0, NULL, NULL), "a read");
+        NEED(clEnqueueNDRangeKernel(queues[i], kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+        NEED(clEnqueueReadBuffer(queues[i], buffer, CL_TRUE, 0, sizeof(got), &got, 0, NULL, NULL));
         if (got != which) {
             printf("device %u: %ld, not %ld\n", i, got, which);
             exit(1);
@@ -81,16 +69,16 @@ int main(int argc, char **words)
     cl_int status;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST, devices, &count), "clGetDeviceIDs");
+    NEED(clGetPlatformIDs(1, &platform, NULL));
+    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST, devices, &count));
     context = clCreateContext(NULL, count, devices, NULL, NULL, &status);
-    need(status, "clCreateContext");
+    NEED(status);
     for (cl_uint i = 0; i < count; i++) {
-        queues[i] = clCreateCommandQueue(context, devices[i], 0, &status);
-        need(status, "clCreateCommandQueue");
+        queues[i] = clCreateCommandQueueWithProperties(context, devices[i], NULL, &status);
+        NEED(status);
     }
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(long), NULL, &status);
-    need(status, "clCreateBuffer");
+    NEED(status);
     for (long i = 0; i < rounds; i++) {
         const long which = now.tv_sec * 1000000000 + now.tv_nsec + i;
         cl_program program = build(which);

@@ -4,11 +4,9 @@
  *
  *     statuses THREADS ROUNDS
  */
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "tests/session/moved.h"
 
 enum { MOST = 16, ASKED = 3 };
 
@@ -16,41 +14,33 @@ static cl_context context;
 static cl_device_id device;
 static long rounds;
 
-static void need(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("%s: %d\n", what, status);
-    exit(1);
-}
-
 static cl_int status_of(cl_event event)
 {
     cl_int status = -1;
 
-    need(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL), "clGetEventInfo");
+    NEED(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
     if (status < 0)
-        need(status, "a command");
+        NEED(status);
     return status;
 }
 
 static void *ask(void *argument)
 {
     cl_int error;
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &error);
+    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &error);
     cl_mem buffer;
 
-    need(error, "clCreateCommandQueue");
+    NEED(error);
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(long), NULL, &error);
-    need(error, "clCreateBuffer");
+    NEED(error);
     for (long i = 0; i < rounds; i++) {
         long got = -1;
         cl_event event;
 
-        need(clEnqueueFillBuffer(queue, buffer, &i, sizeof(i), 0, sizeof(i), 0, NULL, &event), "a fill");
+        NEED(clEnqueueFillBuffer(queue, buffer, &i, sizeof(i), 0, sizeof(i), 0, NULL, &event));
         for (int asked = 0; asked < ASKED && status_of(event) != CL_COMPLETE; asked++)
             ;
-        need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(got), &got, 0, NULL, NULL), "a read");
+        NEED(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(got), &got, 0, NULL, NULL));
         if (got != i || status_of(event) != CL_COMPLETE) {
             printf("round %ld: %ld\n", i, got);
             exit(1);
@@ -70,12 +60,12 @@ int main(int argc, char **words)
     cl_int error;
 
     rounds = argc > 2 ? atol(words[2]) : 100;
-    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+    NEED(clGetPlatformIDs(1, &platform, NULL));
+    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    need(error, "clCreateContext");
+    NEED(error);
     for (int i = 0; i < count; i++)
-        need(pthread_create(&threads[i], NULL, ask, NULL), "a thread");
+        NEED(pthread_create(&threads[i], NULL, ask, NULL));
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     clReleaseContext(context);

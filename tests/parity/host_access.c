@@ -40,7 +40,6 @@ static void flags_show(const char *name, cl_mem object)
 static void unmap(const char *name, const char *what, cl_mem object, void *at)
 {
     char call[64];
-    cl_uint count = 99;
     cl_mem_flags flags = 0;
     CHECK(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(flags), &flags, NULL));
     if (!at || flags & CL_MEM_HOST_NO_ACCESS) /* PoCL 3.1 maps it for nothing and refuses to unmap it */
@@ -48,8 +47,7 @@ static void unmap(const char *name, const char *what, cl_mem object, void *at)
     snprintf(call, sizeof(call), "unmap %s", what);
     answer(name, call, clEnqueueUnmapMemObject(p.queue, object, at, 0, NULL, NULL));
     CHECK(clFinish(p.queue));
-    CHECK(clGetMemObjectInfo(object, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL));
-    printf("%s: %s, maps %u\n", name, call, count);
+    printf("%s: %s, maps %u\n", name, call, parity_map_count(object, 0));
 }
 
 static void buffer_ask(const char *name, cl_mem object)

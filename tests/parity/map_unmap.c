@@ -2,8 +2,6 @@
  * Buffers mapped and unmapped: for reading, writing and invalidating, whole and in part, waiting and not, several maps
  * at a time, and with each kind of host memory. A kernel between the maps shows that both sides see the same contents.
  */
-#include <time.h>
-
 #include "parity.h"
 
 enum { SIZE = 1 << 20 };
@@ -31,21 +29,6 @@ static void unmap(cl_mem buffer, void *data)
     CHECK(clEnqueueUnmapMemObject(p.queue, buffer, data, 0, NULL, NULL));
 }
 
-/* Natively an unmapping counts until a little after it is over, so it is given time. */
-static cl_uint map_count(cl_mem buffer, cl_uint expected)
-{
-    static const struct timespec pause = {.tv_nsec = 1000000};
-    cl_uint count = 0;
-
-    for (int i = 0; i < 1000; i++) {
-        CHECK(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL));
-        if (count == expected)
-            break;
-        nanosleep(&pause, NULL);
-    }
-    return count;
-}
-
 /* Adds one to every byte, on the device and in the model. */
 static void advance(cl_mem buffer)
 {
@@ -66,7 +49,7 @@ static void part_read(cl_mem buffer, size_t offset, size_t size)
 {
     const unsigned char *data = map(buffer, CL_MAP_READ, offset, size);
     EXPECT(memcmp(data, model + offset, size) == 0);
-    printf("read %zu bytes at %zu, %u mapped\n", size, offset, map_count(buffer, 1));
+    printf("read %zu bytes at %zu, %u mapped\n", size, offset, parity_map_count(buffer, 1));
     unmap(buffer, (void *)data);
 }
 
@@ -99,7 +82,7 @@ static void twice_map(cl_mem buffer)
 {
     unsigned char *low = map(buffer, CL_MAP_WRITE, 0, 1000);
     unsigned char *high = map(buffer, CL_MAP_READ | CL_MAP_WRITE, 5000, 1000);
-    printf("two parts, %u mapped\n", map_count(buffer, 2));
+    printf("two parts, %u mapped\n", parity_map_count(buffer, 2));
     memset(low, 1, 1000);
     memset(high, 2, 1000);
     memset(model, 1, 1000);
@@ -107,16 +90,16 @@ static void twice_map(cl_mem buffer)
     unmap(buffer, low);
     unmap(buffer, high);
     CHECK(clFinish(p.queue));
-    printf("unmapped, %u mapped\n", map_count(buffer, 0));
+    printf("unmapped, %u mapped\n", parity_map_count(buffer, 0));
     contents_check("two parts", buffer);
 
     unsigned char *first = map(buffer, CL_MAP_READ, 256, 4096), *second = map(buffer, CL_MAP_READ, 256, 4096);
     EXPECT(memcmp(first, second, 4096) == 0);
-    printf("the same part twice, %u mapped\n", map_count(buffer, 2));
+    printf("the same part twice, %u mapped\n", parity_map_count(buffer, 2));
     unmap(buffer, first);
     unmap(buffer, second);
     CHECK(clFinish(p.queue));
-    printf("unmapped, %u mapped\n", map_count(buffer, 0));
+    printf("unmapped, %u mapped\n", parity_map_count(buffer, 0));
 }
 
 /* The map waits for the kernel and is waited for by its event; then the unmapping and another kernel. */

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 void parity_check(cl_int status, const char *call, const char *file, int line)
@@ -309,6 +310,19 @@ cl_uint parity_references_of_memory(cl_mem memory)
 {
     cl_uint count = 0;
     CHECK(clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, NULL));
+    return count;
+}
+
+cl_uint parity_map_count(cl_mem memory, cl_uint expected)
+{
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    cl_uint count = 0;
+    for (int i = 0; i < 1000; i++) {
+        CHECK(clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL));
+        if (count == expected)
+            break;
+        nanosleep(&pause, NULL);
+    }
     return count;
 }
 

@@ -109,6 +109,10 @@ void parity_queries(parity_get *get, void *const *objects, const struct parity_q
 cl_uint parity_references_of_event(cl_event event);
 cl_uint parity_references_of_memory(cl_mem memory);
 
+/* How often the object is mapped. Natively an unmapping counts until a little after it is over: what is expected is
+ * given a second to become so. */
+cl_uint parity_map_count(cl_mem memory, cl_uint expected);
+
 /* Execution status of an event: CL_COMPLETE to CL_QUEUED, or a negative error. */
 cl_int parity_event_status(cl_event event);
 const char *parity_status_name(cl_int status);

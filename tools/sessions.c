@@ -17,12 +17,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/requests.h"
 #include "base/text.h"
 #include "tools/tools.h"
 
-#define STARTER_MS 2000  /* in which who has started a session's processes answers, */
-#define PROGRAM_MS 10000 /* and in which the program does, before it has said that it heard */
+/* In which who has started a session's processes answers, and the program does, before it has said that it heard. On a
+ * busy machine nothing need happen for seconds; who ends or is stopped is not waited for. */
+#define ANSWER_MS 10000
 
 #define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
 
@@ -91,14 +93,14 @@ static bool ask(struct question *question, pid_t starter, const char *words)
     return false;
 }
 
-/* The next line, without its end: false if none comes, within so long (-1: ever). The other side has opened the pipe
- * when it has said anything; from then on the end of it is the end of what it says. */
+/* The next line, without its end: false if none comes, within so long (-1: ever), or the other side ends. It has opened
+ * the pipe when it has said anything; from then on the end of that is the end of what it says. */
 static bool next_line(struct question *question, char line[REQUESTS_MOST], int milliseconds)
 {
     const long until = clock_ms() + milliseconds;
 
     for (;;) {
-        struct pollfd ready = {question->in[0], POLLIN, 0};
+        struct pollfd ready[2] = {{question->in[0], POLLIN, 0}, {question->out, 0, 0}};
         char *end = memchr(question->waiting, '\n', question->length);
         ssize_t got;
 
@@ -117,7 +119,9 @@ static bool next_line(struct question *question, char line[REQUESTS_MOST], int m
         }
         if (question->length == sizeof(question->waiting))
             return false;
-        if (poll(&ready, 1, milliseconds < 0 ? -1 : (int)(until > clock_ms() ? until - clock_ms() : 0)) <= 0)
+        if (poll(ready, 2, milliseconds < 0 ? -1 : (int)(until > clock_ms() ? until - clock_ms() : 0)) <= 0)
+            return false;
+        if (!ready[0].revents) /* nobody reads what was asked */
             return false;
         got = read(question->in[0], question->waiting + question->length, sizeof(question->waiting) - question->length);
         if (got <= 0 && !(got < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -140,9 +144,9 @@ static bool describe(pid_t starter, char line[REQUESTS_MOST])
     struct question question;
     bool good;
 
-    if (!ask(&question, starter, REQUEST_SESSION))
+    if (process_is_stopped(starter) || !ask(&question, starter, REQUEST_SESSION))
         return false;
-    good = next_line(&question, line, STARTER_MS) && !strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE));
+    good = next_line(&question, line, ANSWER_MS) && !strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE));
     if (good)
         memmove(line, line + strlen(REQUEST_DONE), strlen(line) - strlen(REQUEST_DONE) + 1);
     question_end(&question);
@@ -296,7 +300,7 @@ __attribute__((noreturn)) static void explain(long program)
         fail(
             1,
             "process %ld uses VOCL, but has no session that can be asked: it has not begun one, has devices of its own "
-            "process alone, or is part of a job that mpiexec started",
+            "process alone, is part of a job that mpiexec started, or what started its workers is stopped",
             program);
     fail(1, "process %ld does not use VOCL", program);
 }
@@ -314,7 +318,7 @@ void session_answer(long program, const char *words, bool quiet, char answer[SES
     signal(SIGPIPE, SIG_IGN);
     if (!become_user_of(wanted.starter) || !ask(&question, wanted.starter, words))
         fail(1, "process %ld cannot be asked: %m", program);
-    while (next_line(&question, line, heard ? -1 : PROGRAM_MS)) {
+    while (next_line(&question, line, heard ? -1 : ANSWER_MS)) {
         const char *rest = strchr(line, ' ');
 
         rest = text_visible(rest ? rest + 1 : "", visible, sizeof(visible));

@@ -111,8 +111,8 @@ for process in $(session_processes "$mark"); do
     fi
 done
 [ -n "$killed" ] || fail "no second worker: $(session_processes "$mark")"
-wait_until 5 grep -q "is lost" "$scratch/err" || fail "the loss was not noticed: $(cat "$scratch/err")"
+wait_until 30 grep -q "is lost" "$scratch/err" || fail "the loss was not noticed: $(cat "$scratch/err")"
 echo >&9
 wait $program || fail "after the loss: $(cat "$scratch/out" "$scratch/err")"
 grep -q freed "$scratch/out" || fail "after the loss: $(cat "$scratch/out" "$scratch/err")"
-wait_until 5 none_left "$mark" || fail "left after it all: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left after it all: $(session_processes "$mark")"

@@ -60,12 +60,12 @@ held --count 4 --exclusive
 wait_until 20 are 'one held 2;two held 2;' || fail "held: $(states); $(cat "$scratch/err" "$scratch/log")"
 refused "before a session"
 step 1 4
-wait_until 10 are 'one held 2;two held 2;' || fail "after a session: $(states)"
+wait_until 30 are 'one held 2;two held 2;' || fail "after a session: $(states)"
 refused "between sessions"
 step 2 4
 kill -9 $program
 wait $program
-wait_until 10 are '' || fail "held after its program: $(states)"
+wait_until 30 are '' || fail "held after its program: $(states)"
 vocl devices > "$scratch/out" 2>&1 || fail "nobody holds them: $(cat "$scratch/out")"
 [ "$(grep -c '"program":"(hold)".*"end":"completed"' "$scratch/accounting")" -ge 1 ] || fail "not accounted: $(cat "$scratch/accounting")"
 
@@ -90,7 +90,7 @@ step 2 2
 
 # who may end a session may end what is held
 vocl pool kill "$hold" > "$scratch/out" 2>&1 || fail "kill: $(cat "$scratch/out")"
-wait_until 10 are '' || fail "killed: $(states)"
+wait_until 30 are '' || fail "killed: $(states)"
 touch "$scratch/go.3"
 wait_until 30 test -s "$scratch/done.3"
 grep -q 'no such hold' "$scratch/err.3" || fail "what is not held any more: $(cat "$scratch/out.3" "$scratch/err.3")"

@@ -98,7 +98,7 @@ running()
 {
     [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c running)" = "$1" ]
 }
-wait_until 10 running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
+wait_until 30 running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
 holders=
 # One that has ended just now may still count.
 hold()
@@ -121,7 +121,7 @@ done
 wait_until 20 running 3 || fail "not three: $(cat "$scratch"/err?)"
 refused "$scratch/pool" 'as many sessions as you may: 3'
 kill $holders
-wait_until 10 running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
+wait_until 30 running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
 
 kill -TERM $daemon
 wait $daemon || fail "the daemon ends with $?: $(cat "$scratch/log")"

@@ -47,7 +47,7 @@ ends()
 {
     touch "$scratch/enough"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
-    wait_until 10 no_sessions || fail "$1: left: $(root vocl pool sessions)"
+    wait_until 20 no_sessions || fail "$1: left: $(root vocl pool sessions)"
 }
 # move ARGUMENT...: the only session's owner moves it
 move()

@@ -21,7 +21,7 @@ stays()
     shift
     move "$@" && fail "moved: $*: $(cat "$scratch/asked")"
     grep -q "$stays_why" "$scratch/asked" || fail "$*: not \"$stays_why\": $(cat "$scratch/asked")"
-    wait_until 10 one_part || fail "$*: left: $(root vocl pool sessions)"
+    wait_until 30 one_part || fail "$*: left: $(root vocl pool sessions)"
     [ "$(part node)" = "$stays_at" ] || fail "$*: it is elsewhere"
 }
 
@@ -30,16 +30,16 @@ begins $alice "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
 session=$(part id)
 [ "$(part node)" = n2 ] || move --to n2 || fail "to n2: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-wait_until 5 one_part || fail "the old place is held: $(root vocl pool sessions)"
+wait_until 30 one_part || fail "the old place is held: $(root vocl pool sessions)"
 move --to n3 --device 0 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 grep -q 'moved from n. to n3: .*, paused for .* ms' "$scratch/asked" || fail "what is said: $(cat "$scratch/asked")"
-wait_until 5 one_part || fail "the old place is held: $(root vocl pool sessions)"
+wait_until 30 one_part || fail "the old place is held: $(root vocl pool sessions)"
 [ "$(part node) $(part id)" = "n3 $session" ] || fail "it is on $(part node), and called $(part id)"
 moves=4 # PoCL 3.1's second device is not like its first, and 6's is
 move --to n3 || { moves=3 && grep -q 'has another answer' "$scratch/asked"; } || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.log)"
-wait_until 10 one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
+wait_until 30 one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
 move || fail "anywhere: $(cat "$scratch/asked")"
-wait_until 10 one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
+wait_until 30 one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
 # the page and the accounting file have it
 cat "$scratch"/accounting-n? | python3 -c '
 import json, sys
@@ -70,7 +70,7 @@ wait_until 20 balanced || fail "rebalance: $(cat "$scratch/asked")"
 # An administrator empties the node.
 here=$(part node)
 root vocl pool drain --move $here > "$scratch/asked" 2>&1 || fail "drain --move: $(cat "$scratch/asked")"
-wait_until 10 one_part && [ "$(part node)" != "$here" ] || fail "drained: $(root vocl pool sessions)"
+wait_until 30 one_part && [ "$(part node)" != "$here" ] || fail "drained: $(root vocl pool sessions)"
 root vocl pool resume $here
 ends "moved by hand"
 
@@ -91,7 +91,7 @@ for command in "moved 8 6000" "images"; do
     wait $program || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
     diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
     echo "$command: $moves moves"
-    wait_until 10 no_sessions || fail "$command: left: $(root vocl pool sessions)"
+    wait_until 20 no_sessions || fail "$command: left: $(root vocl pool sessions)"
 done
 
 # No program is at risk: the new worker is killed in each phase, the command and the daemon, too, and the network is cut.

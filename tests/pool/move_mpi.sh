@@ -22,7 +22,7 @@ over_mpi()
 moved_to()
 {
     move --to "$1" || fail "to $1: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-    wait_until 10 one_part && [ "$(part node)" = "$1" ] || fail "to $1: $(root vocl pool sessions)"
+    wait_until 30 one_part && [ "$(part node)" = "$1" ] || fail "to $1: $(root vocl pool sessions)"
 }
 replaced()
 {
@@ -36,7 +36,7 @@ ends "moved"
 
 over_mpi
 as $alice vocl pool suspend "$(part id)" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-wait_until 10 one_part || fail "it does not come again: $(root vocl pool sessions; tail -n 9 "$scratch/err")"
+wait_until 30 one_part || fail "it does not come again: $(root vocl pool sessions; tail -n 9 "$scratch/err")"
 ends "put to rest"
 
 over_mpi VOCL_RECOVER=replay VOCL_PEER_TIMEOUT=2

@@ -38,7 +38,7 @@ wait_until 20 on $(printf '%s\n' "$first" "$second" | sort) || fail "the second 
 touch "$scratch/enough"
 wait $program || fail "status $?: $(cat "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "wrong: $(cat "$scratch/out")"
-wait_until 10 no_sessions || fail "left: $(root vocl pool sessions)"
+wait_until 20 no_sessions || fail "left: $(root vocl pool sessions)"
 for host in n1 n2 n3; do
     [ -z "$(left_on $host)" ] || fail "left on $host: $(left_on $host)"
 done

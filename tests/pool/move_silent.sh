@@ -41,13 +41,13 @@ for how in refused continued; do
     [ $how = refused ] || wait $asking
     echo "$how: $(tail -n 1 "$scratch/asked")"
     grep -qE "$other does not answer|^moved" "$scratch/asked" || fail "$how: why: $(cat "$scratch/asked")"
-    wait_until 8 nothing_held ||
+    wait_until 20 nothing_held ||
         fail "$how: held: $(root vocl pool status) $(cat "$scratch"/n?.log)"
-    wait_until 5 balanced || fail "$how: rebalance: $(cat "$scratch/asked")"
+    wait_until 30 balanced || fail "$how: rebalance: $(cat "$scratch/asked")"
     if [ "$(part node)" = "$here" ]; then
         move --to $other || fail "$how: then: $(cat "$scratch/asked" "$scratch"/n?.log)"
     fi
-    wait_until 5 one_part || fail "$how: left: $(root vocl pool sessions)"
+    wait_until 30 one_part || fail "$how: left: $(root vocl pool sessions)"
     here=$(part node) other=n1
     [ "$here" != n1 ] || other=n2
 done
@@ -71,10 +71,10 @@ packed()
 {
     [ "$(part node | sort | tr '\n' ' ')" = "n1 n1 " ] && [ "$(part state | sort -u)" = running ]
 }
-wait_until 5 packed || fail "not packed: $(root vocl pool sessions)"
-wait_until 5 balanced || fail "rebalanced: $(cat "$scratch/asked")"
+wait_until 30 packed || fail "not packed: $(root vocl pool sessions)"
+wait_until 30 balanced || fail "rebalanced: $(cat "$scratch/asked")"
 touch "$scratch/enough"
 for program in $programs; do
     wait "$program" || fail "rebalanced: status $?: $(tail -n 5 "$scratch"/out? "$scratch"/err?)"
 done
-wait_until 10 no_sessions || fail "rebalanced: left: $(root vocl pool sessions)"
+wait_until 20 no_sessions || fail "rebalanced: left: $(root vocl pool sessions)"

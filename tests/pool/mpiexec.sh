@@ -74,12 +74,12 @@ done
 for process in $running; do
     wait $process || fail "together: $(cat "$scratch"/err* "$scratch/log" | tail -n 20)"
 done
-wait_until 10 idle || fail "sessions are left: $(vocl pool sessions)"
+wait_until 20 idle || fail "sessions are left: $(vocl pool sessions)"
 as_before()
 {
     [ "$(descriptors)" -le "$before" ]
 }
-wait_until 10 as_before || fail "descriptors are left: $before, $(descriptors)"
+wait_until 30 as_before || fail "descriptors are left: $before, $(descriptors)"
 
 pkill -INT -f "^$VOCL_LIBEXECDIR/vocl-proxy --config $scratch/conf"
 wait $mpiexec

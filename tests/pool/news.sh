@@ -26,7 +26,7 @@ program=$top_builddir/tests/parity/vector_add
 "$program" > "$scratch/native" || fail "vector_add natively"
 VOCL_POOL=$scratch/only.1 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "by d1: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
-wait_until 10 grep -q '"program"' "$scratch/accounting.4" || fail "the session was not at d4"
+wait_until 30 grep -q '"program"' "$scratch/accounting.4" || fail "the session was not at d4"
 
 silent=4
 kill -9 $pid_4

@@ -75,7 +75,7 @@ munged --foreground --force --key-file="$scratch/munge.key" --socket="$scratch/m
     --pid-file="$scratch/munge/pid" --log-file="$scratch/munge/log" --seed-file="$scratch/munge/seed" \
     > "$scratch/munged.out" 2>&1 &
 munged=$!
-wait_until 5 test -S "$scratch/munge/socket" || fail "munged: $(cat "$scratch/munged.out")"
+wait_until 30 test -S "$scratch/munge/socket" || fail "munged: $(cat "$scratch/munged.out")"
 
 cat > "$scratch/pool" <<END
 auth munge

@@ -56,13 +56,13 @@ waiting=
 wait_at pool.two first
 wait_at pool second
 wait_at pool.two third
-wait_until 10 grep -q 'position 3' "$scratch/err.third" || fail "the place in the whole queue: $(cat "$scratch/err.third")"
+wait_until 30 grep -q 'position 3' "$scratch/err.third" || fail "the place in the whole queue: $(cat "$scratch/err.third")"
 grep -q 'position 2' "$scratch/err.second" || fail "the place in the whole queue: $(cat "$scratch/err.second")"
 same()
 {
     [ "$(queue pool)" = "two one two" ] && [ "$(queue pool.two)" = "two one two" ]
 }
-wait_until 10 same || fail "not one queue: $(queue pool), $(queue pool.two)"
+wait_until 30 same || fail "not one queue: $(queue pool), $(queue pool.two)"
 release
 [ "$(tr '\n' ' ' < "$scratch/order")" = "first second third " ] || fail "served as $(cat "$scratch/order" "$scratch"/log*)"
 
@@ -72,7 +72,7 @@ hold
 waiting=
 wait_at pool.two first
 wait_at pool second
-wait_until 10 grep -q 'position 2' "$scratch/err.second" || fail "second is not second: $(cat "$scratch/err.second")"
+wait_until 30 grep -q 'position 2' "$scratch/err.second" || fail "second is not second: $(cat "$scratch/err.second")"
 kill -9 $other
 moved()
 {

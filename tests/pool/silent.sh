@@ -60,7 +60,7 @@ ended_with()
     [ $got = "$1" ] || fail "$phase, $2: status $got: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     wait_until 20 no_sessions || fail "$phase, $2: devices stay taken: $(root vocl pool sessions; cat "$scratch"/n?.log)"
     echo "    free again after $(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
-    wait_until 10 nothing_left || fail "$phase, $2: left: $(ps -u $alice -o pid=,stat=,args=)"
+    wait_until 20 nothing_left || fail "$phase, $2: left: $(ps -u $alice -o pid=,stat=,args=)"
 }
 # what is dead but not reaped waits for this machine's init
 nothing_left()
@@ -90,7 +90,7 @@ listed()
 {
     root vocl pool sessions | grep -q ' n1 .*running'
 }
-wait_until 10 listed || fail "the session of a stopped daemon is lost: $(root vocl pool sessions)"
+wait_until 30 listed || fail "the session of a stopped daemon is lost: $(root vocl pool sessions)"
 ended_with 0 "its daemon stopped for some time"
 
 begin launches 14

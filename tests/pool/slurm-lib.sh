@@ -71,7 +71,7 @@ END
     done
     SLURM_CONF=$scratch/slurm.conf VOCL_POOL=$scratch/pool
     export SLURM_CONF VOCL_POOL
-    wait_until 5 test -S "$scratch/munge/socket" || fail "munged"
+    wait_until 30 test -S "$scratch/munge/socket" || fail "munged"
     slurmctld -D > /dev/null 2>&1 &
     slurmctld=$!
     slurmd -D > /dev/null 2>&1 &

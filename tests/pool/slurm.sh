@@ -23,7 +23,7 @@ state()
 }
 wait_until 20 state up || fail "the pool: $(cat "$scratch/log")"
 srun sleep 3 &
-wait_until 10 sh -c 'squeue --noheader --states running | grep -q .' || fail "a job without GPU does not run"
+wait_until 30 sh -c 'squeue --noheader --states running | grep -q .' || fail "a job without GPU does not run"
 state up || fail "a job that asks for nothing drains the node"
 wait $!
 srun --gres=gpu:1 sleep 4 &

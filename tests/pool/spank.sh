@@ -90,7 +90,7 @@ held_nothing()
 {
     [ -z "$(jobs held)" ]
 }
-wait_until 10 held_nothing || fail "held after its task: $(jobs held)"
+wait_until 30 held_nothing || fail "held after its task: $(jobs held)"
 VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 || fail "after a task: $(cat "$scratch/out")"
 
 # a job of another user: his are the sessions and what is held, which root's jobs cannot have meanwhile
@@ -119,7 +119,7 @@ END
     for program in 1 2; do
         [ "$(grep -c ' CPU ' "$scratch/cache/out.$program")" = 3 ] || fail "another user's program $program: $(cat "$scratch/cache/out.$program")"
     done
-    wait_until 10 held_nothing || fail "held after another user's task: $(jobs held)"
+    wait_until 30 held_nothing || fail "held after another user's task: $(jobs held)"
     grep -q '"user":"nobody".*"job":"[0-9]*\.0\.0"' "$scratch/accounting" || fail "another user's account: $(tail -n 3 "$scratch/accounting")"
 else
     echo "no job of another user: he may not come to $VOCL_LIBEXECDIR"
@@ -145,7 +145,7 @@ END
 chmod +x "$scratch/leave"
 srun --vocl=1 "$scratch/leave" 2> "$scratch/err" || fail "a job that leaves something: $(cat "$scratch/err")"
 kill -0 "$(cat "$scratch/left")" || fail "it is not left"
-wait_until 10 count 0 || fail "what a job left has devices still: $(jobs; tail -n 5 "$scratch/slurmd.log")"
+wait_until 30 count 0 || fail "what a job left has devices still: $(jobs; tail -n 5 "$scratch/slurmd.log")"
 kill "$(cat "$scratch/left")"
 
 # a batch job's script, and its steps

@@ -35,7 +35,7 @@ start()
 # ended: the terminal is as it was before
 ended()
 {
-    wait_until 10 test -s "$scratch/after" || fail "$1: it goes on: $(cat "$scratch/screen")"
+    wait_until 30 test -s "$scratch/after" || fail "$1: it goes on: $(cat "$scratch/screen")"
     cmp "$scratch/before" "$scratch/after" || fail "$1: the terminal is otherwise than before"
     shows '^was here' || fail "$1: the screen is not as it was: $(cat "$scratch/screen")"
     screen kill-server
@@ -45,7 +45,7 @@ ended()
 key()
 {
     screen send-keys -t top $1
-    wait_until 10 shows "$2" || fail "$columns columns: no $2 after $1: $(cat "$scratch/screen")"
+    wait_until 30 shows "$2" || fail "$columns columns: no $2 after $1: $(cat "$scratch/screen")"
 }
 for columns in 80 140; do
     start $columns
@@ -69,7 +69,7 @@ for columns in 80 140; do
     {
         ! shows '^LOAD of'
     }
-    wait_until 10 gone || fail "the chart stays: $(cat "$scratch/screen")"
+    wait_until 20 gone || fail "the chart stays: $(cat "$scratch/screen")"
     screen send-keys -t top q
     ended q
 done
@@ -96,7 +96,7 @@ for environment in 'NO_COLOR=1' 'TERM=vt100' 'COLUMNS=40 LINES=8'; do
     start 80
     screen capture-pane -e -p -t top | grep -q "$(printf '\033')\[[0-9;]*3[0-7]m" && fail "$environment: colours"
     screen send-keys -t top q
-    wait_until 10 test -s "$scratch/after" || fail "$environment: it goes on: $(cat "$scratch/screen")"
+    wait_until 30 test -s "$scratch/after" || fail "$environment: it goes on: $(cat "$scratch/screen")"
     screen kill-server # a vt100 has no other screen to go back to
 done
 sed -i 's,^.*VOCL_POOL,VOCL_POOL,' "$scratch/shell"

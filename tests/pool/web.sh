@@ -88,7 +88,7 @@ answers()
     curl -s -g "$url/metrics" | grep -q '^vocl_node_up'
 }
 if [ -e /proc/net/if_inet6 ]; then
-    wait_until 10 answers || fail "http at its new address: $(cat "$scratch/log")"
+    wait_until 30 answers || fail "http at its new address: $(cat "$scratch/log")"
     curl -s "http://127.0.0.1:$((port + 1))/metrics" > /dev/null && fail "http at its old address"
 fi
 kill $daemon

@@ -68,7 +68,7 @@ shut()
     done
     kill $program
     wait $program 2> /dev/null
-    wait_until 10 none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
 }
 shut "one worker"
 shut "three workers" --workers 3
@@ -128,7 +128,7 @@ not_reached "between hosts: $(cat "$scratch/names")"
 grep -q VOCL_ "$scratch/names" && fail "the environment is given away"
 kill $program 2> /dev/null
 wait $program 2> /dev/null
-wait_until 10 none_left "$mark" || fail "left after hosts: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left after hosts: $(session_processes "$mark")"
 
 # ---- Open MPI has a placeholder, which comes to an abstract socket; its mpiexec listens, its ranks do not ----
 
@@ -139,7 +139,7 @@ if [ -n "$MPIEXEC_OPENMPI" ]; then
     status=$?
     let_go
     [ $status -eq 0 ] || fail "Open MPI, with strangers: $status: $(cat "$scratch/err")"
-    wait_until 10 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
     env "$mark" VOCL_MPI=openmpi vocl run -- "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until 60 grep -q ready "$scratch/out" || fail "no session of Open MPI: $(cat "$scratch/err")"
@@ -152,6 +152,6 @@ if [ -n "$MPIEXEC_OPENMPI" ]; then
     done
     kill $program 2> /dev/null
     wait $program 2> /dev/null
-    wait_until 10 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
 fi
 exit 0

@@ -87,7 +87,7 @@ tried()
     if grep -E 'Sanitizer|runtime error|Segmentation' "$scratch/err" "$scratch/log"; then
         fail "$what: $(cat "$scratch/err")"
     fi
-    wait_until 10 none_left_but_daemon || fail "$what: left: $(session_processes "$mark")"
+    wait_until 30 none_left_but_daemon || fail "$what: left: $(session_processes "$mark")"
 }
 none_left_but_daemon()
 {

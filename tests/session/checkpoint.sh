@@ -36,7 +36,7 @@ kill_it()
 {
     kill -KILL $pid
     wait $pid
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 finish()
@@ -111,7 +111,7 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> "$s
     checkpoint $pid "$folder"
     kill -KILL $pid
     wait $running
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
     env VOCL_RESTORE="$folder" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" ||
         fail "two hosts, restored: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -qx "from 4" "$scratch/out" && grep -qx "$wanted" "$scratch/out" || fail "two hosts: $(cat "$scratch/out"), natively $wanted"
@@ -320,7 +320,7 @@ done
 wait $writer && fail "a worker was killed, and vocl checkpoint says $(cat "$scratch/asked")"
 touch "$wait_for/go"
 wait $pid && fail "a worker was killed, and the program has not noticed"
-wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 with=VOCL_SHARE=0
 restored 5
 
@@ -344,4 +344,4 @@ vocl checkpoint $pid "$scratch/none" > "$scratch/asked" 2>&1 && fail "saved whil
 grep -q "it rests" "$scratch/asked" || fail "rest: $(cat "$scratch/asked")"
 finish "rest"
 vocl checkpoint 999999999 "$scratch/none" > "$scratch/asked" 2>&1 && fail "nobody was saved"
-wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"

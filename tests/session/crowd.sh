@@ -15,7 +15,7 @@ wanted=$("$crowd") || fail "natively: $wanted"
     env "$mark" VOCL_LOG=info vocl run --workers "$many" -- "$crowd" > "$scratch/out" 2> "$scratch/err"
 ) || fail "$many workers: $(cat "$scratch/out" "$scratch/err")"
 [ "$(cat "$scratch/out")" = "$many devices" ] || fail "$many workers: $(cat "$scratch/out")"
-wait_until 10 none_left "$mark" || fail "left of $many workers: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left of $many workers: $(session_processes "$mark")"
 
 # They begin as copies of one process, but with a sanitizer, and are children of who started it.
 [ "${SANITIZER:-no}" != no ] || grep -q "$many workers begin as copies" "$scratch/err" || fail "they do not begin as copies"
@@ -25,7 +25,7 @@ if (ulimit -n 192 && env "$mark" vocl run --workers "$many" -- "$crowd" > "$scra
     fail "$many workers with 192 files"
 fi
 grep -q 'Too many open files' "$scratch/out" || fail "what there is too little of is not said: $(cat "$scratch/out")"
-wait_until 10 none_left "$mark" || fail "left of too many: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left of too many: $(session_processes "$mark")"
 
 # A few of them are killed, all of them, or who has started them, while the program waits: it ends, and they do.
 begin_crowd()

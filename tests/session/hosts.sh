@@ -24,7 +24,7 @@ for program in vector_add sgemm map_unmap buffer_ops images user_events "host_po
     status=$?
     [ $status -eq 0 ] || fail "$program: status $status: $(cat "$scratch/out" "$scratch/err")"
     cmp "$scratch/native" "$scratch/out" || fail "$program prints something else"
-    wait_until 2 none_left "$mark" || fail "left after $program: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $program: $(session_processes "$mark")"
 done
 
 workers=2
@@ -59,7 +59,7 @@ wait $program
 status=$?
 [ $status -eq 0 ] || fail "after the loss of a worker: status $status: $(cat "$scratch/out" "$scratch/err")"
 exec 9>&-
-wait_until 2 none_left "$mark" || fail "left after the loss of a worker: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left after the loss of a worker: $(session_processes "$mark")"
 workers=1
 
 for round in 1 2 3; do
@@ -73,7 +73,7 @@ for round in 1 2 3; do
     wait $program
     status=$?
     [ $status -eq 3 ] || fail "the worker was killed and the program got no error: status $status"
-    wait_until 2 none_left "$mark" || fail "left after the worker was killed: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after the worker was killed: $(session_processes "$mark")"
 done
 
 # One job of the application and a worker on the other host: its end, MPI_Finalize, where ranks may miss each other.

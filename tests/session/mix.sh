@@ -63,7 +63,7 @@ mix()
     wait $harmer 2> /dev/null
     [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/graph-$1.log"; }
     [ $status = 0 ] || fail "graph $1, $how, $workers workers: status $status: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    wait_until 5 none_left "$mark" || fail "left after graph $1, $how: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after graph $1, $how: $(session_processes "$mark")"
     echo "graph $1: $how: $local $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'it goes on') rests, $(count 'does not rest') refused, $(count 'of commands and data again') replaced"
 }
 

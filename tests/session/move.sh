@@ -181,7 +181,7 @@ dies_at()
     [ $status = 1 ] || fail "killed at $phase: vocl move says $(cat "$scratch/asked")"
     tail -n 1 "$scratch/out" | diff "$scratch/../native" - || fail "killed at $phase: something else is printed"
     grep -q 'stays where it is' "$scratch/err" || fail "killed at $phase: the move did not fail: $(tail -n 9 "$scratch/err")"
-    wait_until 5 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
     echo "killed at $phase: the program went on"
 }
 for phase in early copy objects contents change; do

@@ -48,7 +48,7 @@ finish()
     touch "$scratch/one" "$scratch/two"
     wait $program || fail "$1: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until 5 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
     echo "$1: right"
 }
 

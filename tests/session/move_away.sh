@@ -52,7 +52,7 @@ refuses()
 {
     ! timeout -k 5 100 vocl move "$pid" --to "$1" > "$scratch/asked" 2>&1 || fail "moved: $(cat "$scratch/asked")"
     grep -q -- "$2" "$scratch/asked" || fail "not $2: $(cat "$scratch/asked")"
-    wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until 30 one_worker || fail "workers that were left: $(session_processes "$mark")"
     tail -n 1 "$scratch/asked"
 }
 one_worker()
@@ -75,7 +75,7 @@ finish()
     touch "$scratch/enough" "$scratch/one" "$scratch/two"
     wait $running || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -q '^right' "$scratch/out" || fail "$(cat "$scratch/out")"
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$moves moves: $(tail -n 1 "$scratch/out")"
 }
 
@@ -85,9 +85,9 @@ again()
     export VOCL_NETWORK=$1
     begin "$2" "$away" "$scratch/enough" ${3:+"$3"}
     goes $far here $far
-    wait_until 10 nothing_listens || fail "listens: $(cat "$scratch/listens")"
+    wait_until 30 nothing_listens || fail "listens: $(cat "$scratch/listens")"
     goes here $far
-    wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until 30 one_worker || fail "workers that were left: $(session_processes "$mark")"
     goes here
     finish
 }
@@ -133,7 +133,7 @@ same()
     [ $status = $native ] || fail "$2: status $status, natively $native: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -v "$fine" "$scratch/all" > "$scratch/native"
     grep -v "$fine" "$scratch/out" | diff "$scratch/native" - > "$scratch/diff" || fail "$2, $1: $(head -n 20 "$scratch/diff")"
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$2, $1: $(grep -c 'is worker . now' "$scratch/err") moves"
 }
 
@@ -168,7 +168,7 @@ dies_at()
     wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     kill -KILL $target || fail "no worker there"
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
-    wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until 30 one_worker || fail "workers that were left: $(session_processes "$mark")"
     rounds=$(grep -c 'stays where it is' "$scratch/err")
     [ "$rounds" = 1 ] || fail "killed at $1: $(cat "$scratch/asked")"
     goes $far here
@@ -224,7 +224,7 @@ rests()
     goes $far
     timeout -k 5 60 vocl suspend "$pid" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked")"
     timeout -k 5 60 vocl resume "$pid" > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
-    wait_until 10 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until 30 one_worker || fail "workers that were left: $(session_processes "$mark")"
     [ -n "$(far_worker)" ] || fail "it came here"
     goes here
     finish

@@ -25,7 +25,7 @@ far()
         grep -v "$without" "$scratch/$which" > "$scratch/$which.same"
     done
     diff "$scratch/native.same" "$scratch/out.same" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$* : $(moves) moves, $(grep -c 'stays where it is' "$scratch/err") refused"
 }
 

@@ -49,7 +49,7 @@ asked()
     touch "$scratch/enough"
     wait $running || fail "$program: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep right "$scratch/out"
-    wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 ! has_command_buffers || asked commands "here here" vocl run

@@ -40,7 +40,7 @@ finish()
     touch "$scratch/enough"
     wait $running || fail "$program: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep right "$scratch/out" || fail "$program: $(cat "$scratch/out")"
-    wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 if has_command_buffers; then

@@ -18,7 +18,7 @@ right()
     env "$mark" VOCL_NETWORK=pairs VOCL_LOG=info VOCL_SHARE=0 "$@" -- "$near" right > "$scratch/out" 2> "$scratch/err" ||
         fail "$name: status $?: $(cat "$scratch/out" "$scratch/err")"
     [ "$(cat "$scratch/out")" = right ] || fail "$name: $(cat "$scratch/out")"
-    wait_until 5 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 
 # Between the program and a worker in both directions, and from worker to worker.
@@ -72,7 +72,7 @@ killed()
     kill -9 $(session_workers "$mark" | sed -n "$((which % 2 + 1))p")
     wait $program || fail "$name: status $?: $(cat "$scratch/out" "$scratch/err")"
     [ "$(tail -n 1 "$scratch/out")" = lost ] || fail "$name: $(cat "$scratch/out")"
-    wait_until 10 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 # What a worker may say of where data are, and the program finds.
 reach=$top_builddir/tests/session/reach

@@ -114,9 +114,10 @@ survives()
     [ $status = 0 ] || fail "$*, $harm, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     # a worker that ends by that is replaced, too
     grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "$*: the sanitizer found something"
-    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
     replaced > "$scratch/replaced"
-    echo "$harm, $how, ${*##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(checkpoints) checkpoints"
+    named=${*%" $scratch/enough"}
+    echo "$harm, $how, ${named##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(checkpoints) checkpoints"
 }
 
 same_as_natively()

@@ -11,17 +11,25 @@ two=$top_srcdir/tests/net/two-hosts
 # Once in a while PoCL itself takes long on a loaded machine.
 at_most 900
 
-# harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal
+# harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal. A program that
+# waits for $scratch/enough goes on until that has had its effect.
 harm()
 {
     signal=$1
     shift
-    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
+    wait_until 20 grep -q 'all devices are told;' "$scratch/err"
     for pause in "$@"; do
         sleep "$pause"
-        wait_until 5 any_worker || return 0
+        wait_until 5 any_worker || break
         kill -$signal "$(session_workers "$mark" | $which -n 1)" 2> /dev/null
     done
+    wait_until 60 effect
+    touch "$scratch/enough"
+}
+
+effect()
+{
+    [ "$(replaced)" -gt 0 ] && [ "$(checkpoints)" -ge $taken ]
 }
 
 any_replaced()
@@ -33,14 +41,15 @@ any_replaced()
 first()
 {
     cp "$scratch/../native" "$scratch/native"
-    survives "$@"
+    survives "$@" "$scratch/enough"
     same_as_natively "$@"
     any_replaced
 }
 
 shortened()
 {
-    first "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 5000
+    taken=1
+    first "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 1200
     [ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken: $(cat "$scratch/err")"
 }
 
@@ -50,7 +59,7 @@ spared()
     first "KILL 0.5" "VOCL_NETWORK=tls vocl run --spare 1" "$moved" 1 1200
 }
 
-all=0 which=tail
+which=tail taken=0
 "$moved" 1 100 > "$scratch/native" || fail "moved, natively"
 
 # Killed once, again and again, and while the next one is told everything; and one that is spare takes its place.
@@ -106,7 +115,7 @@ lose_all()
     wait_until 20 grep -q 'is worker . now' "$scratch/err"
     touch "$scratch/enough"
     wait $program || fail "$*: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    wait_until 5 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
 # lost_after move|rest: a worker that came by that, and was given a user event with it, is lost

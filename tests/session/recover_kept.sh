@@ -42,7 +42,7 @@ ends_right()
     wait $program || failed "$1: status $?"
     grep -qx right "$scratch/out" || failed "$1"
     grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "the sanitizer found something"
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$1: $(replaced) replaced, $(grep -c 'is worker [0-9]* now' "$scratch/err") changes, $(checkpoints) checkpoints"
 }
 # lose WHO: they are replaced, and what they kept of both is kept by two again

@@ -65,7 +65,7 @@ alone_again()
     wait $program || fail "alone: $*: status $?: $(cat "$scratch/out" "$scratch/err")"
     exec 9>&-
     grep -q 'is not replaced' "$scratch/err" || fail "alone: $*: no reason is told: $(cat "$scratch/err")"
-    wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 beside alone_again VOCL_SHARE=1
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || beside alone_again VOCL_NETWORK=tls VOCL_SHARE=0

@@ -104,7 +104,7 @@ lost()
     touch "$scratch/one" "$scratch/two"
     wait $program && fail "$1: it has survived: $(cat "$scratch/out")"
     grep -q "not replaced: .*$1" "$scratch/err" || fail "not $1: $(grep error: "$scratch/err")"
-    wait_until 5 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
     grep "not replaced" "$scratch/err"
     rm -f "$scratch/one" "$scratch/two"
 }
@@ -126,7 +126,7 @@ if [ -z "$SANITIZED" ] && command -v prlimit > /dev/null; then
     else
         kill $program
         wait $program
-        wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+        wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
     fi
 fi
 

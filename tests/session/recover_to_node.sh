@@ -68,7 +68,7 @@ all_lost()
     wait $program && fail "all are lost, and the program is well"
     grep -q 'not replaced: the workers that kept contents are lost, too' "$scratch/err" ||
         fail "no reason is told: $(grep -v debug: "$scratch/err" | tail -n 9)"
-    wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 beside all_lost
 

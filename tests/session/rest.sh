@@ -94,14 +94,14 @@ finish()
     touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until 5 none_left "$mark" || fail "$1: left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "$1: left: $(session_processes "$mark")"
     echo "$1: right"
 }
 
 for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
     idle "$how"
     said=$(vocl suspend $program) || fail "$how: not put to rest: $(tail -n 5 "$scratch/err")"
-    wait_until 10 no_worker || fail "$how: there is a worker"
+    wait_until 30 no_worker || fail "$how: there is a worker"
     case $how in
     *SHARE=0*) # two buffers and a small image
         kept=$(echo "$said" | tr -dc '0-9 ' | awk '{ print $1 }')
@@ -119,7 +119,7 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=
         ;;
     esac
     touch "$scratch/words/ask"
-    wait_until 10 grep -q asked "$scratch/out" || fail "$how: not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until 30 grep -q asked "$scratch/out" || fail "$how: not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
     no_worker || fail "$how: a question has woken it: $(tail "$scratch/err")"
     finish "$how"
 done
@@ -163,7 +163,7 @@ for phase in ahead list take; do
     wait $asked && fail "killed at $phase: vocl suspend says $(cat "$scratch/asked")"
     touch "$scratch/words/wake" "$scratch/words/ask" "$scratch/words/again"
     wait $program && fail "killed at $phase: the program has not noticed"
-    wait_until 5 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
     echo "killed at $phase: lost"
 done
 
@@ -183,4 +183,4 @@ idle VOCL_SHARE=0
 vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
 kill -KILL $program
 wait $program
-wait_until 5 none_left "$mark" || fail "left after the program: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left after the program: $(session_processes "$mark")"

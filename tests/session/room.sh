@@ -48,7 +48,7 @@ done
 touch "$scratch/enough"
 wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
 tail -n 1 "$scratch/out" | diff "$scratch/native" - || fail "something else is printed"
-wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 echo "moved to less memory, to more and to less"
 
 # What is larger than the device there may have does not go there.
@@ -66,11 +66,11 @@ is_alone()
 {
     [ "$(session_workers "$mark")" = "$worker" ]
 }
-wait_until 10 is_alone || fail "left: $(session_processes "$mark")"
+wait_until 20 is_alone || fail "left: $(session_processes "$mark")"
 memory 3000000000
 vocl move $program --to here > "$scratch/asked" 2>&1 || fail "where there is room again: $(cat "$scratch/asked")"
 touch "$scratch/one" "$scratch/two"
 wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "no room: $(cat "$scratch/out")"
-wait_until 5 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 echo "no room: it stays"

@@ -58,7 +58,7 @@ two()
     go_on
     wait $program || fail "two, $1: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     exec 7>&-
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 # early: while it is written, most of it is saved before the pause, and the worker is lost at any time
@@ -77,7 +77,7 @@ early()
     touch "$scratch/enough"
     wait $program || fail "early: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     grep -qx right "$scratch/out" || fail "early: $(cat "$scratch/out")"
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 # saved_early LEAST: of so many checkpoints
 saved_early()
@@ -110,7 +110,7 @@ asked()
     touch "$scratch/enough"
     wait $program || fail "$1: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 # lost_ahead COMMAND...: the worker is lost while contents are read for a move or a rest, and replaced as at any other time
@@ -131,7 +131,7 @@ lost_ahead()
     touch "$scratch/enough"
     wait $program || fail "$1, lost ahead: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     grep -qx right "$scratch/out" || fail "$1, lost ahead: $(cat "$scratch/out")"
-    wait_until 10 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 beside two 0

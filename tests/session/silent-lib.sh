@@ -120,7 +120,7 @@ ended_with()
 
 nothing_left()
 {
-    wait_until 10 none_left "$mark" || fail "left after $phase, $*: $(for process in $(session_processes "$mark"); do
+    wait_until 20 none_left "$mark" || fail "left after $phase, $*: $(for process in $(session_processes "$mark"); do
         ps -o pid=,stat=,args= -p "$process"
     done)"
 }

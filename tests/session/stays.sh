@@ -47,7 +47,7 @@ refuses()
     shift
     timeout -k 5 100 vocl move "$program" --to "${@:-here}" > "$scratch/asked" 2>&1 && fail "$what: moved: $(cat "$scratch/asked")"
     grep -q -- "$pattern" "$scratch/asked" || fail "$what: not $pattern: $(cat "$scratch/asked")"
-    wait_until 10 same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
+    wait_until 30 same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
     echo "$what: $(tail -n 1 "$scratch/asked")"
 }
 
@@ -56,7 +56,7 @@ refuses_rest()
 {
     timeout -k 5 100 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: put to rest: $(cat "$scratch/asked")"
     grep -q -- "$1" "$scratch/asked" || fail "$what, rest: not $1: $(cat "$scratch/asked")"
-    wait_until 10 same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
+    wait_until 30 same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
 }
 refuses_checkpoint()
 {
@@ -74,7 +74,7 @@ moves()
 {
     many=$(session_workers "$mark" | wc -l)
     timeout -k 5 100 vocl move "$program" --to here > "$scratch/asked" 2>&1 || fail "$what: $(cat "$scratch/asked")"
-    wait_until 10 as_many_workers || fail "$what: workers that were left: $(session_processes "$mark")"
+    wait_until 30 as_many_workers || fail "$what: workers that were left: $(session_processes "$mark")"
     workers=$(session_workers "$mark" | sort)
 }
 
@@ -89,7 +89,7 @@ finish()
     touch "$scratch/one" "$scratch/two"
     wait $program || fail "$what: status $?: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
     grep -qx right "$scratch/out" || fail "$what: $(cat "$scratch/out")"
-    wait_until 10 none_left "$mark" || fail "$what: left: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "$what: left: $(session_processes "$mark")"
     echo "$what: right"
 }
 
@@ -136,7 +136,7 @@ svm()
     use
     moves
     vocl suspend "$program" > "$scratch/asked" 2>&1 || fail "$1: not put to rest: $(cat "$scratch/asked")"
-    wait_until 10 sh -c "! kill -0 $workers 2> /dev/null"
+    wait_until 30 sh -c "! kill -0 $workers 2> /dev/null"
     use
     finish
 }
@@ -177,7 +177,7 @@ resting()
 {
     begin 0 plain
     vocl suspend "$program" > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-    wait_until 10 sh -c "! kill -0 $workers 2> /dev/null"
+    wait_until 30 sh -c "! kill -0 $workers 2> /dev/null"
     workers=
     refuses "it rests"
     finish

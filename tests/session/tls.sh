@@ -19,7 +19,7 @@ same()
 }
 none_stays()
 {
-    wait_until 5 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
 }
 
 for program in vector_add buffer_ops host_access; do

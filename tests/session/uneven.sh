@@ -20,7 +20,7 @@ far()
     env "$mark" VOCL_NETWORK=$network VOCL_STREAMS=8 VOCL_LOG=${log:-warn} timeout -k 10 300 "$two" --delay 1000 --uneven 30000 \
         --cable "$scratch/cable" --workers "$workers" -- "$@" > "$scratch/out" 2> "$scratch/err" ||
         fail "$*, $network: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
-    wait_until 10 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    wait_until 20 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
 # same NETWORK WORKERS PROGRAM

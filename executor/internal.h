@@ -261,6 +261,9 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
 int command_end(struct command *c, int bad);
 /* order.c: it also waits for what its context's queues are to come behind. */
 void order_before(struct command *c);
+/* queue.c: it also waits for the barrier before it in a queue out of order; for what begins here, and not natively. */
+cl_int queue_wait_barrier(struct command *c);
+void queue_forget_barrier(struct queue *queue);
 /* Whether its own end has to be known for that. */
 bool order_needs(struct command *c);
 /* A command will wait for a user event: what came before it must not seem to. */

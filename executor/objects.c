@@ -87,6 +87,7 @@ static void queue_destroy(struct executor *x, struct queue *queue)
         executor_flush(x);
     if (queue->used)
         executor_forget_queue(x, queue);
+    queue_forget_barrier(queue);
     if (queue->spare)
         clReleaseCommandQueue(queue->spare);
     if (queue->native)

@@ -77,6 +77,7 @@ struct queue {
     bool timed;            /* native profiling is on, also unasked */
     uint64_t behind;       /* the newest gate it may wait for, 0 if none */
     uint64_t behind_order; /* in order: up to there its commands are behind the context's order */
+    cl_event barrier;      /* out of order: the newest one's, which may be over, or NULL */
     struct step *steps;    /* lazy.c */
     bool used;             /* since it was flushed: */
     struct queue *next;    /* in to_flush, dispatch.c */

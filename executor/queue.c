@@ -45,14 +45,44 @@ int exec_enqueue_marker(struct command *c, const struct exec_enqueue_marker *m)
     return 0;
 }
 
+void queue_forget_barrier(struct queue *queue)
+{
+    if (queue->barrier)
+        clReleaseEvent(queue->barrier);
+    queue->barrier = NULL;
+}
+
+/* What begins here, and not natively in the queue, waits for its event. */
+static void keep_barrier(const struct command *c)
+{
+    if (c->error || !c->queue->out_of_order)
+        return;
+    queue_forget_barrier(c->queue);
+    clRetainEvent(c->event);
+    c->queue->barrier = c->event;
+}
+
+cl_int queue_wait_barrier(struct command *c)
+{
+    struct queue *queue = c->queue;
+
+    if (queue->barrier && event_status(queue->barrier) <= CL_COMPLETE)
+        queue_forget_barrier(queue); /* also one that failed, for which native OpenCL would wait for ever */
+    return !queue->barrier || command_wait(c, queue->barrier) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+}
+
 int exec_enqueue_barrier(struct command *c, const struct exec_enqueue_barrier *m)
 {
     (void)m;
     keep_empty(c);
-    if (!c->error && c->recording)
+    if (!c->error && c->recording) {
         c->error = record_barrier(c->recording);
-    else if (!c->error)
+    } else if (!c->error) {
+        if (c->queue->out_of_order)
+            c->ask = &c->event;
         c->error = clEnqueueBarrierWithWaitList(c->queue->native, c->wait_count, command_waits(c), c->ask);
+        keep_barrier(c);
+    }
     return 0;
 }
 

@@ -165,6 +165,8 @@ cl_int transfer_through_ring(struct command *c, struct transfer *t)
     t->ordinal = c->queue->ordinal;
     clRetainCommandQueue(t->spare);
     t->gate = transfer_gate(c, t, &error);
+    if (!error)
+        error = queue_wait_barrier(c);
     if (!error && (!c->queue->out_of_order || c->wait_count || c->queue->profiling))
         error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, command_waits(c), &t->first);
     if (!error && c->queue->out_of_order)

@@ -171,8 +171,8 @@ static cl_int check_format(cl_context context, cl_mem_flags flags, cl_mem_object
 
     if (!format || !image_element_size(format))
         return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
-    error = clGetSupportedImageFormats(context, flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY),
-                                       type, 512, formats, &count);
+    flags &= CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+    error = clGetSupportedImageFormats(context, flags ? flags : CL_MEM_READ_WRITE, type, 512, formats, &count);
     for (cl_uint i = 0; !error && i < count && i < 512; i++) {
         if (!memcmp(&formats[i], format, sizeof(*format)))
             return CL_SUCCESS;

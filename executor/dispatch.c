@@ -371,9 +371,11 @@ void executor_finish(struct executor *x, struct job *job)
 
 int executor_poll(struct executor *x)
 {
-    struct job *newest = atomic_exchange(&x->finished, NULL), *oldest = NULL;
+    struct job *newest, *oldest = NULL;
     int count = 0;
 
+    event_look(x);
+    newest = atomic_exchange(&x->finished, NULL);
     if (x->traced)
         timeline_turn(x);
     if (!newest)
@@ -443,6 +445,7 @@ int executor_open(const struct executor_host *host, struct executor **out)
     x->slow_last = &x->slow_first;
     x->incoming_last = &x->incoming;
     x->outgoing_last = &x->outgoing;
+    TAILQ_INIT(&x->waits);
     pthread_mutex_init(&x->lock, NULL);
     pthread_cond_init(&x->work, NULL);
     if (pthread_create(&thread, NULL, slow_thread, x)) {

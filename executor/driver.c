@@ -15,6 +15,9 @@ struct driver {
     bool has_table, flush_waits;
     bool ignores_lists; /* its markers out of order wait for all before them, whatever they are to wait for */
     bool shares_builds; /* see build_turn.c */
+    bool calls_late;
+    bool finish_fails;  /* clFinish tells of a command that failed */
+    bool times_markers; /* NVIDIA's have times that are in no order */
 };
 
 static struct driver drivers[MOST_DRIVERS];
@@ -47,6 +50,16 @@ bool driver_flush_waits(const void *object)
     return driver_of(object)->flush_waits;
 }
 
+bool driver_calls_late(const void *object)
+{
+    return driver_of(object)->calls_late;
+}
+
+bool driver_finish_fails(const void *object)
+{
+    return driver_of(object)->finish_fails;
+}
+
 bool driver_shares_builds(const void *object)
 {
     return driver_of(object)->shares_builds;
@@ -56,7 +69,7 @@ static bool describe(cl_platform_id platform, struct driver *driver)
 {
     char version[256] = "", name[64] = "", extensions[8192] = "";
     unsigned major, minor;
-    bool pocl;
+    bool pocl, oclgrind;
 
     clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
@@ -64,12 +77,16 @@ static bool describe(cl_platform_id platform, struct driver *driver)
     if (sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
         return false;
     pocl = !strcmp(name, "Portable Computing Language");
+    oclgrind = !strcmp(name, "Oclgrind");
     *driver = (struct driver){.table = *(const struct _cl_icd_dispatch *const *)platform,
                               .version = 100 * major + 10 * minor,
                               .has_table = strstr(extensions, "cl_khr_icd"),
-                              .flush_waits = !strcmp(name, "Oclgrind"),
+                              .flush_waits = oclgrind,
                               .ignores_lists = pocl,
-                              .shares_builds = pocl};
+                              .calls_late = !pocl && !oclgrind,
+                              .shares_builds = pocl,
+                              .times_markers = pocl || oclgrind,
+                              .finish_fails = !pocl && !oclgrind};
     return driver->version >= 110;
 }
 
@@ -142,7 +159,8 @@ cl_int driver_compile(cl_program program, cl_uint device_count, const cl_device_
                       cl_uint header_count, const cl_program *headers, const char **names)
 {
     return HAS(program, clCompileProgram)
-               ? clCompileProgram(program, device_count, devices, options, header_count, headers, names, NULL, NULL)
+               ? clCompileProgram(program, device_count, devices, options, header_count, header_count ? headers : NULL,
+                                  header_count ? names : NULL, NULL, NULL)
                : CL_INVALID_OPERATION;
 }
 
@@ -282,6 +300,12 @@ cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list
     if (count)
         return nothing(queue, count, list, event);
     return event ? clEnqueueMarker(queue, event) : CL_SUCCESS;
+}
+
+cl_int driver_timed_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
+{
+    return driver_of(queue)->times_markers ? driver_marker(queue, count, list, event)
+                                           : nothing(queue, count, list, event);
 }
 
 /* Without the newer call it waits for everything before it, too. Not clEnqueueWaitForEvents: PoCL has none. */

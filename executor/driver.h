@@ -16,6 +16,11 @@ bool driver_add(cl_platform_id platform);
 unsigned driver_version(const void *object);
 /* clFlush runs the queue's commands itself, and waits for what they wait for. */
 bool driver_flush_waits(const void *object);
+/* Its callbacks may come long after what they are for: NVIDIA's 580.159 looks every 20 ms for the end of a copy that
+ * took more than some microseconds, unless somebody waits for its event, or asks. */
+bool driver_calls_late(const void *object);
+/* Its clFinish returns the error of a command that has failed, as after a fault of the device. */
+bool driver_finish_fails(const void *object);
 /* Whether processes of a user have what it builds in common, and get into each other's way. */
 bool driver_shares_builds(const void *object);
 
@@ -34,6 +39,8 @@ cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties
 cl_int driver_create_sub_devices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                                  cl_device_id *devices, cl_uint *count_ret);
 cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
+/* The same for a queue that is profiled: its event has times, which not every driver's markers have. */
+cl_int driver_timed_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 cl_int driver_barrier(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 cl_int driver_fill_buffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
                           size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event);

@@ -5,14 +5,16 @@
 
 /* ---- waiting for native events ---- */
 
-/* Held by the native callback and by the executor's list: PoCL calls no callback when a command fails, so the list is
- * looked through when the worker has nothing else to do. */
+/* Held by the native callback and by the executor's list: PoCL calls no callback when a command fails, and others call
+ * late (driver.h), so the list is looked through when the worker has nothing else to do. */
 struct wait {
     struct job job;
-    LIST_ENTRY(wait) in;
+    TAILQ_ENTRY(wait) in;
     struct executor *x;
     struct job *then;
     cl_event event;
+    cl_int state;
+    bool late;
     atomic_bool fired;
     atomic_int holders;
 };
@@ -29,7 +31,8 @@ static void wait_done(struct executor *x, struct job *job)
 {
     struct wait *wait = (struct wait *)job;
 
-    LIST_REMOVE(wait, in);
+    TAILQ_REMOVE(&x->waits, wait, in);
+    x->late_waits -= wait->late;
     clReleaseEvent(wait->event);
     wait->then->run(x, wait->then);
     wait_drop(wait);
@@ -72,15 +75,24 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
         return;
     }
     clRetainEvent(event);
-    *wait = (struct wait){.job.run = wait_done, .x = x, .then = job, .event = event};
+    *wait = (struct wait){
+        .job.run = wait_done, .x = x, .then = job, .event = event, .state = state, .late = driver_calls_late(event)};
     atomic_init(&wait->holders, 2);
-    LIST_INSERT_HEAD(&x->waits, wait, in);
+    TAILQ_INSERT_TAIL(&x->waits, wait, in);
+    x->late_waits += wait->late;
     if (clSetEventCallback(event, state, reached, wait) != CL_SUCCESS) {
         wait_fire(wait);
         wait_drop(wait);
     } else if (driver_flush_waits(event) && event_status(event) <= state) {
         wait_fire(wait); /* oclgrind says nothing of what is over */
     }
+}
+
+static bool wait_look(struct wait *wait)
+{
+    const cl_int status = atomic_load(&wait->fired) ? CL_QUEUED : event_status(wait->event);
+
+    return (status < 0 || (wait->late && status <= wait->state)) && wait_fire(wait);
 }
 
 int executor_check(struct executor *x)
@@ -90,16 +102,36 @@ int executor_check(struct executor *x)
 
     if (x->traced)
         timeline_tell(x);
-    LIST_FOREACH (wait, &x->waits, in) {
-        if (!atomic_load(&wait->fired) && event_status(wait->event) < 0)
-            count += wait_fire(wait);
-    }
+    TAILQ_FOREACH (wait, &x->waits, in)
+        count += wait_look(wait);
     return count;
 }
 
-bool executor_awaits(const struct executor *x)
+/* Those that are likely to be over next: who asks for all in every turn of the loop does nothing else. */
+#define MOST_LOOKED 4
+
+void event_look(struct executor *x)
 {
-    return !LIST_EMPTY(&x->waits);
+    unsigned left = MOST_LOOKED;
+    struct wait *wait;
+
+    if (!x->late_waits)
+        return;
+    TAILQ_FOREACH (wait, &x->waits, in) {
+        if (!left--)
+            break;
+        wait_look(wait);
+    }
+}
+
+#define LOOK_US 500
+#define LOOK_LATE_US 20
+
+long executor_look_us(const struct executor *x)
+{
+    if (TAILQ_EMPTY(&x->waits))
+        return 0;
+    return x->late_waits ? LOOK_LATE_US : LOOK_US;
 }
 
 /* ---- telling the application ---- */
@@ -133,6 +165,15 @@ static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event
     executor_send(x, &out);
 }
 
+static void send_queue_error(struct executor *x, uint32_t queue, cl_int error)
+{
+    struct wire_queue_error m = {queue, error};
+    struct wire_buffer out = {0};
+
+    wire_put_queue_error(&out, &m);
+    executor_send(x, &out);
+}
+
 static void tell(struct executor *x, struct job *job)
 {
     struct subscription *subscription = (struct subscription *)job;
@@ -148,6 +189,8 @@ static void tell(struct executor *x, struct job *job)
     if (object && object->native == subscription->event && (status < 0 || !subscription->failure)) {
         if (status > subscription->state)
             status = subscription->state;
+        if (status < 0 && !x->gate_failed && object->queue_id && driver_finish_fails(subscription->event))
+            send_queue_error(x, object->queue_id, status); /* it is the device that failed */
         send_status(x, subscription->id, status, subscription->event);
     }
     clReleaseEvent(subscription->event);
@@ -371,8 +414,6 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
 /* The call that enqueued it has returned long ago. */
 static void tell_failure(const struct command *c)
 {
-    struct wire_queue_error m = {c->queue->id, c->error};
-    struct wire_buffer out = {0};
     char text[128];
 
     if (c->error != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
@@ -384,8 +425,7 @@ static void tell_failure(const struct command *c)
         send_status(c->x, c->object->id, c->error, NULL);
         return;
     }
-    wire_put_queue_error(&out, &m);
-    executor_send(c->x, &out);
+    send_queue_error(c->x, c->queue->id, c->error);
 }
 
 /* The application's event is the native one, or has failed. */
@@ -401,6 +441,7 @@ static void keep_event(const struct command *c)
     event->native = c->error ? NULL : c->event;
     event->begin = c->begin;
     event->behind = c->newest;
+    event->queue_id = c->queue->id;
 }
 
 /* The application takes a command for one that went well when a later one did and this one's failure is not known. */

@@ -76,8 +76,6 @@ struct executor_host {
 
 /* Loads this machine's drivers and calls nothing in them: for processes that are copied before they use one. */
 void executor_load_drivers(void);
-/* Loads this machine's drivers and calls nothing in them: for processes that are copied before they use one. */
-void executor_load_drivers(void);
 /* 0 or negative errno. */
 int executor_open(const struct executor_host *host, struct executor **out);
 /*
@@ -102,11 +100,13 @@ struct executor_usage {
     uint64_t busy_us;          /* since the last call: something ran on devices that need no asking */
 };
 void executor_usage(struct executor *executor, struct executor_usage *usage);
-/* Look for commands that failed without a word; to be called when there is nothing else to do. How many. */
+/* Look for commands that failed without a word, or are over and it has not been told yet; to be called when there is
+ * nothing else to do. How many. */
 int executor_check(struct executor *executor);
 /* The process ends, and native OpenCL with it: what runs is waited for, some seconds. */
 void executor_stop(struct executor *executor);
-/* Whether there are any that may do so. */
-bool executor_awaits(const struct executor *executor);
+/* After so many microseconds without anything to do it is to be looked for the first time, and then after twice as long
+ * each time. 0: there is nothing to look for. */
+long executor_look_us(const struct executor *executor);
 
 #endif

@@ -21,6 +21,9 @@ struct gates {                      /* of a context */
     unsigned failed_count;          /* ever */
     uint64_t count;
     unsigned of_events; /* that are open */
+    bool stuck;         /* something waits for a gate that nobody will open */
+    struct executor *x; /* for: */
+    struct job *last;   /* when none is open any more, or NULL */
 };
 
 struct gates *gates_new(void)
@@ -98,6 +101,31 @@ void gate_end(struct gate *gate)
     gates->of_events -= gate->of_event;
     while (gates->held && !gates_may_fail(gates, gates->held->behind))
         let_go(gates);
+    if (gates->last && TAILQ_EMPTY(&gates->open)) {
+        executor_finish(gates->x, gates->last);
+        gates->last = NULL;
+    }
+}
+
+void gate_abandon(struct gate *gate)
+{
+    if (gate->gates)
+        gate->gates->stuck = true;
+    gate_end(gate);
+}
+
+bool gates_stuck(const struct gates *gates)
+{
+    return gates && gates->stuck;
+}
+
+bool gates_last(struct gates *gates, struct executor *x, struct job *job)
+{
+    if (!gates || TAILQ_EMPTY(&gates->open))
+        return false;
+    gates->x = x;
+    gates->last = job;
+    return true;
 }
 
 bool gates_may_fail(const struct gates *gates, uint64_t behind)

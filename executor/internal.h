@@ -90,9 +90,10 @@ struct executor {
     cl_platform_id platforms[32];
     cl_uint platform_count;
     _Atomic(struct job *) finished;
-    LIST_HEAD(, wait) waits; /* event.c */
-    bool gate_failed;        /* ever, an event that others wait for */
-    uint8_t *shared;         /* svm.c */
+    TAILQ_HEAD(, wait) waits; /* event.c; oldest first */
+    unsigned late_waits;      /* of them, of which the driver may tell late */
+    bool gate_failed;         /* ever, an event that others wait for */
+    uint8_t *shared;          /* svm.c */
     size_t shared_size;
     struct allocation *allocations;
     struct usm *usm;
@@ -210,6 +211,12 @@ struct gates *gates_new(void); /* or NULL */
 void gates_free(struct gates *gates);
 void gate_begin(struct gates *gates, struct gate *gate, bool of_event);
 void gate_end(struct gate *gate);
+/* Who would open it is gone. */
+void gate_abandon(struct gate *gate);
+/* Whether there was such a one. */
+bool gates_stuck(const struct gates *gates);
+/* Run a job when none of them is open; false: none is. */
+bool gates_last(struct gates *gates, struct executor *x, struct job *job);
 /* Whether something may still fail that was begun before, or is itself, the gate of this number. */
 bool gates_may_fail(const struct gates *gates, uint64_t behind);
 /* Whether one is open that is an event's. */
@@ -295,6 +302,8 @@ void command_when(struct command *c, cl_event event, void (*run)(struct executor
 void event_complete(struct executor *x, struct event *event, cl_int status);
 /* Released by the application before its status came to be set. */
 void event_release_late(struct executor *x, struct event *event);
+/* Look at the oldest that are waited for, if the driver may tell of them late. */
+void event_look(struct executor *x);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job);
 

@@ -67,17 +67,40 @@ static void device_destroy(struct device *device)
         clReleaseDevice(device->native);
 }
 
-static void context_destroy(struct context *context)
+/* What goes with a context. NVIDIA's driver waits in clReleaseContext for all that is enqueued: if that waits for
+ * something that this thread is to bring about it comes first, and where nobody will the context stays. */
+struct leaving {
+    struct job job;
+    cl_context context;
+    struct gates *gates;
+};
+
+static void context_leave(struct executor *x, struct job *job)
 {
+    struct leaving *leaving = (struct leaving *)job;
+
+    (void)x;
+    if (leaving->context && !gates_stuck(leaving->gates))
+        clReleaseContext(leaving->context);
+    gates_free(leaving->gates);
+    free(leaving);
+}
+
+static void context_destroy(struct executor *x, struct context *context)
+{
+    struct leaving *leaving = malloc(sizeof(*leaving));
+
     order_context_gone(context);
     if (context->spare)
         clReleaseCommandQueue(context->spare);
     if (context->mover)
         clReleaseCommandQueue(context->mover->native);
-    if (context->native)
-        clReleaseContext(context->native);
-    gates_free(context->gates);
     free(context->mover);
+    if (!leaving)
+        return;
+    *leaving = (struct leaving){.job.run = context_leave, .context = context->native, .gates = context->gates};
+    if (!gates_last(context->gates, x, &leaving->job))
+        context_leave(x, &leaving->job);
 }
 
 static void queue_destroy(struct executor *x, struct queue *queue)
@@ -126,7 +149,7 @@ static void kernel_destroy(struct kernel *kernel)
 
 static void event_destroy(struct event *event)
 {
-    gate_end(&event->gate);
+    gate_abandon(&event->gate);
     if (event->native)
         clReleaseEvent(event->native);
     if (event->begin)
@@ -140,7 +163,7 @@ static void destroy(struct executor *x, unsigned kind, void *object)
         device_destroy(object);
         break;
     case WIRE_CONTEXT:
-        context_destroy(object);
+        context_destroy(x, object);
         break;
     case WIRE_QUEUE:
         queue_destroy(x, object);

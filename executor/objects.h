@@ -117,6 +117,7 @@ struct event {
     cl_event begin;                 /* whose times are its own until the end, or NULL */
     bool imported, user, completed; /* of another worker; the application's; it is over */
     uint32_t context_id;            /* user */
+    uint32_t queue_id;              /* 0: user, imported */
     bool late, released;            /* it will be over; it is to be dropped then */
     struct gate gate;               /* of these two */
     uint64_t behind;                /* the newest gate it may wait for, 0 if none */

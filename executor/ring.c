@@ -167,9 +167,13 @@ cl_int transfer_through_ring(struct command *c, struct transfer *t)
     t->gate = transfer_gate(c, t, &error);
     if (!error)
         error = queue_wait_barrier(c);
-    if (!error && (!c->queue->out_of_order || c->wait_count || c->queue->profiling))
+    if (!error && c->queue->profiling)
+        error = driver_timed_marker(t->queue, c->wait_count, command_waits(c), &t->first);
+    else if (!error && (!c->queue->out_of_order || c->wait_count))
         error = clEnqueueMarkerWithWaitList(t->queue, c->wait_count, command_waits(c), &t->first);
-    if (!error && c->queue->out_of_order)
+    if (!error && c->queue->profiling)
+        error = driver_timed_marker(t->queue, 1, &t->gate, &t->last);
+    else if (!error && c->queue->out_of_order)
         error = clEnqueueMarkerWithWaitList(t->queue, 1, &t->gate, &t->last);
     else if (!error)
         error = clEnqueueBarrierWithWaitList(t->queue, 1, &t->gate, &t->last);

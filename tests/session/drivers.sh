@@ -1,7 +1,7 @@
 #!/bin/sh
-# Drivers of older OpenCL: programs give with them what they give natively, through a worker and in the program's own
-# process. tests/drivers/older.c is PoCL less what is newer than a version; oclgrind is of OpenCL 1.2, and runs a
-# queue's commands inside clFlush.
+# Drivers other than PoCL: programs give with them what they give natively, through a worker and in the program's own
+# process. tests/drivers/older.c is PoCL less what is newer than a version; strict.c is PoCL with the ways of a GPU's driver;
+# oclgrind is of OpenCL 1.2, and runs a queue's commands inside clFlush.
 . "$(dirname "$0")/../lib.sh"
 
 parity=$top_builddir/tests/parity
@@ -75,6 +75,21 @@ wait_until 30 grep -q "driver has not returned .* enqueue_ndrange" "$scratch/han
     fail "a driver that hangs: no message: $(cat "$scratch/hang.err")"
 kill $hanging
 wait $hanging
+
+# A GPU's: memory of its own, ends of copies that it does not tell of, and whatever else strict.c says.
+driver "$top_builddir/tests/drivers/.libs/strict.so"
+what="a GPU's driver"
+for program in build_callback callbacks contents first_calls image_creation images many_copies map_unmap profiling programs relay \
+    several_contexts user_events; do
+    natively $program
+    same $program
+    VOCL_SHARE=0 VOCL_PIPELINE=1 same $program
+done
+parity=$top_builddir/tests/drivers
+natively fault
+grep -q '^finish behind it = CL_INVALID_COMMAND_QUEUE$' "$scratch/native" || fail "no fault: $(cat "$scratch/native")"
+same fault
+parity=$top_builddir/tests/parity
 
 # The others of the programs crash or fail natively, or do not end in time (oclgrind interprets kernels, and waits in
 # clFlush for user events, too), or ask for what VOCL answers itself, where OpenCL leaves open how.

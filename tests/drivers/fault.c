@@ -1,0 +1,23 @@
+/*
+ * A kernel that the device does not survive, as strict.c has one: who waits for it, or reads what it made, is told.
+ * Prints what each call says, but for the launch, whose error may come later.
+ */
+#include "tests/parity/parity.h"
+
+static const char *source = "kernel void fault(global int *data) { data[get_global_id(0)] = 1; }\n";
+
+int main(void)
+{
+    struct parity p;
+    cl_kernel kernel;
+    cl_mem buffer;
+
+    parity_open(&p, 0);
+    kernel = parity_kernel(parity_program(&p, source, NULL), "fault");
+    buffer = parity_buffer(&p, CL_MEM_READ_WRITE, 4096, NULL);
+    parity_args(kernel, 1, sizeof(buffer), &buffer);
+    SHOW("finish", clFinish(p.queue));
+    CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){1024}, NULL, 0, NULL, NULL));
+    SHOW("finish behind it", clFinish(p.queue));
+    return 0;
+}

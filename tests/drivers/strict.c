@@ -1,0 +1,268 @@
+/*
+ * A driver as those of GPUs are, in what VOCL has to know of them: PoCL, with a few of its functions in the process
+ * that loads this replaced by ones that do what NVIDIA's were seen to do (580.159, OpenCL 3.0 CUDA), or something
+ * harder.
+ */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <CL/cl_icd.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+typedef void *address(const char *);
+typedef cl_int platform_ids(cl_uint, cl_platform_id *, cl_uint *);
+
+static struct _cl_icd_dispatch pocl, *table;
+static address *pocl_address;
+static cl_platform_id platform;
+
+/* ---- what it is ---- */
+
+static cl_int answer(const void *found, size_t length, size_t size, void *value, size_t *size_ret)
+{
+    if (value && size < length)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, found, length);
+    if (size_ret)
+        *size_ret = length;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL platform_info(cl_platform_id object, cl_platform_info param, size_t size, void *value,
+                                        size_t *size_ret)
+{
+    static const char name[] = "Strict";
+
+    return param == CL_PLATFORM_NAME ? answer(name, sizeof(name), size, value, size_ret)
+                                     : pocl.clGetPlatformInfo(object, param, size, value, size_ret);
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param, size_t size, void *value,
+                                      size_t *size_ret)
+{
+    const cl_bool unified = CL_FALSE;
+
+    return param == CL_DEVICE_HOST_UNIFIED_MEMORY ? answer(&unified, sizeof(unified), size, value, size_ret)
+                                                  : pocl.clGetDeviceInfo(device, param, size, value, size_ret);
+}
+
+/* ---- arguments that others let pass ---- */
+
+static cl_int CL_API_CALL compile(cl_program program, cl_uint device_count, const cl_device_id *devices,
+                                  const char *options, cl_uint count, const cl_program *headers, const char **names,
+                                  void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    if (!count && (headers || names))
+        return CL_INVALID_VALUE;
+    return pocl.clCompileProgram(program, device_count, devices, options, count, headers, names, notify, data);
+}
+
+static cl_int CL_API_CALL formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint count,
+                                  cl_image_format *list, cl_uint *count_ret)
+{
+    return flags ? pocl.clGetSupportedImageFormats(context, flags, type, count, list, count_ret) : CL_INVALID_VALUE;
+}
+
+/* ---- events ---- */
+
+static cl_command_type type_of(cl_event event)
+{
+    cl_command_type type = 0;
+
+    pocl.clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
+    return type;
+}
+
+/* Of a copy it tells late; here never. */
+static cl_int CL_API_CALL set_callback(cl_event event, cl_int state,
+                                       void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
+{
+    switch (type_of(event)) {
+    case CL_COMMAND_WRITE_BUFFER:
+    case CL_COMMAND_READ_BUFFER:
+    case CL_COMMAND_WRITE_BUFFER_RECT:
+    case CL_COMMAND_READ_BUFFER_RECT:
+    case CL_COMMAND_WRITE_IMAGE:
+    case CL_COMMAND_READ_IMAGE:
+        return CL_SUCCESS;
+    }
+    return pocl.clSetEventCallback(event, state, notify, data);
+}
+
+/* The times of what does nothing are in no order. */
+static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info param, size_t size, void *value,
+                                         size_t *size_ret)
+{
+    const cl_int error = pocl.clGetEventProfilingInfo(event, param, size, value, size_ret);
+
+    switch (type_of(event)) {
+    case CL_COMMAND_MARKER:
+    case CL_COMMAND_BARRIER:
+    case CL_COMMAND_MIGRATE_MEM_OBJECTS:
+        if (!error && value && param != CL_PROFILING_COMMAND_QUEUED)
+            *(cl_ulong *)value = 1;
+    }
+    return error;
+}
+
+/* ---- contexts: who releases the last one waits for all that is enqueued in it, and that may wait for user events ----
+ */
+
+enum { MOST_CONTEXTS = 256 };
+
+static struct known {
+    _Atomic(cl_context) context;
+    atomic_int unset, retained;
+} contexts[MOST_CONTEXTS];
+
+static struct known *known_of(cl_context context)
+{
+    for (int i = 0; i < MOST_CONTEXTS; i++) {
+        cl_context none = NULL;
+
+        if (atomic_load(&contexts[i].context) == context ||
+            atomic_compare_exchange_strong(&contexts[i].context, &none, context))
+            return &contexts[i];
+    }
+    fprintf(stderr, "strict: more than %d contexts\n", MOST_CONTEXTS);
+    abort();
+}
+
+static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *error)
+{
+    cl_event event = pocl.clCreateUserEvent(context, error);
+
+    if (event)
+        atomic_fetch_add(&known_of(context)->unset, 1);
+    return event;
+}
+
+static cl_int CL_API_CALL set_user_event(cl_event event, cl_int status)
+{
+    cl_context context = NULL;
+    cl_int error;
+
+    pocl.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL);
+    error = pocl.clSetUserEventStatus(event, status);
+    if (!error)
+        atomic_fetch_sub(&known_of(context)->unset, 1);
+    return error;
+}
+
+static cl_int CL_API_CALL retain_context(cl_context context)
+{
+    atomic_fetch_add(&known_of(context)->retained, 1);
+    return pocl.clRetainContext(context);
+}
+
+static cl_int CL_API_CALL release_context(cl_context context)
+{
+    struct known *known = known_of(context);
+
+    if (atomic_fetch_sub(&known->retained, 1) == 0) {
+        while (atomic_load(&known->unset) > 0)
+            usleep(1000);
+        atomic_store(&known->unset, 0);
+        atomic_store(&known->retained, 0);
+        atomic_store(&known->context, NULL);
+    }
+    return pocl.clReleaseContext(context);
+}
+
+/* ---- a kernel of the name "fault" is the end of the device ---- */
+
+static atomic_bool faulted;
+
+static cl_int failed(cl_command_queue queue, cl_event *event)
+{
+    cl_context context = NULL;
+    cl_int error;
+
+    pocl.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    if (event)
+        *event = pocl.clCreateUserEvent(context, &error);
+    return event ? pocl.clSetUserEventStatus(*event, CL_INVALID_COMMAND_QUEUE) : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                                 const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
+                                 cl_event *event)
+{
+    char name[64] = "";
+
+    pocl.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, NULL);
+    if (!strcmp(name, "fault"))
+        atomic_store(&faulted, true);
+    return atomic_load(&faulted)
+               ? failed(queue, event)
+               : pocl.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, list, event);
+}
+
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
+{
+    return atomic_load(&faulted) ? failed(queue, event) : pocl.clEnqueueMarkerWithWaitList(queue, count, list, event);
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    return atomic_load(&faulted) ? CL_INVALID_COMMAND_QUEUE : pocl.clFinish(queue);
+}
+
+/* ---- the driver ---- */
+
+__attribute__((constructor)) static void load(void)
+{
+    void *library = dlopen("libpocl.so.2", RTLD_NOW | RTLD_LOCAL);
+    platform_ids *ids;
+
+    if (!library) {
+        fprintf(stderr, "strict: %s\n", dlerror());
+        return;
+    }
+    pocl_address = (address *)dlsym(library, "clGetExtensionFunctionAddress");
+    ids = pocl_address ? (platform_ids *)pocl_address("clIcdGetPlatformIDsKHR") : NULL;
+    if (!ids || ids(1, &platform, NULL))
+        return;
+    table = *(struct _cl_icd_dispatch **)platform;
+    pocl = *table;
+    table->clGetPlatformInfo = platform_info;
+    table->clGetDeviceInfo = device_info;
+    table->clCompileProgram = compile;
+    table->clGetSupportedImageFormats = formats;
+    table->clSetEventCallback = set_callback;
+    table->clGetEventProfilingInfo = profiling_info;
+    table->clCreateUserEvent = create_user_event;
+    table->clSetUserEventStatus = set_user_event;
+    table->clRetainContext = retain_context;
+    table->clReleaseContext = release_context;
+    table->clEnqueueNDRangeKernel = launch;
+    table->clEnqueueMarkerWithWaitList = marker;
+    table->clFinish = finish;
+}
+
+EXPORTED cl_int clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
+{
+    if (!table)
+        return CL_PLATFORM_NOT_FOUND_KHR;
+    if (platforms && count)
+        platforms[0] = platform;
+    if (count_ret)
+        *count_ret = 1;
+    return CL_SUCCESS;
+}
+
+EXPORTED void *clGetExtensionFunctionAddress(const char *name)
+{
+    if (!strcmp(name, "clIcdGetPlatformIDsKHR"))
+        return (void *)clIcdGetPlatformIDsKHR;
+    if (!strcmp(name, "clGetPlatformInfo"))
+        return (void *)platform_info;
+    return table ? pocl_address(name) : NULL;
+}

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "executor/internal.h"
+#include "executor/staging.h"
 
 /* ---- errors that only the context's callback is told ---- */
 
@@ -135,6 +136,8 @@ int exec_create_context(struct executor *x, const struct exec_create_context *m)
         context->spare = clCreateCommandQueue(context->native, devices[0], 0, &context->error);
     if (!context->error)
         context->mover = mover_new(context);
+    if (!context->error && !device_is_unified(devices[0]))
+        context->staging = staging_new(context->native, devices[0]);
     context->scrubs = scrub_wanted(x, devices, m->devices_count);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* Objects by their numbers: the low 24 bits are a place in the table of the kind, the whole is compared. */
 #include "executor/internal.h"
+#include "executor/staging.h"
 
 #define MOST (1u << 22)
 
@@ -91,6 +92,7 @@ static void context_destroy(struct executor *x, struct context *context)
     struct leaving *leaving = malloc(sizeof(*leaving));
 
     order_context_gone(context);
+    staging_drop(context->staging);
     if (context->spare)
         clReleaseCommandQueue(context->spare);
     if (context->mover)
@@ -111,6 +113,7 @@ static void queue_destroy(struct executor *x, struct queue *queue)
     if (queue->used)
         executor_forget_queue(x, queue);
     queue_forget_barrier(queue);
+    staging_drop(queue->staging);
     if (queue->spare)
         clReleaseCommandQueue(queue->spare);
     if (queue->native)

@@ -58,12 +58,13 @@ struct device {
 
 struct context {
     OBJECT(cl_context);
-    cl_device_id on;        /* first device */
-    cl_command_queue spare; /* for data that no queue of the application moves */
-    struct queue *mover;    /* for other nodes: a queue that has no number; or NULL */
-    struct gates *gates;    /* or NULL */
-    struct order order;     /* the newest command that those after it come behind, in whatever queue */
-    bool scrubs;            /* its memory may have been another session's */
+    cl_device_id on;         /* first device */
+    cl_command_queue spare;  /* for data that no queue of the application moves */
+    struct staging *staging; /* for a device that has memory of its own, or NULL */
+    struct queue *mover;     /* for other nodes: a queue that has no number; or NULL */
+    struct gates *gates;     /* or NULL */
+    struct order order;      /* the newest command that those after it come behind, in whatever queue */
+    bool scrubs;             /* its memory may have been another session's */
 };
 
 struct queue {
@@ -71,8 +72,9 @@ struct queue {
     cl_context in;
     uint32_t context_id;
     cl_device_id on;
-    unsigned ordinal;       /* of its root device */
-    cl_command_queue spare; /* the context's */
+    unsigned ordinal;        /* of its root device */
+    cl_command_queue spare;  /* the context's */
+    struct staging *staging; /* likewise */
     bool unified, out_of_order, profiling, lazy;
     bool timed;            /* native profiling is on, also unasked */
     uint64_t behind;       /* the newest gate it may wait for, 0 if none */

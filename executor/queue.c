@@ -1,5 +1,6 @@
 /* Queues, and the commands that are only about order. */
 #include "executor/internal.h"
+#include "executor/staging.h"
 
 int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
 {
@@ -20,6 +21,7 @@ int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
     queue->spare = context->spare;
     if (queue->spare)
         clRetainCommandQueue(queue->spare);
+    queue->staging = staging_use(context->staging);
     queue->out_of_order = m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     queue->profiling = m->properties & CL_QUEUE_PROFILING_ENABLE;
     queue->timed = queue->profiling || x->traced;

@@ -1,5 +1,6 @@
 /* Buffers in pieces of WIRE_CHUNK, so that what moves between the processes and what is copied overlap: see transfer.c.
  */
+#include "executor/staging.h"
 #include "executor/transfer.h"
 
 static void ring_next(struct slot *slot);
@@ -139,7 +140,8 @@ static void ring_start(struct executor *x, struct job *job)
     t->error = t->first ? transfer_event_error(t->first) : CL_SUCCESS;
     for (unsigned i = 0; i < slots && !t->error; i++) {
         t->slots[i].transfer = t;
-        t->slots[i].bytes = malloc(WIRE_CHUNK);
+        t->slots[i].piece = staging_take(t->staging);
+        t->slots[i].bytes = t->slots[i].piece ? t->slots[i].piece->bytes : malloc(WIRE_CHUNK);
         if (!t->slots[i].bytes)
             t->error = CL_OUT_OF_HOST_MEMORY;
     }
@@ -164,6 +166,8 @@ cl_int transfer_through_ring(struct command *c, struct transfer *t)
     t->spare = c->queue->spare;
     t->ordinal = c->queue->ordinal;
     clRetainCommandQueue(t->spare);
+    if (!t->reading)
+        t->staging = staging_use(c->queue->staging);
     t->gate = transfer_gate(c, t, &error);
     if (!error)
         error = queue_wait_barrier(c);

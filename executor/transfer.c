@@ -10,14 +10,20 @@
  *  - a ring: the same for buffers in pieces of WIRE_CHUNK, so that transfer and copy overlap
  */
 #include "executor/pages.h"
+#include "executor/staging.h"
 #include "executor/transfer.h"
 
 void transfer_free(struct transfer *t)
 {
     if (!t->mapped)
         free(t->bytes);
-    for (int i = 0; i < SLOTS; i++)
-        free(t->slots[i].bytes);
+    for (int i = 0; i < SLOTS; i++) {
+        if (t->slots[i].piece)
+            staging_give(t->slots[i].piece);
+        else
+            free(t->slots[i].bytes);
+    }
+    staging_drop(t->staging);
     gate_end(&t->open);
     if (t->gate)
         clReleaseEvent(t->gate);

@@ -35,18 +35,30 @@ static int is_icd(const struct dirent *entry)
     return end && !strcmp(end, ".icd");
 }
 
-/* `vocl run` puts its own in the place of what there was. */
-static const char *vendors(void)
+/* `vocl run` puts its own in the place of what there was. NULL: nothing is said. */
+static const char *setting(const char *native, const char *name)
 {
-    const char *before = getenv("VOCL_NATIVE_ICD_VENDORS");
-    const char *now = before ? before : getenv("OCL_ICD_VENDORS");
+    const char *before = getenv(native), *now = before ? before : getenv(name);
 
-    return now && *now ? now : VENDORS;
+    return now && *now ? now : NULL;
 }
 
-void icd_each(void (*take)(const char *library))
+/* Khronos's loader takes these before all others. */
+static void each_named(void (*take)(const char *library))
 {
-    const char *where = vendors();
+    const char *named = setting("VOCL_NATIVE_ICD_FILENAMES", "OCL_ICD_FILENAMES");
+    char *names = named ? strdup(named) : NULL, *rest = names, *name;
+
+    while ((name = strsep(&rest, ":"))) {
+        if (*name)
+            take(name);
+    }
+    free(names);
+}
+
+static void each_vendor(void (*take)(const char *library))
+{
+    const char *told = setting("VOCL_NATIVE_ICD_VENDORS", "OCL_ICD_VENDORS"), *where = told ? told : VENDORS;
     struct dirent **entries;
     int count = scandir(where, &entries, is_icd, alphasort);
 
@@ -65,6 +77,12 @@ void icd_each(void (*take)(const char *library))
         free(entries[i]);
     }
     free(entries);
+}
+
+void icd_each(void (*take)(const char *library))
+{
+    each_named(take);
+    each_vendor(take);
 }
 
 static void load(const char *library)

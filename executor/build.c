@@ -127,7 +127,7 @@ static char *options_of(const struct program *program, uint64_t with_options, co
     char *text;
 
     *added = false;
-    if (!with_options)
+    if (!with_options && (!is_usable(program) || driver_tells_arguments(program->native)))
         return NULL;
     *added = is_usable(program) && driver_version(program->native) >= 120 &&
              !memmem(options, length, ARGUMENT_INFO, strlen(ARGUMENT_INFO));

@@ -70,6 +70,21 @@ static cl_int CL_API_CALL formats(cl_context context, cl_mem_flags flags, cl_mem
     return flags ? pocl.clGetSupportedImageFormats(context, flags, type, count, list, count_ret) : CL_INVALID_VALUE;
 }
 
+/* Who has not asked for it when he built the program is not told. */
+static cl_int CL_API_CALL argument_info(cl_kernel kernel, cl_uint index, cl_kernel_arg_info param, size_t size,
+                                        void *value, size_t *size_ret)
+{
+    char options[4096] = "";
+    cl_device_id device = NULL;
+    cl_program program = NULL;
+
+    pocl.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL);
+    pocl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(device), &device, NULL);
+    pocl.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof(options), options, NULL);
+    return strstr(options, "-cl-kernel-arg-info") ? pocl.clGetKernelArgInfo(kernel, index, param, size, value, size_ret)
+                                                  : CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
+}
+
 /* ---- events ---- */
 
 static cl_command_type type_of(cl_event event)
@@ -236,6 +251,7 @@ __attribute__((constructor)) static void load(void)
     table->clGetDeviceInfo = device_info;
     table->clCompileProgram = compile;
     table->clGetSupportedImageFormats = formats;
+    table->clGetKernelArgInfo = argument_info;
     table->clSetEventCallback = set_callback;
     table->clGetEventProfilingInfo = profiling_info;
     table->clCreateUserEvent = create_user_event;

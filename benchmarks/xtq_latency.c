@@ -11,6 +11,7 @@
  *             is what the initiator sees, by xtq_fence. The kernel polls, as the message before came a moment ago;
  *             or sleeps on the device (xtq_device_asleep), or has left it (xtq_device_away)
  *
+ * A device with memory of its own can have no persistent kernel, and is given the payload by a command.
  * With --one-core both ranks share one, and of the ways there are only cpu and xtq_device.
  * call: the initiator's call; transfer: from its begin to when the target's CPU has the message, where it gets it;
  * task: from its begin to the end: what is between those two is the launch and the kernel. cpu_time: what the target's
@@ -18,6 +19,7 @@
  */
 #include <mpi.h>
 #include <dirent.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -28,7 +30,8 @@
 
 enum { ROUNDS = 200, WARM = 20, MOST = 4096, QUEUE_HOST = 0, QUEUE_DEVICE = 1, INDEX = 1, NOTHING = 2, IDLE_US = 5000 };
 
-static int rank;
+static int rank, apart; /* apart: the device has memory of its own, so that it cannot run a persistent kernel */
+static cl_mem there[2]; /* there: what sums and payload are elsewhere */
 static struct bench b;
 static struct xtq *x;
 static float *sums, *payload;
@@ -98,8 +101,14 @@ static cl_event enqueue(size_t bytes)
     cl_event event;
 
     receive(bytes);
-    CHECK(clSetKernelArgSVMPointer(kernel, 0, sums));
-    CHECK(clSetKernelArgSVMPointer(kernel, 1, payload));
+    if (apart) {
+        CHECK(clEnqueueWriteBuffer(b.queue, there[1], CL_FALSE, 0, bytes, payload, 0, NULL, NULL));
+        CHECK(clSetKernelArg(kernel, 0, sizeof(there[0]), &there[0]));
+        CHECK(clSetKernelArg(kernel, 1, sizeof(there[1]), &there[1]));
+    } else {
+        CHECK(clSetKernelArgSVMPointer(kernel, 0, sums));
+        CHECK(clSetKernelArgSVMPointer(kernel, 1, payload));
+    }
     CHECK(clEnqueueNDRangeKernel(b.queue, kernel, 1, NULL, &count, NULL, 0, NULL, &event));
     return event;
 }
@@ -354,14 +363,11 @@ static void open_target(void)
 {
     static const char *bodies[] = {"add"};
     struct xtq_kernel_entry entry = {.kernel = kernel, .body = 1, .address = sums, .signal = ended};
+    int error;
     struct xtq_function_entry function = {.function = add, .buffer = sums, .signal = ended};
     struct xtq_function_entry nothing_entry = {.function = nothing, .signal = warm};
-    struct xtq_queue_entry queue = {.engine = XTQ_HOST, .commands = b.queue, .manual = true};
+    struct xtq_queue_entry queue;
 
-    EXPECT(!xtq_register_kernel(x, INDEX, &entry));
-    EXPECT(!xtq_register_function(x, INDEX, &function));
-    EXPECT(!xtq_register_function(x, NOTHING, &nothing_entry));
-    EXPECT(!xtq_register_queue(x, QUEUE_HOST, &queue));
     queue = (struct xtq_queue_entry){.engine = XTQ_DEVICE,
                                      .context = b.context,
                                      .device = b.device,
@@ -369,12 +375,25 @@ static void open_target(void)
                                      .bodies = bodies,
                                      .body_count = 1,
                                      .idle_us = IDLE_US};
-    EXPECT(!xtq_register_queue(x, QUEUE_DEVICE, &queue));
+    error = xtq_register_queue(x, QUEUE_DEVICE, &queue);
+    EXPECT(!error || error == -ENOTSUP);
+    apart = error == -ENOTSUP;
+    for (int i = 0; i < 2 && apart; i++)
+        there[i] = bench_buffer(&b, CL_MEM_READ_WRITE, MOST);
+    if (apart) {
+        entry.memory = there[0];
+        entry.address = NULL;
+    }
+    EXPECT(!xtq_register_kernel(x, INDEX, &entry));
+    EXPECT(!xtq_register_function(x, INDEX, &function));
+    EXPECT(!xtq_register_function(x, NOTHING, &nothing_entry));
+    queue = (struct xtq_queue_entry){.engine = XTQ_HOST, .commands = b.queue, .manual = true};
+    EXPECT(!xtq_register_queue(x, QUEUE_HOST, &queue));
 }
 
 static bool is_measured(unsigned way)
 {
-    return !one_core || ways[way].on_one_core;
+    return (!one_core || ways[way].on_one_core) && (!apart || ways[way].kernel_is == NOWHERE);
 }
 
 static void report(struct series *series, unsigned way, size_t bytes, const char *what)
@@ -421,7 +440,7 @@ static void measure(size_t bytes)
         report(&tasks[way], way, bytes, "task");
     }
     for (unsigned way = 0; way < WAYS && !one_core; way++) {
-        if (ways[way].kernel_is <= POLLING)
+        if (is_measured(way) && ways[way].kernel_is <= POLLING)
             cpu_time(way, bytes);
     }
 }
@@ -468,6 +487,7 @@ int main(int count, char **words)
     EXPECT(!xtq_signal_create(1, &warm));
     if (rank == 1)
         open_device(count, words);
+    MPI_Bcast(&apart, 1, MPI_INT, 1, MPI_COMM_WORLD);
     measure(64);
     if (!one_core)
         measure(MOST);

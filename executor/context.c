@@ -138,6 +138,8 @@ int exec_create_context(struct executor *x, const struct exec_create_context *m)
         context->mover = mover_new(context);
     if (!context->error && !device_is_unified(devices[0]))
         context->staging = staging_new(context->native, devices[0]);
+    if (context->mover)
+        context->mover->staging = context->staging;
     context->scrubs = scrub_wanted(x, devices, m->devices_count);
     return 0;
 }

@@ -6,14 +6,14 @@
 #include "executor/internal.h"
 #include "executor/staging.h"
 
-#define MOST_KEPT 16 /* pieces that are free */
+#define MOST_PIECES 32 /* they are dear to make: what is more goes in other memory */
 
 struct staging {
     unsigned users; /* who has it, and pieces that are out */
     cl_context context;
     cl_command_queue queue; /* to map, with nothing else in it */
     struct piece *free;
-    unsigned free_count;
+    unsigned count; /* of pieces */
 };
 
 struct staging *staging_new(cl_context context, cl_device_id device)
@@ -87,13 +87,11 @@ struct piece *staging_take(struct staging *staging)
 {
     struct piece *piece = staging ? staging->free : NULL;
 
-    if (!staging)
-        return NULL;
     if (piece) {
         staging->free = piece->next;
-        staging->free_count--;
-    } else {
+    } else if (staging && staging->count < MOST_PIECES) {
         piece = piece_new(staging);
+        staging->count += piece != NULL;
     }
     if (piece)
         piece->staging = staging_use(staging);
@@ -104,12 +102,7 @@ void staging_give(struct piece *piece)
 {
     struct staging *staging = piece->staging;
 
-    if (staging->free_count < MOST_KEPT) {
-        piece->next = staging->free;
-        staging->free = piece;
-        staging->free_count++;
-    } else {
-        piece_free(staging, piece);
-    }
+    piece->next = staging->free;
+    staging->free = piece;
     staging_drop(staging);
 }

@@ -13,10 +13,19 @@
 #include "executor/staging.h"
 #include "executor/transfer.h"
 
+static void block_free(struct transfer *t)
+{
+    if (t->piece)
+        staging_give(t->piece);
+    else if (!t->mapped)
+        free(t->bytes);
+    t->piece = NULL;
+    t->bytes = NULL;
+}
+
 void transfer_free(struct transfer *t)
 {
-    if (!t->mapped)
-        free(t->bytes);
+    block_free(t);
     for (int i = 0; i < SLOTS; i++) {
         if (t->slots[i].piece)
             staging_give(t->slots[i].piece);
@@ -215,8 +224,7 @@ static void discarded(void *argument, int status)
     struct transfer *t = argument;
 
     (void)status;
-    free(t->bytes);
-    t->bytes = NULL;
+    block_free(t);
     transfer_open_gate(t);
     t->mapped = false;
     transfer_free(t);
@@ -256,7 +264,9 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     cl_event *wait = malloc((c->wait_count + 1) * sizeof(*wait));
     cl_int error;
 
-    t->bytes = malloc(t->side.part.size);
+    if (t->side.part.size <= WIRE_CHUNK)
+        t->piece = staging_take(c->queue->staging);
+    t->bytes = t->piece ? t->piece->bytes : malloc(t->side.part.size);
     t->gate = transfer_gate(c, t, &error);
     if (!wait || !t->bytes || error) {
         free(wait);
@@ -336,10 +346,11 @@ static cl_int read_block(struct command *c, struct transfer *t)
 
 /* ---- the commands' common parts ---- */
 
-/* Where clFlush waits for the gate, nothing that the gate waits for may be behind it in the queue. */
+/* One chunk has nothing to overlap with. Where clFlush waits for the gate, nothing that the gate waits for may be
+ * behind it in the queue. */
 static bool in_chunks(const struct transfer *t)
 {
-    return t->tag & WIRE_TAG_CHUNKED && !driver_flush_waits(t->queue);
+    return t->tag & WIRE_TAG_CHUNKED && t->side.part.size > WIRE_CHUNK && !driver_flush_waits(t->queue);
 }
 
 cl_int transfer_read_whole(struct command *c, struct transfer *t)
@@ -367,8 +378,7 @@ static void write_bulk(struct command *c, struct transfer *t)
     if (!c->error)
         return;
     t->error = c->error;
-    if (!t->mapped)
-        free(t->bytes);
+    block_free(t);
     transfer_discard(t);
 }
 

@@ -31,6 +31,7 @@ struct transfer {
     cl_event gate, first;          /* first: from when on the object may be touched */
     cl_event last;                 /* waits for the gate: PoCL looks at it then, also if it has failed before */
     uint8_t *bytes;                /* the block, or the mapped memory */
+    struct piece *piece;           /* that the block is, or NULL */
     bool mapped, reading, announced;
     cl_int error;
     /* ring */

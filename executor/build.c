@@ -127,9 +127,9 @@ static char *options_of(const struct program *program, uint64_t with_options, co
     char *text;
 
     *added = false;
-    if (!with_options && (!is_usable(program) || driver_tells_arguments(program->native)))
+    if (!with_options)
         return NULL;
-    *added = is_usable(program) && driver_version(program->native) >= 120 &&
+    *added = is_usable(program) && driver_version(program->native) >= 120 && driver_may_be_asked(program->native) &&
              !memmem(options, length, ARGUMENT_INFO, strlen(ARGUMENT_INFO));
     if (asprintf(&text, "%.*s%s", (int)length, length ? options : "", *added ? " " ARGUMENT_INFO : "") < 0)
         return NULL;

@@ -180,6 +180,14 @@ void executor_flush_later(struct executor *x, struct queue *queue)
     x->to_flush = queue;
 }
 
+static void flush(struct executor *x, const struct queue *queue)
+{
+    const cl_int error = clFlush(queue->native);
+
+    if (error)
+        event_queue_failed(x, queue->id, error);
+}
+
 void executor_flush(struct executor *x)
 {
     struct queue *later = NULL;
@@ -193,7 +201,7 @@ void executor_flush(struct executor *x)
         }
         queue->used = false;
         if (queue->native && !queue->lazy)
-            clFlush(queue->native);
+            flush(x, queue);
     }
     x->to_flush = later;
 }

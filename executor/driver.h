@@ -21,8 +21,9 @@ bool driver_flush_waits(const void *object);
 bool driver_calls_late(const void *object);
 /* Its clFinish returns the error of a command that has failed, as after a fault of the device. */
 bool driver_finish_fails(const void *object);
-/* It tells of its kernels' arguments without having been told to (-cl-kernel-arg-info). */
-bool driver_tells_arguments(const void *object);
+/* Its builds may be given -cl-kernel-arg-info unasked: NVIDIA's 580.159 makes PTX of some kernels then that its own
+ * assembler refuses. */
+bool driver_may_be_asked(const void *object);
 /* Whether processes of a user have what it builds in common, and get into each other's way. */
 bool driver_shares_builds(const void *object);
 

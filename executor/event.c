@@ -56,11 +56,11 @@ static void CL_CALLBACK reached(cl_event event, cl_int status, void *argument)
 
 cl_int event_status(cl_event event)
 {
-    cl_int status = event ? CL_QUEUED : CL_COMPLETE;
+    cl_int status = event ? CL_QUEUED : CL_COMPLETE, error = CL_SUCCESS;
 
     if (event)
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    return status;
+        error = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    return error ? error : status;
 }
 
 /* Run a job on the loop's thread when a native event reaches a state, or fails. */
@@ -125,13 +125,17 @@ void event_look(struct executor *x)
 }
 
 #define LOOK_US 500
+#define MOST_LOOK_US 1000000
 #define LOOK_LATE_US 20
 
-long executor_look_us(const struct executor *x)
+/* What is seen late is seen an eighth late. */
+long executor_look_us(const struct executor *x, long idle_us)
 {
     if (TAILQ_EMPTY(&x->waits))
         return 0;
-    return x->late_waits ? LOOK_LATE_US : LOOK_US;
+    if (x->late_waits)
+        return idle_us / 8 > LOOK_LATE_US ? idle_us / 8 : LOOK_LATE_US;
+    return idle_us < LOOK_US ? LOOK_US : idle_us < MOST_LOOK_US ? idle_us : MOST_LOOK_US;
 }
 
 /* ---- telling the application ---- */
@@ -165,7 +169,7 @@ static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event
     executor_send(x, &out);
 }
 
-static void send_queue_error(struct executor *x, uint32_t queue, cl_int error)
+void event_queue_failed(struct executor *x, uint32_t queue, cl_int error)
 {
     struct wire_queue_error m = {queue, error};
     struct wire_buffer out = {0};
@@ -190,7 +194,7 @@ static void tell(struct executor *x, struct job *job)
         if (status > subscription->state)
             status = subscription->state;
         if (status < 0 && !x->gate_failed && object->queue_id && driver_finish_fails(subscription->event))
-            send_queue_error(x, object->queue_id, status); /* it is the device that failed */
+            event_queue_failed(x, object->queue_id, status); /* it is the device that failed */
         send_status(x, subscription->id, status, subscription->event);
     }
     clReleaseEvent(subscription->event);
@@ -425,7 +429,7 @@ static void tell_failure(const struct command *c)
         send_status(c->x, c->object->id, c->error, NULL);
         return;
     }
-    send_queue_error(c->x, c->queue->id, c->error);
+    event_queue_failed(c->x, c->queue->id, c->error);
 }
 
 /* The application's event is the native one, or has failed. */

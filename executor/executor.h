@@ -105,8 +105,8 @@ void executor_usage(struct executor *executor, struct executor_usage *usage);
 int executor_check(struct executor *executor);
 /* The process ends, and native OpenCL with it: what runs is waited for, some seconds. */
 void executor_stop(struct executor *executor);
-/* After so many microseconds without anything to do it is to be looked for the first time, and then after twice as long
- * each time. 0: there is nothing to look for. */
-long executor_look_us(const struct executor *executor);
+/* When there has been nothing to do for idle_us microseconds, it is to be looked for after so many more. 0: there is
+ * nothing to look for. */
+long executor_look_us(const struct executor *executor, long idle_us);
 
 #endif

@@ -294,7 +294,7 @@ bool command_wait(struct command *c, cl_event event);
 void command_gate(struct command *c, struct gate *gate, bool of_event);
 /* One of its native events, which nobody else may be told of. */
 void command_hold(struct command *c, cl_event event);
-/* Of a native event: CL_QUEUED where native OpenCL does not say; of NULL: CL_COMPLETE. */
+/* Of a native event, or why native OpenCL does not say, as when its device has failed; of NULL: CL_COMPLETE. */
 cl_int event_status(cl_event event);
 /* command_hold(), and event_when() complete. */
 void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job);
@@ -302,6 +302,8 @@ void command_when(struct command *c, cl_event event, void (*run)(struct executor
 void event_complete(struct executor *x, struct event *event, cl_int status);
 /* Released by the application before its status came to be set. */
 void event_release_late(struct executor *x, struct event *event);
+/* The application's next clFinish of the queue says so. */
+void event_queue_failed(struct executor *x, uint32_t queue, cl_int error);
 /* Look at the oldest that are waited for, if the driver may tell of them late. */
 void event_look(struct executor *x);
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),

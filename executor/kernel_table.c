@@ -68,6 +68,23 @@ static uint32_t probe_other_size(cl_kernel kernel, cl_uint index, uint32_t size)
     return other && size % 4 == 0 && !clSetKernelArg(kernel, index, other, zeroes) ? other : size;
 }
 
+/* Of an argument of which nothing is known: the one of the usual sizes that is taken, or 0. Not a pointer's, whose
+ * value would be looked at. */
+static uint32_t probe_usual_size(cl_kernel kernel, cl_uint index)
+{
+    static const uint32_t sizes[] = {1, 2, 4, 16, 32, 64, 128};
+    uint32_t found = 0;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        if (clSetKernelArg(kernel, index, sizes[i], zeroes))
+            continue;
+        if (found)
+            return 0;
+        found = sizes[i];
+    }
+    return found;
+}
+
 static void describe_argument(cl_kernel kernel, cl_uint index, bool hidden, struct wire_buffer *table)
 {
     char type[512] = "", name[512] = "";
@@ -86,6 +103,8 @@ static void describe_argument(cl_kernel kernel, cl_uint index, bool hidden, stru
         if (!a.size)
             a.size = probe_size(kernel, index);
         a.other_size = probe_other_size(kernel, index, a.size);
+    } else if (!a.known && !driver_may_be_asked(kernel)) {
+        a.size = a.other_size = probe_usual_size(kernel, index);
     }
     a.known &= !hidden;
     wire_put_kernel_argument(table, &a);

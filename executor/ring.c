@@ -166,8 +166,7 @@ cl_int transfer_through_ring(struct command *c, struct transfer *t)
     t->spare = c->queue->spare;
     t->ordinal = c->queue->ordinal;
     clRetainCommandQueue(t->spare);
-    if (!t->reading)
-        t->staging = staging_use(c->queue->staging);
+    t->staging = staging_use(c->queue->staging);
     t->gate = transfer_gate(c, t, &error);
     if (!error)
         error = queue_wait_barrier(c);

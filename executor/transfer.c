@@ -23,6 +23,14 @@ static void block_free(struct transfer *t)
     t->bytes = NULL;
 }
 
+static bool block_new(struct transfer *t, const struct queue *queue)
+{
+    if (t->side.part.size <= WIRE_CHUNK)
+        t->piece = staging_take(queue->staging);
+    t->bytes = t->piece ? t->piece->bytes : malloc(t->side.part.size);
+    return t->bytes;
+}
+
 void transfer_free(struct transfer *t)
 {
     block_free(t);
@@ -264,11 +272,8 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     cl_event *wait = malloc((c->wait_count + 1) * sizeof(*wait));
     cl_int error;
 
-    if (t->side.part.size <= WIRE_CHUNK)
-        t->piece = staging_take(c->queue->staging);
-    t->bytes = t->piece ? t->piece->bytes : malloc(t->side.part.size);
     t->gate = transfer_gate(c, t, &error);
-    if (!wait || !t->bytes || error) {
+    if (!wait || !block_new(t, c->queue) || error) {
         free(wait);
         return error ? error : CL_OUT_OF_HOST_MEMORY;
     }
@@ -332,8 +337,7 @@ static cl_int read_block(struct command *c, struct transfer *t)
 {
     cl_int error;
 
-    t->bytes = malloc(t->side.part.size);
-    if (!t->bytes)
+    if (!block_new(t, c->queue))
         return CL_OUT_OF_HOST_MEMORY;
     arbitration_begin(c, c->queue->ordinal, EXECUTOR_HOST, t->side.part.size, &t->side.memory, 1);
     error = side_read(t->queue, &t->side, t->bytes, c->wait_count, command_waits(c), &t->first);

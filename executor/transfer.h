@@ -26,7 +26,7 @@ struct transfer {
     uint32_t tag;
     unsigned ordinal;              /* of the device */
     cl_command_queue queue, spare; /* the command's own; one for pieces */
-    struct staging *staging;       /* for a ring that writes, or NULL */
+    struct staging *staging;       /* for a ring, or NULL */
     struct gate open;              /* until gate is open */
     cl_event gate, first;          /* first: from when on the object may be touched */
     cl_event last;                 /* waits for the gate: PoCL looks at it then, also if it has failed before */

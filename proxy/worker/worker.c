@@ -264,18 +264,14 @@ static int turn(struct worker *worker, bool idle)
     return count + done;
 }
 
-/* The most between two looks of executor_check(). */
-#define LAST_LOOK_US 1000000
-
 static void loop(struct worker *worker)
 {
-    long spin = settings_number(SETTING_SPIN_US), active = clock_us(), look = 0, first, most;
+    long spin = settings_number(SETTING_SPIN_US), active = clock_us(), busy = active, look, most;
     struct crowd crowd = {0, 0};
 
     while (!worker->over) {
         if (turn(worker, false)) {
-            active = clock_us();
-            look = 0;
+            active = busy = clock_us();
             continue;
         }
         if ((clock_us() - active < spin && !crowd_here(&crowd)) || transport_bulk_pending(worker->transport)) {
@@ -289,12 +285,9 @@ static void loop(struct worker *worker)
         most = worker->control ? executor_slices(worker->executor) : 1000000;
         if (worker->notes.length || worker->waiting || worker->arbitrations_wait)
             most = 1000;
-        first = executor_look_us(worker->executor);
-        if (!look)
-            look = first;
-        if (first && most > look)
+        look = executor_look_us(worker->executor, clock_us() - busy);
+        if (look && most > look)
             most = look;
-        look *= look < LAST_LOOK_US ? 2 : 1;
         transport_sleep(worker->transport, worker->epoll, most);
         active = clock_us();
     }

@@ -64,6 +64,18 @@ static cl_int CL_API_CALL compile(cl_program program, cl_uint device_count, cons
     return pocl.clCompileProgram(program, device_count, devices, options, count, headers, names, notify, data);
 }
 
+/* Some programs it cannot build with all options: those that say so. */
+static cl_int CL_API_CALL build(cl_program program, cl_uint device_count, const cl_device_id *devices,
+                                const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    char source[4096] = "";
+
+    pocl.clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof(source), source, NULL);
+    if (options && strstr(options, "-cl-kernel-arg-info") && strstr(source, "brittle"))
+        return CL_BUILD_PROGRAM_FAILURE;
+    return pocl.clBuildProgram(program, device_count, devices, options, notify, data);
+}
+
 static cl_int CL_API_CALL formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint count,
                                   cl_image_format *list, cl_uint *count_ret)
 {
@@ -191,9 +203,24 @@ static cl_int CL_API_CALL release_context(cl_context context)
     return pocl.clReleaseContext(context);
 }
 
-/* ---- a kernel of the name "fault" is the end of the device ---- */
+/* ---- a kernel of the name "fault" is the end of the device: clFinish says so, and one of STRICT_FAULT: status (the
+ * default), asked or flush: the status of what comes after it, who asks for one, clFlush ---- */
 
 static atomic_bool faulted;
+
+static bool tells_by(const char *way)
+{
+    const char *how = getenv("STRICT_FAULT");
+
+    return atomic_load(&faulted) && !strcmp(how ? how : "status", way);
+}
+
+static cl_int CL_API_CALL event_info(cl_event event, cl_event_info param, size_t size, void *value, size_t *size_ret)
+{
+    return param == CL_EVENT_COMMAND_EXECUTION_STATUS && tells_by("asked")
+               ? CL_INVALID_COMMAND_QUEUE
+               : pocl.clGetEventInfo(event, param, size, value, size_ret);
+}
 
 static cl_int failed(cl_command_queue queue, cl_event *event)
 {
@@ -222,7 +249,12 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 
 static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
-    return atomic_load(&faulted) ? failed(queue, event) : pocl.clEnqueueMarkerWithWaitList(queue, count, list, event);
+    return tells_by("status") ? failed(queue, event) : pocl.clEnqueueMarkerWithWaitList(queue, count, list, event);
+}
+
+static cl_int CL_API_CALL flush(cl_command_queue queue)
+{
+    return tells_by("flush") ? CL_INVALID_COMMAND_QUEUE : pocl.clFlush(queue);
 }
 
 static cl_int CL_API_CALL finish(cl_command_queue queue)
@@ -249,6 +281,7 @@ __attribute__((constructor)) static void load(void)
     pocl = *table;
     table->clGetPlatformInfo = platform_info;
     table->clGetDeviceInfo = device_info;
+    table->clBuildProgram = build;
     table->clCompileProgram = compile;
     table->clGetSupportedImageFormats = formats;
     table->clGetKernelArgInfo = argument_info;
@@ -260,6 +293,8 @@ __attribute__((constructor)) static void load(void)
     table->clReleaseContext = release_context;
     table->clEnqueueNDRangeKernel = launch;
     table->clEnqueueMarkerWithWaitList = marker;
+    table->clGetEventInfo = event_info;
+    table->clFlush = flush;
     table->clFinish = finish;
 }
 

@@ -89,7 +89,7 @@ wait $hanging
 # A GPU's: memory of its own, ends of copies that it does not tell of, and whatever else strict.c says.
 driver "$top_builddir/tests/drivers/.libs/strict.so"
 what="a GPU's driver"
-for program in argument_sizes build_callback callbacks contents first_calls image_creation images kernel_info many_copies map_unmap profiling programs relay \
+for program in build_callback callbacks contents first_calls image_creation images kernel_info many_copies map_unmap profiling programs relay \
     several_contexts user_events; do
     natively $program
     same $program
@@ -98,7 +98,11 @@ done
 parity=$top_builddir/tests/drivers
 natively fault
 grep -q '^finish behind it = CL_INVALID_COMMAND_QUEUE$' "$scratch/native" || fail "no fault: $(cat "$scratch/native")"
-same fault
+for STRICT_FAULT in status asked flush; do
+    export STRICT_FAULT
+    same fault
+done
+unset STRICT_FAULT
 parity=$top_builddir/tests/parity
 
 # The others of the programs crash or fail natively, or do not end in time (oclgrind interprets kernels, and waits in

@@ -5,6 +5,8 @@
 #include <CL/cl.h>
 #include <stdbool.h>
 
+/* Whether VOCL shows it, so that it may be of another machine. */
+bool device_is_shown(cl_device_id device);
 /* Whether the device takes addresses of this process. One that VOCL shows is of another process, whatever its type. */
 bool device_takes_addresses(cl_device_id device);
 

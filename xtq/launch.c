@@ -12,6 +12,7 @@ struct launcher {
     cl_command_queue commands;
     cl_context context;
     bool addresses; /* the device takes those of this process */
+    bool shown;     /* asking for an event's state may cost a message */
 };
 
 struct launch {
@@ -41,6 +42,7 @@ int launcher_open(cl_command_queue commands, struct launcher **out)
     }
     launcher->commands = commands;
     launcher->addresses = device_takes_addresses(device);
+    launcher->shown = device_is_shown(device);
     *out = launcher;
     return 0;
 }
@@ -192,7 +194,7 @@ int launcher_start(struct launcher *launcher, const struct rewritten *task, cons
         return -EIO;
     }
     *out = launch;
-    if (!launcher->addresses) /* asking such a device for an event's state may cost a message */
+    if (launcher->shown)
         launch_watch(launch);
     clFlush(launcher->commands);
     return 0;

@@ -59,7 +59,6 @@ const char *const rsh_own[] = {"HOME",
                                "LD_LIBRARY_PATH",
                                "XDG_CACHE_HOME",
                                "XDG_RUNTIME_DIR",
-                               "OCL_ICD_FILENAMES",
                                "OCL_ICD_VENDORS",
                                NULL};
 

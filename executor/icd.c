@@ -35,30 +35,18 @@ static int is_icd(const struct dirent *entry)
     return end && !strcmp(end, ".icd");
 }
 
-/* `vocl run` puts its own in the place of what there was. NULL: nothing is said. */
-static const char *setting(const char *native, const char *name)
+/* `vocl run` puts its own in the place of what there was. */
+static const char *vendors(void)
 {
-    const char *before = getenv(native), *now = before ? before : getenv(name);
+    const char *before = getenv("VOCL_NATIVE_ICD_VENDORS");
+    const char *now = before ? before : getenv("OCL_ICD_VENDORS");
 
-    return now && *now ? now : NULL;
+    return now && *now ? now : VENDORS;
 }
 
-/* Khronos's loader takes these before all others. */
-static void each_named(void (*take)(const char *library))
+void icd_each(void (*take)(const char *library))
 {
-    const char *named = setting("VOCL_NATIVE_ICD_FILENAMES", "OCL_ICD_FILENAMES");
-    char *names = named ? strdup(named) : NULL, *rest = names, *name;
-
-    while ((name = strsep(&rest, ":"))) {
-        if (*name)
-            take(name);
-    }
-    free(names);
-}
-
-static void each_vendor(void (*take)(const char *library))
-{
-    const char *told = setting("VOCL_NATIVE_ICD_VENDORS", "OCL_ICD_VENDORS"), *where = told ? told : VENDORS;
+    const char *where = vendors();
     struct dirent **entries;
     int count = scandir(where, &entries, is_icd, alphasort);
 
@@ -77,12 +65,6 @@ static void each_vendor(void (*take)(const char *library))
         free(entries[i]);
     }
     free(entries);
-}
-
-void icd_each(void (*take)(const char *library))
-{
-    each_named(take);
-    each_vendor(take);
 }
 
 static void load(const char *library)

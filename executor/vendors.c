@@ -10,7 +10,6 @@ enum { MOST_PLATFORMS = 32 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cl_platform_id found[MOST_PLATFORMS];
-static void *from[MOST_PLATFORMS]; /* the library of each */
 static cl_uint found_count;
 
 typedef cl_int platform_ids(cl_uint, cl_platform_id *, cl_uint *);
@@ -31,18 +30,12 @@ static void add_driver(const char *library)
         vocl_log(LOG_WARN, "%s", dlerror());
         return;
     }
-    for (cl_uint i = 0; i < found_count; i++) {
-        if (from[i] == handle) /* named twice */
-            return;
-    }
     address = (extension_address *)dlsym(handle, "clGetExtensionFunctionAddress");
     ids = (platform_ids *)dlsym(handle, "clIcdGetPlatformIDsKHR");
     if (!ids && address)
         ids = (platform_ids *)address("clIcdGetPlatformIDsKHR");
-    if (ids && ids(MOST_PLATFORMS - found_count, found + found_count, &count))
-        count = 0;
-    for (; count && found_count < MOST_PLATFORMS; count--)
-        from[found_count++] = handle;
+    if (ids && !ids(MOST_PLATFORMS - found_count, found + found_count, &count))
+        found_count = found_count + count < MOST_PLATFORMS ? found_count + count : MOST_PLATFORMS;
 }
 
 static void find(void)

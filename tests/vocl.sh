@@ -89,9 +89,6 @@ VOCL_LOG=debug environment VOCL_LOG=debug
 [ -n "$others" ] ||
     LD_PRELOAD=libm.so.6 environment "LD_PRELOAD=$VOCL_LIBEXECDIR/$library:libm.so.6"
 OCL_ICD_VENDORS=/elsewhere environment VOCL_NATIVE_ICD_VENDORS=/elsewhere
-lacks VOCL_NATIVE_ICD_FILENAMES
-OCL_ICD_FILENAMES=libother.so lacks OCL_ICD_FILENAMES
-OCL_ICD_FILENAMES=libother.so environment VOCL_NATIVE_ICD_FILENAMES=libother.so
 
 # One inside another changes nothing more.
 vocl run -- env | sort > "$scratch/once"

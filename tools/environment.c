@@ -137,7 +137,7 @@ static void open_preload_door(void)
 
 static void open_icd_door(void)
 {
-    const char *before = getenv("OCL_ICD_VENDORS"), *named = getenv("OCL_ICD_FILENAMES");
+    const char *before = getenv("OCL_ICD_VENDORS");
     char *directory;
 
     if (place_bundle() && !getenv("VOCL_LIBEXECDIR")) {
@@ -155,10 +155,6 @@ static void open_icd_door(void)
      * such setting. */
     set("VOCL_NATIVE_ICD_VENDORS", before ? before : "");
     set("OCL_ICD_VENDORS", directory);
-    if (named) { /* Khronos's loader takes these besides */
-        set("VOCL_NATIVE_ICD_FILENAMES", named);
-        unsetenv("OCL_ICD_FILENAMES");
-    }
 }
 
 /* hwloc, which most MPI libraries bring along, asks OpenCL for its devices when a program starts: that would start a

@@ -32,7 +32,6 @@ static bool left_out(const char *variable)
                                            "PRTE_",
                                            "ORTE_",
                                            "LD_PRELOAD=",
-                                           "OCL_ICD_FILENAMES=",
                                            "OCL_ICD_VENDORS=",
                                            "OPENCL_LAYERS=",
                                            "VOCL_SESSION_",
@@ -103,17 +102,9 @@ const char *launch_ucx(void)
     return *settings_string(SETTING_RECOVER) ? "UCX_TLS=posix,sysv,self" : LAUNCH_UCX;
 }
 
-/* What the program would have had without `vocl run`. */
-static void add_native(char ***list, const char *native, const char *name)
-{
-    const char *before = getenv(native), *value = before ? before : getenv(name);
-
-    if (value && (*value || !before))
-        list_add(list, "%s=%s", name, value);
-}
-
 char **launch_environment(const struct start *start, bool local)
 {
+    const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
     char **list = NULL;
 
     for (char **at = environ; *at; at++) {
@@ -121,8 +112,10 @@ char **launch_environment(const struct start *start, bool local)
             list_add(&list, "%s", *at);
     }
     add_preload(&list);
-    add_native(&list, "VOCL_NATIVE_ICD_VENDORS", "OCL_ICD_VENDORS");
-    add_native(&list, "VOCL_NATIVE_ICD_FILENAMES", "OCL_ICD_FILENAMES");
+    if (vendors && *vendors)
+        list_add(&list, "OCL_ICD_VENDORS=%s", vendors);
+    else if (!vendors && given)
+        list_add(&list, "OCL_ICD_VENDORS=%s", given);
     list_add(&list, "VOCL_LOG=%s", vocl_log_level());
     list_add(&list, "VOCL_MPI=%s", start->mpi); /* not always the one that was asked for: see enter_load() */
     list_add(&list, "UCX_HANDLE_ERRORS=none");

@@ -36,16 +36,6 @@ same()
     diff "$scratch/native" "$scratch/out" || fail "$what: $program $*: something else is printed"
 }
 
-# A driver that is named and in no folder is there, and one that is both is there once.
-mkdir "$scratch/empty"
-count=$(vocl devices | wc -l)
-for vendors in "$scratch/empty" "$OCL_ICD_VENDORS"; do
-    for door in preload icd; do
-        OCL_ICD_FILENAMES=libpocl.so.2 OCL_ICD_VENDORS=$vendors vocl run --door $door -- vocl devices > "$scratch/devices" 2>&1
-        [ "$(wc -l < "$scratch/devices")" = "$count" ] || fail "libpocl.so.2 and '$vendors', $door: $(cat "$scratch/devices")"
-    done
-done
-
 older=$top_builddir/tests/drivers/.libs/older.so
 
 # A driver that hangs: nobody can help, but it is said. Meanwhile the rest goes on.

@@ -140,6 +140,12 @@ static int poll(void *owner, bool idle)
     return count;
 }
 
+static bool unseen(void *owner)
+{
+    (void)owner;
+    return local.plugin->told_late(local.executor);
+}
+
 /* ---- from the executor ---- */
 
 static void host_send(void *owner, const void *command, size_t length)
@@ -201,7 +207,7 @@ bool local_open(struct session *session, struct transport *transport)
                                        .pipeline = settings_pipeline(),
                                        .members = transport_peers(transport),
                                        .own = transport_peers(transport)};
-    const struct transport_local member = {NULL, frame, joined, lost, poll};
+    const struct transport_local member = {NULL, frame, joined, lost, poll, unseen};
     char path[4096];
     void *library;
 

@@ -15,9 +15,9 @@ struct driver {
     bool has_table, flush_waits;
     bool ignores_lists; /* its markers out of order wait for all before them, whatever they are to wait for */
     bool shares_builds; /* see build_turn.c */
-    bool calls_late, may_be_asked;
+    bool calls_late, takes_argument_option;
     bool finish_fails;  /* clFinish tells of a command that failed */
-    bool times_markers; /* NVIDIA's have times that are in no order */
+    bool times_markers; /* NVIDIA's barriers have none */
 };
 
 static struct driver drivers[MOST_DRIVERS];
@@ -55,9 +55,9 @@ bool driver_calls_late(const void *object)
     return driver_of(object)->calls_late;
 }
 
-bool driver_may_be_asked(const void *object)
+bool driver_takes_argument_option(const void *object)
 {
-    return driver_of(object)->may_be_asked;
+    return driver_of(object)->takes_argument_option;
 }
 
 bool driver_finish_fails(const void *object)
@@ -89,7 +89,7 @@ static bool describe(cl_platform_id platform, struct driver *driver)
                               .flush_waits = oclgrind,
                               .ignores_lists = pocl,
                               .calls_late = !pocl && !oclgrind,
-                              .may_be_asked = pocl || oclgrind,
+                              .takes_argument_option = pocl || oclgrind,
                               .shares_builds = pocl,
                               .times_markers = pocl || oclgrind,
                               .finish_fails = !pocl && !oclgrind};

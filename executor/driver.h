@@ -23,7 +23,7 @@ bool driver_calls_late(const void *object);
 bool driver_finish_fails(const void *object);
 /* Its builds may be given -cl-kernel-arg-info unasked: NVIDIA's 580.159 makes PTX of some kernels then that its own
  * assembler refuses. */
-bool driver_may_be_asked(const void *object);
+bool driver_takes_argument_option(const void *object);
 /* Whether processes of a user have what it builds in common, and get into each other's way. */
 bool driver_shares_builds(const void *object);
 

@@ -124,6 +124,11 @@ void event_look(struct executor *x)
     }
 }
 
+bool executor_told_late(const struct executor *x)
+{
+    return x->late_waits;
+}
+
 #define LOOK_US 500
 #define MOST_LOOK_US 1000000
 #define LOOK_LATE_US 20

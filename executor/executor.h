@@ -103,6 +103,8 @@ void executor_usage(struct executor *executor, struct executor_usage *usage);
 /* Look for commands that failed without a word, or are over and it has not been told yet; to be called when there is
  * nothing else to do. How many. */
 int executor_check(struct executor *executor);
+/* Whether some of them may be told of late. */
+bool executor_told_late(const struct executor *executor);
 /* The process ends, and native OpenCL with it: what runs is waited for, some seconds. */
 void executor_stop(struct executor *executor);
 /* When there has been nothing to do for idle_us microseconds, it is to be looked for after so many more. 0: there is

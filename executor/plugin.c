@@ -9,5 +9,6 @@ __attribute__((visibility("default"))) const struct executor_plugin vocl_executo
     .lose = executor_lose,
     .poll = executor_poll,
     .check = executor_check,
+    .told_late = executor_told_late,
     .stop = executor_stop,
 };

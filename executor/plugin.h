@@ -17,6 +17,7 @@ struct executor_plugin {
     void (*lose)(struct executor *executor, unsigned peer);
     int (*poll)(struct executor *executor);
     int (*check)(struct executor *executor);
+    bool (*told_late)(const struct executor *executor);
     void (*stop)(struct executor *executor);
 };
 

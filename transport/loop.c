@@ -235,6 +235,14 @@ static unsigned provider_sleep_on(struct transport *t, unsigned peer, struct pol
     return 0;
 }
 
+static bool provider_unseen(const struct transport *t, unsigned peer)
+{
+    const struct loop *loop = loop_of(t);
+
+    (void)peer;
+    return loop->local.unseen(loop->local.owner);
+}
+
 static void provider_lose(struct transport *t, unsigned peer)
 {
     (void)t, (void)peer;
@@ -253,5 +261,6 @@ const struct provider provider_loop = {
     .poll = provider_poll,
     .idle = provider_idle,
     .sleep_on = provider_sleep_on,
+    .unseen = provider_unseen,
     .lose = provider_lose,
 };

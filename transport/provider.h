@@ -64,6 +64,8 @@ struct provider {
     void (*idle)(struct transport *t, unsigned peer);
     unsigned (*sleep_on)(struct transport *t, unsigned peer, struct pollfd *descriptors);
     bool (*restless)(const struct transport *t, unsigned peer);
+    /* Something may be over there that nobody tells of; or NULL: nothing is. */
+    bool (*unseen)(const struct transport *t, unsigned peer);
     /* The peer is lost: nothing more is sent or received. */
     void (*lose)(struct transport *t, unsigned peer);
     /* And nothing is left of it; forget: in the child of a fork, where it is the parent's. */

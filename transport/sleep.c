@@ -55,8 +55,12 @@ static bool announce_to(struct transport *t, unsigned number)
 
 /* Something may come, or go, that nothing wakes this side for: what MPI has yet to send, and what the bell was quicker
  * than. Not what is in a lane, which is there before it is rung for. */
-static bool moves_unseen(const struct peer *peer)
+static bool moves_unseen(const struct transport *t, unsigned number)
 {
+    const struct peer *peer = &t->peers[number];
+
+    if (peer->provider->unseen && peer->provider->unseen(t, number))
+        return true;
     if (!peer->lane.open)
         return peer->provider->polled || peer->lane.memory;
     return peer->provider->polled && peer->sent != peer->bell.acked;
@@ -82,7 +86,7 @@ void transport_announce(struct transport *t)
             continue;
         all &= announce_to(t, i);
         rung_for |= is_rung_for(peer);
-        polled |= rung_for || moves_unseen(peer);
+        polled |= rung_for || moves_unseen(t, i);
         restless |= peer->provider->restless && peer->provider->restless(t, i);
     }
     /* Look again, soon at first. */

@@ -72,6 +72,8 @@ struct transport_local {
     void (*lost)(void *owner, unsigned peer);
     /* Go on with what there is to do; idle: there was nothing else. The number of things done. */
     int (*poll)(void *owner, bool idle);
+    /* Whether something may be over that nobody tells of: it is to be looked for soon. */
+    bool (*unseen)(void *owner);
 };
 int transport_add_local(struct transport *transport, const struct transport_local *local);
 /* What transport_send(), transport_give() and transport_take() are for the others. */

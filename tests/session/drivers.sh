@@ -84,6 +84,7 @@ for program in build_callback callbacks contents first_calls image_creation imag
     natively $program
     same $program
     VOCL_SHARE=0 VOCL_PIPELINE=1 same $program
+    [ $program != first_calls ] || same $program --local
 done
 parity=$top_builddir/tests/drivers
 natively fault

@@ -12,6 +12,7 @@ stays=$top_builddir/tests/session/stays
 parity=$top_builddir/tests/parity
 far=10.93.0.2
 mark=VOCL_TEST_MARK=$$
+export VOCL_PEER_TIMEOUT=60 # who is silent is looked at in cut_at() alone
 at_most 900
 [ "$(status_of "$two" --embedded -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 unshare --pid --fork --kill-child --mount-proc true 2> "$scratch/err" || skip "$(cat "$scratch/err")"

@@ -363,32 +363,30 @@ static void open_target(void)
 {
     static const char *bodies[] = {"add"};
     struct xtq_kernel_entry entry = {.kernel = kernel, .body = 1, .address = sums, .signal = ended};
-    int error;
     struct xtq_function_entry function = {.function = add, .buffer = sums, .signal = ended};
     struct xtq_function_entry nothing_entry = {.function = nothing, .signal = warm};
-    struct xtq_queue_entry queue;
-
-    queue = (struct xtq_queue_entry){.engine = XTQ_DEVICE,
+    struct xtq_queue_entry host = {.engine = XTQ_HOST, .commands = b.queue, .manual = true},
+                           device = {.engine = XTQ_DEVICE,
                                      .context = b.context,
                                      .device = b.device,
                                      .source = body_source,
                                      .bodies = bodies,
                                      .body_count = 1,
                                      .idle_us = IDLE_US};
-    error = xtq_register_queue(x, QUEUE_DEVICE, &queue);
+    const int error = xtq_register_queue(x, QUEUE_DEVICE, &device);
+
     EXPECT(!error || error == -ENOTSUP);
     apart = error == -ENOTSUP;
-    for (int i = 0; i < 2 && apart; i++)
-        there[i] = bench_buffer(&b, CL_MEM_READ_WRITE, MOST);
     if (apart) {
+        for (int i = 0; i < 2; i++)
+            there[i] = bench_buffer(&b, CL_MEM_READ_WRITE, MOST);
         entry.memory = there[0];
         entry.address = NULL;
     }
     EXPECT(!xtq_register_kernel(x, INDEX, &entry));
     EXPECT(!xtq_register_function(x, INDEX, &function));
     EXPECT(!xtq_register_function(x, NOTHING, &nothing_entry));
-    queue = (struct xtq_queue_entry){.engine = XTQ_HOST, .commands = b.queue, .manual = true};
-    EXPECT(!xtq_register_queue(x, QUEUE_HOST, &queue));
+    EXPECT(!xtq_register_queue(x, QUEUE_HOST, &host));
 }
 
 static bool is_measured(unsigned way)

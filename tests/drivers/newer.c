@@ -18,17 +18,6 @@ static const cl_name_version ils[] = {{CL_MAKE_VERSION(1, 2, 0), "SPIR-V"}};
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-cl_int driver_return(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
-{
-    if (to && capacity < size)
-        return CL_INVALID_VALUE;
-    if (to)
-        memcpy(to, value, size);
-    if (size_ret)
-        *size_ret = size;
-    return CL_SUCCESS;
-}
-
 bool driver_logs(void)
 {
     return getenv("VOCL_TEST_LOG") != NULL;
@@ -118,7 +107,7 @@ static void change(struct _cl_icd_dispatch *table)
 }
 
 /* Debian's PoCL, by its own ICD file. */
-static void *pocl(void)
+static void *pocl_library(void)
 {
     char line[4096] = "libpocl.so.2";
     FILE *file = fopen("/etc/OpenCL/vendors/pocl.icd", "r");
@@ -136,7 +125,7 @@ static void open_pocl(void)
 {
     void *(*function)(const char *);
     cl_platform_id platform;
-    void *library = pocl();
+    void *library = pocl_library();
 
     function = library ? (void *(*)(const char *))dlsym(library, "clGetExtensionFunctionAddress") : NULL;
     platform_ids = function ? (clIcdGetPlatformIDsKHR_fn)function("clIcdGetPlatformIDsKHR") : NULL;

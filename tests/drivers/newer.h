@@ -32,12 +32,12 @@
 #include <string.h>
 
 #include "base/cl_ext.h"
+#include "tests/drivers/pocl.h"
 
 /* PoCL's functions as they were. */
 extern struct _cl_icd_dispatch real;
 extern pthread_mutex_t driver_lock;
 
-cl_int driver_return(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
 bool driver_logs(void);
 
 /* Each: changes the table; a function of its extension, or NULL. */

@@ -1,30 +1,19 @@
 /*
- * A driver of an older OpenCL: PoCL, less what is newer than OLDER_VERSION (1.1 to 3.0). All of PoCL's objects begin
- * with a pointer to one table of functions, which is cut short here, in the process that loads this, and whose queries
- * deny what is newer.
+ * A driver of an older OpenCL: PoCL, less what is newer than OLDER_VERSION (1.1 to 3.0). Its table of functions is cut
+ * short, and its queries deny what is newer.
  */
-#include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #define CL_USE_DEPRECATED_OPENCL_2_0_APIS
-#include <CL/cl_icd.h>
+#include "pocl.h"
 
-#define EXPORTED __attribute__((visibility("default")))
-
-typedef void *address(const char *);
-typedef cl_int platform_ids(cl_uint, cl_platform_id *, cl_uint *);
-
-static struct _cl_icd_dispatch pocl, *table;
-static address *pocl_address;
-static cl_platform_id platform;
 static int version;
 
 /* ---- queries ---- */
@@ -150,18 +139,17 @@ static cl_int CL_API_CALL failing_clEnqueueNDRangeKernel(cl_command_queue queue,
 
 /* ---- functions ---- */
 
-static void cut(size_t first, size_t last, int since)
+static void cut(struct _cl_icd_dispatch *table, size_t first, size_t last, int since)
 {
     if (version < since)
         memset((char *)table + first, 0, last - first + sizeof(void *));
 }
 
 #define CUT(first, last, since)                                                                                        \
-    cut(offsetof(struct _cl_icd_dispatch, first), offsetof(struct _cl_icd_dispatch, last), since)
+    cut(table, offsetof(struct _cl_icd_dispatch, first), offsetof(struct _cl_icd_dispatch, last), since)
 
-static void cut_table(void)
+static void cut_table(struct _cl_icd_dispatch *table)
 {
-    pocl = *table;
 #define DENY(name) table->name = older_##name
     DENY(clGetPlatformInfo);
     DENY(clGetDeviceInfo);
@@ -183,41 +171,15 @@ static void cut_table(void)
     CUT(clCreateBufferWithProperties, clSetContextDestructorCallback, 300);
 }
 
-__attribute__((constructor)) static void load(void)
+int driver_change(struct _cl_icd_dispatch *table)
 {
     const char *number = getenv("OLDER_VERSION");
-    void *library = dlopen("libpocl.so.2", RTLD_NOW | RTLD_LOCAL);
-    platform_ids *ids;
 
-    if (!library || !number || strlen(number) != 3) {
-        fprintf(stderr, "older: %s\n", library ? "OLDER_VERSION is not set" : dlerror());
-        return;
+    if (!number || strlen(number) != 3) {
+        fprintf(stderr, "older: OLDER_VERSION is not set\n");
+        return 0;
     }
     version = (number[0] - '0') * 100 + (number[2] - '0') * 10;
-    pocl_address = (address *)dlsym(library, "clGetExtensionFunctionAddress");
-    ids = pocl_address ? (platform_ids *)pocl_address("clIcdGetPlatformIDsKHR") : NULL;
-    if (!ids || ids(1, &platform, NULL))
-        return;
-    table = *(struct _cl_icd_dispatch **)platform;
-    cut_table();
-}
-
-EXPORTED cl_int clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
-{
-    if (!table)
-        return CL_PLATFORM_NOT_FOUND_KHR;
-    if (platforms && count)
-        platforms[0] = platform;
-    if (count_ret)
-        *count_ret = 1;
-    return CL_SUCCESS;
-}
-
-EXPORTED void *clGetExtensionFunctionAddress(const char *name)
-{
-    if (!strcmp(name, "clIcdGetPlatformIDsKHR"))
-        return (void *)clIcdGetPlatformIDsKHR;
-    if (!strcmp(name, "clGetPlatformInfo"))
-        return (void *)older_clGetPlatformInfo;
-    return table ? pocl_address(name) : NULL;
+    cut_table(table);
+    return 1;
 }

@@ -3,7 +3,6 @@
  * that loads this replaced by ones that do what NVIDIA's were seen to do (580.159, OpenCL 3.0 CUDA), or something
  * harder.
  */
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,36 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <CL/cl_icd.h>
-
-#define EXPORTED __attribute__((visibility("default")))
-
-typedef void *address(const char *);
-typedef cl_int platform_ids(cl_uint, cl_platform_id *, cl_uint *);
-
-static struct _cl_icd_dispatch pocl, *table;
-static address *pocl_address;
-static cl_platform_id platform;
+#include "pocl.h"
 
 /* ---- what it is ---- */
-
-static cl_int answer(const void *found, size_t length, size_t size, void *value, size_t *size_ret)
-{
-    if (value && size < length)
-        return CL_INVALID_VALUE;
-    if (value)
-        memcpy(value, found, length);
-    if (size_ret)
-        *size_ret = length;
-    return CL_SUCCESS;
-}
 
 static cl_int CL_API_CALL platform_info(cl_platform_id object, cl_platform_info param, size_t size, void *value,
                                         size_t *size_ret)
 {
     static const char name[] = "Strict";
 
-    return param == CL_PLATFORM_NAME ? answer(name, sizeof(name), size, value, size_ret)
+    return param == CL_PLATFORM_NAME ? driver_return(name, sizeof(name), size, value, size_ret)
                                      : pocl.clGetPlatformInfo(object, param, size, value, size_ret);
 }
 
@@ -49,7 +28,7 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param,
 {
     const cl_bool unified = CL_FALSE;
 
-    return param == CL_DEVICE_HOST_UNIFIED_MEMORY ? answer(&unified, sizeof(unified), size, value, size_ret)
+    return param == CL_DEVICE_HOST_UNIFIED_MEMORY ? driver_return(&unified, sizeof(unified), size, value, size_ret)
                                                   : pocl.clGetDeviceInfo(device, param, size, value, size_ret);
 }
 
@@ -264,21 +243,8 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 
 /* ---- the driver ---- */
 
-__attribute__((constructor)) static void load(void)
+int driver_change(struct _cl_icd_dispatch *table)
 {
-    void *library = dlopen("libpocl.so.2", RTLD_NOW | RTLD_LOCAL);
-    platform_ids *ids;
-
-    if (!library) {
-        fprintf(stderr, "strict: %s\n", dlerror());
-        return;
-    }
-    pocl_address = (address *)dlsym(library, "clGetExtensionFunctionAddress");
-    ids = pocl_address ? (platform_ids *)pocl_address("clIcdGetPlatformIDsKHR") : NULL;
-    if (!ids || ids(1, &platform, NULL))
-        return;
-    table = *(struct _cl_icd_dispatch **)platform;
-    pocl = *table;
     table->clGetPlatformInfo = platform_info;
     table->clGetDeviceInfo = device_info;
     table->clBuildProgram = build;
@@ -296,24 +262,5 @@ __attribute__((constructor)) static void load(void)
     table->clGetEventInfo = event_info;
     table->clFlush = flush;
     table->clFinish = finish;
-}
-
-EXPORTED cl_int clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret)
-{
-    if (!table)
-        return CL_PLATFORM_NOT_FOUND_KHR;
-    if (platforms && count)
-        platforms[0] = platform;
-    if (count_ret)
-        *count_ret = 1;
-    return CL_SUCCESS;
-}
-
-EXPORTED void *clGetExtensionFunctionAddress(const char *name)
-{
-    if (!strcmp(name, "clIcdGetPlatformIDsKHR"))
-        return (void *)clIcdGetPlatformIDsKHR;
-    if (!strcmp(name, "clGetPlatformInfo"))
-        return (void *)platform_info;
-    return table ? pocl_address(name) : NULL;
+    return 1;
 }

@@ -7,6 +7,9 @@
 top_builddir=${VOCL_LIBEXECDIR%/libexec}
 top_srcdir=$(cd "$(dirname "$0")" && while [ ! -e configure.ac ] && [ "$PWD" != / ]; do cd ..; done && pwd)
 
+. "$top_srcdir/tests/environment.sh"
+. "$top_srcdir/tests/tokens.sh"
+
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 # A signal ends the script through the trap above.
@@ -154,54 +157,60 @@ has_command_buffers()
     [ $? != 77 ] || { echo "no command buffers here"; return 1; }
 }
 
-# wait_until SECONDS COMMAND...: repeats the command until it succeeds; false when the time is up. Seconds are those of a
-# machine with nothing else to do; of one that has, they are three times as long.
+# wait_until COMMAND...: repeats the command until it succeeds; false after longer than anything takes that comes to an end:
+# 600 rounds, of a twentieth of a second at first, then a quarter, and longer on a machine that keeps processes waiting.
 wait_until()
 {
-    wait_rounds=$(($1 * 60))
-    shift
+    wait_rounds=0 wait_pause=0.05
     while ! "$@"; do
-        [ $wait_rounds -gt 0 ] || return 1
-        wait_rounds=$((wait_rounds - 1))
-        sleep 0.05
+        [ $wait_rounds -lt 600 ] || return 1
+        wait_rounds=$((wait_rounds + 1))
+        [ $wait_rounds -lt 20 ] || wait_pause=0.25
+        sleep $wait_pause
     done
 }
 
-# beside COMMAND...: the command goes on beside up to five others like it, in a shell of its own, with a $scratch and a $mark of
-# its own. well_beside waits for all of them, prints what they said, and fails if one did; after it $scratch/1, $scratch/2
-# and so on have what they left.
-beside_started=0
+# about_silence: processes that say nothing are lost soon, for that is what the test is about; in $VOCL_PEER_TIMEOUT seconds. How
+# soon is what this machine allows: two seconds, and as many more as those that are ready to run wait for a processor.
+about_silence()
+{
+    silence_turns=0
+    while [ $silence_turns -lt 30000 ]; do silence_turns=$((silence_turns + 1)); done
+    silence_ran=1 silence_waited=1 # where the kernel does not say
+    { read -r silence_ran silence_waited silence_turns < /proc/$$/schedstat; } 2> /dev/null
+    VOCL_PEER_TIMEOUT=$((2 + (2 * silence_waited + silence_ran - 1) / (silence_ran + 1)))
+    export VOCL_PEER_TIMEOUT
+}
+
+# rounds N: prints how often what varies from run to run is done: N times, and VOCL_TEST_ROUNDS times as often in make
+# check-stress.
+rounds()
+{
+    echo $(($1 * ${VOCL_TEST_ROUNDS:-1}))
+}
+
+# beside COMMAND...: the command goes on beside others like it, as many as there are tokens (tokens.sh), in a shell of its own,
+# with a $scratch and a $mark of its own. The test's own token is one that its pieces may have. well_beside waits for all of
+# them, prints what they said, and fails if one did; after it $scratch/1, $scratch/2 and so on have what they left.
+beside_started=0 beside_processes=
 beside()
 {
-    wait_until 300 has_room_beside || fail "those beside do not end"
+    take_token "$scratch/token"
     beside_started=$((beside_started + 1))
     mkdir "$scratch/$beside_started"
     (
         scratch=$scratch/$beside_started
         mark=$mark.$beside_started
-        ( "$@" ) > "$scratch/said" 2>&1
+        ( "$@" ) > "$scratch/said" 2>&1 5>&-
         echo $? > "$scratch/status"
     ) &
-}
-
-ended_beside()
-{
-    find "$scratch" -maxdepth 2 -name status | wc -l
-}
-
-has_room_beside()
-{
-    [ $((beside_started - $(ended_beside))) -lt 6 ]
-}
-
-all_ended_beside()
-{
-    [ "$beside_started" = "$(ended_beside)" ]
+    beside_processes="$beside_processes $!"
+    exec 5>&-
 }
 
 well_beside()
 {
-    wait_until 300 all_ended_beside || fail "not all beside have ended"
+    wait $beside_processes
     beside_failed=0
     for beside_one in $(seq "$beside_started"); do
         cat "$scratch/$beside_one/said"

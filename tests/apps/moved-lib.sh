@@ -24,7 +24,7 @@ moved_way()
             sed -i '/^environment/d' "$scratch/$host.conf"
             start_daemon $host
         done
-        wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)" ;;
+        wait_until nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)" ;;
     *)
         . "$(dirname "$0")/../lib.sh"
         [ $way != apart ] || [ "$(status_of "$top_srcdir/tests/net/two-hosts" -- true 2> /dev/null)" != 77 ] ||
@@ -113,7 +113,7 @@ moved()
     outcome moved $status > "$scratch/moved"
     if ! diff "$scratch/native" "$scratch/moved" > "$scratch/diff"; then
         echo "different, $way: $*: $(head -n 20 "$scratch/diff"; tail -n 5 "$scratch/moved.err")" | tee -a "$scratch/bad"
-    elif ! wait_until 20 nothing_left; then
+    elif ! wait_until nothing_left; then
         echo "left, $way: $*: $(session_processes "$mark")" | tee -a "$scratch/bad"
     else
         echo "same, $way: $*: $(counted)"

@@ -102,7 +102,7 @@ mkfifo "$scratch/say"
 across --workers 2 -- "$nodes" lose < "$scratch/say" > "$scratch/out" 2> "$scratch/err" &
 program=$!
 exec 9> "$scratch/say"
-wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
 killed=
 for process in $(session_processes "$mark"); do
     if [ "$(cat "/proc/$process/comm")" = vocl-proxy ] && tr '\0' '\n' < "/proc/$process/environ" | grep -q '^PMI_RANK=2$'
@@ -111,8 +111,8 @@ for process in $(session_processes "$mark"); do
     fi
 done
 [ -n "$killed" ] || fail "no second worker: $(session_processes "$mark")"
-wait_until 30 grep -q "is lost" "$scratch/err" || fail "the loss was not noticed: $(cat "$scratch/err")"
+wait_until grep -q "is lost" "$scratch/err" || fail "the loss was not noticed: $(cat "$scratch/err")"
 echo >&9
 wait $program || fail "after the loss: $(cat "$scratch/out" "$scratch/err")"
 grep -q freed "$scratch/out" || fail "after the loss: $(cat "$scratch/out" "$scratch/err")"
-wait_until 20 none_left "$mark" || fail "left after it all: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left after it all: $(session_processes "$mark")"

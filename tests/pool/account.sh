@@ -37,7 +37,7 @@ session_spends()
     export VOCL_POOL="$scratch/pool"
     vocl run -- "$top_builddir/tests/pool/burn" 3 60 > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 told || fail "$1: not told while it runs: $(cat "$scratch/err" "$scratch/log")"
+    wait_until told || fail "$1: not told while it runs: $(cat "$scratch/err" "$scratch/log")"
 
     # What else runs in the group counts, whoever is its parent: a loop of this script's, put there.
     worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
@@ -50,12 +50,12 @@ session_spends()
         echo $busy > "$group/cgroup.procs" || fail "it cannot be put into $group"
         ;;
     esac
-    wait_until 60 printed || fail "burn does not burn: $(cat "$scratch/err")"
+    wait_until printed || fail "burn does not burn: $(cat "$scratch/err")"
     spent=$(spent $worker $busy)
     [ -z "$busy" ] || kill $busy
     kill $program
     wait $program
-    wait_until 20 ended || fail "$1: no account: $(cat "$scratch/log")"
+    wait_until ended || fail "$1: no account: $(cat "$scratch/log")"
     python3 - "$scratch/accounting" "$spent" << 'END' || fail "$1: the account: $(cat "$scratch/accounting")"
 import json, os, sys
 with open(sys.argv[1]) as accounts:

@@ -44,7 +44,7 @@ runs()
 {
     vocl pool sessions | grep -q running
 }
-wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 vocl pool drain --wait=0 here 2> "$scratch/err" && fail "it did not wait"
 grep -q 'here has 1 sessions still' "$scratch/err" || fail "what is left: $(cat "$scratch/err")"
 vocl pool drain --wait=100 here 2> "$scratch/err" &

@@ -25,20 +25,20 @@ gone()
 }
 vocl run -- "$top_builddir/tests/pool/burn" 0 60 256 > /dev/null 2> "$scratch/err" &
 running=$!
-wait_until 20 left 256 || fail "256 MiB are used, $(number free) of $memory free: $(cat "$scratch/err"; vocl pool status)"
+wait_until left 256 || fail "256 MiB are used, $(number free) of $memory free: $(cat "$scratch/err"; vocl pool status)"
 kill $running
-wait_until 20 gone || fail "unused again, $(number free) of $memory free"
+wait_until gone || fail "unused again, $(number free) of $memory free"
 
 vocl run --mem 512M -- "$top_builddir/tests/pool/burn" 0 60 256 > /dev/null 2> "$scratch/err" &
 running=$!
-wait_until 20 left 512 || fail "512 MiB are asked for, $(number free) of $memory free: $(cat "$scratch/err"; vocl pool status)"
+wait_until left 512 || fail "512 MiB are asked for, $(number free) of $memory free: $(cat "$scratch/err"; vocl pool status)"
 kill $running
-wait_until 20 gone || fail "given back, $(number free) of $memory free"
+wait_until gone || fail "given back, $(number free) of $memory free"
 
 # a limit for one session is no use of memory
 sed -i '$adevices = ( { match = "*"; memory = "64M" } );' "$scratch/conf"
 kill -HUP $daemon
-wait_until 30 grep -q 'read .* again' "$scratch/log" || fail "the configuration is not read again"
+wait_until grep -q 'read .* again' "$scratch/log" || fail "the configuration is not read again"
 gone || fail "with a limit of 64 MiB for each, $(number free) of $memory free"
 kill $daemon
 wait $daemon || fail "the daemon ends with $?"

@@ -39,7 +39,7 @@ use()
 lines 0 || fail "an account of nothing: $(history)"
 vector_add=$top_builddir/tests/parity/vector_add
 use "$scratch/pool" 17.0.0 "$vector_add"
-wait_until 30 lines 1 || fail "no account: $(history; cat "$scratch/err" "$scratch/log")"
+wait_until lines 1 || fail "no account: $(history; cat "$scratch/err" "$scratch/log")"
 # renamed, as logrotate does, by nobody's leave
 mv "$scratch/accounting" "$scratch/accounting.1"
 use "$scratch/pool" 17.1.0 "$vector_add"
@@ -48,18 +48,18 @@ one_only()
 {
     [ "$(vocl pool nodes | awk '{ print $1 $2 }' | xargs)" = "NODESTATE oneup twodraining" ]
 }
-wait_until 30 one_only || fail "one is not there: $(vocl pool nodes)"
-wait_until 30 lines 3 || fail "a renamed file is not read: $(history; cat "$scratch/err")"
+wait_until one_only || fail "one is not there: $(vocl pool nodes)"
+wait_until lines 3 || fail "a renamed file is not read: $(history; cat "$scratch/err")"
 mv "$scratch/accounting.1" "$scratch/accounting.2"
 mv "$scratch/accounting" "$scratch/accounting.1"
 # it cannot be written for a while
 mkdir "$scratch/accounting"
 use "$scratch/pool" 18.0.0 "$vector_add"
-wait_until 30 grep -q 'accounting: Is a directory' "$scratch/log" || fail "not told that it cannot be written: $(cat "$scratch/log")"
+wait_until grep -q 'accounting: Is a directory' "$scratch/log" || fail "not told that it cannot be written: $(cat "$scratch/log")"
 rmdir "$scratch/accounting"
 # half a line of a daemon that was killed
 printf '{"session":"half' >> "$scratch/accounting" # which the daemon may have begun anew by now
-wait_until 30 lines 4 || fail "what could not be written is lost: $(history; cat "$scratch/accounting" "$scratch/log")"
+wait_until lines 4 || fail "what could not be written is lost: $(history; cat "$scratch/accounting" "$scratch/log")"
 # ended by somebody
 vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
 program=$!
@@ -67,11 +67,11 @@ running()
 {
     vocl pool sessions | grep -q running
 }
-wait_until 20 running || fail "no session: $(cat "$scratch/err")"
+wait_until running || fail "no session: $(cat "$scratch/err")"
 counter 5000000
 vocl pool kill "$(vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p')" || fail "kill"
 kill $program
-wait_until 20 lines 5 || fail "no account of what was ended: $(history)"
+wait_until lines 5 || fail "no account of what was ended: $(history)"
 
 history --json > "$scratch/json" || fail "$(cat "$scratch/err")"
 history --csv > "$scratch/csv"
@@ -131,7 +131,7 @@ lost()
 {
     vocl pool nodes | grep -q '^two .*lost'
 }
-wait_until 20 lost || fail "two is there"
+wait_until lost || fail "two is there"
 history > "$scratch/out" && fail "all of it, without two"
 grep -q 'two' "$scratch/err" || fail "what is missing: $(cat "$scratch/err")"
 grep -q vector_add "$scratch/out" || fail "nothing of those that are there"
@@ -141,9 +141,9 @@ kill $daemon
 wait $daemon
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" --detach 2> "$scratch/err" || fail "detached: $(cat "$scratch/err")"
 daemon=$(pgrep -f "vocl-proxy.* --config $scratch/conf --detach")
-wait_until 30 grep -q serves "$scratch/state/log" || fail "no log"
+wait_until grep -q serves "$scratch/state/log" || fail "no log"
 mv "$scratch/state/log" "$scratch/state/log.1"
 kill -HUP $daemon
-wait_until 30 grep -qs 'again' "$scratch/state/log" || fail "the log is not opened again: $(cat "$scratch/state/log.1")"
+wait_until grep -qs 'again' "$scratch/state/log" || fail "the log is not opened again: $(cat "$scratch/state/log.1")"
 kill $daemon
 exit 0

@@ -45,7 +45,7 @@ held()
 step()
 {
     touch "$scratch/go.$1"
-    wait_until 30 test -s "$scratch/done.$1" || fail "step $1 does not end"
+    wait_until test -s "$scratch/done.$1" || fail "step $1 does not end"
     [ "$(cat "$scratch/done.$1")" = 0 ] && [ "$(grep -c ' CPU ' "$scratch/out.$1")" = "$2" ] ||
         fail "step $1: $(cat "$scratch/out.$1" "$scratch/err.$1")"
 }
@@ -57,21 +57,21 @@ refused()
 
 # both nodes' devices, for as long as the program runs
 held --count 4 --exclusive
-wait_until 20 are 'one held 2;two held 2;' || fail "held: $(states); $(cat "$scratch/err" "$scratch/log")"
+wait_until are 'one held 2;two held 2;' || fail "held: $(states); $(cat "$scratch/err" "$scratch/log")"
 refused "before a session"
 step 1 4
-wait_until 30 are 'one held 2;two held 2;' || fail "after a session: $(states)"
+wait_until are 'one held 2;two held 2;' || fail "after a session: $(states)"
 refused "between sessions"
 step 2 4
 kill -9 $program
 wait $program
-wait_until 30 are '' || fail "held after its program: $(states)"
+wait_until are '' || fail "held after its program: $(states)"
 vocl devices > "$scratch/out" 2>&1 || fail "nobody holds them: $(cat "$scratch/out")"
 [ "$(grep -c '"program":"(hold)".*"end":"completed"' "$scratch/accounting")" -ge 1 ] || fail "not accounted: $(cat "$scratch/accounting")"
 
 # fewer than are held, more, and those of no hold
 held --count 2
-wait_until 20 are 'one held 2;' || fail "two of one node: $(states)"
+wait_until are 'one held 2;' || fail "two of one node: $(states)"
 step 1 2
 hold=$(vocl pool --json sessions | python3 -c 'import json, sys; print(json.load(sys.stdin)["nodes"][0]["sessions"][0]["id"])')
 [ "$(VOCL_POOL_HOLD=$hold VOCL_POOL_COUNT=1 vocl devices 2> /dev/null | grep -c ' CPU ')" = 1 ] || fail "one of two"
@@ -85,14 +85,14 @@ unset VOCL_POOL_HOLD VOCL_POOL_COUNT
 kill -9 $daemon
 wait $daemon 2> /dev/null
 start_daemon
-wait_until 20 are 'one held 2;' || fail "held, by a new daemon: $(states); $(cat "$scratch/log")"
+wait_until are 'one held 2;' || fail "held, by a new daemon: $(states); $(cat "$scratch/log")"
 step 2 2
 
 # who may end a session may end what is held
 vocl pool kill "$hold" > "$scratch/out" 2>&1 || fail "kill: $(cat "$scratch/out")"
-wait_until 30 are '' || fail "killed: $(states)"
+wait_until are '' || fail "killed: $(states)"
 touch "$scratch/go.3"
-wait_until 30 test -s "$scratch/done.3"
+wait_until test -s "$scratch/done.3"
 grep -q 'no such hold' "$scratch/err.3" || fail "what is not held any more: $(cat "$scratch/out.3" "$scratch/err.3")"
 wait $program
 
@@ -103,11 +103,11 @@ for limit in 'idle-limit = 2;' 'session-seconds = 2;'; do
     sed -i '/^idle-limit\|^session-seconds/d' "$scratch/conf"
     echo "$limit" >> "$scratch/conf"
     start_daemon
-    wait_until 20 other_is_up || fail "they do not meet: $(cat "$scratch/log")"
+    wait_until other_is_up || fail "they do not meet: $(cat "$scratch/log")"
     vocl run --hold --count 2 -- sleep 60 2> "$scratch/err" &
     program=$!
-    wait_until 20 are 'one held 2;' || fail "$limit: not held: $(states) $(cat "$scratch/err")"
-    wait_until 20 are '' || fail "$limit: $(states)"
+    wait_until are 'one held 2;' || fail "$limit: not held: $(states) $(cat "$scratch/err")"
+    wait_until are '' || fail "$limit: $(states)"
     kill $program
     wait $program
 done

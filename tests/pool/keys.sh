@@ -77,7 +77,7 @@ as_before()
 {
     [ "$(descriptors)" -le "$before" ]
 }
-wait_until 15 as_before || fail "descriptors are left: $(ls -l /proc/$daemon/fd)"
+wait_until as_before || fail "descriptors are left: $(ls -l /proc/$daemon/fd)"
 works "after abuse"
 
 # Several on one device take turns, also where launches wait for what comes after them.
@@ -98,7 +98,7 @@ running()
 {
     [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c running)" = "$1" ]
 }
-wait_until 30 running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
+wait_until running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
 holders=
 # One that has ended just now may still count.
 hold()
@@ -115,13 +115,13 @@ holds()
 }
 for one in 1 2 3; do
     hold
-    wait_until 20 holds || fail "not $one: $(cat "$scratch/err$one")"
+    wait_until holds || fail "not $one: $(cat "$scratch/err$one")"
     holders="$holders $holder"
 done
-wait_until 20 running 3 || fail "not three: $(cat "$scratch"/err?)"
+wait_until running 3 || fail "not three: $(cat "$scratch"/err?)"
 refused "$scratch/pool" 'as many sessions as you may: 3'
 kill $holders
-wait_until 30 running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
+wait_until running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
 
 kill -TERM $daemon
 wait $daemon || fail "the daemon ends with $?: $(cat "$scratch/log")"

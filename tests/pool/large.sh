@@ -7,7 +7,7 @@ count=${DAEMONS:-66}
 make_many "$count" 'policy = "spread";' 'prefork = 0;' 'devices-per-user = 0;' 'devices = ( { match = "*"; sessions = 2; } );'
 for node in $NODES; do
     start "$node"
-    [ $((node % 4)) != 0 ] || wait_until 60 grep -qs ' serves ' "$scratch/log.$node" || fail "d$node does not start: $(cat "$scratch/log.$node")"
+    [ $((node % 4)) != 0 ] || wait_until grep -qs ' serves ' "$scratch/log.$node" || fail "d$node does not start: $(cat "$scratch/log.$node")"
 done
 
 # all_are_up_at N: so many has it heard of
@@ -16,7 +16,7 @@ all_are_up_at()
     [ "$(VOCL_POOL=$scratch/only.$1 vocl pool nodes 2> /dev/null | grep -c ' up ')" = "$count" ]
 }
 for node in $NODES; do
-    wait_until 60 all_are_up_at "$node" || fail "d$node knows $(VOCL_POOL=$scratch/only.$node vocl pool nodes 2>&1 | grep -c ' up ') of $count"
+    wait_until all_are_up_at "$node" || fail "d$node knows $(VOCL_POOL=$scratch/only.$node vocl pool nodes 2>&1 | grep -c ' up ') of $count"
 done
 connections=$(ls -l "/proc/$pid_1/fd" | grep -c socket:)
 echo "$count daemons; d1 has $connections sockets, $(awk '/VmRSS/ { print $2 }' "/proc/$pid_1/status") KiB"
@@ -29,12 +29,12 @@ used_by()
 {
     [ "$(grep -ls '"program"' "$scratch"/accounting.* | wc -l)" = "$1" ]
 }
-wait_until 20 used_by 12 || fail "on $(grep -ls '"program"' "$scratch"/accounting.* | wc -l) nodes"
+wait_until used_by 12 || fail "on $(grep -ls '"program"' "$scratch"/accounting.* | wc -l) nodes"
 silent=$((count / 2))
 eval "kill -9 \$pid_$silent"
-wait_until 60 everybody_says lost $silent || fail "not all know that d$silent is lost"
+wait_until everybody_says lost $silent || fail "not all know that d$silent is lost"
 vocl run --count ${PLACES:-24} -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||
     fail "without it: $(cat "$scratch/out" "$scratch/err")"
 start $silent
 silent=
-wait_until 60 everybody_says up $((count / 2)) || fail "not all know that d$((count / 2)) is back"
+wait_until everybody_says up $((count / 2)) || fail "not all know that d$((count / 2)) is back"

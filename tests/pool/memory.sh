@@ -26,7 +26,7 @@ begin()
     "$@" vocl run -- "$eat" 1600 wait < "$scratch/wait" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     exec 5> "$scratch/wait"
-    wait_until 60 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
+    wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
     worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
 }
 nothing_left()
@@ -41,12 +41,12 @@ finish()
     {
         grep -q '^after' "$scratch/out"
     }
-    wait_until 60 ended || fail "$1: the program does not end: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
+    wait_until ended || fail "$1: the program does not end: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
     wait $program || fail "$1: the program ends with $?: $(cat "$scratch/out" "$scratch/err")"
     echo "$1: $(tail -n 2 "$scratch/out" | paste -s -d ';')"
     grep -q '^ate [0-9]* MiB, then -\([2456]\|14\)$' "$scratch/out" || fail "$1: $(cat "$scratch/out" "$scratch/err")"
     kill -0 $daemon || fail "$1: the daemon has ended: $(cat "$scratch/log")"
-    wait_until 20 nothing_left || fail "$1: left: $(ls "$scratch/state"; cat "$scratch/log")"
+    wait_until nothing_left || fail "$1: left: $(ls "$scratch/state"; cat "$scratch/log")"
     vocl run --wait 20 -- "$eat" 32 > "$scratch/out" 2>&1 || fail "$1: the next session: $(cat "$scratch/out")"
     [ "$(tail -n 1 "$scratch/out")" = "after: 0" ] || fail "$1: the next session: $(cat "$scratch/out")"
 }

@@ -36,18 +36,18 @@ begins()
     shift
     as "$begins_as" vocl run --policy order -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 one_part || fail "$*: no session: $(cat "$scratch/err" "$scratch"/n?.log)"
+    wait_until one_part || fail "$*: no session: $(cat "$scratch/err" "$scratch"/n?.log)"
 }
 ready()
 {
-    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
 }
 # ends right: the program, which goes on until there is a file
 ends()
 {
     touch "$scratch/enough"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
-    wait_until 20 no_sessions || fail "$1: left: $(root vocl pool sessions)"
+    wait_until no_sessions || fail "$1: left: $(root vocl pool sessions)"
 }
 # move ARGUMENT...: the only session's owner moves it
 move()
@@ -62,7 +62,7 @@ nodes_for_kept()
         sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device
         start_daemon $host
     done
-    wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+    wait_until nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/kept" "$scratch/bin/"
     chmod a+rx "$scratch/bin/kept"
 }

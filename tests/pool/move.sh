@@ -12,7 +12,7 @@ for host in n1 n2 n3; do
     [ $host = n3 ] || sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # PoCL's second device is not like its first
     start_daemon $host
 done
-wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+wait_until nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 # stays WHY ARGUMENT...: it does not
 stays()
@@ -21,7 +21,7 @@ stays()
     shift
     move "$@" && fail "moved: $*: $(cat "$scratch/asked")"
     grep -q "$stays_why" "$scratch/asked" || fail "$*: not \"$stays_why\": $(cat "$scratch/asked")"
-    wait_until 30 one_part || fail "$*: left: $(root vocl pool sessions)"
+    wait_until one_part || fail "$*: left: $(root vocl pool sessions)"
     [ "$(part node)" = "$stays_at" ] || fail "$*: it is elsewhere"
 }
 
@@ -30,16 +30,16 @@ begins $alice "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
 session=$(part id)
 [ "$(part node)" = n2 ] || move --to n2 || fail "to n2: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-wait_until 30 one_part || fail "the old place is held: $(root vocl pool sessions)"
+wait_until one_part || fail "the old place is held: $(root vocl pool sessions)"
 move --to n3 --device 0 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 grep -q 'moved from n. to n3: .*, paused for .* ms' "$scratch/asked" || fail "what is said: $(cat "$scratch/asked")"
-wait_until 30 one_part || fail "the old place is held: $(root vocl pool sessions)"
+wait_until one_part || fail "the old place is held: $(root vocl pool sessions)"
 [ "$(part node) $(part id)" = "n3 $session" ] || fail "it is on $(part node), and called $(part id)"
 moves=4 # PoCL 3.1's second device is not like its first, and 6's is
 move --to n3 || { moves=3 && grep -q 'has another answer' "$scratch/asked"; } || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.log)"
-wait_until 30 one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
+wait_until one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
 move || fail "anywhere: $(cat "$scratch/asked")"
-wait_until 30 one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
+wait_until one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
 # the page and the accounting file have it
 cat "$scratch"/accounting-n? | python3 -c '
 import json, sys
@@ -65,12 +65,12 @@ balanced()
 {
     root vocl pool rebalance > "$scratch/asked" 2>&1 && grep -q 'all is where pack would have it' "$scratch/asked"
 }
-wait_until 20 balanced || fail "rebalance: $(cat "$scratch/asked")"
+wait_until balanced || fail "rebalance: $(cat "$scratch/asked")"
 
 # An administrator empties the node.
 here=$(part node)
 root vocl pool drain --move $here > "$scratch/asked" 2>&1 || fail "drain --move: $(cat "$scratch/asked")"
-wait_until 30 one_part && [ "$(part node)" != "$here" ] || fail "drained: $(root vocl pool sessions)"
+wait_until one_part && [ "$(part node)" != "$here" ] || fail "drained: $(root vocl pool sessions)"
 root vocl pool resume $here
 ends "moved by hand"
 
@@ -91,7 +91,7 @@ for command in "moved 8 6000" "images"; do
     wait $program || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
     diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
     echo "$command: $moves moves"
-    wait_until 20 no_sessions || fail "$command: left: $(root vocl pool sessions)"
+    wait_until no_sessions || fail "$command: left: $(root vocl pool sessions)"
 done
 
 # No program is at risk: the new worker is killed in each phase, the command and the daemon, too, and the network is cut.
@@ -103,7 +103,7 @@ for victim in worker command daemon network; do
     : > "$scratch/asked"
     as $alice vocl pool move --to $other "$(part id)" > "$scratch/asked" 2>&1 &
     asking=$!
-    wait_until 20 grep -q copy "$scratch/asked" || fail "$victim: $(cat "$scratch/asked")"
+    wait_until grep -q copy "$scratch/asked" || fail "$victim: $(cat "$scratch/asked")"
     root vocl pool sessions | grep -q 'copy' || fail "what is seen: $(root vocl pool sessions)"
     case $victim in
     worker) ip netns pids $base-$other | while read -r pid; do
@@ -120,7 +120,7 @@ for victim in worker command daemon network; do
     wait $asking
     echo "$victim: status $?: $(tail -n 1 "$scratch/asked")"
     [ $victim != network ] || ip -n $base-switch link set $other up
-    wait_until 20 one_part || fail "$victim: left: $(root vocl pool sessions)"
+    wait_until one_part || fail "$victim: left: $(root vocl pool sessions)"
     case $victim in
     worker | network) [ "$(part node)" = "$here" ] || fail "$victim: it is elsewhere" ;;
     esac

@@ -17,7 +17,7 @@ sed -i 's/pthread pthread/pthread/' "$scratch/n2.conf"
 for host in n1 n2; do
     start_daemon $host
 done
-wait_until 20 nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+wait_until nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 # asks QUERY...: a program that asks these
 asks()
@@ -28,14 +28,14 @@ asks()
 }
 is_on()
 {
-    wait_until 30 one_part && [ "$(part node)" = "$1" ] || fail "$2: it is on $(part node): $(cat "$scratch/asked" "$scratch"/n?.log)"
+    wait_until one_part && [ "$(part node)" = "$1" ] || fail "$2: it is on $(part node): $(cat "$scratch/asked" "$scratch"/n?.log)"
 }
 ends_well()
 {
     touch "$scratch/one" "$scratch/two"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until 20 no_sessions || fail "$1: left: $(root vocl pool sessions)"
+    wait_until no_sessions || fail "$1: left: $(root vocl pool sessions)"
     echo "$1: right"
 }
 
@@ -69,7 +69,7 @@ rebalances()
 {
     root vocl pool rebalance --any --do > "$scratch/asked" 2>&1
 }
-wait_until 30 rebalances || fail "rebalance --any --do: $(cat "$scratch/asked")" # n2 may not know yet that n1 is back
+wait_until rebalances || fail "rebalance --any --do: $(cat "$scratch/asked")" # n2 may not know yet that n1 is back
 is_on n1 "rebalanced"
 ends_well "Oclgrind and PoCL"
 

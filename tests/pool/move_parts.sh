@@ -18,7 +18,7 @@ on()
 
 as $alice vocl run --count 2 --policy spread -- "$scratch/bin/kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 program=$!
-wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/err" "$scratch"/n?.log)"
+wait_until grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/err" "$scratch"/n?.log)"
 set -- $(part node)
 first=$1 second=$2
 [ -n "$second" ] && [ "$first" != "$second" ] || fail "it is not on two nodes: $(root vocl pool sessions)"
@@ -30,15 +30,15 @@ for host in n1 n2 n3; do
 done
 
 moves "$second" "$third"
-wait_until 20 on $(printf '%s\n' "$first" "$third" | sort) || fail "the second part: $(root vocl pool sessions)"
+wait_until on $(printf '%s\n' "$first" "$third" | sort) || fail "the second part: $(root vocl pool sessions)"
 moves "$first" "$second"
-wait_until 20 on $(printf '%s\n' "$second" "$third" | sort) || fail "the first part: $(root vocl pool sessions)"
+wait_until on $(printf '%s\n' "$second" "$third" | sort) || fail "the first part: $(root vocl pool sessions)"
 moves "$third" "$first"
-wait_until 20 on $(printf '%s\n' "$first" "$second" | sort) || fail "the second part, again: $(root vocl pool sessions)"
+wait_until on $(printf '%s\n' "$first" "$second" | sort) || fail "the second part, again: $(root vocl pool sessions)"
 touch "$scratch/enough"
 wait $program || fail "status $?: $(cat "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "wrong: $(cat "$scratch/out")"
-wait_until 20 no_sessions || fail "left: $(root vocl pool sessions)"
+wait_until no_sessions || fail "left: $(root vocl pool sessions)"
 for host in n1 n2 n3; do
     [ -z "$(left_on $host)" ] || fail "left on $host: $(left_on $host)"
 done

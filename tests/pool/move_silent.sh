@@ -8,7 +8,7 @@ for host in n1 n2; do
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf"
     start_daemon $host
 done
-wait_until 20 nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+wait_until nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 nothing_held()
 {
@@ -41,13 +41,13 @@ for how in refused continued; do
     [ $how = refused ] || wait $asking
     echo "$how: $(tail -n 1 "$scratch/asked")"
     grep -qE "$other does not answer|^moved" "$scratch/asked" || fail "$how: why: $(cat "$scratch/asked")"
-    wait_until 20 nothing_held ||
+    wait_until nothing_held ||
         fail "$how: held: $(root vocl pool status) $(cat "$scratch"/n?.log)"
-    wait_until 30 balanced || fail "$how: rebalance: $(cat "$scratch/asked")"
+    wait_until balanced || fail "$how: rebalance: $(cat "$scratch/asked")"
     if [ "$(part node)" = "$here" ]; then
         move --to $other || fail "$how: then: $(cat "$scratch/asked" "$scratch"/n?.log)"
     fi
-    wait_until 30 one_part || fail "$how: left: $(root vocl pool sessions)"
+    wait_until one_part || fail "$how: left: $(root vocl pool sessions)"
     here=$(part node) other=n1
     [ "$here" != n1 ] || other=n2
 done
@@ -59,7 +59,7 @@ rm -f "$scratch/enough"
 for number in 1 2; do
     as $alice vocl run --policy spread -- "$scratch/bin/moved" 4 0 "$scratch/enough" > "$scratch/out$number" 2> "$scratch/err$number" &
     programs="$programs $!"
-    wait_until 30 grep -q ready "$scratch/out$number" || fail "no program $number: $(cat "$scratch/err$number" "$scratch"/n?.log)"
+    wait_until grep -q ready "$scratch/out$number" || fail "no program $number: $(cat "$scratch/err$number" "$scratch"/n?.log)"
 done
 [ "$(part node | sort | tr '\n' ' ')" = "n1 n2 " ] || fail "not spread: $(root vocl pool sessions)"
 root vocl pool rebalance > "$scratch/asked" || fail "rebalance: $(cat "$scratch/asked")"
@@ -71,10 +71,10 @@ packed()
 {
     [ "$(part node | sort | tr '\n' ' ')" = "n1 n1 " ] && [ "$(part state | sort -u)" = running ]
 }
-wait_until 30 packed || fail "not packed: $(root vocl pool sessions)"
-wait_until 30 balanced || fail "rebalanced: $(cat "$scratch/asked")"
+wait_until packed || fail "not packed: $(root vocl pool sessions)"
+wait_until balanced || fail "rebalanced: $(cat "$scratch/asked")"
 touch "$scratch/enough"
 for program in $programs; do
     wait "$program" || fail "rebalanced: status $?: $(tail -n 5 "$scratch"/out? "$scratch"/err?)"
 done
-wait_until 20 no_sessions || fail "rebalanced: left: $(root vocl pool sessions)"
+wait_until no_sessions || fail "rebalanced: left: $(root vocl pool sessions)"

@@ -34,7 +34,7 @@ end()
     rm -rf "$scratch"
 }
 trap end EXIT
-wait_until 30 test -s "$scratch/pool" || fail "no pool file: $(cat "$scratch/log")"
+wait_until test -s "$scratch/pool" || fail "no pool file: $(cat "$scratch/log")"
 [ "$(grep -c '^node host[012] 127.0.0.1:[1-9]' "$scratch/pool")" = 3 ] || fail "the pool file: $(cat "$scratch/pool")"
 echo "key-file $scratch/keys" >> "$scratch/pool"
 VOCL_POOL=$scratch/pool
@@ -43,7 +43,7 @@ nodes_up()
 {
     [ "$(vocl pool nodes 2> /dev/null | grep -c ' up ')" = "$1" ]
 }
-wait_until 15 nodes_up 3 || fail "not all nodes are up: $(vocl pool nodes; cat "$scratch/log")"
+wait_until nodes_up 3 || fail "not all nodes are up: $(vocl pool nodes; cat "$scratch/log")"
 
 program=$top_builddir/tests/parity/vector_add
 "$program" > "$scratch/native" || fail "vector_add natively"
@@ -74,12 +74,12 @@ done
 for process in $running; do
     wait $process || fail "together: $(cat "$scratch"/err* "$scratch/log" | tail -n 20)"
 done
-wait_until 20 idle || fail "sessions are left: $(vocl pool sessions)"
+wait_until idle || fail "sessions are left: $(vocl pool sessions)"
 as_before()
 {
     [ "$(descriptors)" -le "$before" ]
 }
-wait_until 30 as_before || fail "descriptors are left: $before, $(descriptors)"
+wait_until as_before || fail "descriptors are left: $before, $(descriptors)"
 
 pkill -INT -f "^$VOCL_LIBEXECDIR/vocl-proxy --config $scratch/conf"
 wait $mpiexec
@@ -91,13 +91,13 @@ rm "$scratch/pool"
     -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf2" --detach > "$scratch/log" 2>&1 ||
     fail "mpiexec: $(cat "$scratch/log")"
 echo "key-file $scratch/keys" >> "$scratch/pool"
-wait_until 15 nodes_up 3 || fail "in the background: $(vocl pool nodes; cat "$scratch"/state?/log)"
+wait_until nodes_up 3 || fail "in the background: $(vocl pool nodes; cat "$scratch"/state?/log)"
 vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "background: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "in the background it prints something else"
 
 # The first of them is killed: the others are a pool still. (In the foreground, on one host, mpiexec would kill them.)
 pkill -9 -f "^$VOCL_LIBEXECDIR/vocl-proxy --config $scratch/conf0 "
-wait_until 15 nodes_up 2 || fail "not two are left: $(vocl pool nodes; cat "$scratch"/state?/log | tail -n 8)"
+wait_until nodes_up 2 || fail "not two are left: $(vocl pool nodes; cat "$scratch"/state?/log | tail -n 8)"
 vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" ||
     fail "with two: $(cat "$scratch/err"; cat "$scratch"/state?/log | tail -n 8)"
 cmp "$scratch/native" "$scratch/out" || fail "with two it prints something else"

@@ -24,7 +24,7 @@ nursery()
     nursery=$(children "$daemon" vocl-nursery)
     [ -n "$nursery" ]
 }
-wait_until 30 nursery || fail "there is no nursery"
+wait_until nursery || fail "there is no nursery"
 works "with a nursery"
 
 # what a worker is
@@ -34,7 +34,7 @@ worker()
 {
     keeper=$(children "$daemon" vocl-keeper) && [ -n "$keeper" ] && worker=$(children "$keeper" vocl-proxy) && [ -n "$worker" ]
 }
-wait_until 30 worker || fail "no worker that is its keeper's child, and that the daemon's: $(cat "$scratch/err" "$scratch/log")"
+wait_until worker || fail "no worker that is its keeper's child, and that the daemon's: $(cat "$scratch/err" "$scratch/log")"
 tr '\0' ' ' < "/proc/$worker/cmdline" | grep -q 'vocl-proxy --worker' || fail "it is called $(tr '\0' ' ' < "/proc/$worker/cmdline")"
 [ "$(stat -c %u "/proc/$worker/mem")" = "$(id -u)" ] || fail "it is not its user's own"
 for descriptor in 0 1; do
@@ -47,7 +47,7 @@ gone()
 {
     [ ! -e "/proc/$worker" ] || grep -q '^State:.*Z' "/proc/$worker/status" 2> /dev/null
 }
-wait_until 20 gone || fail "the worker outlives its keeper"
+wait_until gone || fail "the worker outlives its keeper"
 kill -9 $running 2> /dev/null
 wait $running 2> /dev/null
 
@@ -64,11 +64,11 @@ kill -9 $daemon
 wait $daemon 2> /dev/null
 sed -i 's/^prefork = .*/prefork = 1;/' "$scratch/conf"
 start_daemon
-wait_until 30 nursery || fail "there is no nursery again"
+wait_until nursery || fail "there is no nursery again"
 kill -9 $daemon
 wait $daemon 2> /dev/null
 orphan()
 {
     [ ! -e "/proc/$nursery" ] || grep -q '^State:.*Z' "/proc/$nursery/status" 2> /dev/null
 }
-wait_until 30 orphan || fail "the nursery outlives its daemon"
+wait_until orphan || fail "the nursery outlives its daemon"

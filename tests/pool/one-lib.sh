@@ -81,7 +81,7 @@ start_other()
     "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf.$1" 2> "$scratch/log.$1" &
     other=$!
     trap end_daemons EXIT
-    wait_until 20 grep -qs ' serves ' "$scratch/log.$1" || fail "$1 does not start: $(cat "$scratch/log.$1")"
+    wait_until grep -qs ' serves ' "$scratch/log.$1" || fail "$1 does not start: $(cat "$scratch/log.$1")"
 }
 
 start_daemon()
@@ -90,12 +90,12 @@ start_daemon()
     $start_at "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log" &
     daemon=$!
     trap end_daemons EXIT
-    wait_until 20 grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+    wait_until grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 }
 
 meet_other()
 {
-    wait_until 20 other_is_up || fail "they do not find each other: $(cat "$scratch"/log*)"
+    wait_until other_is_up || fail "they do not find each other: $(cat "$scratch"/log*)"
     { grep -v '^node' "$scratch/pool"; grep '^node two' "$scratch/pool"; grep '^node one' "$scratch/pool"; } > "$scratch/pool.two"
 }
 

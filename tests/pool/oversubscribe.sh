@@ -34,7 +34,7 @@ none_left()
 {
     vocl pool sessions | sed 1d | grep -c . | grep -qx 0
 }
-wait_until 20 none_left || fail "left: $(vocl pool sessions)"
+wait_until none_left || fail "left: $(vocl pool sessions)"
 : > "$scratch/accounting"
 vocl run --mem "$memory" -- "$top_builddir/tests/pool/bursts" 16 2 2500 > "$scratch/out" || fail "alone: $(cat "$scratch/out")"
 grep -q 'put to rest' "$scratch/accounting" && fail "it was put to rest for nobody"

@@ -75,7 +75,7 @@ munged --foreground --force --key-file="$scratch/munge.key" --socket="$scratch/m
     --pid-file="$scratch/munge/pid" --log-file="$scratch/munge/log" --seed-file="$scratch/munge/seed" \
     > "$scratch/munged.out" 2>&1 &
 munged=$!
-wait_until 30 test -S "$scratch/munge/socket" || fail "munged: $(cat "$scratch/munged.out")"
+wait_until test -S "$scratch/munge/socket" || fail "munged: $(cat "$scratch/munged.out")"
 
 cat > "$scratch/pool" <<END
 auth munge
@@ -116,7 +116,7 @@ start_daemon()
     nsenter --net=/run/netns/$base-$1 env VOCL_LIBEXECDIR="$scratch/libexec" "$scratch/libexec/vocl-proxy" \
         --config "$scratch/$1.conf" 2>> "$scratch/$1.log" &
     echo $! > "$scratch/$1.pid"
-    wait_until 20 serves "$1" || fail "$1 does not start: $(cat "$scratch/$1.log")"
+    wait_until serves "$1" || fail "$1 does not start: $(cat "$scratch/$1.log")"
 }
 
 # serves HOST: once more than before

@@ -13,14 +13,14 @@ write_config n3
 for host in n1 n2 n3; do
     SECRET_OF_THE_DAEMON=1 start_daemon $host
 done
-wait_until 30 nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
+wait_until nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
 
 # the same results as natively, from a worker that is the user's
 "$scratch/bin/vector_add" > "$scratch/native" || fail "vector_add natively"
 as $alice vocl run -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" ||
     fail "vector_add: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
 cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
-wait_until 20 no_sessions || fail "a session is left: $(root vocl pool sessions)"
+wait_until no_sessions || fail "a session is left: $(root vocl pool sessions)"
 grep -q '"user":"'$alice'"' "$scratch"/accounting-n1 || fail "no account of it"
 
 # the worker: alice's, with nothing of the daemon's
@@ -29,7 +29,7 @@ started()
 {
     grep -q '"started":true' "$scratch"/state-n1/session-* 2> /dev/null
 }
-wait_until 30 started || fail "no session: $(cat "$scratch/err")"
+wait_until started || fail "no session: $(cat "$scratch/err")"
 worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state-n1/session-*)
 [ "$(stat -c %U "/proc/$worker")" = $alice ] || fail "the worker is $(stat -c %U "/proc/$worker")'s"
 tr '\0' '\n' < "/proc/$worker/environ" | grep -q "^SECRET" && fail "the worker has the daemon's environment"
@@ -38,7 +38,7 @@ grep -q '^Groups:.*0' "/proc/$worker/status" && grep '^Groups:' "/proc/$worker/s
 [ -z "$group" ] || grep -q "$base/vocl-" "/proc/$worker/cgroup" || fail "its group: $(cat "/proc/$worker/cgroup")"
 [ "$(ps -o sid= "$worker" | tr -d ' ')" = "$worker" ] || fail "it is in another's session"
 root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
-wait_until 20 no_sessions || fail "a killed session stays"
+wait_until no_sessions || fail "a killed session stays"
 [ -z "$group" ] || [ -z "$(ls -d "$group"/vocl-* 2> /dev/null)" ] || fail "a control group is left"
 
 # placement: where the parts of a session are
@@ -46,11 +46,11 @@ wait_until 20 no_sessions || fail "a killed session stays"
 nodes_of()
 {
     as $alice vocl run "$@" -- "$scratch/bin/burn" 0 8 > /dev/null 2> "$scratch/err" &
-    wait_until 30 some_session || fail "no session with $*: $(cat "$scratch/err")"
+    wait_until some_session || fail "no session with $*: $(cat "$scratch/err")"
     sleep 0.2
     root vocl pool sessions | sed 1d | awk '{ print $4 }' | sort | uniq | tr '\n' ' '
     root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
-    wait_until 20 no_sessions || fail "a killed session stays"
+    wait_until no_sessions || fail "a killed session stays"
     wait
 }
 # the subshell of $(...) must not run the trap
@@ -64,7 +64,7 @@ as $alice vocl run --count 7 -- true 2> /dev/null
 as $alice vocl devices --count 7 2> "$scratch/err" && fail "seven devices of six"
 grep -q "not that many" "$scratch/err" || fail "seven devices of six: $(cat "$scratch/err")"
 [ "$(as $alice vocl devices --count 6 | sed 1d | wc -l)" = 6 ] || fail "six devices of six"
-wait_until 20 no_sessions || fail "sessions stay"
+wait_until no_sessions || fail "sessions stay"
 
 # sessions of several nodes, beside each other on the same devices
 for name in many_devices many_copies; do
@@ -80,7 +80,7 @@ done
 for process in $running; do
     wait $process || fail "several nodes, several sessions: $(cat "$scratch"/err.*)"
 done
-wait_until 20 no_sessions || fail "sessions stay"
+wait_until no_sessions || fail "sessions stay"
 
 # memory: n1 gives 64 MiB
 as $alice vocl run --policy order -- "$scratch/bin/limits" 40000000 > "$scratch/out" 2> "$scratch/err"
@@ -94,15 +94,15 @@ as $bob vocl devices --count 5 2> "$scratch/err" && fail "bob has a device of n2
 grep -q 'may not use' "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
 # exclusive, and waiting for it
-wait_until 20 no_sessions || fail "sessions stay"
+wait_until no_sessions || fail "sessions stay"
 as $alice vocl run --count 6 --exclusive -- "$scratch/bin/burn" 0 20 > /dev/null 2> "$scratch/first" &
 first=$!
-wait_until 30 some_session || fail "no exclusive session: $(cat "$scratch/first")"
+wait_until some_session || fail "no exclusive session: $(cat "$scratch/first")"
 as $bob vocl devices 2> "$scratch/err" && fail "a device that is alice's alone"
 grep -q 'are taken' "$scratch/err" || fail "taken devices: $(cat "$scratch/err")"
 as $bob vocl run --wait 30 -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" &
 second=$!
-wait_until 30 grep -q 'position 1' "$scratch/err" || fail "no position in the queue: $(cat "$scratch/err")"
+wait_until grep -q 'position 1' "$scratch/err" || fail "no position in the queue: $(cat "$scratch/err")"
 root vocl pool queue | grep -q $bob || fail "bob is not in the queue"
 session=$(root vocl pool sessions | awk 'NR == 2 { print $1 }')
 as $bob vocl pool kill "$session" 2> /dev/null && fail "bob ended alice's session"
@@ -114,54 +114,54 @@ wait $first
 # time limits: n3 gives 3 seconds from now on; the others are drained
 write_config n3 'session-seconds = 3;'
 kill -HUP "$(cat "$scratch/n3.pid")"
-wait_until 30 grep -q 'read .* again' "$scratch/n3.log" || fail "n3 does not read its configuration again"
+wait_until grep -q 'read .* again' "$scratch/n3.log" || fail "n3 does not read its configuration again"
 as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
 root vocl pool drain n1 n2 || fail "drain"
 as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 3"
-wait_until 30 grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
+wait_until grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
 write_config n3 # what follows may take its time
 kill -HUP "$(cat "$scratch/n3.pid")"
 root vocl pool resume n1 n2
-wait_until 30 nodes_up 3 || fail "resume"
+wait_until nodes_up 3 || fail "resume"
 
 # a program that is killed leaves nothing
 as $alice vocl run --count 3 --policy spread -- "$scratch/bin/burn" 0 60 > /dev/null 2>&1 &
 killed=$!
-wait_until 30 some_session || fail "no session"
+wait_until some_session || fail "no session"
 sleep 0.5
 pkill -9 -x -u $alice burn
-wait_until 20 no_sessions || fail "the session of a killed program stays: $(root vocl pool sessions)"
+wait_until no_sessions || fail "the session of a killed program stays: $(root vocl pool sessions)"
 wait $killed
 
 # the loss of a daemon: its session goes on, the others serve, the next one takes over
 as $alice vocl run --policy order -- "$scratch/bin/burn" 6 > "$scratch/out" 2> "$scratch/err" &
 burning=$!
-wait_until 30 some_session || fail "no session"
+wait_until some_session || fail "no session"
 sleep 0.5
 kill -9 "$(cat "$scratch/n1.pid")"
-wait_until 30 nodes_up 2 || fail "n1 is not lost: $(root vocl pool nodes)"
+wait_until nodes_up 2 || fail "n1 is not lost: $(root vocl pool nodes)"
 as $bob vocl run -- "$scratch/bin/vector_add" > "$scratch/out2" 2> "$scratch/err2" || fail "without n1: $(cat "$scratch/err2")"
 start_daemon n1
-wait_until 30 nodes_up 3 || fail "n1 does not come back"
+wait_until nodes_up 3 || fail "n1 does not come back"
 root vocl pool sessions | grep -q ' n1 .*running' || fail "n1 does not know its session: $(root vocl pool sessions)"
 wait $burning || fail "the session did not survive its daemon: $(cat "$scratch/err" "$scratch/n1.log")"
-wait_until 20 no_sessions || fail "the session that was taken over stays"
+wait_until no_sessions || fail "the session that was taken over stays"
 [ "$(grep -c '"program":"burn"' "$scratch/accounting-n1")" -ge 1 ] || fail "no account of the session that was taken over"
 
 # reload
 echo 'nonsense = 1;' >> "$scratch/n2.conf"
 kill -HUP "$(cat "$scratch/n2.pid")"
-wait_until 30 grep -q 'stays as it was: .*no such setting' "$scratch/n2.log" || fail "a bad configuration is taken"
+wait_until grep -q 'stays as it was: .*no such setting' "$scratch/n2.log" || fail "a bad configuration is taken"
 write_config n2 "allow = [ \"$bob\" ];"
 kill -HUP "$(cat "$scratch/n2.pid")"
-wait_until 30 grep -q 'read .* again' "$scratch/n2.log" || fail "the configuration is not read again"
-wait_until 30 nodes_up 3 || fail "after reloading"
+wait_until grep -q 'read .* again' "$scratch/n2.log" || fail "the configuration is not read again"
+wait_until nodes_up 3 || fail "after reloading"
 root vocl pool drain n1 n3
 as $alice vocl devices 2> "$scratch/err" && fail "alice on n2"
 as $bob vocl devices > /dev/null 2> "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
 # the end; what still ran would be left to the next daemon
-wait_until 20 no_sessions || fail "bob's session stays"
+wait_until no_sessions || fail "bob's session stays"
 for host in n1 n2 n3; do
     kill -TERM "$(cat "$scratch/$host.pid")"
 done
@@ -170,7 +170,7 @@ gone()
     ! kill -0 "$(cat "$scratch/n1.pid")" 2> /dev/null && ! kill -0 "$(cat "$scratch/n2.pid")" 2> /dev/null &&
         ! kill -0 "$(cat "$scratch/n3.pid")" 2> /dev/null
 }
-wait_until 20 gone || fail "a daemon does not end"
+wait_until gone || fail "a daemon does not end"
 [ -z "$(ls "$scratch"/state-*/session-* 2> /dev/null)" ] || fail "state is left: $(ls "$scratch"/state-*)"
 # what is dead but not reaped waits for this machine's init
 ps -u $alice -o stat=,pid=,args= | grep -v '^Z' && fail "processes of alice are left"

@@ -29,7 +29,7 @@ three_up()
 {
     [ "$(curl -s "$metrics?pool=1" | grep -c '^vocl_node_up.* 1$')" = 3 ]
 }
-wait_until 20 three_up || fail "no pool of three: $(curl -s "$metrics?pool=1")"
+wait_until three_up || fail "no pool of three: $(curl -s "$metrics?pool=1")"
 VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" || fail "$(cat "$scratch/err")"
 VOCL_POOL=$scratch/pool vocl run --count 3 -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
 program=$!
@@ -69,8 +69,8 @@ is()
 {
     [ "$(value "$2" 2> /dev/null)" = "$1" ]
 }
-wait_until 30 is 3.0 'count(up{job="vocl"} == 1)' || fail "not three: $(cat "$scratch/prometheus.out"; value up)"
-wait_until 20 is 3.0 'sum(vocl_node_sessions)' || fail "sessions: $(value 'sum(vocl_node_sessions)'; cat "$scratch/err")"
+wait_until is 3.0 'count(up{job="vocl"} == 1)' || fail "not three: $(cat "$scratch/prometheus.out"; value up)"
+wait_until is 3.0 'sum(vocl_node_sessions)' || fail "sessions: $(value 'sum(vocl_node_sessions)'; cat "$scratch/err")"
 is 3.0 'count(vocl_session_age_seconds{slot=~"[0-9]+"})' || fail "sessions by slot: $(curl -s "$metrics")"
 is 3.0 'count(vocl_device_busy_ratio)' || fail "devices"
 is 1.0 'sum(vocl_session_duration_seconds_count)' || fail "how long sessions were: $(value 'sum(vocl_session_duration_seconds_count)')"
@@ -78,7 +78,7 @@ launches()
 {
     value 'sum(vocl_launches_total)' | grep -q '^[1-9]'
 }
-wait_until 20 launches || fail "launches: $(curl -s "$metrics")"
+wait_until launches || fail "launches: $(curl -s "$metrics")"
 # what the dashboard shows there is
 python3 - "$rules/grafana-dashboard.json" > "$scratch/queries" << 'END' || fail "the dashboard"
 import json, sys
@@ -96,10 +96,10 @@ done < "$scratch/queries"
 curl -s "$metrics" | grep -E '(user|program|session)=' && fail "labels without end"
 
 kill -9 $two
-wait_until 20 is 1.0 'count(up{job="vocl"} == 0)' || fail "the loss of one: $(value up)"
+wait_until is 1.0 'count(up{job="vocl"} == 0)' || fail "the loss of one: $(value up)"
 pending()
 {
     curl -s "http://$at/api/v1/alerts" | grep -q VoclDaemonDown
 }
-wait_until 20 pending || fail "no alert: $(curl -s "http://$at/api/v1/alerts")"
+wait_until pending || fail "no alert: $(curl -s "http://$at/api/v1/alerts")"
 exit 0

@@ -18,10 +18,10 @@ none_holds()
 hold()
 {
     # one that is over may still be listed, and who asks next would be served before the holder is
-    wait_until 20 none_holds || fail "a session is left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
+    wait_until none_holds || fail "a session is left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
     VOCL_POOL=$scratch/pool vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
     holder=$!
-    wait_until 20 holds || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+    wait_until holds || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 }
 # wait_at POOL NAME: a request that says in $scratch/order when it is served
 wait_at()
@@ -34,7 +34,7 @@ wait_at()
     {
         grep -q position "$scratch/err.$queued"
     }
-    wait_until 20 is_queued || fail "$2 does not wait: $(cat "$scratch/err.$2")"
+    wait_until is_queued || fail "$2 does not wait: $(cat "$scratch/err.$2")"
 }
 # queue: as a daemon tells it
 queue()
@@ -56,13 +56,13 @@ waiting=
 wait_at pool.two first
 wait_at pool second
 wait_at pool.two third
-wait_until 30 grep -q 'position 3' "$scratch/err.third" || fail "the place in the whole queue: $(cat "$scratch/err.third")"
+wait_until grep -q 'position 3' "$scratch/err.third" || fail "the place in the whole queue: $(cat "$scratch/err.third")"
 grep -q 'position 2' "$scratch/err.second" || fail "the place in the whole queue: $(cat "$scratch/err.second")"
 same()
 {
     [ "$(queue pool)" = "two one two" ] && [ "$(queue pool.two)" = "two one two" ]
 }
-wait_until 30 same || fail "not one queue: $(queue pool), $(queue pool.two)"
+wait_until same || fail "not one queue: $(queue pool), $(queue pool.two)"
 release
 [ "$(tr '\n' ' ' < "$scratch/order")" = "first second third " ] || fail "served as $(cat "$scratch/order" "$scratch"/log*)"
 
@@ -72,13 +72,13 @@ hold
 waiting=
 wait_at pool.two first
 wait_at pool second
-wait_until 30 grep -q 'position 2' "$scratch/err.second" || fail "second is not second: $(cat "$scratch/err.second")"
+wait_until grep -q 'position 2' "$scratch/err.second" || fail "second is not second: $(cat "$scratch/err.second")"
 kill -9 $other
 moved()
 {
     [ "$(queue pool)" = "one one" ]
 }
-wait_until 30 moved || fail "after the loss: $(queue pool; cat "$scratch"/err.*)"
+wait_until moved || fail "after the loss: $(queue pool; cat "$scratch"/err.*)"
 release
 [ "$(tr '\n' ' ' < "$scratch/order")" = "first second " ] || fail "served as $(cat "$scratch/order" "$scratch"/log*)"
 grep 'Sanitizer' "$scratch"/log* && fail "the sanitizer found something"

@@ -9,7 +9,7 @@ for host in n1 n2 n3; do
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
     start_daemon $host
 done
-wait_until 20 nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+wait_until nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 "$scratch/bin/moved" 4 100 > "$scratch/native" 2> /dev/null || fail "natively"
 
 # survives_here SETTING...: a program that goes on until it is told
@@ -20,7 +20,7 @@ survives_here()
     as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 "$@" vocl run --policy order -- \
         "$scratch/bin/moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 began && one_part || fail "no session: $(root vocl pool sessions; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
+    wait_until began && one_part || fail "no session: $(root vocl pool sessions; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
     ready
 }
 began()
@@ -45,8 +45,8 @@ workers_on()
 # mended WHAT: the program has another worker, and goes on
 mended()
 {
-    wait_until 60 replaced_again && kill -0 $program || fail "$1: $(grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
-    wait_until 20 one_part || fail "$1: $(root vocl pool sessions; cat "$scratch"/n?.log)"
+    wait_until replaced_again && kill -0 $program || fail "$1: $(grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
+    wait_until one_part || fail "$1: $(root vocl pool sessions; cat "$scratch"/n?.log)"
     echo "$1: $(grep 'is worker [0-9]* now' "$scratch/err" | tail -n 1 | sed 's/^.*warn: //'), on $(part node)"
 }
 # ends_right WHAT
@@ -74,7 +74,7 @@ mended "node gone"
 [ "$(part node)" != "$here" ] || fail "it is on a node that is gone"
 ends_right "killed"
 start_daemon "$here"
-wait_until 20 nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
+wait_until nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
 
 # The daemon alone: nothing is lost, and it takes up what it had.
 survives_here
@@ -83,7 +83,7 @@ kill -9 "$(cat "$scratch/$here.pid")"
 wait "$(cat "$scratch/$here.pid")" 2> /dev/null
 sleep 1
 start_daemon "$here"
-wait_until 20 nodes_up 3 && wait_until 20 one_part || fail "daemon killed: $(root vocl pool sessions; cat "$scratch/$here.log")"
+wait_until nodes_up 3 && wait_until one_part || fail "daemon killed: $(root vocl pool sessions; cat "$scratch/$here.log")"
 [ "$(replaced)" = "$before" ] || fail "a worker was lost with its daemon"
 workers_on "$here" | xargs kill -9
 mended "worker killed after its daemon"
@@ -95,9 +95,9 @@ mended "node cut off"
 [ "$(part node)" != "$here" ] || fail "it is on a node that is cut off"
 ip -n $base-switch link set "$here" up
 ends_right "cut off"
-wait_until 60 nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
+wait_until nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
 # what it was asked for while it was cut off, and hears of only now, lapses
-wait_until 60 no_sessions || fail "$here has kept: $(root vocl pool sessions)"
+wait_until no_sessions || fail "$here has kept: $(root vocl pool sessions)"
 
 # Two nodes have a context together: the worker that is well gets another place, too, or the same again.
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/graph" "$scratch/bin/"
@@ -111,19 +111,19 @@ for which in head tail; do
     as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 vocl run --count 2 --policy spread -- \
         "$scratch/bin/graph" 5 30000 > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
+    wait_until grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
     for time in 1 2 3 4 5; do # they may not have had to do with each other yet
         with_others && break
         sleep 1
         for host in n1 n2 n3; do
             workers_on $host
         done | $which -n 1 | xargs -r kill -9
-        wait_until 3 with_others
+        wait_until with_others
     done
     wait $program || fail "over two nodes: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
     grep -q 'had to do with' "$scratch/err" || fail "over two nodes: $(grep -v debug: "$scratch/err")"
     grep 'of commands and data again' "$scratch/err" | sed 's/^.*warn: //'
-    wait_until 60 no_sessions || fail "over two nodes: left: $(root vocl pool sessions)"
+    wait_until no_sessions || fail "over two nodes: left: $(root vocl pool sessions)"
 done
 
 # vocl-join: whatever becomes of the session, the program ends, and nothing is left.
@@ -134,9 +134,9 @@ done
 touch "$scratch/enough"
 wait $program
 echo "vocl-join killed: status $?"
-wait_until 60 no_sessions || fail "vocl-join killed: left: $(root vocl pool sessions)"
+wait_until no_sessions || fail "vocl-join killed: left: $(root vocl pool sessions)"
 for host in n1 n2 n3; do
-    wait_until 20 [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
+    wait_until [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
 done
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
 exit 0

@@ -18,9 +18,9 @@ begin()
     as $alice VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_RECOVER_LOG=16K VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 \
         vocl run --count 2 --policy spread -- "$scratch/bin/kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 grep -q ready "$scratch/out" || failed "no program"
-    wait_until 20 grep -q 'contents of worker 1 are kept by itself and by' "$scratch/err" &&
-        wait_until 20 grep -q 'contents of worker 2 are kept by itself and by' "$scratch/err" || failed "nothing is kept"
+    wait_until grep -q ready "$scratch/out" || failed "no program"
+    wait_until grep -q 'contents of worker 1 are kept by itself and by' "$scratch/err" &&
+        wait_until grep -q 'contents of worker 2 are kept by itself and by' "$scratch/err" || failed "nothing is kept"
     set -- $(part node)
     first=$1 second=$2
     [ -n "$second" ] && [ "$first" != "$second" ] || failed "it is not on two nodes"
@@ -30,9 +30,9 @@ ends_right()
     touch "$scratch/enough"
     wait $program || failed "$1: status $?"
     grep -qx right "$scratch/out" || failed "$1"
-    wait_until 60 no_sessions || failed "$1: left"
+    wait_until no_sessions || failed "$1: left"
     for host in n1 n2 n3; do
-        wait_until 20 nothing_on $host || fail "$1: left on $host: $(left_on $host)"
+        wait_until nothing_on $host || fail "$1: left on $host: $(left_on $host)"
     done
     echo "$1: $(grep -c 'is worker [0-9]* now' "$scratch/err") changes"
 }
@@ -51,7 +51,7 @@ lose()
 {
     had=$(grep -c 'of commands and data again' "$scratch/err") whole=$(by_two)
     kill -9 "$@"
-    wait_until 20 mended || failed "it is not replaced"
+    wait_until mended || failed "it is not replaced"
 }
 # lose_node NODE: its daemon, and all that it has; it comes back when that is replaced
 lose_node()
@@ -59,7 +59,7 @@ lose_node()
     lose "$(cat "$scratch/$1.pid")" $(workers_on "$1")
     wait "$(cat "$scratch/$1.pid")" 2> /dev/null
     start_daemon "$1"
-    wait_until 20 nodes_up 3 || failed "$1 is not back"
+    wait_until nodes_up 3 || failed "$1 is not back"
 }
 by_two()
 {
@@ -90,7 +90,7 @@ ends_right "two nodes gone"
 begin
 root timeout -k 5 100 vocl pool drain --move "$first" > "$scratch/asked" 2>&1 || failed "drain --move $first"
 root vocl pool resume "$first"
-wait_until 20 none_on "$first" || failed "$first is not empty"
+wait_until none_on "$first" || failed "$first is not empty"
 lose $(workers_on "$(part node | grep -vx "$second")")
 lose $(workers_on "$second")
 ends_right "drained"
@@ -98,11 +98,11 @@ ends_right "drained"
 # The same while commands wait for a user event: what is there is told all again. Of that nobody is told that it failed.
 begin
 touch "$scratch/enough.gate"
-wait_until 20 grep -q gated "$scratch/out" || failed "no gate"
+wait_until grep -q gated "$scratch/out" || failed "no gate"
 root timeout -k 5 100 vocl pool drain --move "$first" > "$scratch/asked" 2>&1 || failed "drain --move $first, gated"
 grep -q "moved from $first to $(third): told all again" "$scratch/asked" || failed "what is said"
 root vocl pool resume "$first"
-wait_until 20 none_on "$first" || failed "$first is not empty"
+wait_until none_on "$first" || failed "$first is not empty"
 ends_right "drained, gated"
 tail -n 1 "$scratch/accounting-$first" | grep -q "\"why\":\"moved to $(third)\"" || fail "accounting: $(cat "$scratch/accounting-$first")"
 

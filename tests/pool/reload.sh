@@ -25,9 +25,9 @@ read_again()
         kill -0 $daemon 2> /dev/null || fail "the daemon is gone: $(cat "$scratch/log")"
         [ "$(grep -c 'again\|stays as' "$scratch/log")" -gt "$read_before" ]
     }
-    wait_until 20 heard || fail "it does not read its files again: $(cat "$scratch/log")"
+    wait_until heard || fail "it does not read its files again: $(cat "$scratch/log")"
 }
-wait_until 20 are "one up two up" || fail "they do not find each other: $(states; cat "$scratch/log")"
+wait_until are "one up two up" || fail "they do not find each other: $(states; cat "$scratch/log")"
 
 # A peer in the middle of the handshake, which is not in the pool file any more when it goes on.
 cp "$scratch/pool" "$scratch/whole"
@@ -39,7 +39,7 @@ for file in less whole less whole; do
     read_again
 done
 kill -CONT $other
-wait_until 20 are "one up two up" || fail "after the handshake: $(states; cat "$scratch/log")"
+wait_until are "one up two up" || fail "after the handshake: $(states; cat "$scratch/log")"
 
 # A bad pool file, a bad configuration with a good pool file, none at all: everything stays.
 found=$(grep -c 'node two is' "$scratch/log")

@@ -9,7 +9,7 @@ for host in n1 n2; do
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf"
     start_daemon $host
 done
-wait_until 20 nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+wait_until nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 # resting FIELD: of the sessions that rest
 resting()
@@ -42,14 +42,14 @@ finish()
     touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until 20 no_sessions || fail "$1: left: $(root vocl pool sessions)"
+    wait_until no_sessions || fail "$1: left: $(root vocl pool sessions)"
     echo "$1: right"
 }
 suspend()
 {
     as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 ||
         fail "not put to rest: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-    wait_until 30 one_rests || fail "it does not rest: $(root vocl pool sessions)"
+    wait_until one_rests || fail "it does not rest: $(root vocl pool sessions)"
 }
 # where workers are
 workers()
@@ -75,11 +75,11 @@ grep -q '"why":"put to rest"' "$scratch/accounting-$here" || fail "accounting: $
 as $alice vocl pool suspend "$session" 2> "$scratch/asked" && fail "put to rest twice"
 grep -q 'there is no session .* that runs' "$scratch/asked" || fail "twice: $(cat "$scratch/asked")"
 touch "$scratch/words/ask"
-wait_until 30 grep -q asked "$scratch/out" || fail "not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
+wait_until grep -q asked "$scratch/out" || fail "not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
 one_rests || fail "a question has woken it: $(root vocl pool sessions)"
 as $bob vocl run --policy order -- "$scratch/bin/moved" 1 0 "$scratch/enough" > "$scratch/out2" 2> "$scratch/err2" &
 second=$!
-wait_until 30 grep -q ready "$scratch/out2" || fail "no second program: $(cat "$scratch/err2" "$scratch"/n?.log)"
+wait_until grep -q ready "$scratch/out2" || fail "no second program: $(cat "$scratch/err2" "$scratch"/n?.log)"
 taken=$(part node)
 as $bob vocl pool resume "$session" 2> "$scratch/asked" && fail "another user wakes it"
 as $alice vocl pool resume "$session" > "$scratch/asked" 2>&1 || fail "not woken: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
@@ -93,12 +93,12 @@ only_second()
 {
     [ "$(part node)" = "$taken" ]
 }
-wait_until 30 only_second || fail "its place is taken: $(root vocl pool sessions)"
+wait_until only_second || fail "its place is taken: $(root vocl pool sessions)"
 as $bob vocl run -- "$scratch/bin/moved" 1 0 "$scratch/enough3" > "$scratch/out3" 2> "$scratch/err3" &
 third=$!
-wait_until 30 grep -q ready "$scratch/out3" || fail "no third program: $(cat "$scratch/err3" "$scratch"/n?.log)"
+wait_until grep -q ready "$scratch/out3" || fail "no third program: $(cat "$scratch/err3" "$scratch"/n?.log)"
 touch "$scratch/words/wake"
-wait_until 30 eval 'root vocl pool queue | grep -q $alice' || fail "it does not wait: $(root vocl pool status)"
+wait_until eval 'root vocl pool queue | grep -q $alice' || fail "it does not wait: $(root vocl pool status)"
 sleep 1
 grep -q . "$scratch/out" && ! grep -qE 'right|error' "$scratch/out" || fail "it did not wait: $(cat "$scratch/out")"
 touch "$scratch/enough3"
@@ -111,7 +111,7 @@ finish_second()
 wait $program || fail "woken: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
 grep -qx right "$scratch/out" || fail "woken: $(cat "$scratch/out")"
 finish_second
-wait_until 20 no_sessions || fail "left: $(root vocl pool sessions)"
+wait_until no_sessions || fail "left: $(root vocl pool sessions)"
 echo "woken: right"
 
 # What is left of it: no MPI, no memory that it shares, and no socket but those to vocl-join and itself.
@@ -132,7 +132,7 @@ for command in "moved 4 3000" "images"; do
     as $alice env VOCL_REST_EVERY=300 VOCL_REST_DIR="$scratch/store" vocl run -- $scratch/bin/$command \
         > "$scratch/out" 2> "$scratch/err" || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
     diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
-    wait_until 20 no_sessions || fail "$command: left: $(root vocl pool sessions)"
+    wait_until no_sessions || fail "$command: left: $(root vocl pool sessions)"
     echo "$command: $(cat "$scratch"/accounting-n? | grep -c 'put to rest') rests"
 done
 grep -q 'put to rest' "$scratch"/accounting-n? || fail "it did not rest"
@@ -141,14 +141,14 @@ grep -q 'put to rest' "$scratch"/accounting-n? || fail "it did not rest"
 idle
 process=$(pgrep -u $alice -x rested)
 as $alice vocl suspend "$process" > "$scratch/asked" 2>&1 || fail "vocl suspend: $(cat "$scratch/asked" "$scratch/err")"
-wait_until 30 one_rests || fail "it does not rest: $(root vocl pool sessions)"
+wait_until one_rests || fail "it does not rest: $(root vocl pool sessions)"
 for host in n1 n2; do
     kill -9 "$(cat "$scratch/$host.pid")"
     wait "$(cat "$scratch/$host.pid")" 2> /dev/null
     start_daemon $host
 done
-wait_until 20 nodes_up 2 || fail "the daemons are lost: $(cat "$scratch"/n?.log)"
-wait_until 30 one_rests || fail "nobody knows that it rests: $(root vocl pool sessions) $(cat "$scratch/err")"
+wait_until nodes_up 2 || fail "the daemons are lost: $(cat "$scratch"/n?.log)"
+wait_until one_rests || fail "nobody knows that it rests: $(root vocl pool sessions) $(cat "$scratch/err")"
 finish "vocl suspend"
 
 # Killed while it rests: it does not go on.
@@ -158,14 +158,14 @@ as $alice vocl pool kill "$session" || fail "kill"
 touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
 wait $program && fail "it goes on: $(cat "$scratch/out")"
 grep -q "error" "$scratch/out" || fail "killed: $(cat "$scratch/out")"
-wait_until 20 no_sessions || fail "killed: left: $(root vocl pool sessions)"
+wait_until no_sessions || fail "killed: left: $(root vocl pool sessions)"
 
 # A program that ends while it rests, or while it waits.
 idle
 suspend
 kill -9 "$(pgrep -u $alice -x rested)"
 wait $program
-wait_until 20 no_sessions || fail "ended: left: $(root vocl pool sessions)"
+wait_until no_sessions || fail "ended: left: $(root vocl pool sessions)"
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
 for host in n1 n2; do
     [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"

@@ -14,7 +14,7 @@ stop()
     {
         ! kill -0 $daemon 2> /dev/null
     }
-    wait_until 20 gone || fail "the daemon waits: $(cat "$scratch/log")"
+    wait_until gone || fail "the daemon waits: $(cat "$scratch/log")"
     wait $daemon || fail "the daemon ends with $?: $(cat "$scratch/log")"
 }
 # sessions STATE COUNT
@@ -25,21 +25,21 @@ sessions()
 
 vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
 program=$!
-wait_until 20 sessions running 1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+wait_until sessions running 1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 vocl run --wait 60 -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err2" &
 second=$!
-wait_until 20 grep -q 'position 1' "$scratch/err2" || fail "no queue: $(cat "$scratch/err2")"
+wait_until grep -q 'position 1' "$scratch/err2" || fail "no queue: $(cat "$scratch/err2")"
 worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
 stop
 kill -0 "$worker" || fail "the worker went with its daemon"
 kill -0 $program || fail "the program went with the daemon"
 start_daemon
-wait_until 20 sessions running 1 || fail "the session is not known: $(vocl pool sessions; cat "$scratch/log")"
+wait_until sessions running 1 || fail "the session is not known: $(vocl pool sessions; cat "$scratch/log")"
 waits()
 {
     vocl pool queue | grep -q "all such devices"
 }
-wait_until 20 waits || fail "nobody waits any more: $(cat "$scratch/err2")"
+wait_until waits || fail "nobody waits any more: $(cat "$scratch/err2")"
 
 # one that is ending, and does not by itself
 kill -STOP "$worker"
@@ -50,11 +50,11 @@ over()
 {
     ! grep -q State /proc/"$worker"/status 2> /dev/null || grep -q '^State:.*Z' /proc/"$worker"/status
 }
-wait_until 20 over || fail "the daemon before wanted to end it: $(vocl pool sessions; cat "$scratch/log")"
+wait_until over || fail "the daemon before wanted to end it: $(vocl pool sessions; cat "$scratch/log")"
 grep -q "\"why\":\"ended by $user\"" "$scratch/accounting" || fail "no account of why: $(cat "$scratch/accounting")"
 kill $program 2> /dev/null && wait $program
 wait $second || fail "who waited has got nothing: $(cat "$scratch/err2" "$scratch/log")"
-wait_until 20 sessions . 0 || fail "a session is left: $(vocl pool sessions)"
+wait_until sessions . 0 || fail "a session is left: $(vocl pool sessions)"
 [ -z "$(ls "$scratch"/state/session-* 2> /dev/null)" ] || fail "state is left"
 
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"

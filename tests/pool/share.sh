@@ -34,7 +34,7 @@ together()
     exec 5<> "$scratch/wait"
     running=
     "$@" 5>&-
-    wait_until 60 all_ready "$(echo $running | wc -w)" || fail "not all begin: $(cat "$scratch/err" "$scratch/log")"
+    wait_until all_ready "$(echo $running | wc -w)" || fail "not all begin: $(cat "$scratch/err" "$scratch/log")"
     exec 5>&-
     rm "$scratch/wait"
 }
@@ -52,7 +52,7 @@ kept()
     for process in $running; do
         wait $process || fail "shares $*: $(cat "$scratch/err")"
     done
-    wait_until 30 all_accounted $# || fail "not all are accounted for"
+    wait_until all_accounted $# || fail "not all are accounted for"
     sed 's/.*"device_seconds":\([0-9.]*\).*/\1/' "$scratch/accounting" | sort -n > "$scratch/had"
     printf '%s\n' "$@" | sort -n | paste - "$scratch/had" | awk '
         { share[NR] = $1; had[NR] = $2; all += $2 }
@@ -86,7 +86,7 @@ together begin_beside_idle
 for process in $running; do
     wait $process || fail "beside an idle session"
 done
-wait_until 30 all_accounted 3 || fail "not all are accounted for"
+wait_until all_accounted 3 || fail "not all are accounted for"
 sed 's/.*"device_seconds":\([0-9.]*\).*/\1/' "$scratch/accounting" | sort -n | awk '
     { had[NR] = $1; print $1 " s" }
     END { exit !(had[2] > 1.8 && had[3] > 1.8) }' || fail "an idle session's part is lost"

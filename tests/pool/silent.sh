@@ -12,7 +12,7 @@ write_config n3
 for host in n1 n2 n3; do
     start_daemon $host
 done
-wait_until 20 nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
+wait_until nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
 
 # begin PHASE SECONDS [OPTION...]: alice's program, in its phase; on n1 unless said otherwise
 begin()
@@ -23,7 +23,7 @@ begin()
     as $alice env "$mark" VOCL_LOG=warn VOCL_PEER_TIMEOUT=2 vocl run --policy order "$@" -- "$scratch/bin/phases" \
         "$phase" "$seconds" > "$scratch/out" 2> "$scratch/err" &
     running=$!
-    wait_until 30 there || fail "$phase: no program: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
+    wait_until there || fail "$phase: no program: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     program=$(process_named phases)
 }
 there()
@@ -52,15 +52,15 @@ over()
 # ended_with STATUS WHAT
 ended_with()
 {
-    wait_until 60 over || fail "$phase, $2: the program hangs: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
+    wait_until over || fail "$phase, $2: the program hangs: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     wait $running
     got=$?
     echo "$phase, $2: $(awk -v since="$since" 'NR > 1 { printf "%s %s %s %s, after %.1f s", $2, $3, $4, $5, $1 - since }' \
         "$scratch/out")"
     [ $got = "$1" ] || fail "$phase, $2: status $got: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
-    wait_until 20 no_sessions || fail "$phase, $2: devices stay taken: $(root vocl pool sessions; cat "$scratch"/n?.log)"
+    wait_until no_sessions || fail "$phase, $2: devices stay taken: $(root vocl pool sessions; cat "$scratch"/n?.log)"
     echo "    free again after $(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
-    wait_until 20 nothing_left || fail "$phase, $2: left: $(ps -u $alice -o pid=,stat=,args=)"
+    wait_until nothing_left || fail "$phase, $2: left: $(ps -u $alice -o pid=,stat=,args=)"
 }
 # what is dead but not reaped waits for this machine's init
 nothing_left()
@@ -90,14 +90,14 @@ listed()
 {
     root vocl pool sessions | grep -q ' n1 .*running'
 }
-wait_until 30 listed || fail "the session of a stopped daemon is lost: $(root vocl pool sessions)"
+wait_until listed || fail "the session of a stopped daemon is lost: $(root vocl pool sessions)"
 ended_with 0 "its daemon stopped for some time"
 
 begin launches 14
 fault KILL "$(cat "$scratch/n1.pid")"
 start_daemon n1
 ended_with 0 "another daemon in its place"
-wait_until 20 nodes_up 3 || fail "n1 does not come back"
+wait_until nodes_up 3 || fail "n1 does not come back"
 
 begin launches 30
 fault KILL "$(process_named vocl-join)"
@@ -105,7 +105,7 @@ ended_with 3 "vocl-join killed"
 begin read 30
 victim=$(process_named vocl-join)
 fault STOP "$victim"
-wait_until 60 over || fail "vocl-join stopped: the program hangs"
+wait_until over || fail "vocl-join stopped: the program hangs"
 kill -CONT "$victim"
 ended_with 3 "vocl-join stopped"
 
@@ -119,7 +119,7 @@ ended_with 0 "Ctrl-Z"
 root vocl pool drain n1 n3
 begin idle 30
 since=$(cut -d ' ' -f 1 /proc/uptime)
-wait_until 20 no_sessions || fail "a session that does nothing stays"
+wait_until no_sessions || fail "a session that does nothing stays"
 kill -KILL "$program"
 ended_with 137 "idle-limit"
 grep -q 'it has done nothing for 3 seconds' "$scratch/accounting-n2" || fail "idle-limit: $(cat "$scratch/accounting-n2")"
@@ -136,11 +136,11 @@ lost()
 {
     nodes_up 2
 }
-wait_until 20 lost || fail "a node that is cut off is not lost: $(root vocl pool nodes)"
-wait_until 60 over || fail "a node is cut off: the program hangs"
+wait_until lost || fail "a node that is cut off is not lost: $(root vocl pool nodes)"
+wait_until over || fail "a node is cut off: the program hangs"
 ip -n $base-n1 link set eth0 up
 ended_with 3 "its node cut off"
-wait_until 30 nodes_up 3 || fail "n1 does not come back"
+wait_until nodes_up 3 || fail "n1 does not come back"
 
 # daemons that swallow what is sent to them stand first in the pool file, and one that is stopped
 for number in 77 78 79; do
@@ -155,7 +155,7 @@ for tool in "pool nodes" "pool status" "devices" "run -- $scratch/bin/vector_add
     echo "vocl ${tool%% --*} with four of six daemons dead or stopped: $(awk -v since="$since" '{ printf "%.2f", $1 - since }' /proc/uptime) s"
 done
 kill -CONT "$(cat "$scratch/n1.pid")"
-wait_until 20 nodes_up 3 || fail "n1 does not come back"
+wait_until nodes_up 3 || fail "n1 does not come back"
 for host in n1 n2 n3; do
     kill -TERM "$(cat "$scratch/$host.pid")"
 done

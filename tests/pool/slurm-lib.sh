@@ -71,10 +71,10 @@ END
     done
     SLURM_CONF=$scratch/slurm.conf VOCL_POOL=$scratch/pool
     export SLURM_CONF VOCL_POOL
-    wait_until 30 test -S "$scratch/munge/socket" || fail "munged"
+    wait_until test -S "$scratch/munge/socket" || fail "munged"
     slurmctld -D > /dev/null 2>&1 &
     slurmctld=$!
     slurmd -D > /dev/null 2>&1 &
     slurmd=$!
-    wait_until 40 idle_or_over && kill -0 $slurmctld $slurmd 2> /dev/null && idle || skip "no Slurm here: $(tail -n 2 "$scratch/slurmctld.log" "$scratch/slurmd.log")"
+    wait_until idle_or_over && kill -0 $slurmctld $slurmd 2> /dev/null && idle || skip "no Slurm here: $(tail -n 2 "$scratch/slurmctld.log" "$scratch/slurmd.log")"
 }

@@ -21,21 +21,21 @@ state()
 {
     vocl pool nodes | grep -q "^$host  *$1 "
 }
-wait_until 20 state up || fail "the pool: $(cat "$scratch/log")"
+wait_until state up || fail "the pool: $(cat "$scratch/log")"
 srun sleep 3 &
-wait_until 30 sh -c 'squeue --noheader --states running | grep -q .' || fail "a job without GPU does not run"
+wait_until sh -c 'squeue --noheader --states running | grep -q .' || fail "a job without GPU does not run"
 state up || fail "a job that asks for nothing drains the node"
 wait $!
 srun --gres=gpu:1 sleep 4 &
-wait_until 15 state draining || fail "a job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
+wait_until state draining || fail "a job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl devices > /dev/null 2>&1 && fail "the pool lends what Slurm has lent"
 wait $!
-wait_until 20 state up || fail "after the job: $(vocl pool nodes; cat "$scratch"/*.out)"
+wait_until state up || fail "after the job: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl devices > /dev/null || fail "the node is not back"
 
 # what an administrator has drained meanwhile stays so
 srun --gres=gpu:1 sleep 4 &
-wait_until 15 state draining || fail "another job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
+wait_until state draining || fail "another job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl pool nodes | grep -q 'slurm: job [0-9]' || fail "who drained it: $(vocl pool nodes)"
 vocl pool drain --reason repair "$host" || fail "drain"
 wait $!
@@ -43,7 +43,7 @@ only_ours()
 {
     ! vocl pool nodes | grep -q 'slurm: job'
 }
-wait_until 20 only_ours || fail "Slurm does not lift its own: $(vocl pool nodes; cat "$scratch"/*.out)"
+wait_until only_ours || fail "Slurm does not lift its own: $(vocl pool nodes; cat "$scratch"/*.out)"
 state draining || fail "Slurm lifted the administrator's: $(vocl pool nodes)"
 vocl pool resume "$host" && state up || fail "the administrator's: $(vocl pool nodes)"
 exit 0

@@ -54,7 +54,7 @@ cmp "$scratch/native" "$scratch/out" || fail "vector_add computes something else
 # each task its own, and whose they are
 srun -n 2 --oversubscribe --overcommit --vocl=1 --vocl-exclusive --vocl-share=50 "$burn" 0 60 > /dev/null 2> "$scratch/err" &
 job=$!
-wait_until 30 count 2 || fail "not a session for each task: $(jobs; cat "$scratch/err" "$scratch/log")"
+wait_until count 2 || fail "not a session for each task: $(jobs; cat "$scratch/err" "$scratch/log")"
 number=$(squeue --noheader --format %i)
 [ "$(jobs)" = "$number.0.0 1
 $number.0.1 1" ] || fail "the job is $number; its sessions: $(jobs)"
@@ -62,7 +62,7 @@ $number.0.1 1" ] || fail "the job is $number; its sessions: $(jobs)"
 sessions | grep -q '"share": 50' || fail "the share: $(sessions)"
 scancel "$number"
 wait $job
-wait_until 20 count 0 || fail "sessions outlive their job: $(jobs)"
+wait_until count 0 || fail "sessions outlive their job: $(jobs)"
 [ "$(grep "\"job\":\"$number.0.[01]\"" "$scratch/accounting" | grep -c burn)" = 2 ] || fail "the account: $(cat "$scratch/accounting")"
 
 [ -z "$(jobs held)" ] || fail "devices are held for a job that is over: $(jobs held)"
@@ -78,7 +78,7 @@ END
 chmod +x "$scratch/two"
 srun --vocl=3 --vocl-exclusive "$scratch/two" 2> "$scratch/err" &
 job=$!
-wait_until 30 test -e "$scratch/between" || fail "a task with two programs: $(cat "$scratch/err")"
+wait_until test -e "$scratch/between" || fail "a task with two programs: $(cat "$scratch/err")"
 [ "$(jobs held | cut -d ' ' -f 2)" = 3 ] && [ -z "$(jobs)" ] || fail "between programs: held $(jobs held), sessions $(jobs)"
 VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 && fail "devices that a task holds: $(cat "$scratch/out")"
 touch "$scratch/go"
@@ -90,7 +90,7 @@ held_nothing()
 {
     [ -z "$(jobs held)" ]
 }
-wait_until 30 held_nothing || fail "held after its task: $(jobs held)"
+wait_until held_nothing || fail "held after its task: $(jobs held)"
 VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 || fail "after a task: $(cat "$scratch/out")"
 
 # a job of another user: his are the sessions and what is held, which root's jobs cannot have meanwhile
@@ -110,7 +110,7 @@ END
     chmod +x "$scratch/others"
     as_nobody srun --vocl=3 --vocl-exclusive "$scratch/others" 2> "$scratch/err" &
     job=$!
-    wait_until 30 test -e "$scratch/cache/between" || fail "another user's job: $(cat "$scratch/err"; tail -n 5 "$scratch/log")"
+    wait_until test -e "$scratch/cache/between" || fail "another user's job: $(cat "$scratch/err"; tail -n 5 "$scratch/log")"
     sessions | grep -q '"user": "nobody"' && ! sessions | grep -q '"user": "root"' || fail "whose it is: $(sessions)"
     srun --overlap --jobid "$(squeue --noheader --format %i)" --vocl=1 "$scratch/vocl" devices > "$scratch/out" 2>&1 &&
         fail "root has what another's job holds: $(cat "$scratch/out")"
@@ -119,7 +119,7 @@ END
     for program in 1 2; do
         [ "$(grep -c ' CPU ' "$scratch/cache/out.$program")" = 3 ] || fail "another user's program $program: $(cat "$scratch/cache/out.$program")"
     done
-    wait_until 30 held_nothing || fail "held after another user's task: $(jobs held)"
+    wait_until held_nothing || fail "held after another user's task: $(jobs held)"
     grep -q '"user":"nobody".*"job":"[0-9]*\.0\.0"' "$scratch/accounting" || fail "another user's account: $(tail -n 3 "$scratch/accounting")"
 else
     echo "no job of another user: he may not come to $VOCL_LIBEXECDIR"
@@ -128,7 +128,7 @@ fi
 # more than there are: an error after the plugin's time of waiting
 srun --vocl=1 --vocl-exclusive "$burn" 0 60 > /dev/null 2> "$scratch/err" &
 job=$!
-wait_until 30 count 1 || fail "no session: $(cat "$scratch/err")"
+wait_until count 1 || fail "no session: $(cat "$scratch/err")"
 srun --overlap --jobid "$(squeue --noheader --format %i)" --vocl=3 --vocl-exclusive vocl devices > "$scratch/out" 2>&1 &&
     fail "devices that another has: $(cat "$scratch/out")"
 grep -q 'taken\|free\|in use' "$scratch/out" || fail "why there are none: $(cat "$scratch/out")"
@@ -145,7 +145,7 @@ END
 chmod +x "$scratch/leave"
 srun --vocl=1 "$scratch/leave" 2> "$scratch/err" || fail "a job that leaves something: $(cat "$scratch/err")"
 kill -0 "$(cat "$scratch/left")" || fail "it is not left"
-wait_until 30 count 0 || fail "what a job left has devices still: $(jobs; tail -n 5 "$scratch/slurmd.log")"
+wait_until count 0 || fail "what a job left has devices still: $(jobs; tail -n 5 "$scratch/slurmd.log")"
 kill "$(cat "$scratch/left")"
 
 # a batch job's script, and its steps

@@ -30,12 +30,12 @@ start()
     rm -f "$scratch/after"
     terminals=$((terminals + 1)) # a server that ends may still be at the last one's socket
     screen new-session -d -s top -x "$1" -y 24 "exec sh '$scratch/shell'" || fail "no terminal"
-    wait_until 20 shows 'burn' || fail "no session on the screen: $(cat "$scratch/screen" "$scratch/log")"
+    wait_until shows 'burn' || fail "no session on the screen: $(cat "$scratch/screen" "$scratch/log")"
 }
 # ended: the terminal is as it was before
 ended()
 {
-    wait_until 30 test -s "$scratch/after" || fail "$1: it goes on: $(cat "$scratch/screen")"
+    wait_until test -s "$scratch/after" || fail "$1: it goes on: $(cat "$scratch/screen")"
     cmp "$scratch/before" "$scratch/after" || fail "$1: the terminal is otherwise than before"
     shows '^was here' || fail "$1: the screen is not as it was: $(cat "$scratch/screen")"
     screen kill-server
@@ -45,7 +45,7 @@ ended()
 key()
 {
     screen send-keys -t top $1
-    wait_until 30 shows "$2" || fail "$columns columns: no $2 after $1: $(cat "$scratch/screen")"
+    wait_until shows "$2" || fail "$columns columns: no $2 after $1: $(cat "$scratch/screen")"
 }
 for columns in 80 140; do
     start $columns
@@ -69,7 +69,7 @@ for columns in 80 140; do
     {
         ! shows '^LOAD of'
     }
-    wait_until 20 gone || fail "the chart stays: $(cat "$scratch/screen")"
+    wait_until gone || fail "the chart stays: $(cat "$scratch/screen")"
     screen send-keys -t top q
     ended q
 done
@@ -83,10 +83,10 @@ start 80
 VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2>&1 &
 second=$!
 running="$running $second"
-wait_until 20 sorted || fail "not both sessions: $(cat "$scratch/screen")"
+wait_until sorted || fail "not both sessions: $(cat "$scratch/screen")"
 VOCL_POOL=$scratch/pool vocl run --exclusive --wait 60 -- "$top_builddir/tests/pool/burn" 0 1 > /dev/null 2>&1 &
 running="$running $!"
-wait_until 20 shows 'waits for 1 devices' || fail "who waits: $(cat "$scratch/screen")"
+wait_until shows 'waits for 1 devices' || fail "who waits: $(cat "$scratch/screen")"
 screen send-keys -t top q
 ended q
 kill $second $!
@@ -96,7 +96,7 @@ for environment in 'NO_COLOR=1' 'TERM=vt100' 'COLUMNS=40 LINES=8'; do
     start 80
     screen capture-pane -e -p -t top | grep -q "$(printf '\033')\[[0-9;]*3[0-7]m" && fail "$environment: colours"
     screen send-keys -t top q
-    wait_until 30 test -s "$scratch/after" || fail "$environment: it goes on: $(cat "$scratch/screen")"
+    wait_until test -s "$scratch/after" || fail "$environment: it goes on: $(cat "$scratch/screen")"
     screen kill-server # a vt100 has no other screen to go back to
 done
 sed -i 's,^.*VOCL_POOL,VOCL_POOL,' "$scratch/shell"
@@ -111,12 +111,12 @@ start 80
 session=$(VOCL_POOL=$scratch/pool vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)
 VOCL_POOL=$scratch/pool vocl pool suspend "$session" 2> "$scratch/asked"
 case $(cat "$scratch/asked") in
-'') wait_until 20 shows 'burn .*at rest ' && shows '0 sessions, 1 at rest, 0 waiting' || fail "at rest: $(cat "$scratch/screen")" ;;
+'') wait_until shows 'burn .*at rest ' && shows '0 sessions, 1 at rest, 0 waiting' || fail "at rest: $(cat "$scratch/screen")" ;;
 *vocl-tls.so*) ;; # built without TLS
 *) fail "it does not rest: $(cat "$scratch/asked" "$scratch/log")" ;;
 esac
 kill -9 $daemon
-wait_until 20 shows 'no daemon answers' || fail "the loss is not told: $(cat "$scratch/screen")"
+wait_until shows 'no daemon answers' || fail "the loss is not told: $(cat "$scratch/screen")"
 screen send-keys -t top q
 ended "the daemon's loss"
 exit 0

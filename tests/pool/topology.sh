@@ -13,7 +13,7 @@ devices()
 {
     VOCL_POOL="$scratch/pool" vocl run "$@" -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" \
         2> "$scratch/err" &
-    wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+    wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err" "$scratch/log")"
     VOCL_POOL="$scratch/pool" vocl pool status --json > "$scratch/status" || fail "status"
     numbers=$(tr -d ' \n' < "$scratch/status" | grep -o '"state":"running","devices":\[[0-9,]*\]' | sed 's/.*\[//; s/\]//' |
         tr '\n' ' ')

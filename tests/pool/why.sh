@@ -11,7 +11,7 @@ said()
     [ "$(grep -c "here has ended the session: $1" "$scratch/err")" = 1 ]
 }
 vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" && fail "60 seconds where there are 3"
-wait_until 20 said 'its time is up' || fail "time: $(cat "$scratch/err")"
+wait_until said 'its time is up' || fail "time: $(cat "$scratch/err")"
 
 runs()
 {
@@ -22,7 +22,7 @@ begin()
 {
     vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" &
     program=$!
-    wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+    wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 }
 # end: by the pool
 end()
@@ -32,7 +32,7 @@ end()
 }
 begin
 end
-wait_until 20 said "ended by $user" || fail "kill: $(cat "$scratch/err")"
+wait_until said "ended by $user" || fail "kill: $(cat "$scratch/err")"
 
 # also when the program is over before vocl-join hears of it
 begin
@@ -44,7 +44,7 @@ done 2> /dev/null
 kill -STOP "$join"
 end
 kill -CONT "$join"
-wait_until 20 said "ended by $user" || fail "a kill that the program hears of first: $(cat "$scratch/err")"
+wait_until said "ended by $user" || fail "a kill that the program hears of first: $(cat "$scratch/err")"
 
 # an application's standard error is its own
 VOCL_LOG=none vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err"

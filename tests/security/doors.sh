@@ -57,7 +57,7 @@ shut()
     rm -f "$scratch/out"
     $at_near env "$mark" vocl run "$@" -- "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 grep -q ready "$scratch/out" || fail "$what: no session: $(cat "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "$what: no session: $(cat "$scratch/err")"
     $at_near $another "$scratch/stranger" names > "$scratch/names" && fail "$what: there is something to connect to: $(cat "$scratch/names")"
     $at_near $another "$scratch/stranger" knock 127.0.0.1 > "$scratch/names" && fail "$what, from this host: $(cat "$scratch/names")"
     $at_far $another "$scratch/stranger" knock 10.95.0.1 > "$scratch/names" && fail "$what, from another host: $(cat "$scratch/names")"
@@ -68,7 +68,7 @@ shut()
     done
     kill $program
     wait $program 2> /dev/null
-    wait_until 20 none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
 }
 shut "one worker"
 shut "three workers" --workers 3
@@ -117,7 +117,7 @@ let_go
 $at_near env "$mark" VOCL_SHARE=0 UCX_TLS=tcp,self VOCL_RSH="$scratch/rsh" vocl run $hosts -- \
     "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
 program=$!
-wait_until 60 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
 for process in $(session_processes "$mark"); do
     ! tr '\0' ' ' < "/proc/$process/cmdline" | grep -E '[0-9a-f]{32}' || fail "a token in a list of processes"
 done
@@ -128,7 +128,7 @@ not_reached "between hosts: $(cat "$scratch/names")"
 grep -q VOCL_ "$scratch/names" && fail "the environment is given away"
 kill $program 2> /dev/null
 wait $program 2> /dev/null
-wait_until 20 none_left "$mark" || fail "left after hosts: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left after hosts: $(session_processes "$mark")"
 
 # ---- Open MPI has a placeholder, which comes to an abstract socket; its mpiexec listens, its ranks do not ----
 
@@ -139,10 +139,10 @@ if [ -n "$MPIEXEC_OPENMPI" ]; then
     status=$?
     let_go
     [ $status -eq 0 ] || fail "Open MPI, with strangers: $status: $(cat "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
     env "$mark" VOCL_MPI=openmpi vocl run -- "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 grep -q ready "$scratch/out" || fail "no session of Open MPI: $(cat "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no session of Open MPI: $(cat "$scratch/err")"
     for process in $program $(session_processes "$mark"); do
         [ "$(cat "/proc/$process/comm")" != mpiexec.openmpi ] || continue
         for socket in $(ls -l "/proc/$process/fd" | sed -n 's/.*socket:\[\(.*\)\]/\1/p'); do
@@ -152,6 +152,6 @@ if [ -n "$MPIEXEC_OPENMPI" ]; then
     done
     kill $program 2> /dev/null
     wait $program 2> /dev/null
-    wait_until 20 none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after Open MPI: $(session_processes "$mark")"
 fi
 exit 0

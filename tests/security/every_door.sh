@@ -76,9 +76,9 @@ tried()
     timeout -k 5 120 $at_near env "$mark" VOCL_LOG=error "$@" < "$scratch/wait" > "$scratch/out" 2> "$scratch/err" 6>&- &
     program=$!
     exec 5> "$scratch/wait"
-    wait_until 90 grep -q ready "$scratch/out" || fail "$what: no session: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
+    wait_until grep -q ready "$scratch/out" || fail "$what: no session: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
     sleep 0.3 # for what opens now
-    wait_until 90 all_tried || fail "$what: strangers: $(tail -n 3 "$scratch"/at.* "$scratch"/err.*)"
+    wait_until all_tried || fail "$what: strangers: $(tail -n 3 "$scratch"/at.* "$scratch"/err.*)"
     exec 5>&-
     wait $program
     status=$?
@@ -87,7 +87,7 @@ tried()
     if grep -E 'Sanitizer|runtime error|Segmentation' "$scratch/err" "$scratch/log"; then
         fail "$what: $(cat "$scratch/err")"
     fi
-    wait_until 30 none_left_but_daemon || fail "$what: left: $(session_processes "$mark")"
+    wait_until none_left_but_daemon || fail "$what: left: $(session_processes "$mark")"
 }
 none_left_but_daemon()
 {

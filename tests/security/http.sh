@@ -28,7 +28,7 @@ while held and time.time() < until:
 print("left", len(held), flush=True)
 END
 slow=$!
-wait_until 30 grep -q held "$scratch/slow" || fail "nobody is slow: $(cat "$scratch/slow")"
+wait_until grep -q held "$scratch/slow" || fail "nobody is slow: $(cat "$scratch/slow")"
 for one in 1 2 3 4 5; do
     curl -s --max-time 20 "http://127.0.0.1:$((port + 1))/metrics" > "$scratch/metrics" || fail "no metrics beside the slow"
     grep -q '^vocl_node_up' "$scratch/metrics" || fail "no metrics: $(cat "$scratch/metrics")"

@@ -33,14 +33,14 @@ under_daemon()
     make_pool here "$@" "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
     sed -i '0,/^environment/{/^environment/d}' "$scratch/conf"
     start_daemon
-    wait_until 30 find_nursery || fail "there is no nursery"
+    wait_until find_nursery || fail "there is no nursery"
     VOCL_POOL="$scratch/pool" timeout 60 vocl run -- "$escape" 3000 > "$scratch/out" 2> "$scratch/err"
     [ $? != 77 ] || skip "the kernel does not compile here: $(tail -n 3 "$scratch/err")"
     grep -aq '^error 0 ' "$scratch/out" || fail "the kernel does not run: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -aq ' forked [1-9]' "$scratch/out" || fail "it does not fork: $(grep -a "^error" "$scratch/out")"
     grep -aq ' emptied 0 ' "$scratch/out" || fail "$*: it emptied files: $(grep -a "^error" "$scratch/out")"
-    wait_until 30 grep -q 'session [0-9a-f]* is over\|session [0-9a-f]* ends\|session .* ended' "$scratch/log"
-    wait_until 20 none_marked || fail "$*: left: $(ps -o pid,ppid,sid,args -p "$(marked | tr '\n' ',' | sed 's/,$//')")"
+    wait_until grep -q 'session [0-9a-f]* is over\|session [0-9a-f]* ends\|session .* ended' "$scratch/log"
+    wait_until none_marked || fail "$*: left: $(ps -o pid,ppid,sid,args -p "$(marked | tr '\n' ',' | sed 's/,$//')")"
     grep -aq ' serves ' "$scratch/log" || fail "$*: the log is gone"
     forged "$scratch/log" > "$scratch/forged" && fail "$*: forged: $(head -n 3 "$scratch/forged" | cat -v)"
     LC_ALL=C grep -aq '[^[:print:][:space:]]' "$scratch/log" && fail "$*: control characters in the log"
@@ -56,4 +56,4 @@ under_daemon
 # Without a daemon vocl-launcher sees to it.
 nursery=none
 env "$mark" timeout 60 vocl run -- "$escape" 0 > "$scratch/out" 2> "$scratch/err" || fail "alone: $(cat "$scratch/err")"
-wait_until 20 none_marked || fail "alone: left: $(ps -o pid,ppid,sid,args -p "$(marked | tr '\n' ',' | sed 's/,$//')")"
+wait_until none_marked || fail "alone: left: $(ps -o pid,ppid,sid,args -p "$(marked | tr '\n' ',' | sed 's/,$//')")"

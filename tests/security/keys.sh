@@ -11,7 +11,7 @@ up()
 {
     [ "$(vocl pool nodes | grep -c ' up ')" = "$1" ]
 }
-wait_until 20 up 2 || fail "they do not find each other: $(cat "$scratch"/log*)"
+wait_until up 2 || fail "they do not find each other: $(cat "$scratch"/log*)"
 
 public=$(awk '$1 == "@here" { print $2 }' "$scratch/keys")
 secret=$(awk '$1 == "@there" { print $3 }' "$scratch/keys")
@@ -45,11 +45,11 @@ cp "$scratch/keys" "$scratch/keys.there"
 "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=there >> "$scratch/keys.there"
 sed -i "s,^key-file.*,key-file = \"$scratch/keys.there\";," "$scratch/conf.there"
 start_other there
-wait_until 20 grep -q 'what is no message (a wrong key?)' "$scratch/log" || fail "a wrong key: $(cat "$scratch/log")"
+wait_until grep -q 'what is no message (a wrong key?)' "$scratch/log" || fail "a wrong key: $(cat "$scratch/log")"
 up 1 || fail "a daemon with another key: $(vocl pool nodes)"
 # the secret part belongs in one's own file only
 sed -i 's/^@there \([0-9a-f]*\) .*/@there \1/' "$scratch/keys.there"
-wait_until 20 grep -q 'has no secret part' "$scratch/log.there" || fail "no secret: $(cat "$scratch/log.there")"
+wait_until grep -q 'has no secret part' "$scratch/log.there" || fail "no secret: $(cat "$scratch/log.there")"
 
 # users below least-uid have no keys, root first of all
 kill -9 $other

@@ -24,7 +24,7 @@ start_munged()
     munged --foreground --force --key-file="$scratch/$1/key" --socket="$scratch/$1/socket" --pid-file="$scratch/$1/pid" \
         --log-file="$scratch/$1/log" --seed-file="$scratch/$1/seed" > "$scratch/$1/out" 2>&1 &
     mungeds="$mungeds $!"
-    wait_until 30 test -S "$scratch/$1/socket" || fail "munged: $(cat "$scratch/$1/out")"
+    wait_until test -S "$scratch/$1/socket" || fail "munged: $(cat "$scratch/$1/out")"
 }
 start_munged here
 start_munged elsewhere

@@ -10,7 +10,7 @@ start_daemon
 mkfifo "$scratch/fifo"
 "$top_builddir/tests/security/reserve" "$scratch/pool.nobody" nobody 20 < "$scratch/fifo" > "$scratch/held" 2>&1 &
 exec 5> "$scratch/fifo"
-wait_until 30 grep -q granted "$scratch/held" || fail "no reservations: $(cat "$scratch/held")"
+wait_until grep -q granted "$scratch/held" || fail "no reservations: $(cat "$scratch/held")"
 grep -q '^granted 8: .*as many sessions as you may: 8' "$scratch/held" || fail "all there are: $(cat "$scratch/held")"
 VOCL_POOL=$scratch/pool vocl run --wait 60 -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" ||
     fail "another user: $(cat "$scratch/err" "$scratch/log")"
@@ -19,7 +19,7 @@ none()
 {
     [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c nobody)" = 0 ]
 }
-wait_until 30 none || fail "reservations stay: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
+wait_until none || fail "reservations stay: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
 "$top_builddir/tests/security/reserve" "$scratch/pool.nobody" nobody 1 < /dev/null > "$scratch/again"
 grep -q '^granted 0: .*started nothing on them; again in' "$scratch/again" || fail "again: $(cat "$scratch/again")"
 exec 5>&-

@@ -14,7 +14,7 @@ hold()
 {
     python3 "$top_srcdir/tests/security/hold.py" 127.0.0.1 $port "$2" "$3" > "$scratch/held.$1" 2>&1 &
     held=$!
-    wait_until 60 grep -q held "$scratch/held.$1" || fail "$1: no connections: $(cat "$scratch/held.$1")"
+    wait_until grep -q held "$scratch/held.$1" || fail "$1: no connections: $(cat "$scratch/held.$1")"
 }
 serves()
 {
@@ -37,7 +37,7 @@ mkfifo "$scratch/fifo"
 "$top_builddir/tests/security/crowd" "$scratch/pool.nobody" nobody 100 < "$scratch/fifo" > "$scratch/crowd" 2>&1 &
 crowd=$!
 exec 5> "$scratch/fifo"
-wait_until 60 grep -q '^in' "$scratch/crowd" || fail "no crowd: $(cat "$scratch/crowd")"
+wait_until grep -q '^in' "$scratch/crowd" || fail "no crowd: $(cat "$scratch/crowd")"
 grep -q '^in 20: .*as many connections as you may' "$scratch/crowd" || fail "nobody's crowd: $(cat "$scratch/crowd")"
 serves "a crowd of another user's"
 exec 5>&-
@@ -59,7 +59,7 @@ told()
 {
     grep -q 'no session.s worker (and [0-9]* more' "$scratch/log"
 }
-wait_until 30 told || fail "not told how many: $(tail "$scratch/log")"
+wait_until told || fail "not told how many: $(tail "$scratch/log")"
 kill -TERM $daemon
 wait $daemon
 
@@ -68,11 +68,11 @@ sed -i 's/^connection-limit.*/connection-limit = 4000;/' "$scratch/conf"
 rm -f "$scratch/log"
 (ulimit -n 64 && exec "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log") &
 daemon=$!
-wait_until 20 grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
+wait_until grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 "$top_builddir/tests/security/crowd" "$scratch/pool" "$user" 100 < "$scratch/fifo" > "$scratch/crowd" 2>&1 &
 crowd=$!
 exec 5> "$scratch/fifo"
-wait_until 20 grep -q 'Too many open files' "$scratch/log" || fail "no word of descriptors: $(cat "$scratch/log" "$scratch/crowd")"
+wait_until grep -q 'Too many open files' "$scratch/log" || fail "no word of descriptors: $(cat "$scratch/log" "$scratch/crowd")"
 ticks()
 {
     sed 's/.*) //' "/proc/$daemon/stat" | awk '{ print $12 + $13 }'
@@ -88,6 +88,6 @@ answers()
 {
     VOCL_POOL=$scratch/pool vocl pool nodes > /dev/null 2> "$scratch/err"
 }
-wait_until 20 answers || fail "it does not come back: $(cat "$scratch/err" "$scratch/log")"
+wait_until answers || fail "it does not come back: $(cat "$scratch/err" "$scratch/log")"
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
 exit 0

@@ -17,7 +17,7 @@ runs()
 {
     vocl pool sessions | grep -q running
 }
-wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 
 # clean FILE: no control character but the lines' ends
 clean()
@@ -54,7 +54,7 @@ clean "$scratch/log"
 vocl pool resume here
 vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
 program=$!
-wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 for none in '' ' ' 0 '*'; do
     vocl pool kill "$none" 2> "$scratch/err" && fail "kill \"$none\" did something"
     runs || fail "kill \"$none\" ended the only session"
@@ -66,7 +66,7 @@ kill $program 2> /dev/null && wait $program
 # One session that has its device alone is one session.
 vocl run --wait 20 --exclusive -- "$top_builddir/tests/pool/burn" 20 > /dev/null 2> "$scratch/err" &
 program=$!
-wait_until 20 runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 vocl pool devices | grep -q ' exclusive  *1 of 16 ' || fail "devices: $(vocl pool devices)"
 curl -s "http://127.0.0.1:$((port + 1))/metrics" | grep -q '^vocl_device_sessions{.*} 1$' || fail "metrics"
 vocl pool --json devices | grep -q '"sessions": 1,' || fail "JSON: $(vocl pool --json devices)"

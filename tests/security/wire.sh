@@ -80,14 +80,14 @@ rm -f "$scratch/go" "$scratch/endpoint"
 WIRE_MODE=late VOCL_LIBEXECDIR="$scratch/libexec" VOCL_NETWORK=tls VOCL_LOG=warn \
     timeout -k 10 120 "$two" -- "$carried" > "$scratch/out" 2> "$scratch/err" &
 program=$!
-wait_until 20 test -s "$scratch/endpoint" || fail "no worker is started: $(cat "$scratch/err")"
+wait_until test -s "$scratch/endpoint" || fail "no worker is started: $(cat "$scratch/err")"
 space=vocl-far-$(pgrep -P $program | while read -r child; do echo "$child"; done | head -1)
 ip netns list | grep -q "^$space" || space=$(ip netns list | sed -n 's/^\(vocl-far-[0-9]*\).*/\1/p' | tail -1)
 mkfifo "$scratch/hold"
 ip netns exec "$space" "$top_srcdir/tests/security/knock" "$(cat "$scratch/endpoint")" < "$scratch/hold" > "$scratch/stranger" &
 stranger=$!
 exec 5> "$scratch/hold"
-wait_until 60 grep -q ready "$scratch/stranger" || fail "the stranger: $(cat "$scratch/stranger")"
+wait_until grep -q ready "$scratch/stranger" || fail "the stranger: $(cat "$scratch/stranger")"
 ! grep 'let in' "$scratch/stranger" || fail "a stranger was let in"
 touch "$scratch/go"
 wait $program || fail "after a stranger: status $?: $(cat "$scratch/out" "$scratch/err")"

@@ -29,14 +29,14 @@ start()
     env "$mark" $with VOCL_LOG=error VOCL_START_TIMEOUT=60 vocl run $options -- "$program" $steps $pause "$wait_for" $size "$@" \
         > "$scratch/out" 2> "$scratch/err" &
     pid=$!
-    wait_until 60 grep -q "at $pause" "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q "at $pause" "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
 }
 
 kill_it()
 {
     kill -KILL $pid
     wait $pid
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 finish()
@@ -104,14 +104,14 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> "$s
     : > "$scratch/out"
     env "$mark" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 4 "$wait_for" $size > "$scratch/out" 2> "$scratch/err" &
     running=$!
-    wait_until 60 grep -q "at 4" "$scratch/out" || fail "two hosts: no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q "at 4" "$scratch/out" || fail "two hosts: no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
     pid=$(grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
         [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$program")" ] || echo "$process" | tr -dc 0-9
     done)
     checkpoint $pid "$folder"
     kill -KILL $pid
     wait $running
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     env VOCL_RESTORE="$folder" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" ||
         fail "two hosts, restored: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -qx "from 4" "$scratch/out" && grep -qx "$wanted" "$scratch/out" || fail "two hosts: $(cat "$scratch/out"), natively $wanted"
@@ -166,7 +166,7 @@ for with in VOCL_SHARE=0 VOCL_SHARE=1 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch"; do
         rm -rf "$scratch/enough" "$scratch/moments"
         env "$mark" $with vocl run $options -- "$program" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
         pid=$!
-        wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+        wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
         early=0
         tries=0
         # If calls do not end soon, as on a loaded machine, all of it is read in the pause.
@@ -320,7 +320,7 @@ done
 wait $writer && fail "a worker was killed, and vocl checkpoint says $(cat "$scratch/asked")"
 touch "$wait_for/go"
 wait $pid && fail "a worker was killed, and the program has not noticed"
-wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 with=VOCL_SHARE=0
 restored 5
 
@@ -344,4 +344,4 @@ vocl checkpoint $pid "$scratch/none" > "$scratch/asked" 2>&1 && fail "saved whil
 grep -q "it rests" "$scratch/asked" || fail "rest: $(cat "$scratch/asked")"
 finish "rest"
 vocl checkpoint 999999999 "$scratch/none" > "$scratch/asked" 2>&1 && fail "nobody was saved"
-wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"

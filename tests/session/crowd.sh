@@ -15,7 +15,7 @@ wanted=$("$crowd") || fail "natively: $wanted"
     env "$mark" VOCL_LOG=info vocl run --workers "$many" -- "$crowd" > "$scratch/out" 2> "$scratch/err"
 ) || fail "$many workers: $(cat "$scratch/out" "$scratch/err")"
 [ "$(cat "$scratch/out")" = "$many devices" ] || fail "$many workers: $(cat "$scratch/out")"
-wait_until 20 none_left "$mark" || fail "left of $many workers: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left of $many workers: $(session_processes "$mark")"
 
 # They begin as copies of one process, but with a sanitizer, and are children of who started it.
 [ "${SANITIZER:-no}" != no ] || grep -q "$many workers begin as copies" "$scratch/err" || fail "they do not begin as copies"
@@ -25,7 +25,7 @@ if (ulimit -n 192 && env "$mark" vocl run --workers "$many" -- "$crowd" > "$scra
     fail "$many workers with 192 files"
 fi
 grep -q 'Too many open files' "$scratch/out" || fail "what there is too little of is not said: $(cat "$scratch/out")"
-wait_until 20 none_left "$mark" || fail "left of too many: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left of too many: $(session_processes "$mark")"
 
 # A few of them are killed, all of them, or who has started them, while the program waits: it ends, and they do.
 begin_crowd()
@@ -34,7 +34,7 @@ begin_crowd()
     env "$mark" vocl run --workers "$many" -- "$crowd" 600 < "$scratch/end.$1" > "$scratch/out.$1" 2> "$scratch/err.$1" &
     program=$!
     exec 8> "$scratch/end.$1"
-    wait_until 120 grep -q devices "$scratch/out.$1" || fail "$1: it does not start: $(cat "$scratch/err.$1")"
+    wait_until grep -q devices "$scratch/out.$1" || fail "$1: it does not start: $(cat "$scratch/err.$1")"
 }
 
 end_crowd()
@@ -43,7 +43,7 @@ end_crowd()
     cat "$scratch/line" >&8
     exec 8>&-
     wait "$program" || fail "$1: status $? of the program: $(cat "$scratch/out.$1" "$scratch/err.$1")"
-    wait_until 20 none_left "$mark" || fail "$1: left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "$1: left: $(session_processes "$mark")"
 }
 
 begin_crowd some

@@ -132,7 +132,7 @@ listens()
 {
     grep -qs '^Server listening' "$scratch/sshd" || ! kill -0 $daemon 2> /dev/null
 }
-wait_until 30 listens
+wait_until listens
 kill -0 $daemon 2> /dev/null || fail "no sshd: $(cat "$scratch/sshd")"
 for user in one two three four five full; do
     printf 'Host %s\nUser %s\n' $user $user
@@ -248,12 +248,12 @@ for way in cut change break; do
     ! rsh=$scratch/$way near "$vocl" devices --deploy --hosts four > "$scratch/out" 2> "$scratch/err" || fail "$way: it goes on"
     grep -aq '^vocl: four: ' "$scratch/err" || fail "$way: not said: $(cat "$scratch/err")"
     grep -a '^vocl: four: what has come is not ' "$scratch/err" || fail "$way: $(cat "$scratch/err")"
-    wait_until 30 nothing_there four || fail "$way: left: $(ls -A "$home/four/.cache/vocl")"
+    wait_until nothing_there four || fail "$way: left: $(ls -A "$home/four/.cache/vocl")"
 done
 ! near "$vocl" devices --deploy --hosts full > "$scratch/out" 2> "$scratch/err" || fail "a full home: it goes on"
 grep -q '^vocl: full: the home is full: .*KiB are free' "$scratch/err" || fail "a full home: $(cat "$scratch/err")"
 grep '^vocl: full: ' "$scratch/err"
-wait_until 30 nothing_there full || fail "left in a full home: $(ls -A "$home/full/.cache/vocl")"
+wait_until nothing_there full || fail "left in a full home: $(ls -A "$home/full/.cache/vocl")"
 ! near "$vocl" devices --deploy --hosts nobodyshost > "$scratch/out" 2> "$scratch/err" || fail "a user who is not let in"
 grep -q '^vocl: nobodyshost: it cannot be asked' "$scratch/err" || fail "not let in: $(cat "$scratch/err")"
 for words in "run --deploy -- true" "run --deploy --workers 1 -- true"; do

@@ -12,7 +12,7 @@ before=$(files)
 mark=VOCL_TEST_MARK=$$
 gone()
 {
-    wait_until 20 none_left "$mark" && return 0
+    wait_until none_left "$mark" && return 0
     echo "left after $1:"
     for pid in $(session_processes "$mark"); do ps -o pid,args -p "$pid"; done
     return 1

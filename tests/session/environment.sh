@@ -15,7 +15,7 @@ works()
     shift
     env "$mark" "$@" > "$scratch/out" 2> "$scratch/err" || fail "$what: status $?: $(cat "$scratch/err")"
     cmp "$scratch/native" "$scratch/out" || fail "$what: something else is printed"
-    wait_until 20 none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
 }
 
 # names PATTERN WHAT COMMAND...: fails in order, and the pattern is in what is said
@@ -27,7 +27,7 @@ names()
     status=$?
     [ $status -ne 0 ] && [ $status -lt 124 ] || fail "$what: status $status: $(cat "$scratch/err")"
     grep -q "no session: .*$pattern" "$scratch/err" || fail "$what is not named: $(cat "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
 }
 
 # A working folder that is removed.

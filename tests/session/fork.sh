@@ -9,5 +9,5 @@ for how in exit _exit kill exec own calls system; do
     status=$?
     [ $status -eq 0 ] || fail "$how: status $status: $(cat "$scratch/out" "$scratch/err")"
     [ ! -s "$scratch/err" ] || fail "$how: $(cat "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left after $how: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $how: $(session_processes "$mark")"
 done

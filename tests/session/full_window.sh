@@ -14,7 +14,7 @@ lines()
 {
     [ "$(wc -l < "$scratch/out")" -ge "$1" ] || ! kill -0 $program 2> /dev/null
 }
-wait_until 60 lines 1
+wait_until lines 1
 for candidate in $(session_processes "$mark"); do
     case $(cat "/proc/$candidate/comm") in
     vocl-proxy) worker=$candidate ;;
@@ -23,7 +23,7 @@ done
 [ -n "$worker" ] || fail "no worker: $(cat "$scratch/out" "$scratch/err")"
 kill -STOP "$worker"
 echo >&9
-wait_until 60 lines 2
+wait_until lines 2
 kill -CONT "$worker"
 echo >&9
 exec 9>&-

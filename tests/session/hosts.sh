@@ -24,7 +24,7 @@ for program in vector_add sgemm map_unmap buffer_ops images user_events "host_po
     status=$?
     [ $status -eq 0 ] || fail "$program: status $status: $(cat "$scratch/out" "$scratch/err")"
     cmp "$scratch/native" "$scratch/out" || fail "$program prints something else"
-    wait_until 20 none_left "$mark" || fail "left after $program: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $program: $(session_processes "$mark")"
 done
 
 workers=2
@@ -46,7 +46,7 @@ rm -f "$scratch/out" # or "ready" may be another's
 across "$top_builddir/tests/session/survivor" < "$scratch/say" > "$scratch/out" 2> "$scratch/err" &
 program=$!
 exec 9> "$scratch/say"
-wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
 for process in $(session_processes "$mark"); do
     if [ "$(cat "/proc/$process/comm")" = vocl-proxy ] && tr '\0' '\n' < "/proc/$process/environ" | grep -q '^PMI_RANK=2$'
     then
@@ -59,21 +59,21 @@ wait $program
 status=$?
 [ $status -eq 0 ] || fail "after the loss of a worker: status $status: $(cat "$scratch/out" "$scratch/err")"
 exec 9>&-
-wait_until 20 none_left "$mark" || fail "left after the loss of a worker: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left after the loss of a worker: $(session_processes "$mark")"
 workers=1
 
 for round in 1 2 3; do
     rm -f "$scratch/out"
     across "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
     for process in $(session_processes "$mark"); do
         if [ "$(cat "/proc/$process/comm")" = vocl-proxy ]; then kill -KILL "$process"; fi
     done
     wait $program
     status=$?
     [ $status -eq 3 ] || fail "the worker was killed and the program got no error: status $status"
-    wait_until 20 none_left "$mark" || fail "left after the worker was killed: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after the worker was killed: $(session_processes "$mark")"
 done
 
 # One job of the application and a worker on the other host: its end, MPI_Finalize, where ranks may miss each other.

@@ -17,7 +17,7 @@ same()
     status=$?
     [ $status -eq $wanted ] || fail "$*: status $status, natively $wanted: $(cat "$scratch/err")"
     diff "$scratch/native" "$scratch/out" || fail "$*: something else is printed"
-    wait_until 20 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
 for program in buffer_ops callbacks command_buffer device_info errors_buffer errors_kernel events host_pointer \
@@ -43,7 +43,7 @@ rm -f "$scratch/out" # or "ready" may be another's
 env "$mark" vocl run --local -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" 2>&1 &
 program=$!
 exec 9> "$scratch/say"
-wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/out")"
+wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/out")"
 for process in $(session_processes "$mark"); do
     [ "$process" = $program ] || fail "a process was started: $(cat "/proc/$process/comm")"
 done
@@ -58,7 +58,7 @@ env "$mark" vocl run --local --workers 1 -- "$top_builddir/tests/session/survivo
     > "$scratch/out" 2> "$scratch/err" &
 program=$!
 exec 9> "$scratch/tell"
-wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
 for process in $(session_processes "$mark"); do
     if [ "$(cat "/proc/$process/comm")" = vocl-proxy ]; then kill -KILL "$process"; fi
 done
@@ -67,13 +67,13 @@ wait $program
 status=$?
 [ $status -eq 0 ] || fail "after the loss of the worker: status $status: $(cat "$scratch/out" "$scratch/err")"
 exec 9>&-
-wait_until 20 none_left "$mark" || fail "left after the loss of the worker: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left after the loss of the worker: $(session_processes "$mark")"
 
 # MPI is lost with the descriptors that the program closes; what needs none goes on.
 if [ -n "$MPIEXEC_OPENMPI" ]; then
     echo | env "$mark" vocl run --local --workers 1 --mpi openmpi -- "$top_builddir/tests/session/survivor" close \
         > "$scratch/out" 2> "$scratch/err" || fail "after the loss of MPI: $(cat "$scratch/out" "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left after the loss of MPI: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after the loss of MPI: $(session_processes "$mark")"
 fi
 
 # Programs that end while their kernels run: the driver's threads do not find it taken down under them.

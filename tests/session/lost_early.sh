@@ -29,7 +29,7 @@ early()
     env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug VOCL_LIBEXECDIR="$scratch/libexec" "$@" timeout -k 10 120 vocl run -- "$program" \
         > "$scratch/out" 2> "$scratch/err" || fail "$* after $delay s: status $?: $(tail -n 30 "$scratch/err")"
     diff "$scratch/native" "$scratch/out" || fail "$* after $delay s: it prints something else"
-    wait_until 20 none_left "$mark" || fail "$*: left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "$*: left: $(session_processes "$mark")"
     echo "$delay s, $*: $(grep -h 'starts once more\|is worker . now' "$scratch/err" | sed 's/^.*warn: //')"
     grep -ho 'starts once more\|is worker . now' "$scratch/err" | sed 's/worker ./another/' >> "$scratch/said"
 }

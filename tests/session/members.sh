@@ -39,7 +39,7 @@ right()
     status=$?
     [ "$status $(tail -n 1 "$scratch/out")" = "0 right" ] || fail "$settings $*: $status: $(cat "$scratch/out" "$scratch/err")"
     ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$settings $*: $(cat "$scratch/err")"
-    wait_until 20 left || fail "left after $settings $*: $(processes_of_ours)"
+    wait_until left || fail "left after $settings $*: $(processes_of_ours)"
 }
 # two OPTIONS... -- ARGUMENTS...
 two()
@@ -48,7 +48,7 @@ two()
     status=$?
     [ $status != 77 ] || return 0
     [ "$status $(tail -n 1 "$scratch/out")" = "0 right" ] || fail "two hosts: $*: $status: $(cat "$scratch/out" "$scratch/err")"
-    wait_until 20 left || fail "left after two hosts: $*: $(processes_of_ours)"
+    wait_until left || fail "left after two hosts: $*: $(processes_of_ours)"
 }
 
 right VOCL_WORKERS=2 -- ${MEMBERS_ROUNDS:-100}

@@ -15,7 +15,7 @@ same()
     status=$?
     [ $status -eq 0 ] || fail "$*: $name: status $status: $(cat "$scratch/out" "$scratch/err")"
     cmp "$scratch/$name.native" "$scratch/out" || fail "$*: $name prints something else"
-    wait_until 20 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
 for workers in 1 2 3; do
@@ -75,7 +75,7 @@ no_way()
     1*"no session"*CL_PLATFORM_NOT_FOUND_KHR*) ;;
     *) fail "MPI cannot start: status $status: $result" ;;
     esac
-    wait_until 20 none_left "$mark" || fail "left after MPI could not start: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after MPI could not start: $(session_processes "$mark")"
 }
 
 # Workers that die when they are to call MPI_Init, or never do: an error after all, and in time.
@@ -95,7 +95,7 @@ END
     1*"no session"*CL_PLATFORM_NOT_FOUND_KHR*) ;;
     *) fail "a worker without MPI: status $status: $result" ;;
     esac
-    wait_until 20 none_left "$mark" || fail "left after a worker without MPI: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after a worker without MPI: $(session_processes "$mark")"
 }
 
 # These need MPI's own exit() caught, which a library under a sanitizer cannot.

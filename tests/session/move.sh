@@ -87,7 +87,7 @@ asked()
     : > "$scratch/err"
     env "$mark" vocl run --spare 1 -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
     vocl move $program --to spare || fail "not to a spare worker"
     vocl move $program --to here || fail "not to one that comes"
     touch "$scratch/enough"
@@ -103,7 +103,7 @@ with_parts()
     env "$mark" VOCL_SHARE=$2 vocl run --spare 1 -- "$top_builddir/tests/session/moved_$1" "$scratch/enough" \
         > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "moved_$1: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "moved_$1: $(tail -n 5 "$scratch/out" "$scratch/err")"
     for again in 1 2; do
         vocl move $program --to spare > "$scratch/asked" || fail "moved_$1, $2: $(cat "$scratch/asked")"
     done
@@ -123,7 +123,7 @@ rm -f "$scratch/enough"
 : > "$scratch/out"
 env "$mark" VOCL_SHARE=0 VOCL_LOG=info vocl run --spare 1 -- "$top_builddir/tests/session/moved_little" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 program=$!
-wait_until 30 grep -q ready "$scratch/out" || fail "moved_little: $(tail -n 5 "$scratch/out" "$scratch/err")"
+wait_until grep -q ready "$scratch/out" || fail "moved_little: $(tail -n 5 "$scratch/out" "$scratch/err")"
 vocl move $program --to spare > "$scratch/asked" || fail "moved_little: $(cat "$scratch/asked")"
 touch "$scratch/enough"
 wait $program || fail "moved_little: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
@@ -139,7 +139,7 @@ shared()
     : > "$scratch/err"
     env "$mark" VOCL_SHARE=0 $1 VOCL_LOG=info vocl run --spare 1 -- "$top_builddir/tests/session/moved_svm" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "moved_svm: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "moved_svm: $(tail -n 5 "$scratch/out" "$scratch/err")"
     tries=0
     until vocl move $program --to spare > "$scratch/asked" 2>&1 && read_before; do
         tries=$((tries + 1))
@@ -168,10 +168,10 @@ dies_at()
     env "$mark" VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500 VOCL_LOG=debug \
         vocl run --spare 1 -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
     vocl move $program --to spare > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until 30 grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    wait_until grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
     spare=$(for worker in $(workers); do grep -zqx PMI_RANK=2 "/proc/$worker/environ" && echo "$worker"; done)
     kill -KILL "$spare" || fail "no spare worker: $(cat "$scratch/err")"
     wait $asked
@@ -181,7 +181,7 @@ dies_at()
     [ $status = 1 ] || fail "killed at $phase: vocl move says $(cat "$scratch/asked")"
     tail -n 1 "$scratch/out" | diff "$scratch/../native" - || fail "killed at $phase: something else is printed"
     grep -q 'stays where it is' "$scratch/err" || fail "killed at $phase: the move did not fail: $(tail -n 9 "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
     echo "killed at $phase: the program went on"
 }
 for phase in early copy objects contents change; do

@@ -25,7 +25,7 @@ begin()
     : > "$scratch/out"
     env "$mark" VOCL_LOG=info vocl run -- "$moved" "$scratch/one" "$scratch/two" "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
 }
 
 # moves OPTION...; refuses PATTERN OPTION...
@@ -48,7 +48,7 @@ finish()
     touch "$scratch/one" "$scratch/two"
     wait $program || fail "$1: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
     echo "$1: right"
 }
 
@@ -116,7 +116,7 @@ if [ -e "$newer" ]; then
     moves
     moves
     touch "$scratch/one"
-    wait_until 30 grep -q used "$scratch/out" || fail "pipe: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+    wait_until grep -q used "$scratch/out" || fail "pipe: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
     refuses "a pipe"
     finish "pipe"
 fi

@@ -33,7 +33,7 @@ begin()
     : > "$scratch/out"
     env "$mark" VOCL_LOG=debug timeout -k 10 250 "$two" --embedded $options -- "$@" > "$scratch/out" 2> "$scratch/err" &
     running=$!
-    wait_until 60 grep -q ready "$scratch/out" || fail "$*: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "$*: $(tail -n 5 "$scratch/out" "$scratch/err")"
     pid=$(program_of "$1")
 }
 
@@ -53,7 +53,7 @@ refuses()
 {
     ! timeout -k 5 100 vocl move "$pid" --to "$1" > "$scratch/asked" 2>&1 || fail "moved: $(cat "$scratch/asked")"
     grep -q -- "$2" "$scratch/asked" || fail "not $2: $(cat "$scratch/asked")"
-    wait_until 30 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     tail -n 1 "$scratch/asked"
 }
 one_worker()
@@ -76,7 +76,7 @@ finish()
     touch "$scratch/enough" "$scratch/one" "$scratch/two"
     wait $running || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -q '^right' "$scratch/out" || fail "$(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$moves moves: $(tail -n 1 "$scratch/out")"
 }
 
@@ -86,9 +86,9 @@ again()
     export VOCL_NETWORK=$1
     begin "$2" "$away" "$scratch/enough" ${3:+"$3"}
     goes $far here $far
-    wait_until 30 nothing_listens || fail "listens: $(cat "$scratch/listens")"
+    wait_until nothing_listens || fail "listens: $(cat "$scratch/listens")"
     goes here $far
-    wait_until 30 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     goes here
     finish
 }
@@ -134,7 +134,7 @@ same()
     [ $status = $native ] || fail "$2: status $status, natively $native: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -v "$fine" "$scratch/all" > "$scratch/native"
     grep -v "$fine" "$scratch/out" | diff "$scratch/native" - > "$scratch/diff" || fail "$2, $1: $(head -n 20 "$scratch/diff")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$2, $1: $(grep -c 'is worker . now' "$scratch/err") moves"
 }
 
@@ -165,11 +165,11 @@ dies_at()
     begin "" "$away" "$scratch/enough" host
     vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until 60 target_there || fail "no worker there: $(cat "$scratch/asked")"
-    wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    wait_until target_there || fail "no worker there: $(cat "$scratch/asked")"
+    wait_until in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     kill -KILL $target || fail "no worker there"
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
-    wait_until 30 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     rounds=$(grep -c 'stays where it is' "$scratch/err")
     [ "$rounds" = 1 ] || fail "killed at $1: $(cat "$scratch/asked")"
     goes $far here
@@ -183,12 +183,12 @@ cut_at()
     begin "--cable $scratch/cable" "$away" "$scratch/enough"
     vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    wait_until in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     read -r cable rest < "$scratch/cable"
     kill -STOP "$cable"
     ! wait $asked || fail "cut at $1: moved: $(cat "$scratch/asked")"
     kill -CONT "$cable"
-    wait_until 20 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     goes $far here
     finish
 }
@@ -225,7 +225,7 @@ rests()
     goes $far
     timeout -k 5 60 vocl suspend "$pid" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked")"
     timeout -k 5 60 vocl resume "$pid" > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
-    wait_until 30 one_worker || fail "workers that were left: $(session_processes "$mark")"
+    wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     [ -n "$(far_worker)" ] || fail "it came here"
     goes here
     finish
@@ -238,7 +238,7 @@ came_again()
 lose()
 {
     kill -KILL $(session_workers "$mark") || fail "no worker"
-    wait_until 60 came_again "$1" || fail "nobody came again: $(tail -n 5 "$scratch/err")"
+    wait_until came_again "$1" || fail "nobody came again: $(tail -n 5 "$scratch/err")"
 }
 recovers()
 {
@@ -280,14 +280,14 @@ lost_at()
     begin "" "$away" "$scratch/enough"
     vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until 60 target_there || fail "no worker there: $(cat "$scratch/asked")"
-    wait_until 60 in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    wait_until target_there || fail "no worker there: $(cat "$scratch/asked")"
+    wait_until in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     case $2 in
     target) came=0 && kill -KILL $target ;;
     itself) came=1 && kill -KILL $(session_workers "$mark" | grep -vx "$target") ;;
     esac || fail "no worker"
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
-    wait_until 60 came_again $came || fail "not one worker: $(session_processes "$mark"; tail -n 5 "$scratch/err")"
+    wait_until came_again $came || fail "not one worker: $(session_processes "$mark"; tail -n 5 "$scratch/err")"
     lose $((came + 1))
     goes $far
     lose $((came + 2))

@@ -25,7 +25,7 @@ far()
         grep -v "$without" "$scratch/$which" > "$scratch/$which.same"
     done
     diff "$scratch/native.same" "$scratch/out.same" > "$scratch/diff" || fail "$*: $(head -n 20 "$scratch/diff")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$* : $(moves) moves, $(grep -c 'stays where it is' "$scratch/err") refused"
 }
 
@@ -42,7 +42,7 @@ enough()
 everything()
 {
     touch "$scratch/enough"
-    (wait_until 100 enough && touch "$scratch/enough") &
+    (wait_until enough && touch "$scratch/enough") &
     far 1000 '^$' "$top_builddir/tests/session/moved" 4 1000 "$scratch/enough"
 }
 

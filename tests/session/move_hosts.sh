@@ -37,7 +37,7 @@ asked()
     env "$mark" VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_LOG=info timeout -k 10 100 "$@" -- "$program" "$scratch/enough" \
         > "$scratch/out" 2> "$scratch/err" &
     running=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "$program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "$program: $(tail -n 5 "$scratch/out" "$scratch/err")"
     pid=$(grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
         [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$program")" ] || echo "$process" | tr -dc 0-9
     done)
@@ -49,7 +49,7 @@ asked()
     touch "$scratch/enough"
     wait $running || fail "$program: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep right "$scratch/out"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 ! has_command_buffers || asked commands "here here" vocl run

@@ -19,7 +19,7 @@ begin()
     env "$mark" VOCL_NETWORK=mpi VOCL_SHARE=0 VOCL_LOG=info timeout -k 10 200 "$@" -- "$program" "$scratch/enough" \
         > "$scratch/out" 2> "$scratch/err" &
     running=$!
-    wait_until 60 grep -q ready "$scratch/out" || fail "$program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "$program: $(tail -n 5 "$scratch/out" "$scratch/err")"
     pid=$(grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
         [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$program")" ] || echo "$process" | tr -dc 0-9
     done)
@@ -40,7 +40,7 @@ finish()
     touch "$scratch/enough"
     wait $running || fail "$program: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep right "$scratch/out" || fail "$program: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 if has_command_buffers; then

@@ -18,7 +18,7 @@ right()
     env "$mark" VOCL_NETWORK=pairs VOCL_LOG=info VOCL_SHARE=0 "$@" -- "$near" right > "$scratch/out" 2> "$scratch/err" ||
         fail "$name: status $?: $(cat "$scratch/out" "$scratch/err")"
     [ "$(cat "$scratch/out")" = right ] || fail "$name: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 
 # Between the program and a worker in both directions, and from worker to worker.
@@ -67,12 +67,12 @@ killed()
     : > "$scratch/out"
     env "$mark" VOCL_NETWORK=pairs VOCL_SHARE=0 "$@" -- "$near" until-lost > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 grep -q going "$scratch/out" || fail "$name: $(cat "$scratch/out" "$scratch/err")"
+    wait_until grep -q going "$scratch/out" || fail "$name: $(cat "$scratch/out" "$scratch/err")"
     sleep 0.$which
     kill -9 $(session_workers "$mark" | sed -n "$((which % 2 + 1))p")
     wait $program || fail "$name: status $?: $(cat "$scratch/out" "$scratch/err")"
     [ "$(tail -n 1 "$scratch/out")" = lost ] || fail "$name: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 # What a worker may say of where data are, and the program finds.
 reach=$top_builddir/tests/session/reach

@@ -60,7 +60,7 @@ harm()
     case $1 in
     STOP) signal=STOP && shift ;;
     esac
-    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
+    wait_until grep -q 'all devices are told;' "$scratch/err" || return 0
     while [ $# -gt 1 ]; do
         case $2 in
         came) # it is not long until that has the place of the lost one
@@ -68,7 +68,7 @@ harm()
             await_moment grep -q 'has come to the session' "$scratch/err" ;;
         *)
             sleep "$2"
-            wait_until 5 any_worker || return 0
+            wait_until any_worker || return 0
             whom=$(one_of "$1") ;;
         esac
         kill -$signal $whom 2> /dev/null
@@ -114,7 +114,7 @@ survives()
     [ $status = 0 ] || fail "$*, $harm, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     # a worker that ends by that is replaced, too
     grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "$*: the sanitizer found something"
-    wait_until 20 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
     replaced > "$scratch/replaced"
     named=${*%" $scratch/enough"}
     echo "$harm, $how, ${named##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(checkpoints) checkpoints"

@@ -17,13 +17,13 @@ harm()
 {
     signal=$1
     shift
-    wait_until 20 grep -q 'all devices are told;' "$scratch/err"
+    wait_until grep -q 'all devices are told;' "$scratch/err"
     for pause in "$@"; do
         sleep "$pause"
-        wait_until 5 any_worker || break
+        wait_until any_worker || break
         kill -$signal "$(session_workers "$mark" | $which -n 1)" 2> /dev/null
     done
-    wait_until 60 effect
+    wait_until effect
     touch "$scratch/enough"
 }
 
@@ -105,17 +105,17 @@ wait_ready()
     : > "$scratch/out"
     env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug vocl run -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out" "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out" "$scratch/err")"
 }
 
 # lose_all WHAT: its workers are killed, and replaced; it goes on when there is the file, and ends well
 lose_all()
 {
     kill -KILL $(session_workers "$mark") 2> /dev/null
-    wait_until 20 grep -q 'is worker . now' "$scratch/err"
+    wait_until grep -q 'is worker . now' "$scratch/err"
     touch "$scratch/enough"
     wait $program || fail "$*: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    wait_until 20 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
 # lost_after move|rest: a worker that came by that, and was given a user event with it, is lost

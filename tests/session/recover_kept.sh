@@ -18,7 +18,7 @@ begin()
     env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=16K VOCL_LOG=debug "$@" \
         timeout -k 10 250 ${by:-vocl run} --workers "$workers" -- "$kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 grep -q ready "$scratch/out" || failed "no program"
+    wait_until grep -q ready "$scratch/out" || failed "no program"
 }
 failed()
 {
@@ -28,13 +28,13 @@ failed()
 }
 both_kept()
 {
-    wait_until 20 grep -q 'contents of worker 1 are kept by itself and by' "$scratch/err" &&
-        wait_until 20 grep -q 'contents of worker 2 are kept by itself and by' "$scratch/err" || failed "nothing is kept"
+    wait_until grep -q 'contents of worker 1 are kept by itself and by' "$scratch/err" &&
+        wait_until grep -q 'contents of worker 2 are kept by itself and by' "$scratch/err" || failed "nothing is kept"
 }
 gate()
 {
     touch "$scratch/enough.gate"
-    wait_until 20 grep -q gated "$scratch/out" || failed "no gate"
+    wait_until grep -q gated "$scratch/out" || failed "no gate"
 }
 ends_right()
 {
@@ -42,7 +42,7 @@ ends_right()
     wait $program || failed "$1: status $?"
     grep -qx right "$scratch/out" || failed "$1"
     grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "the sanitizer found something"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$1: $(replaced) replaced, $(grep -c 'is worker [0-9]* now' "$scratch/err") changes, $(checkpoints) checkpoints"
 }
 # lose WHO: they are replaced, and what they kept of both is kept by two again
@@ -50,8 +50,8 @@ lose()
 {
     had=$(replaced) whole=$(by_two)
     kill -KILL $(one_of "$1")
-    wait_until 60 more_replaced || failed "$1 is not replaced"
-    wait_until 60 again_by_two || failed "what $1 kept is not kept anew"
+    wait_until more_replaced || failed "$1 is not replaced"
+    wait_until again_by_two || failed "what $1 kept is not kept anew"
 }
 by_two()
 {
@@ -70,7 +70,7 @@ moved()
 {
     many=$(session_workers "$mark" | wc -l)
     timeout -k 5 100 vocl move "$(program_of "$kept")" "$@" > "$scratch/asked" 2>&1 || failed "moved: $*"
-    wait_until 60 as_many || failed "who has gone has not ended"
+    wait_until as_many || failed "who has gone has not ended"
 }
 as_many()
 {
@@ -105,10 +105,10 @@ lost_while_others_go()
     both_kept
     timeout -k 5 100 vocl move "$(program_of "$kept")" --to here > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until 60 in_third || failed "the third does not go"
+    wait_until in_third || failed "the third does not go"
     had=$(replaced)
     kill -KILL "$(nth 2)"
-    wait_until 60 more_replaced || failed "what has moved is not replaced"
+    wait_until more_replaced || failed "what has moved is not replaced"
     wait $asked
     tail -n 1 "$scratch/asked"
     ends_right "lost while others go: $*"
@@ -132,14 +132,14 @@ keeper_is_full()
         ends_right "kept before"
         rm "$scratch/enough"
     done
-    wait_until 20 grep -q 'have no room for contents, which are kept at' "$scratch/err" || failed "there is room"
+    wait_until grep -q 'have no room for contents, which are kept at' "$scratch/err" || failed "there is room"
     before=$(checkpoints)
-    wait_until 20 more_checkpoints || failed "no checkpoints"
+    wait_until more_checkpoints || failed "no checkpoints"
     stays=$(sed -n "s/^vocl.$(one_of last)\].* \([0-9]*\) bytes of contents are kept$/\1/p" "$scratch/err" | tail -n 1)
     [ "${stays:-0}" -lt 4000000 ] || failed "the second keeps $stays bytes"
     had=$(replaced)
     kill -KILL "$(one_of first)"
-    wait_until 60 more_replaced || failed "it is not replaced"
+    wait_until more_replaced || failed "it is not replaced"
     ends_right "a keeper without room, which keeps $stays bytes: $*"
 }
 more_checkpoints()
@@ -167,7 +167,7 @@ newcomer_has_room()
     had=$(replaced)
     [ "$lost" = first ] && lost=$first || lost=$second
     kill -KILL "$lost"
-    wait_until 60 more_replaced || failed "it is not replaced"
+    wait_until more_replaced || failed "it is not replaced"
     ends_right "a newcomer with room for $room bytes: $*"
 }
 
@@ -211,8 +211,8 @@ host_is_gone()
     read -r cable rest < "$scratch/cable"
     had=$(replaced) whole=$(by_two)
     kill -STOP "$cable"
-    wait_until 60 more_replaced || failed "what was there is not replaced"
-    wait_until 60 again_by_two || failed "what was kept there is not kept anew"
+    wait_until more_replaced || failed "what was there is not replaced"
+    wait_until again_by_two || failed "what was kept there is not kept anew"
     kill -CONT "$cable"
     ends_right "a host is gone: $*"
 }

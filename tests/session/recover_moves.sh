@@ -15,7 +15,7 @@ about_to_change()
 # harm: each time a move has come so far. That is a moment only: who is lost is chosen before.
 harm()
 {
-    wait_until 20 grep -q 'all devices are told;' "$scratch/err" || return 0
+    wait_until grep -q 'all devices are told;' "$scratch/err" || return 0
     for loss in $(seq $losses); do
         below 3
         lost=$(nth $((drawn + 1)))

@@ -58,14 +58,14 @@ alone_again()
         "$top_builddir/tests/session/survivor" < "$scratch/tell" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     exec 9> "$scratch/tell"
-    wait_until 60 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
     rm "$scratch/libexec/vocl-proxy"
     kill -KILL $(one_of last)
     echo >&9
     wait $program || fail "alone: $*: status $?: $(cat "$scratch/out" "$scratch/err")"
     exec 9>&-
     grep -q 'is not replaced' "$scratch/err" || fail "alone: $*: no reason is told: $(cat "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 beside alone_again VOCL_SHARE=1
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || beside alone_again VOCL_NETWORK=tls VOCL_SHARE=0

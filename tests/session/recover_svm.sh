@@ -104,7 +104,7 @@ lost()
     touch "$scratch/one" "$scratch/two"
     wait $program && fail "$1: it has survived: $(cat "$scratch/out")"
     grep -q "not replaced: .*$1" "$scratch/err" || fail "not $1: $(grep error: "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
     grep "not replaced" "$scratch/err"
     rm -f "$scratch/one" "$scratch/two"
 }
@@ -119,14 +119,14 @@ launcher()
 # Workers that come later have less room, and so not the same addresses.
 if [ -z "$SANITIZED" ] && command -v prlimit > /dev/null; then
     begin VOCL_SHARE=0 "$mapped" 7 300000 3
-    wait_until 60 grep -q 'to be had' "$scratch/err" || fail "no memory was asked for: $(cat "$scratch/out")"
+    wait_until grep -q 'to be had' "$scratch/err" || fail "no memory was asked for: $(cat "$scratch/out")"
     if grep -q '3 of 3' "$scratch/err"; then
         prlimit --as=5000000000: --pid "$(launcher)"
         lost "shared virtual memory where it was"
     else
         kill $program
         wait $program
-        wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+        wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     fi
 fi
 
@@ -137,14 +137,14 @@ export OCL_ICD_VENDORS="$scratch/vendors"
 
 # A pipe that is there for longer than all that was sent can be kept.
 begin "VOCL_TEST_PIPES=1 VOCL_SHARE=0 VOCL_RECOVER_LOG=4K" "$piped" 20000 1000 old
-wait_until 60 grep -q 'not replaced: .*pipe' "$scratch/err" || fail "a pipe: all is kept: $(tail -n 5 "$scratch/err")"
+wait_until grep -q 'not replaced: .*pipe' "$scratch/err" || fail "a pipe: all is kept: $(tail -n 5 "$scratch/err")"
 lost pipe
 
 # stays HOW WHAT REASON
 stays()
 {
     begin "$1" "$top_builddir/tests/session/stays" "$scratch/one" "$scratch/two" "$2"
-    wait_until 60 grep -q ready "$scratch/out" || fail "$2: $(cat "$scratch/out" "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "$2: $(cat "$scratch/out" "$scratch/err")"
     lost "$3"
 }
 stays VOCL_SHARE=1 usm "unified shared memory"

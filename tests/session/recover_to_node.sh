@@ -19,9 +19,9 @@ harm()
 {
     for who in "$@"; do
         before=$(grep -c "$kept" "$scratch/err")
-        wait_until 20 are_kept $((before + more)) || return 0
+        wait_until are_kept $((before + more)) || return 0
         kill -KILL $(one_of $who)
-        [ $who = all ] || wait_until 20 more_replaced || return 0
+        [ $who = all ] || wait_until more_replaced || return 0
     done
 }
 more_replaced()
@@ -68,7 +68,7 @@ all_lost()
     wait $program && fail "all are lost, and the program is well"
     grep -q 'not replaced: the workers that kept contents are lost, too' "$scratch/err" ||
         fail "no reason is told: $(grep -v debug: "$scratch/err" | tail -n 9)"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 beside all_lost
 

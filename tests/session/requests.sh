@@ -13,13 +13,13 @@ begin()
     rm -f "$scratch/out" "$scratch/end"
     env "$mark" vocl run --door preload "$@" -- env -u LD_PRELOAD "$top_builddir/tests/session/requests" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
 }
 finish()
 {
     : > "$scratch/end"
     wait $program || fail "the program: $? $(cat "$scratch/out" "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     [ -z "$(vocl sessions | awk -v p=$program '$1 == p')" ] || fail "it is still listed"
     program=
 }
@@ -53,14 +53,14 @@ asks 1 "it was not answered" nothing
 # who asks and goes
 vocl move $program --to wait > /dev/null &
 asker=$!
-wait_until 30 grep -q asked "$scratch/out" || fail "the program was not asked"
+wait_until grep -q asked "$scratch/out" || fail "the program was not asked"
 kill -KILL $asker
 wait $asker 2> /dev/null
-wait_until 30 grep -q "who asked is gone" "$scratch/out" || fail "the program does not know that who asked is gone"
+wait_until grep -q "who asked is gone" "$scratch/out" || fail "the program does not know that who asked is gone"
 # who takes nothing
 vocl move $program --to flood > "$scratch/flood" &
 asker=$!
-wait_until 30 test -s "$scratch/flood" || fail "no answer comes"
+wait_until test -s "$scratch/flood" || fail "no answer comes"
 kill -STOP $asker
 asks 0 "answered: move to echo" echo
 kill -KILL $asker
@@ -68,9 +68,9 @@ wait $asker 2> /dev/null
 # too many
 for i in 1 2 3 4 5 6 7 8 9 10; do timeout 20 vocl move $program --to wait > "$scratch/many.$i" 2>&1 & done
 some_too_many() { grep -q "too many" "$scratch"/many.*; }
-wait_until 30 some_too_many || fail "ten at a time: $(cat "$scratch"/many.*)"
+wait_until some_too_many || fail "ten at a time: $(cat "$scratch"/many.*)"
 has_room() { vocl move $program --to nowhere 2>&1 | grep -q "there is no nowhere"; }
-wait_until 30 has_room || fail "places are not given back"
+wait_until has_room || fail "places are not given back"
 asks 0 "answered: move to echo" echo
 # nonsense
 for words in "" "1" "x y z" "1 1 session" "0 0 session" "$$ 0 session" "-1 -1 move" "99999999999999999999 3 session" "$(head -c 70000 /dev/zero | tr '\0' a)"; do
@@ -81,7 +81,7 @@ echo > "/proc/$(launcher)/fd/4"
 asks 0 "answered: move to echo" echo
 # a program that is stopped
 kill -STOP $program
-wait_until 30 grep -q '^State:.*T' "/proc/$program/status"
+wait_until grep -q '^State:.*T' "/proc/$program/status"
 asks 1 "the program is stopped" echo
 listed requests
 kill -CONT $program
@@ -103,7 +103,7 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
     asks 0 "answered: move to echo" echo
     vocl move $program --to wait > "$scratch/many.1" 2>&1 &
     asker=$!
-    wait_until 30 grep -q asked "$scratch/out" || fail "the program was not asked"
+    wait_until grep -q asked "$scratch/out" || fail "the program was not asked"
     finish
     wait $asker && fail "the program has ended, and who asked heard: $(cat "$scratch/many.1")"
 fi

@@ -85,7 +85,7 @@ idle()
     : > "$scratch/err"
     env "$mark" VOCL_LOG=debug $1 vocl run -- "$session/rested" 4 "$scratch/words" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
 }
 
 # What it holds is right in the end.
@@ -94,14 +94,14 @@ finish()
     touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "$1: left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "$1: left: $(session_processes "$mark")"
     echo "$1: right"
 }
 
 for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
     idle "$how"
     said=$(vocl suspend $program) || fail "$how: not put to rest: $(tail -n 5 "$scratch/err")"
-    wait_until 30 no_worker || fail "$how: there is a worker"
+    wait_until no_worker || fail "$how: there is a worker"
     case $how in
     *SHARE=0*) # two buffers and a small image
         kept=$(echo "$said" | tr -dc '0-9 ' | awk '{ print $1 }')
@@ -119,7 +119,7 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=
         ;;
     esac
     touch "$scratch/words/ask"
-    wait_until 30 grep -q asked "$scratch/out" || fail "$how: not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q asked "$scratch/out" || fail "$how: not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
     no_worker || fail "$how: a question has woken it: $(tail "$scratch/err")"
     finish "$how"
 done
@@ -147,7 +147,7 @@ if unshare -rm true 2> /dev/null; then
         'mount -t tmpfs -o size=1m none "$0" && exec vocl run -- "$@"' "$scratch/small" "$session/rested" 4 "$scratch/words" \
         > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
     nsenter -t $program -U --preserve-credentials vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest in too small a file"
     grep -q "small.*No space left" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
     finish "disk full"
@@ -158,12 +158,12 @@ for phase in ahead list take; do
     idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
     vocl suspend $program > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until 30 grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    wait_until grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
     kill -KILL $(named vocl-proxy)
     wait $asked && fail "killed at $phase: vocl suspend says $(cat "$scratch/asked")"
     touch "$scratch/words/wake" "$scratch/words/ask" "$scratch/words/again"
     wait $program && fail "killed at $phase: the program has not noticed"
-    wait_until 20 none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
     echo "killed at $phase: lost"
 done
 
@@ -172,9 +172,9 @@ for phase in objects give wake; do
     idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
     vocl suspend $program > "$scratch/asked" 2>&1 || fail "not put to rest: $(cat "$scratch/asked")"
     touch "$scratch/words/ask" "$scratch/words/wake"
-    wait_until 30 grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    wait_until grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
     kill -KILL $(named vocl-proxy)
-    wait_until 30 grep -q 'error -2' "$scratch/out" || fail "killed at $phase: no error: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until grep -q 'error -2' "$scratch/out" || fail "killed at $phase: no error: $(tail -n 5 "$scratch/out" "$scratch/err")"
     finish "killed at $phase"
 done
 
@@ -183,4 +183,4 @@ idle VOCL_SHARE=0
 vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
 kill -KILL $program
 wait $program
-wait_until 20 none_left "$mark" || fail "left after the program: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left after the program: $(session_processes "$mark")"

@@ -24,4 +24,4 @@ env "$mark" VOCL_NETWORK=tls VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 100
     fail "moved_svm: $(tail -n 5 "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "moved_svm: $(cat "$scratch/out")"
 grep -q 'it goes on' "$scratch/err" || fail "moved_svm has not rested: $(tail -n 5 "$scratch/err")"
-wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"

@@ -40,7 +40,7 @@ memory 4000000000
 : > "$scratch/out"
 env "$mark" VOCL_LOG=info vocl run -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 program=$!
-wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+wait_until grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
 for bytes in 3000000000 3500000000 2000000000; do
     memory $bytes
     vocl move $program --to here > "$scratch/asked" 2>&1 || fail "with $bytes bytes: $(cat "$scratch/asked")"
@@ -48,7 +48,7 @@ done
 touch "$scratch/enough"
 wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
 tail -n 1 "$scratch/out" | diff "$scratch/native" - || fail "something else is printed"
-wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 echo "moved to less memory, to more and to less"
 
 # What is larger than the device there may have does not go there.
@@ -57,7 +57,7 @@ memory 4000000000
 : > "$scratch/out"
 env "$mark" VOCL_LOG=info vocl run -- "$top_builddir/tests/session/stays" "$scratch/one" "$scratch/two" large > "$scratch/out" 2> "$scratch/err" &
 program=$!
-wait_until 60 grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+wait_until grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
 worker=$(session_workers "$mark")
 memory 600000000
 vocl move $program --to here > "$scratch/asked" 2>&1 && fail "moved to where there is no room: $(cat "$scratch/asked")"
@@ -66,11 +66,11 @@ is_alone()
 {
     [ "$(session_workers "$mark")" = "$worker" ]
 }
-wait_until 20 is_alone || fail "left: $(session_processes "$mark")"
+wait_until is_alone || fail "left: $(session_processes "$mark")"
 memory 3000000000
 vocl move $program --to here > "$scratch/asked" 2>&1 || fail "where there is room again: $(cat "$scratch/asked")"
 touch "$scratch/one" "$scratch/two"
 wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "no room: $(cat "$scratch/out")"
-wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 echo "no room: it stays"

@@ -13,8 +13,8 @@ both_saved()
 # stage TEXT: the program has got there; what it was told for that is in a checkpoint of either
 stage()
 {
-    wait_until 30 grep -q "^$1" "$scratch/out" || fail "not $1: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    wait_until 30 both_saved || fail "$1: no checkpoint: $(tail -n 9 "$scratch/err")"
+    wait_until grep -q "^$1" "$scratch/out" || fail "not $1: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
+    wait_until both_saved || fail "$1: no checkpoint: $(tail -n 9 "$scratch/err")"
 }
 
 # go_on: with the next
@@ -29,7 +29,7 @@ lose()
 {
     before=$(grep -c 'is worker . now' "$scratch/err")
     kill -KILL "$(session_workers "$mark" | "$1" -n 1)"
-    wait_until 30 one_more || fail "$1: not replaced: $(grep -v debug: "$scratch/err" | tail -n 9)"
+    wait_until one_more || fail "$1: not replaced: $(grep -v debug: "$scratch/err" | tail -n 9)"
 }
 one_more()
 {
@@ -58,7 +58,7 @@ two()
     go_on
     wait $program || fail "two, $1: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     exec 7>&-
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 # early: while it is written, most of it is saved before the pause, and the worker is lost at any time
@@ -69,7 +69,7 @@ early()
     env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_LOG=8M VOCL_SHARE=0 VOCL_LOG=debug timeout -k 10 200 \
         vocl run -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 saved_early 3 || fail "nothing is saved early: $(grep 'checkpoint' "$scratch/err" | tail -n 9)"
+    wait_until saved_early 3 || fail "nothing is saved early: $(grep 'checkpoint' "$scratch/err" | tail -n 9)"
     for pause in 0.3 0.1 0.5 0.2 0.4 0.3; do
         sleep $pause
         lose tail
@@ -77,7 +77,7 @@ early()
     touch "$scratch/enough"
     wait $program || fail "early: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     grep -qx right "$scratch/out" || fail "early: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 # saved_early LEAST: of so many checkpoints
 saved_early()
@@ -95,7 +95,7 @@ asked()
     env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_LOG=1G VOCL_RECOVER_EVERY=0 VOCL_SHARE=0 VOCL_LOG=debug \
         vocl run --spare 1 -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
     before=$(grep -c 'is worker . now' "$scratch/err")
     tries=0
     until vocl "$1" $program $2 > "$scratch/asked" 2>&1 && saved_early 1; do
@@ -110,7 +110,7 @@ asked()
     touch "$scratch/enough"
     wait $program || fail "$1: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 # lost_ahead COMMAND...: the worker is lost while contents are read for a move or a rest, and replaced as at any other time
@@ -121,17 +121,17 @@ lost_ahead()
     env "$mark" VOCL_RECOVER=replay VOCL_SHARE=0 VOCL_LOG=debug VOCL_MOVE_HOLD=ahead:500 \
         vocl run --spare 1 -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 30 grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
     vocl "$1" $program $2 > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until 30 grep -q "move: ahead" "$scratch/err" || fail "no phase ahead: $(tail -n 9 "$scratch/err")"
+    wait_until grep -q "move: ahead" "$scratch/err" || fail "no phase ahead: $(tail -n 9 "$scratch/err")"
     lose head
     wait $asked
     echo "$1: $(cat "$scratch/asked")"
     touch "$scratch/enough"
     wait $program || fail "$1, lost ahead: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     grep -qx right "$scratch/out" || fail "$1, lost ahead: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
 beside two 0

@@ -17,7 +17,6 @@
 VOCL_PEER_TIMEOUT=2
 export VOCL_PEER_TIMEOUT
 mark=VOCL_TEST_MARK=$$
-bound=60 # seconds until somebody hangs
 
 # As lib.sh's, with one process instead of some for each that there is.
 session_processes()
@@ -42,7 +41,7 @@ begin()
     env "$mark" VOCL_LOG=warn "$@" "$top_builddir/tests/session/phases" "$phase" "$seconds" > "$scratch/out" \
         2> "$scratch/err" &
     program=$!
-    wait_until 30 there || fail "$phase: no program: $(cat "$scratch/out" "$scratch/err")"
+    wait_until there || fail "$phase: no program: $(cat "$scratch/out" "$scratch/err")"
 }
 there()
 {
@@ -104,7 +103,7 @@ ended_with()
         shift
     done
     shift
-    if ! wait_until $bound over; then
+    if ! wait_until over; then
         kill -KILL $program
         fail "$phase, $*: the program hangs: $(cat "$scratch/out" "$scratch/err")"
     fi
@@ -120,7 +119,7 @@ ended_with()
 
 nothing_left()
 {
-    wait_until 20 none_left "$mark" || fail "left after $phase, $*: $(for process in $(session_processes "$mark"); do
+    wait_until none_left "$mark" || fail "left after $phase, $*: $(for process in $(session_processes "$mark"); do
         ps -o pid=,stat=,args= -p "$process"
     done)"
 }
@@ -152,8 +151,8 @@ far_over()
 ended()
 {
     what=${*#*-- }
-    wait_until $bound far_over || fail "$phase, $what: the program hangs: $(cat "$scratch/out" "$scratch/err")"
-    wait_until 15 no_worker || fail "left on the other host after $phase, $what: $(processes vocl-proxy)"
+    wait_until far_over || fail "$phase, $what: the program hangs: $(cat "$scratch/out" "$scratch/err")"
+    wait_until no_worker || fail "left on the other host after $phase, $what: $(processes vocl-proxy)"
     touch "$scratch/go"
     wait $program
     got=$?

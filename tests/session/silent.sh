@@ -25,7 +25,7 @@ gone()
 {
     ! kill -0 "$victim" 2> /dev/null
 }
-wait_until 20 gone || fail "a stopped worker is not killed while its program runs"
+wait_until gone || fail "a stopped worker is not killed while its program runs"
 ended_with 0 3 -- the other worker stopped
 nothing_left the other worker stopped
 
@@ -117,7 +117,7 @@ for name in vocl-proxy phases; do
         fault $signal "$victim"
         if [ $name = phases ]; then # its worker leaves it
             no_worker() { [ -z "$(processes vocl-proxy)" ]; }
-            wait_until $bound no_worker || fail "the worker of a program that got SIG$signal stays: $(cat "$scratch/err")"
+            wait_until no_worker || fail "the worker of a program that got SIG$signal stays: $(cat "$scratch/err")"
             kill -KILL "$victim" 2> /dev/null && : # if mpiexec has not yet
         fi
         ended_with 0 1 3 7 9 137 255 -- "SIG$signal for $name under mpiexec"

@@ -55,7 +55,7 @@ for phase in $(every nodes); do
     far "$phase" "$(seconds_of "$phase")"
     victim=$(worker 1)
     fault STOP "$victim"
-    wait_until $bound far_over || fail "$phase, a stopped worker: the program hangs"
+    wait_until far_over || fail "$phase, a stopped worker: the program hangs"
     kill -CONT "$victim" # it finds itself out
     ended 3 -- a worker stopped
 done
@@ -89,7 +89,7 @@ for phase in $(every read); do
     fault STOP $victims
     kill -USR1 "$cable"
     kill -USR2 "$cable"
-    wait_until $bound no_worker || fail "$phase, both and the network gone: the workers stay: $(cat "$scratch/err")"
+    wait_until no_worker || fail "$phase, both and the network gone: the workers stay: $(cat "$scratch/err")"
     echo "$phase, the program, its launcher and the network gone: no workers after" \
         "$(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
     kill -CONT $victims

@@ -16,7 +16,7 @@ same()
     env "$mark" VOCL_NETWORK="$1" VOCL_LOG=info timeout -k 10 120 "$two" --apart --workers "$2" -- "$top_builddir/tests/$3" \
         > "$scratch/out" 2> "$scratch/err" || fail "$3, $1: status $?: $(cat "$scratch/out" "$scratch/err")"
     diff "$scratch/native" "$scratch/out" || fail "$3, $1: something else is printed"
-    wait_until 20 none_left "$mark" || fail "left after $3: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $3: $(session_processes "$mark")"
 }
 same auto 1 parity/vector_add # found out
 grep -q 'reached through what started' "$scratch/err" || fail "it is reached otherwise: $(cat "$scratch/err")"
@@ -88,7 +88,7 @@ for phase in $(every read); do
         fault "$@"
         shift
         case $what in
-        STOP*worker*) wait_until $bound far_over; kill -CONT "$@" ;; # it finds itself out
+        STOP*worker*) wait_until far_over; kill -CONT "$@" ;; # it finds itself out
         esac
         ended 3 -- "$what"
         kill -CONT "$@" 2> /dev/null

@@ -36,7 +36,7 @@ PrintMotd no
 END
     env -u LD_PRELOAD "$(command -v sshd)" -D -e -f "$keys/sshd" 2> "$scratch/sshd" &
     daemon=$!
-    wait_until 30 listens
+    wait_until listens
 }
 listens()
 {
@@ -78,7 +78,7 @@ same()
     env "$mark" VOCL_LOG=info "$@" timeout -k 10 120 vocl run --hosts "$hosts" -- "$top_builddir/tests/$program" \
         > "$scratch/out" 2> "$scratch/err" || fail "$program, $*: status $?: $(cat "$scratch/out" "$scratch/err")"
     diff "$scratch/native" "$scratch/out" || fail "$program, $*: something else is printed"
-    wait_until 20 none_left "$mark" || fail "left after $program, $*: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $program, $*: $(session_processes "$mark")"
 }
 same elsewhere parity/vector_add VOCL_NETWORK=auto # nobody else knows this name
 grep -q 'reached through what started' "$scratch/err" || fail "it is reached otherwise: $(cat "$scratch/err")"
@@ -124,7 +124,7 @@ for fault in "ssh connection STOP" "ssh connection KILL" "ssh starter STOP" "tls
     else
         ended_with 3 -- "SIG$3 for the $2"
     fi
-    wait_until 15 worker_gone || fail "left there after $fault: $(processes vocl-proxy)"
+    wait_until worker_gone || fail "left there after $fault: $(processes vocl-proxy)"
     kill -CONT $victims 2> /dev/null
     nothing_left "$fault"
 done

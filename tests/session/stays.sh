@@ -24,7 +24,7 @@ begin()
     : > "$scratch/out"
     env "$mark" VOCL_LOG=debug vocl run "$@" -- "$stays" "$scratch/one" "$scratch/two" "$what" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until 60 begun || fail "$what: no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+    wait_until begun || fail "$what: no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
     if ! grep -q ready "$scratch/out"; then
         wait $program
         [ $? = 77 ] || fail "$what: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
@@ -47,7 +47,7 @@ refuses()
     shift
     timeout -k 5 100 vocl move "$program" --to "${@:-here}" > "$scratch/asked" 2>&1 && fail "$what: moved: $(cat "$scratch/asked")"
     grep -q -- "$pattern" "$scratch/asked" || fail "$what: not $pattern: $(cat "$scratch/asked")"
-    wait_until 30 same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
+    wait_until same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
     echo "$what: $(tail -n 1 "$scratch/asked")"
 }
 
@@ -56,7 +56,7 @@ refuses_rest()
 {
     timeout -k 5 100 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: put to rest: $(cat "$scratch/asked")"
     grep -q -- "$1" "$scratch/asked" || fail "$what, rest: not $1: $(cat "$scratch/asked")"
-    wait_until 30 same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
+    wait_until same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
 }
 refuses_checkpoint()
 {
@@ -74,14 +74,14 @@ moves()
 {
     many=$(session_workers "$mark" | wc -l)
     timeout -k 5 100 vocl move "$program" --to here > "$scratch/asked" 2>&1 || fail "$what: $(cat "$scratch/asked")"
-    wait_until 30 as_many_workers || fail "$what: workers that were left: $(session_processes "$mark")"
+    wait_until as_many_workers || fail "$what: workers that were left: $(session_processes "$mark")"
     workers=$(session_workers "$mark" | sort)
 }
 
 use()
 {
     touch "$scratch/one"
-    wait_until 30 grep -q used "$scratch/out" || fail "$what: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
+    wait_until grep -q used "$scratch/out" || fail "$what: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
 }
 
 finish()
@@ -89,7 +89,7 @@ finish()
     touch "$scratch/one" "$scratch/two"
     wait $program || fail "$what: status $?: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
     grep -qx right "$scratch/out" || fail "$what: $(cat "$scratch/out")"
-    wait_until 20 none_left "$mark" || fail "$what: left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "$what: left: $(session_processes "$mark")"
     echo "$what: right"
 }
 
@@ -136,7 +136,7 @@ svm()
     use
     moves
     vocl suspend "$program" > "$scratch/asked" 2>&1 || fail "$1: not put to rest: $(cat "$scratch/asked")"
-    wait_until 30 sh -c "! kill -0 $workers 2> /dev/null"
+    wait_until sh -c "! kill -0 $workers 2> /dev/null"
     use
     finish
 }
@@ -177,7 +177,7 @@ resting()
 {
     begin 0 plain
     vocl suspend "$program" > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-    wait_until 30 sh -c "! kill -0 $workers 2> /dev/null"
+    wait_until sh -c "! kill -0 $workers 2> /dev/null"
     workers=
     refuses "it rests"
     finish
@@ -236,10 +236,10 @@ killed()
     begin 0 plain
     vocl move "$program" --to here > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until 30 grep -q "move: $1" "$scratch/err" || fail "no phase $1: $(cat "$scratch/asked" "$scratch/err")"
+    wait_until grep -q "move: $1" "$scratch/err" || fail "no phase $1: $(cat "$scratch/asked" "$scratch/err")"
     kill -KILL $asked || fail "killed at $1: too late"
     wait $asked
-    wait_until 20 one_worker || fail "killed at $1: workers $(session_workers "$mark")"
+    wait_until one_worker || fail "killed at $1: workers $(session_workers "$mark")"
     use
     workers=$(session_workers "$mark")
     moves

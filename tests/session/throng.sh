@@ -40,7 +40,7 @@ round()
 $((many - 1)) devices" ] || fail "$name: $(cat "$scratch/out.$name")"
     ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err.$name" || fail "$name: $(cat "$scratch/err.$name")"
     [ "$(grep -c 'is lost:' "$scratch/err.$name")" = 1 ] || fail "$name: lost: $(grep 'is lost:' "$scratch/err.$name")"
-    wait_until 30 none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 
 round memory ${VOCL_THRONG:-160} KILL

@@ -19,7 +19,7 @@ same()
 }
 none_stays()
 {
-    wait_until 20 none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $1: $(session_processes "$mark")"
 }
 
 for program in vector_add buffer_ops host_access; do
@@ -44,7 +44,7 @@ start()
     rm -f "$scratch/out"
     env "$mark" VOCL_NETWORK=tls vocl run -- "$sleeper" $1 > "$scratch/out" 2> "$scratch/err" &
     pid=$!
-    wait_until 20 grep -q ready "$scratch/out" || fail "sleeper: $(cat "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "sleeper: $(cat "$scratch/err")"
 }
 start sleep
 ! grep -qE 'libmpi|libucp' "/proc/$pid/maps" || fail "an MPI is in the program"

@@ -85,7 +85,7 @@ find_program()
 {
     program=$(pgrep -P $runs -x traced) && vocl sessions | grep -q "^ *$program "
 }
-wait_until 20 find_program || fail "$at: no session"
+wait_until find_program || fail "$at: no session"
 sleep 0.5
 vocl move "$program" --to spare --quiet || fail "$at: vocl move: $?"
 sleep 0.5
@@ -97,10 +97,10 @@ checked moves=1 workers=2
 at="start and stop"
 vocl run -- "$traced" 20 sleep &
 program=$!
-wait_until 20 sh -c "vocl sessions | grep -q '^ *$program '" || fail "$at: no session"
+wait_until sh -c "vocl sessions | grep -q '^ *$program '" || fail "$at: no session"
 rm -f "$trace"
 for round in 1 2; do
-    wait_until 20 vocl trace $program start "$trace" || fail "$at: start"
+    wait_until vocl trace $program start "$trace" || fail "$at: start"
     ! vocl trace $program start "$scratch/other.json" 2> "$scratch/err" || fail "$at: twice"
     grep -q 'traced already' "$scratch/err" || fail "$at: $(cat "$scratch/err")"
     sleep 1

@@ -24,9 +24,9 @@ for signal in TERM INT HUP; do
         # what is started in the background would not hear SIGINT
         env --default-signal=INT "$two" -- sh -c 'echo $$ > "$HERE/pid"; '"$command" > "$scratch/out" 2>&1 &
         running=$!
-        wait_until 20 test -s "$scratch/pid" || fail "it does not start: $(cat "$scratch/out")"
+        wait_until test -s "$scratch/pid" || fail "it does not start: $(cat "$scratch/out")"
         kill -$signal $running
-        wait_until 20 ended || fail "SIG$signal, $command: $(spaces) namespaces are left, $(ps -o pid,args -p "$(cat "$scratch/pid")")"
+        wait_until ended || fail "SIG$signal, $command: $(spaces) namespaces are left, $(ps -o pid,args -p "$(cat "$scratch/pid")")"
         wait $running
     done
 done

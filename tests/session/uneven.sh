@@ -20,7 +20,7 @@ far()
     env "$mark" VOCL_NETWORK=$network VOCL_STREAMS=8 VOCL_LOG=${log:-warn} timeout -k 10 300 "$two" --delay 1000 --uneven 30000 \
         --cable "$scratch/cable" --workers "$workers" -- "$@" > "$scratch/out" 2> "$scratch/err" ||
         fail "$*, $network: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
 # same NETWORK WORKERS PROGRAM
@@ -39,13 +39,13 @@ has_heard()
 # toggle SIGNAL: and that before another one is sent, of which two would be one
 toggle()
 {
-    kill -"$1" "$process" && wait_until 20 has_heard
+    kill -"$1" "$process" && wait_until has_heard
 }
 
 # cuts: a third of a second each, until the cable is gone
 cuts()
 {
-    wait_until 20 [ -s "$scratch/cable" ] || return
+    wait_until [ -s "$scratch/cable" ] || return
     read -r process spaces < "$scratch/cable"
     while sleep 0.7 && toggle USR1 && sleep 0.3 && toggle USR1 && sleep 0.7 && toggle USR2 && sleep 0.3 && toggle USR2; do
         echo cut >> "$scratch/cuts"

@@ -81,7 +81,7 @@ near()
         vocl run -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" 2> "$scratch/err" &
     job=$!
     exec 8> "$scratch/say"
-    wait_until 20 grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
+    wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
     worker=
     for process in /proc/[0-9]*; do
         tr '\0' '\n' 2> /dev/null < "$process/environ" | grep -qx "VOCL_TEST_MARK=$scratch" || continue

@@ -15,7 +15,7 @@ try()
     env "$mark" VOCL_TEST_HELLO="$how" VOCL_LIBEXECDIR="$scratch/libexec" VOCL_START_TIMEOUT=2 VOCL_LOG=error \
         vocl run "$@" -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err"
     [ $? -eq 1 ] || fail "$how: $(cat "$scratch/out" "$scratch/err")"
-    wait_until 20 none_left "$mark" || fail "left after $how: $(session_processes "$mark")"
+    wait_until none_left "$mark" || fail "left after $how: $(session_processes "$mark")"
     grep -q "no session" "$scratch/err" || fail "$how: the program is not told: $(cat "$scratch/err")"
     [ -n "$why" ] || return 0
     grep "refused a process" "$scratch/err" | grep -q "$why" || fail "$how: the program's side: $(cat "$scratch/err")"

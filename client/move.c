@@ -12,11 +12,14 @@
  * the program goes on where it was.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -28,7 +31,9 @@
 #include "client/recover.h"
 
 #define TELL_NS 300000000 /* between words on how much has been copied */
-#define MOST_HANDING 3    /* times that what the old member keeps is handed over, if the new one is lost */
+#define HOLD_LOOK_NS 20000000
+#define HOLD_LOOKS 50
+#define MOST_HANDING 3 /* times that what the old member keeps is handed over, if the new one is lost */
 
 static void tell(struct move *m)
 {
@@ -43,22 +48,43 @@ void move_watched(struct move *m)
         tell(m);
 }
 
+static bool make_file(const char *name)
+{
+    const int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* A test that removes FILE.reached while the move waits gets it again within a second; if its folder is gone, the test
+ * is over. */
+static void hold(struct move *m, const char *file)
+{
+    const struct timespec pause = {0, HOLD_LOOK_NS};
+    char reached[PATH_MAX];
+
+    snprintf(reached, sizeof(reached), "%s.reached", file);
+    for (unsigned looks = 0;; looks++) {
+        if (looks % HOLD_LOOKS == 0 && !make_file(reached))
+            return;
+        if (!access(file, F_OK) || move_ended(m->session))
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
 void move_phase(struct move *m, const char *name)
 {
-    const char *hold = settings_string(SETTING_MOVE_HOLD);
+    const char *held = settings_string(SETTING_MOVE_HOLD);
     const size_t length = strlen(name);
-    struct timespec pause;
-    long ms;
 
     timeline_span(timeline_now(), m->node, "%s", name);
     vocl_log(LOG_DEBUG, "move: %s, after %ld us", name, (clock_ns() - m->began) / 1000);
     m->phase = name;
     tell(m);
-    if (strncmp(hold, name, length) || hold[length] != ':')
-        return;
-    ms = atol(hold + length + 1);
-    pause = (struct timespec){ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&pause, NULL);
+    if (!strncmp(held, name, length) && held[length] == ':')
+        hold(m, held + length + 1);
 }
 
 int move_refuse(struct move *m, int error, const char *format, ...)

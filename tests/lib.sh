@@ -189,6 +189,27 @@ rounds()
     echo $(($1 * ${VOCL_TEST_ROUNDS:-1}))
 }
 
+# held_at PHASE: prints the setting with which a move of the program waits where that phase begins. held: waits until it does;
+# release: the program goes on, and is not held there again. The file for that is $hold, where the program's user can write.
+# loss_noticed: the program has logged that a worker is lost.
+held_at()
+{
+    rm -f "${hold:-$scratch/held}" "${hold:-$scratch/held}.reached"
+    echo "VOCL_MOVE_HOLD=$1:${hold:-$scratch/held}"
+}
+held()
+{
+    wait_until test -e "${hold:-$scratch/held}.reached"
+}
+release()
+{
+    touch "${hold:-$scratch/held}"
+}
+loss_noticed()
+{
+    grep -q 'worker [0-9]* on .* is lost' "$scratch/err"
+}
+
 # beside COMMAND...: the command goes on beside others like it, as many as there are tokens (tokens.sh), in a shell of its own,
 # with a $scratch and a $mark of its own. The test's own token is one that its pieces may have. well_beside waits for all of
 # them, prints what they said, and fails if one did; after it $scratch/1, $scratch/2 and so on have what they left.

@@ -94,21 +94,27 @@ for command in "moved 8 6000" "images"; do
     wait_until no_sessions || fail "$command: left: $(root vocl pool sessions)"
 done
 
+mkdir "$scratch/holds" && chown $alice "$scratch/holds" || fail "no folder"
+hold=$scratch/holds/copy
 # No program is at risk: the new worker is killed in each phase, the command and the daemon, too, and the network is cut.
 for victim in worker command daemon network; do
-    begins $alice env VOCL_MOVE_HOLD=copy:2000 VOCL_PEER_TIMEOUT=4 "$scratch/bin/moved" 4 0 "$scratch/enough"
+    [ $victim != network ] || about_silence
+    begins $alice env "$(held_at copy)" VOCL_PEER_TIMEOUT=$VOCL_PEER_TIMEOUT VOCL_LOG=debug \
+        "$scratch/bin/moved" 4 0 "$scratch/enough"
     ready
     here=$(part node) other=n1
     [ "$here" != n1 ] || other=n2
     : > "$scratch/asked"
     as $alice vocl pool move --to $other "$(part id)" > "$scratch/asked" 2>&1 &
     asking=$!
-    wait_until grep -q copy "$scratch/asked" || fail "$victim: $(cat "$scratch/asked")"
+    held && wait_until grep -q copy "$scratch/asked" || fail "$victim: $(cat "$scratch/asked")"
     root vocl pool sessions | grep -q 'copy' || fail "what is seen: $(root vocl pool sessions)"
     case $victim in
     worker) ip netns pids $base-$other | while read -r pid; do
         [ "$(tr '\0' ' ' < /proc/$pid/cmdline | grep -c -- --worker)" = 0 ] || kill -9 $pid
-    done ;;
+    done
+        wait_until loss_noticed || fail "the worker's loss is not noticed: $(tail -n 5 "$scratch/err")"
+        ;;
     command) pkill -9 -P $asking vocl-pool || kill -9 $asking ;;
     daemon)
         kill -9 "$(cat "$scratch/$other.pid")"
@@ -117,6 +123,7 @@ for victim in worker command daemon network; do
         ;;
     network) ip -n $base-switch link set $other down ;;
     esac
+    release
     wait $asking
     echo "$victim: status $?: $(tail -n 1 "$scratch/asked")"
     [ $victim != network ] || ip -n $base-switch link set $other up

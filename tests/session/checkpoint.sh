@@ -309,14 +309,16 @@ kill_it
 restored 6 "$scratch/both"
 
 # A worker that is lost meanwhile is lost as at any other time; the checkpoint before it counts.
-with="VOCL_SHARE=0 VOCL_MOVE_HOLD=save:1500"
+with="VOCL_SHARE=0 $(held_at save)"
 start 6
 vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 &
 writer=$!
-sleep 0.5
+held || fail "nothing is saved: $(cat "$scratch/asked" "$scratch/err")"
 for process in $(session_processes "$mark"); do
     [ "$(cat "/proc/$process/comm" 2> /dev/null)" != vocl-proxy ] || kill -KILL "$process"
 done
+wait_until loss_noticed || fail "a worker was killed, and the program has not noticed: $(cat "$scratch/err")"
+release
 wait $writer && fail "a worker was killed, and vocl checkpoint says $(cat "$scratch/asked")"
 touch "$wait_for/go"
 wait $pid && fail "a worker was killed, and the program has not noticed"

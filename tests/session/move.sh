@@ -165,15 +165,17 @@ dies_at()
     phase=$1
     : > "$scratch/out"
     : > "$scratch/err"
-    env "$mark" VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500 VOCL_LOG=debug \
+    env "$mark" VOCL_SHARE=0 "$(held_at $phase)" VOCL_LOG=debug \
         vocl run --spare 1 -- "$moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
     vocl move $program --to spare > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    held || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
     spare=$(for worker in $(workers); do grep -zqx PMI_RANK=2 "/proc/$worker/environ" && echo "$worker"; done)
     kill -KILL "$spare" || fail "no spare worker: $(cat "$scratch/err")"
+    wait_until loss_noticed || fail "killed at $phase: $(tail -n 5 "$scratch/err")"
+    release
     wait $asked
     status=$?
     touch "$scratch/enough"

@@ -146,28 +146,25 @@ far_worker()
     done
 }
 
-# The target is started before the first phase: to look for it takes a busy machine as long as a phase is held.
+# The target is started before the first phase.
 target_there()
 {
     target=$(far_worker)
     [ -n "$target" ]
 }
 
-in_phase()
-{
-    [ "$(grep -c "move: $1" "$scratch/err")" = "$2" ]
-}
-
 # The target is killed as the phase begins.
 dies_at()
 {
-    export VOCL_MOVE_HOLD=$1:5000
+    export "$(held_at "$1")"
     begin "" "$away" "$scratch/enough" host
     vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
     asked=$!
     wait_until target_there || fail "no worker there: $(cat "$scratch/asked")"
-    wait_until in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    held || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     kill -KILL $target || fail "no worker there"
+    wait_until loss_noticed || fail "killed at $1: $(tail -n 5 "$scratch/err")"
+    release
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
     wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     rounds=$(grep -c 'stays where it is' "$scratch/err")
@@ -179,13 +176,16 @@ dies_at()
 # The network is cut as the phase begins, and there again.
 cut_at()
 {
-    export VOCL_MOVE_HOLD=$1:5000 VOCL_PEER_TIMEOUT=2
+    about_silence
+    export "$(held_at "$1")"
     begin "--cable $scratch/cable" "$away" "$scratch/enough"
     vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    held || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     read -r cable rest < "$scratch/cable"
     kill -STOP "$cable"
+    wait_until loss_noticed || fail "cut at $1: $(tail -n 5 "$scratch/err")"
+    release
     ! wait $asked || fail "cut at $1: moved: $(cat "$scratch/asked")"
     kill -CONT "$cable"
     wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
@@ -276,16 +276,18 @@ recovers_shared()
 # As the phase begins, the target or the worker itself is lost: what was kept for the one is right for the other.
 lost_at()
 {
-    export VOCL_SHARE=1 VOCL_RECOVER=replay VOCL_MOVE_HOLD=$1:5000
+    export VOCL_SHARE=1 VOCL_RECOVER=replay "$(held_at "$1")"
     begin "" "$away" "$scratch/enough"
     vocl move "$pid" --to $far > "$scratch/asked" 2>&1 &
     asked=$!
     wait_until target_there || fail "no worker there: $(cat "$scratch/asked")"
-    wait_until in_phase "$1" 1 || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
+    held || fail "no phase $1: $(tail -n 5 "$scratch/err" "$scratch/asked")"
     case $2 in
     target) came=0 && kill -KILL $target ;;
     itself) came=1 && kill -KILL $(session_workers "$mark" | grep -vx "$target") ;;
     esac || fail "no worker"
+    wait_until loss_noticed || fail "killed at $1: $(tail -n 5 "$scratch/err")"
+    release
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
     wait_until came_again $came || fail "not one worker: $(session_processes "$mark"; tail -n 5 "$scratch/err")"
     lose $((came + 1))

@@ -94,21 +94,28 @@ all_go_gated()
     lose first
     ends_right "gated, all moved: $*"
 }
-in_third()
+in_copy()
 {
-    [ "$(grep -c 'move: copy' "$scratch/err")" = 3 ]
+    [ "$(grep -c 'move: copy' "$scratch/err")" = "$1" ]
 }
-# While the third goes the first, which has gone, is lost: nobody could take a checkpoint by then.
+# While the third goes the first, which has gone, is lost: nobody could take a checkpoint by then. The file that says that a
+# move is held is a pipe here: each of the three waits until it is read.
 lost_while_others_go()
 {
-    begin 3 VOCL_MOVE_HOLD=copy:3000 "$@"
+    mkfifo "$scratch/held.reached"
+    release
+    begin 3 "VOCL_MOVE_HOLD=copy:$scratch/held" "$@"
     both_kept
     timeout -k 5 100 vocl move "$(program_of "$kept")" --to here > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until in_third || failed "the third does not go"
+    for copies in 1 2 3; do
+        wait_until in_copy $copies || failed "copy $copies of 3 does not begin"
+        [ $copies = 3 ] || : < "$scratch/held.reached"
+    done
     had=$(replaced)
     kill -KILL "$(nth 2)"
     wait_until more_replaced || failed "what has moved is not replaced"
+    : < "$scratch/held.reached"
     wait $asked
     tail -n 1 "$scratch/asked"
     ends_right "lost while others go: $*"

@@ -7,22 +7,28 @@
 losses=8
 at_most 1800
 
-about_to_change()
+ended_moves()
 {
-    [ "$(grep -c 'move: change' "$scratch/err")" -gt "$seen" ]
+    grep -c 'is worker [0-9]* now\|stays where it is' "$scratch/err"
+}
+one_more_ended()
+{
+    [ "$(ended_moves)" -gt "$seen" ]
 }
 
-# harm: each time a move has come so far. That is a moment only: who is lost is chosen before.
+# harm: each time a move has come so far, and waits there. It goes on at once: that a worker is lost is noticed before the
+# change, during it, or after it.
 harm()
 {
     wait_until grep -q 'all devices are told;' "$scratch/err" || return 0
     for loss in $(seq $losses); do
         below 3
-        lost=$(nth $((drawn + 1)))
-        seen=$(grep -c 'move: change' "$scratch/err")
-        await_moment about_to_change
-        kill -KILL $lost 2> /dev/null
-        sleep 0.3
+        [ $loss = 1 ] || held_at change
+        held || break
+        seen=$(ended_moves)
+        kill -KILL "$(nth $((drawn + 1)))" 2> /dev/null
+        release
+        wait_until one_more_ended || break
     done
 }
 
@@ -33,7 +39,7 @@ moving()
     below 3
     how=VOCL_SHARE=$((drawn % 2))
     [ $drawn != 2 ] || [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || how="$how VOCL_NETWORK=tls"
-    survives "one of three" "VOCL_MOVE_EVERY=60 VOCL_MOVE_HOLD=change:30 $how vocl run --workers 2 --spare 1" \
+    survives "one of three" "VOCL_MOVE_EVERY=60 $(held_at change) $how vocl run --workers 2 --spare 1" \
         "$top_builddir/tests/session/graph" "$1" "${COMMANDS:-8000}"
 }
 

@@ -155,11 +155,13 @@ fi
 
 # A worker that dies while it is put to rest is lost as at any other time; nothing is left behind, nobody hangs.
 for phase in ahead list take; do
-    idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
+    idle "VOCL_SHARE=0 $(held_at $phase)"
     vocl suspend $program > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    held || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
     kill -KILL $(named vocl-proxy)
+    wait_until loss_noticed || fail "killed at $phase: $(tail -n 5 "$scratch/err")"
+    release
     wait $asked && fail "killed at $phase: vocl suspend says $(cat "$scratch/asked")"
     touch "$scratch/words/wake" "$scratch/words/ask" "$scratch/words/again"
     wait $program && fail "killed at $phase: the program has not noticed"
@@ -169,11 +171,13 @@ done
 
 # One that dies while it wakes is as a lost device to the command that needed it; the next one wakes the session again.
 for phase in objects give wake; do
-    idle "VOCL_SHARE=0 VOCL_MOVE_HOLD=$phase:1500"
+    idle "VOCL_SHARE=0 $(held_at $phase)"
     vocl suspend $program > "$scratch/asked" 2>&1 || fail "not put to rest: $(cat "$scratch/asked")"
     touch "$scratch/words/ask" "$scratch/words/wake"
-    wait_until grep -q "move: $phase" "$scratch/err" || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
+    held || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
     kill -KILL $(named vocl-proxy)
+    wait_until loss_noticed || fail "killed at $phase: $(tail -n 5 "$scratch/err")"
+    release
     wait_until grep -q 'error -2' "$scratch/out" || fail "killed at $phase: no error: $(tail -n 5 "$scratch/out" "$scratch/err")"
     finish "killed at $phase"
 done

@@ -118,14 +118,15 @@ lost_ahead()
 {
     : > "$scratch/err"
     : > "$scratch/out"
-    env "$mark" VOCL_RECOVER=replay VOCL_SHARE=0 VOCL_LOG=debug VOCL_MOVE_HOLD=ahead:500 \
+    env "$mark" VOCL_RECOVER=replay VOCL_SHARE=0 VOCL_LOG=debug "$(held_at ahead)" \
         vocl run --spare 1 -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
     vocl "$1" $program $2 > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until grep -q "move: ahead" "$scratch/err" || fail "no phase ahead: $(tail -n 9 "$scratch/err")"
+    held || fail "no phase ahead: $(tail -n 9 "$scratch/err")"
     lose head
+    release
     wait $asked
     echo "$1: $(cat "$scratch/asked")"
     touch "$scratch/enough"

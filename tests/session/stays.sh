@@ -232,13 +232,14 @@ one_worker()
 }
 killed()
 {
-    export VOCL_MOVE_HOLD=$1:1500
+    export "$(held_at "$1")"
     begin 0 plain
     vocl move "$program" --to here > "$scratch/asked" 2>&1 &
     asked=$!
-    wait_until grep -q "move: $1" "$scratch/err" || fail "no phase $1: $(cat "$scratch/asked" "$scratch/err")"
+    held || fail "no phase $1: $(cat "$scratch/asked" "$scratch/err")"
     kill -KILL $asked || fail "killed at $1: too late"
     wait $asked
+    release
     wait_until one_worker || fail "killed at $1: workers $(session_workers "$mark")"
     use
     workers=$(session_workers "$mark")

@@ -1,8 +1,10 @@
 /*
- * burn SECONDS [IDLE [MIB [wait]]]: launches kernels for so long, many at a time, and prints how many ran. With IDLE it
- * then sleeps for so many seconds, its session open and a buffer of so many MiB with it. wait: says "ready" when all is
- * there, and begins when standard input ends.
+ * burn LENGTH [IDLE [MIB [wait]]]: launches kernels, many at a time, and prints how many ran. With IDLE it then does
+ * nothing, its session open and a buffer of so many MiB with it. LENGTH and IDLE are seconds, or the path of a file
+ * whose appearance ends them, as does the removal of its folder. wait: says "ready" when all is there, and begins when
+ * standard input ends.
  */
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,9 +28,21 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
+/* Whether a length that began then is over. */
+static bool is_over(const char *length, double began)
+{
+    const char *slash = strrchr(length, '/');
+    char folder[4096];
+
+    if (!slash)
+        return now() - began >= atof(length);
+    snprintf(folder, sizeof(folder), "%.*s", (int)(slash - length) + 1, length);
+    return !access(length, F_OK) || access(folder, F_OK);
+}
+
 int main(int count, char **words)
 {
-    const double seconds = count > 1 ? atof(words[1]) : 1;
+    const char *length = count > 1 ? words[1] : "1";
     const size_t size = 4096, more = count > 3 ? (size_t)atol(words[3]) << 20 : 1;
     const cl_int times = 3000;
     struct parity p;
@@ -42,15 +56,15 @@ int main(int count, char **words)
     parity_args(kernel, 2, sizeof(buffer), &buffer, sizeof(times), &times);
     if (count > 4)
         begin_when_told();
-    for (double end = now() + seconds; now() < end; launches += AT_A_TIME) {
+    for (double began = now(); !is_over(length, began); launches += AT_A_TIME) {
         for (int i = 0; i < AT_A_TIME; i++)
             CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL));
         CHECK(clFinish(p.queue));
     }
     printf("%ld\n", launches);
     fflush(stdout);
-    if (count > 2)
-        sleep((unsigned)atoi(words[2]));
+    for (double began = now(); count > 2 && !is_over(words[2], began);)
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
     CHECK(clReleaseMemObject(ballast));
     CHECK(clReleaseMemObject(buffer));
     CHECK(clReleaseKernel(kernel));

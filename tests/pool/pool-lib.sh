@@ -125,6 +125,18 @@ serves()
     [ "$(cat "$scratch/$1.log" 2> /dev/null | grep -c "$1 serves")" -gt "${start_before:-0}" ]
 }
 
+# reload HOST PATTERN: its daemon reads its files again, and says so in its log
+reload()
+{
+    reload_before=$(grep -c "$2" "$scratch/$1.log")
+    kill -HUP "$(cat "$scratch/$1.pid")"
+    wait_until reloaded "$1" "$2"
+}
+reloaded()
+{
+    [ "$(grep -c "$2" "$scratch/$1.log")" -gt "$reload_before" ]
+}
+
 # as USER COMMAND...: on the host for programs
 as()
 {

@@ -15,6 +15,16 @@ for host in n1 n2 n3; do
 done
 wait_until nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
 
+# wait_to_end PROGRAM: a burn that is told to end; whatever its status
+wait_to_end()
+{
+    touch "$scratch/enough"
+    wait "$1"
+    ended_with=$?
+    rm "$scratch/enough"
+    return $ended_with
+}
+
 # the same results as natively, from a worker that is the user's
 "$scratch/bin/vector_add" > "$scratch/native" || fail "vector_add natively"
 as $alice vocl run -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" ||
@@ -24,7 +34,8 @@ wait_until no_sessions || fail "a session is left: $(root vocl pool sessions)"
 grep -q '"user":"'$alice'"' "$scratch"/accounting-n1 || fail "no account of it"
 
 # the worker: alice's, with nothing of the daemon's
-as $alice vocl run --policy order -- "$scratch/bin/burn" 0 8 > /dev/null 2> "$scratch/err" &
+as $alice vocl run --policy order -- "$scratch/bin/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
+program=$!
 started()
 {
     grep -q '"started":true' "$scratch"/state-n1/session-* 2> /dev/null
@@ -39,19 +50,20 @@ grep -q '^Groups:.*0' "/proc/$worker/status" && grep '^Groups:' "/proc/$worker/s
 [ "$(ps -o sid= "$worker" | tr -d ' ')" = "$worker" ] || fail "it is in another's session"
 root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
 wait_until no_sessions || fail "a killed session stays"
+wait_to_end $program
 [ -z "$group" ] || [ -z "$(ls -d "$group"/vocl-* 2> /dev/null)" ] || fail "a control group is left"
 
 # placement: where the parts of a session are
 # nodes_of OPTION...: the nodes of a session of alice's, each once
 nodes_of()
 {
-    as $alice vocl run "$@" -- "$scratch/bin/burn" 0 8 > /dev/null 2> "$scratch/err" &
-    wait_until some_session || fail "no session with $*: $(cat "$scratch/err")"
-    sleep 0.2
+    : > "$scratch/out"
+    as $alice vocl run "$@" -- "$scratch/bin/burn" 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    wait_until test -s "$scratch/out" || fail "no session with $*: $(cat "$scratch/err")"
     root vocl pool sessions | sed 1d | awk '{ print $4 }' | sort | uniq | tr '\n' ' '
     root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
     wait_until no_sessions || fail "a killed session stays"
-    wait
+    wait_to_end $!
 }
 # the subshell of $(...) must not run the trap
 placed=$(trap - EXIT; nodes_of --count 2 --policy pack)
@@ -95,7 +107,7 @@ grep -q 'may not use' "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
 # exclusive, and waiting for it
 wait_until no_sessions || fail "sessions stay"
-as $alice vocl run --count 6 --exclusive -- "$scratch/bin/burn" 0 20 > /dev/null 2> "$scratch/first" &
+as $alice vocl run --count 6 --exclusive -- "$scratch/bin/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/first" &
 first=$!
 wait_until some_session || fail "no exclusive session: $(cat "$scratch/first")"
 as $bob vocl devices 2> "$scratch/err" && fail "a device that is alice's alone"
@@ -109,52 +121,52 @@ as $bob vocl pool kill "$session" 2> /dev/null && fail "bob ended alice's sessio
 as $alice vocl pool kill "$session" || fail "alice cannot end her session"
 wait $second || fail "bob waited for nothing: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "after waiting vector_add prints something else"
-wait $first
+wait_to_end $first
 
 # time limits: n3 gives 3 seconds from now on; the others are drained
 write_config n3 'session-seconds = 3;'
-kill -HUP "$(cat "$scratch/n3.pid")"
-wait_until grep -q 'read .* again' "$scratch/n3.log" || fail "n3 does not read its configuration again"
+reload n3 'read .* again' || fail "n3 does not read its configuration again"
 as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
 root vocl pool drain n1 n2 || fail "drain"
-as $alice vocl run -- "$scratch/bin/burn" 60 > "$scratch/out" 2>&1 && fail "60 seconds where there are 3"
+as $alice vocl run -- "$scratch/bin/burn" "$scratch/enough" > "$scratch/out" 2>&1 && fail "it goes on where there are 3 seconds"
 wait_until grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
 write_config n3 # what follows may take its time
-kill -HUP "$(cat "$scratch/n3.pid")"
+reload n3 'read .* again' || fail "n3 does not read its configuration once more"
 root vocl pool resume n1 n2
 wait_until nodes_up 3 || fail "resume"
 
 # a program that is killed leaves nothing
-as $alice vocl run --count 3 --policy spread -- "$scratch/bin/burn" 0 60 > /dev/null 2>&1 &
+: > "$scratch/out"
+as $alice vocl run --count 3 --policy spread -- "$scratch/bin/burn" 0 "$scratch/enough" > "$scratch/out" 2>&1 &
 killed=$!
-wait_until some_session || fail "no session"
-sleep 0.5
+wait_until test -s "$scratch/out" || fail "no session"
 pkill -9 -x -u $alice burn
 wait_until no_sessions || fail "the session of a killed program stays: $(root vocl pool sessions)"
 wait $killed
 
+runs_on_n1()
+{
+    root vocl pool sessions | grep -q ' n1 .*running'
+}
 # the loss of a daemon: its session goes on, the others serve, the next one takes over
-as $alice vocl run --policy order -- "$scratch/bin/burn" 6 > "$scratch/out" 2> "$scratch/err" &
+as $alice vocl run --policy order -- "$scratch/bin/burn" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 burning=$!
-wait_until some_session || fail "no session"
-sleep 0.5
+wait_until runs_on_n1 || fail "no session: $(cat "$scratch/err")"
 kill -9 "$(cat "$scratch/n1.pid")"
 wait_until nodes_up 2 || fail "n1 is not lost: $(root vocl pool nodes)"
 as $bob vocl run -- "$scratch/bin/vector_add" > "$scratch/out2" 2> "$scratch/err2" || fail "without n1: $(cat "$scratch/err2")"
 start_daemon n1
 wait_until nodes_up 3 || fail "n1 does not come back"
-root vocl pool sessions | grep -q ' n1 .*running' || fail "n1 does not know its session: $(root vocl pool sessions)"
-wait $burning || fail "the session did not survive its daemon: $(cat "$scratch/err" "$scratch/n1.log")"
+runs_on_n1 || fail "n1 does not know its session: $(root vocl pool sessions)"
+wait_to_end $burning || fail "the session did not survive its daemon: $(cat "$scratch/err" "$scratch/n1.log")"
 wait_until no_sessions || fail "the session that was taken over stays"
 [ "$(grep -c '"program":"burn"' "$scratch/accounting-n1")" -ge 1 ] || fail "no account of the session that was taken over"
 
 # reload
 echo 'nonsense = 1;' >> "$scratch/n2.conf"
-kill -HUP "$(cat "$scratch/n2.pid")"
-wait_until grep -q 'stays as it was: .*no such setting' "$scratch/n2.log" || fail "a bad configuration is taken"
+reload n2 'stays as it was: .*no such setting' || fail "a bad configuration is taken"
 write_config n2 "allow = [ \"$bob\" ];"
-kill -HUP "$(cat "$scratch/n2.pid")"
-wait_until grep -q 'read .* again' "$scratch/n2.log" || fail "the configuration is not read again"
+reload n2 'read .* again' || fail "the configuration is not read again"
 wait_until nodes_up 3 || fail "after reloading"
 root vocl pool drain n1 n3
 as $alice vocl devices 2> "$scratch/err" && fail "alice on n2"

@@ -1,13 +1,9 @@
 /*
  * burn LENGTH [IDLE [MIB [wait]]]: launches kernels, many at a time, and prints how many ran. With IDLE it then does
- * nothing, its session open and a buffer of so many MiB with it. LENGTH and IDLE are seconds, or the path of a file
- * whose appearance ends them, as does the removal of its folder. wait: says "ready" when all is there, and begins when
- * standard input ends.
+ * nothing, its session open and a buffer of so many MiB with it. LENGTH and IDLE are seconds or a file, see length.h.
+ * wait: says "ready" when all is there, and begins when standard input ends.
  */
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
+#include "tests/length.h"
 #include "tests/parity/parity.h"
 #include "tests/pool/begin.h"
 
@@ -20,25 +16,6 @@ static const char *source = "kernel void burn(global float *to, int times)\n"
                             "        sum = sum * 0.999f + 1;\n"
                             "    to[get_global_id(0)] = sum;\n"
                             "}\n";
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-/* Whether a length that began then is over. */
-static bool is_over(const char *length, double began)
-{
-    const char *slash = strrchr(length, '/');
-    char folder[4096];
-
-    if (!slash)
-        return now() - began >= atof(length);
-    snprintf(folder, sizeof(folder), "%.*s", (int)(slash - length) + 1, length);
-    return !access(length, F_OK) || access(folder, F_OK);
-}
 
 int main(int count, char **words)
 {
@@ -56,14 +33,14 @@ int main(int count, char **words)
     parity_args(kernel, 2, sizeof(buffer), &buffer, sizeof(times), &times);
     if (count > 4)
         begin_when_told();
-    for (double began = now(); !is_over(length, began); launches += AT_A_TIME) {
+    for (double began = length_now(); !length_is_over(length, began); launches += AT_A_TIME) {
         for (int i = 0; i < AT_A_TIME; i++)
             CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL));
         CHECK(clFinish(p.queue));
     }
     printf("%ld\n", launches);
     fflush(stdout);
-    for (double began = now(); count > 2 && !is_over(words[2], began);)
+    for (double began = length_now(); count > 2 && !length_is_over(words[2], began);)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     CHECK(clReleaseMemObject(ballast));
     CHECK(clReleaseMemObject(buffer));

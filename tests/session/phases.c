@@ -1,7 +1,7 @@
 /*
- * phases PHASE SECONDS: a program that stays in a phase of its life for so long, and looks at every result. It says
- * "ready" when it is there, and at the end how that was: status 0 if all went well, 3 if OpenCL told of an error, 4 if
- * a result was wrong.
+ * phases PHASE LENGTH: a program that stays in a phase of its life for so long (seconds or a file, see length.h), and
+ * looks at every result. It says "ready" when it is there, and at the end how that was: status 0 if all went well, 3 if
+ * OpenCL told of an error, 4 if a result was wrong.
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/length.h"
 
 enum { SMALL = 4096, LARGE = 64 << 20, MOST = 2 };
 
@@ -20,21 +22,19 @@ static cl_mem small, large[MOST];
 static cl_kernel kernel;
 static unsigned *map;
 static unsigned *data, *back;
-static double end;
+static const char *length;
+static double began;
 
-static double now(void)
+static bool over(void)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+    return length_is_over(length, began);
 }
 
 static void check(cl_int status, const char *what)
 {
     if (status == CL_SUCCESS)
         return;
-    printf("%.2f %s: %d\n", now(), what, status);
+    printf("%.2f %s: %d\n", length_now(), what, status);
     exit(3);
 }
 
@@ -42,7 +42,7 @@ static void right(int holds, const char *what)
 {
     if (holds)
         return;
-    printf("%.2f wrong: %s\n", now(), what);
+    printf("%.2f wrong: %s\n", length_now(), what);
     exit(4);
 }
 
@@ -87,7 +87,7 @@ static void launches(void)
         for (int i = 0; i < 20; i++, sum++)
             check(clEnqueueNDRangeKernel(queues[0], kernel, 1, NULL, &global, NULL, 0, NULL, NULL), "a launch");
         check(clFinish(queues[0]), "clFinish");
-    } while (now() < end);
+    } while (!over());
     check(clEnqueueReadBuffer(queues[0], small, CL_TRUE, 0, SMALL, back, 0, NULL, NULL), "a read");
     for (int i = 0; i < SMALL / 4; i++)
         right(back[i] == sum, "the sum of launches");
@@ -111,7 +111,7 @@ static void writes(void)
 
     do
         write_all(++round);
-    while (now() < end);
+    while (!over());
     read_all(queues[0], large[0], round);
 }
 
@@ -124,7 +124,7 @@ static void reads(void)
 {
     do
         read_all(queues[0], large[0], 7);
-    while (now() < end);
+    while (!over());
 }
 
 static void have_map(void)
@@ -140,7 +140,7 @@ static void maps(void)
 {
     do
         nap(0.1);
-    while (now() < end);
+    while (!over());
     memcpy(map, data, LARGE);
     map[0] = map[LARGE / 4 - 1] = 9;
     check(clEnqueueUnmapMemObject(queues[0], large[0], map, 0, NULL, NULL), "an unmap");
@@ -153,7 +153,7 @@ static void builds(void)
 
     do
         check(clReleaseKernel(make_kernel("-cl-fast-relaxed-math", salt++)), "clReleaseKernel");
-    while (now() < end);
+    while (!over());
 }
 
 static void nodes(void)
@@ -164,7 +164,7 @@ static void nodes(void)
         write_all(++round);
         check(clEnqueueCopyBuffer(queues[1], large[0], large[1], 0, 0, LARGE, 0, NULL, NULL), "a copy");
         check(clFinish(queues[1]), "clFinish");
-    } while (now() < end);
+    } while (!over());
     read_all(queues[1], large[1], round);
 }
 
@@ -173,14 +173,14 @@ static void ends(void)
 {
     do
         nap(0.01);
-    while (now() < end);
+    while (!over());
 }
 
 static void idle(void)
 {
     do
         nap(0.1);
-    while (now() < end);
+    while (!over());
     check(clEnqueueReadBuffer(queues[0], small, CL_TRUE, 0, SMALL, back, 0, NULL, NULL), "a read");
     right(back[0] == 0, "what was read");
 }
@@ -198,7 +198,7 @@ static void waits(void)
         check(clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL), "a question");
         check(status < 0 ? status : CL_SUCCESS, "the marker");
         nap(0.05);
-    } while (now() < end);
+    } while (!over());
     check(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
     check(clFinish(queues[0]), "clFinish");
 }
@@ -247,19 +247,20 @@ int main(int count, char **words)
         return 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!strcmp(words[1], "start"))
-        printf("ready %.2f\n", now());
+        printf("ready %.2f\n", length_now());
     set_up();
     for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
         if (!strcmp(words[1], phases[i].name) && phases[i].prepare)
             phases[i].prepare();
     }
-    end = now() + atof(words[2]);
+    length = words[2];
+    began = length_now();
     if (strcmp(words[1], "start"))
-        printf("ready %.2f\n", now());
+        printf("ready %.2f\n", length_now());
     for (size_t i = 0; i < sizeof(phases) / sizeof(*phases); i++) {
         if (!strcmp(words[1], phases[i].name))
             phases[i].run();
     }
-    printf("%.2f right\n", now());
+    printf("%.2f right\n", length_now());
     return 0;
 }

@@ -38,7 +38,7 @@ state up || fail "resumed: $(vocl pool nodes)"
 vocl pool resume here || fail "resuming a node that takes sessions"
 
 # waiting for the last session
-vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 runs()
 {

@@ -23,13 +23,13 @@ gone()
 {
     [ "$(number free)" = "$memory" ]
 }
-vocl run -- "$top_builddir/tests/pool/burn" 0 60 256 > /dev/null 2> "$scratch/err" &
+vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" 256 > /dev/null 2> "$scratch/err" &
 running=$!
 wait_until left 256 || fail "256 MiB are used, $(number free) of $memory free: $(cat "$scratch/err"; vocl pool status)"
 kill $running
 wait_until gone || fail "unused again, $(number free) of $memory free"
 
-vocl run --mem 512M -- "$top_builddir/tests/pool/burn" 0 60 256 > /dev/null 2> "$scratch/err" &
+vocl run --mem 512M -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" 256 > /dev/null 2> "$scratch/err" &
 running=$!
 wait_until left 512 || fail "512 MiB are asked for, $(number free) of $memory free: $(cat "$scratch/err"; vocl pool status)"
 kill $running

@@ -19,7 +19,7 @@ hold()
 {
     # one that is over may still be listed, and who asks next would be served before the holder is
     wait_until none_holds || fail "a session is left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
-    VOCL_POOL=$scratch/pool vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+    VOCL_POOL=$scratch/pool vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
     holder=$!
     wait_until holds || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 }

@@ -23,7 +23,7 @@ sessions()
     [ "$(vocl pool sessions | sed 1d | grep -c " $1 ")" = "$2" ]
 }
 
-vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 wait_until sessions running 1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 vocl run --wait 60 -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err2" &

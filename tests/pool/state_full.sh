@@ -38,7 +38,7 @@ rm "$scratch/state/filler"
 wait_until state up || fail "with space again: $(vocl pool nodes; cat "$scratch/log")"
 
 # what runs is on record, and stays there when the disk is full
-vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 runs()
 {

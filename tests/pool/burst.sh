@@ -11,7 +11,12 @@ for number in $(seq 60); do
     vocl pool nodes > "$scratch/out.$number" 2>&1 || echo "$number: $?" >> "$scratch/failed" &
     clients="$clients $!"
 done
-sleep 1
+# all_are_there: a connection that the daemon has not taken is one, too
+all_are_there()
+{
+    [ "$(awk -v port="$(printf '%04X' $port)" '$4 == "01" && $3 ~ ":" port "$"' /proc/net/tcp | wc -l)" -ge 60 ]
+}
+wait_until all_are_there || fail "not all come: $(cat "$scratch"/out.*)"
 kill -CONT $daemon
 wait $clients
 [ ! -e "$scratch/failed" ] || fail "$(wc -l < "$scratch/failed") of 60 failed: $(cat "$scratch/out.$(head -n 1 "$scratch/failed" | cut -d: -f1)")"

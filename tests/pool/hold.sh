@@ -29,7 +29,7 @@ are()
 cat > "$scratch/steps" <<END
 #!/bin/sh
 for step in 1 2 3; do
-    until [ -e $scratch/go.\$step ]; do sleep 0.05; done
+    until [ -e $scratch/go.\$step ]; do sleep 0.05; [ -e $scratch ] || exit; done
     vocl devices > $scratch/out.\$step 2> $scratch/err.\$step
     echo \$? > $scratch/done.\$step
 done
@@ -96,17 +96,27 @@ wait_until test -s "$scratch/done.3"
 grep -q 'no such hold' "$scratch/err.3" || fail "what is not held any more: $(cat "$scratch/out.3" "$scratch/err.3")"
 wait $program
 
-# for nothing, and too long
+# for nothing, and too long: as the account has it, for it may be over before anybody looks
+cat > "$scratch/stay" <<END
+#!/bin/sh
+while [ -e $scratch ]; do sleep 0.1; done
+END
+chmod +x "$scratch/stay"
 for limit in 'idle-limit = 2;' 'session-seconds = 2;'; do
+    case $limit in
+    idle*) why='it was held for 2 seconds for nothing' ;;
+    *) why='its time is up' ;;
+    esac
     kill $daemon
     wait $daemon
     sed -i '/^idle-limit\|^session-seconds/d' "$scratch/conf"
     echo "$limit" >> "$scratch/conf"
     start_daemon
     wait_until other_is_up || fail "they do not meet: $(cat "$scratch/log")"
-    vocl run --hold --count 2 -- sleep 60 2> "$scratch/err" &
+    vocl run --hold --count 2 -- "$scratch/stay" 2> "$scratch/err" &
     program=$!
-    wait_until are 'one held 2;' || fail "$limit: not held: $(states) $(cat "$scratch/err")"
+    wait_until grep -q '"program":"(hold)".*"devices":\["[^"]*","[^"]*"\].*"why":"'"$why"'"' "$scratch/accounting" ||
+        fail "$limit: $(states) $(cat "$scratch/err" "$scratch/accounting")"
     wait_until are '' || fail "$limit: $(states)"
     kill $program
     wait $program

@@ -22,7 +22,7 @@ mkdir "$scratch/words"
 begins $alice env VOCL_LOG=info "$scratch/bin/rested" 4 "$scratch/words"
 ready
 session=$(part id)
-for turn in 1 2 3 4 5 6; do
+for turn in $(seq $(rounds 2)); do
     ask suspend
     ask resume
     ask suspend
@@ -38,7 +38,7 @@ wait_until no_sessions || fail "left: $(root vocl pool sessions)"
 begins $alice env VOCL_LOG=info "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
 session=$(part id)
-for turn in 1 2 3 4 5 6 7 8; do
+for turn in $(seq $(rounds 2)); do
     askers=
     for what in suspend suspend resume move; do
         as $alice vocl pool $what "$session" > "$scratch/asked-$what" 2>&1 &
@@ -48,8 +48,13 @@ for turn in 1 2 3 4 5 6 7 8; do
         wait $asker && echo done >> "$scratch/done"
     done
 done
-[ "$(grep -c 'it goes on' "$scratch/err")" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err" "$scratch"/asked-*)"
-echo "of 32 that asked $(wc -l < "$scratch/done") were heard, $(grep -c 'it goes on' "$scratch/err") rests"
+# All that were heard may have been moves.
+has_rested()
+{
+    grep -q 'it goes on' "$scratch/err" || { as $alice vocl pool suspend "$session" > "$scratch/asked-suspend" 2>&1 && false; }
+}
+wait_until has_rested || fail "it has not rested: $(cat "$scratch/err" "$scratch"/asked-*)"
+echo "of $((4 * turn)) that asked $(wc -l < "$scratch/done") were heard, $(grep -c 'it goes on' "$scratch/err") rests"
 ends "asked by several"
 for host in n1 n2; do
     [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"

@@ -31,11 +31,11 @@ END
 # session_spends SETTING: $busy is what ran in the session's control group, or nothing: there was none.
 session_spends()
 {
-    rm -f "$scratch/accounting" "$scratch/out"
+    rm -f "$scratch/accounting" "$scratch/out" "$scratch/enough"
     make_pool here "$1"
     start_daemon
     export VOCL_POOL="$scratch/pool"
-    vocl run -- "$top_builddir/tests/pool/burn" 3 60 > "$scratch/out" 2> "$scratch/err" &
+    vocl run -- "$top_builddir/tests/pool/burn" "$scratch/enough" "$scratch/never" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until told || fail "$1: not told while it runs: $(cat "$scratch/err" "$scratch/log")"
 
@@ -50,6 +50,7 @@ session_spends()
         echo $busy > "$group/cgroup.procs" || fail "it cannot be put into $group"
         ;;
     esac
+    touch "$scratch/enough"
     wait_until printed || fail "burn does not burn: $(cat "$scratch/err")"
     spent=$(spent $worker $busy)
     [ -z "$busy" ] || kill $busy

@@ -10,9 +10,17 @@ said()
 {
     [ "$(grep -c "here has ended the session: $1" "$scratch/err")" = 1 ]
 }
-vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" && fail "60 seconds where there are 3"
+vocl run -- "$top_builddir/tests/pool/burn" "$scratch/enough" > /dev/null 2> "$scratch/err" && fail "it goes on where there are 3 seconds"
 wait_until said 'its time is up' || fail "time: $(cat "$scratch/err")"
 
+# an application's standard error is its own
+VOCL_LOG=none vocl run -- "$top_builddir/tests/pool/burn" "$scratch/enough" > /dev/null 2> "$scratch/err"
+grep 'ended the session' "$scratch/err" && fail "a word where there is no log"
+
+# what follows may take its time
+sed -i '/^session-seconds/d' "$scratch/conf"
+kill -HUP $daemon
+wait_until grep -q 'read .* again' "$scratch/log" || fail "the configuration is not read again: $(cat "$scratch/log")"
 runs()
 {
     vocl pool sessions | grep -q running
@@ -20,7 +28,7 @@ runs()
 # begin: a session; $program
 begin()
 {
-    vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err" &
+    vocl run -- "$top_builddir/tests/pool/burn" "$scratch/enough" > /dev/null 2> "$scratch/err" &
     program=$!
     wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 }
@@ -46,9 +54,6 @@ end
 kill -CONT "$join"
 wait_until said "ended by $user" || fail "a kill that the program hears of first: $(cat "$scratch/err")"
 
-# an application's standard error is its own
-VOCL_LOG=none vocl run -- "$top_builddir/tests/pool/burn" 60 > /dev/null 2> "$scratch/err"
-grep 'ended the session' "$scratch/err" && fail "a word where there is no log"
 # an end that is none of the pool's needs no word
 vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" || fail "vector_add: $(cat "$scratch/err")"
 # the address sanitizer has words of its own

@@ -115,6 +115,27 @@ session_processes()
     done
 }
 
+# daemons_of FILE: the pool's daemons that have it as their configuration
+daemons_of()
+{
+    grep -lszxFe "$1" /proc/[0-9]*/cmdline | while read -r process; do
+        process=${process%/cmdline}
+        { read -r comm < "$process/comm"; } 2> /dev/null || continue
+        [ "$comm" != vocl-poold ] || echo "${process#/proc/}"
+    done
+}
+
+# setting FILE NAME [VALUE]: in a daemon's configuration it has that value, at the place where it is, or at the end; or none.
+# Unlike sed's, a VALUE may have any character.
+setting()
+{
+    setting_name=$2 setting_line=${3:+"$2 = $3;"} awk '
+        index($0, ENVIRON["setting_name"] " =") != 1 { print; next }
+        ENVIRON["setting_line"] && !found++ { print ENVIRON["setting_line"] }
+        END { if (ENVIRON["setting_line"] && !found) print ENVIRON["setting_line"] }' "$1" > "$1.new" &&
+        cat "$1.new" > "$1" && rm "$1.new"
+}
+
 # session_workers MARK: those of these processes that are workers, the oldest first (numbers of processes begin again).
 # What a worker has just forked, to run a compiler, looks like one.
 session_workers()

@@ -5,6 +5,13 @@
 [ -n "$MPIEXEC_MPICH" ] || skip "needs MPICH"
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 user=$(id -un)
+# daemons [NUMBER]: those that are there, or that one
+daemons()
+{
+    for conf in "$scratch"/conf${1:-[012]}; do
+        daemons_of "$conf"
+    done
+}
 secret=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
 printf '%s %s\n' "$user" "$secret" > "$scratch/keys"
 chmod 600 "$scratch/keys"
@@ -29,7 +36,7 @@ done
 mpiexec=$!
 end()
 {
-    pkill -9 -f "$scratch/conf" 2> /dev/null
+    kill -9 $(daemons) 2> /dev/null
     kill -9 $mpiexec 2> /dev/null
     rm -rf "$scratch"
 }
@@ -49,7 +56,7 @@ program=$top_builddir/tests/parity/vector_add
 "$program" > "$scratch/native" || fail "vector_add natively"
 descriptors()
 {
-    for process in $(pgrep -f "$scratch/conf"); do
+    for process in $(daemons); do
         ls "/proc/$process/fd" 2> /dev/null
     done | wc -l
 }
@@ -58,15 +65,13 @@ idle()
     [ "$(vocl pool sessions | wc -l)" = 1 ]
 }
 before=$(descriptors)
-rounds=60 together=16
-[ "$SANITIZER" != address ] || rounds=5 together=4
-for round in $(seq $rounds); do
+for round in $(seq $(rounds 4)); do
     vocl run --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" ||
         fail "round $round: $(cat "$scratch/err"; tail -n 8 "$scratch/log")"
     cmp "$scratch/native" "$scratch/out" || fail "round $round prints something else"
 done
 running=
-for one in $(seq $together); do
+for one in $(seq $(rounds 5)); do
     { vocl run --policy spread --count $((one % 3 + 1)) -- "$program" > "$scratch/out$one" 2> "$scratch/err$one" &&
         cmp "$scratch/native" "$scratch/out$one"; } &
     running="$running $!"
@@ -81,7 +86,7 @@ as_before()
 }
 wait_until as_before || fail "descriptors are left: $before, $(descriptors)"
 
-pkill -INT -f "^$VOCL_LIBEXECDIR/vocl-proxy --config $scratch/conf"
+kill -INT $(daemons)
 wait $mpiexec
 
 # In the background: mpiexec ends, they stay.
@@ -96,7 +101,7 @@ vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/e
 cmp "$scratch/native" "$scratch/out" || fail "in the background it prints something else"
 
 # The first of them is killed: the others are a pool still. (In the foreground, on one host, mpiexec would kill them.)
-pkill -9 -f "^$VOCL_LIBEXECDIR/vocl-proxy --config $scratch/conf0 "
+kill -9 $(daemons 0)
 wait_until nodes_up 2 || fail "not two are left: $(vocl pool nodes; cat "$scratch"/state?/log | tail -n 8)"
 vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" ||
     fail "with two: $(cat "$scratch/err"; cat "$scratch"/state?/log | tail -n 8)"

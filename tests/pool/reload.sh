@@ -66,7 +66,7 @@ read_again
 [ "$(grep -c 'node two is' "$scratch/log")" = "$found" ] || fail "two was lost and found again: $(cat "$scratch/log")"
 
 # What takes a restart is not half taken.
-sed -i "s,^state-directory.*,state-directory = \"$scratch/elsewhere\";," "$scratch/conf"
+setting "$scratch/conf" state-directory "\"$scratch/elsewhere\""
 read_again
 grep -q 'need a restart' "$scratch/log" || fail "no word of a restart"
 VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" ||

@@ -8,7 +8,7 @@ need slurmd slurmd
 need srun slurm-client
 need munged munge
 [ "$(id -u)" = 0 ] || skip "needs root: slurmd"
-[ "$SANITIZER" = no ] || skip "Slurm does not bear the sanitizers' libraries"
+[ "${SANITIZER:-no}" = no ] || skip "Slurm does not bear the sanitizers' libraries"
 host=$(hostname -s)
 chmod 755 "$scratch"
 slurmd= slurmctld= munged=

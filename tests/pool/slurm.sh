@@ -21,24 +21,32 @@ state()
 {
     vocl pool nodes | grep -q "^$host  *$1 "
 }
+# enough JOB: it ends
+until_enough="until [ -e $scratch/enough ]; do sleep 0.1; done"
+enough()
+{
+    touch "$scratch/enough"
+    wait "$1" || fail "a job ends with $?"
+    rm "$scratch/enough"
+}
 wait_until state up || fail "the pool: $(cat "$scratch/log")"
-srun sleep 3 &
+srun sh -c "$until_enough" &
 wait_until sh -c 'squeue --noheader --states running | grep -q .' || fail "a job without GPU does not run"
 state up || fail "a job that asks for nothing drains the node"
-wait $!
-srun --gres=gpu:1 sleep 4 &
+enough $!
+srun --gres=gpu:1 sh -c "$until_enough" &
 wait_until state draining || fail "a job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl devices > /dev/null 2>&1 && fail "the pool lends what Slurm has lent"
-wait $!
+enough $!
 wait_until state up || fail "after the job: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl devices > /dev/null || fail "the node is not back"
 
 # what an administrator has drained meanwhile stays so
-srun --gres=gpu:1 sleep 4 &
+srun --gres=gpu:1 sh -c "$until_enough" &
 wait_until state draining || fail "another job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl pool nodes | grep -q 'slurm: job [0-9]' || fail "who drained it: $(vocl pool nodes)"
 vocl pool drain --reason repair "$host" || fail "drain"
-wait $!
+enough $!
 only_ours()
 {
     ! vocl pool nodes | grep -q 'slurm: job'

@@ -2,7 +2,6 @@
 # A session that has devices of two nodes: each part moves by itself, one after the other at once, also to where the other
 # was; and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
-at_most 300
 nodes_for_kept
 
 # moves FROM TO

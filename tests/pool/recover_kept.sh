@@ -3,7 +3,6 @@
 # one that kept what it had; a node is emptied, and a session moved by hand, before who has come is lost. What programs find
 # is what they had, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
-at_most 600
 nodes_for_kept 'network = "tls";'
 
 failed()
@@ -15,7 +14,7 @@ begin()
 {
     rm -f "$scratch/enough" "$scratch/enough.gate"
     : > "$scratch/out"
-    as $alice VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_RECOVER_LOG=16K VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 \
+    as $alice VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_RECOVER_LOG=16K VOCL_LOG=debug \
         vocl run --count 2 --policy spread -- "$scratch/bin/kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q ready "$scratch/out" || failed "no program"

@@ -1,10 +1,8 @@
 /*
- * bursts MIB ROUNDS PAUSE_MS: works with so many MiB, in buffers of 16, pauses, and so on; then looks at what they
- * hold. A line for each round, and "right" in the end.
+ * bursts MIB ROUNDS PAUSE: works with so many MiB, in buffers of 16, pauses for so long (seconds or a file, see
+ * length.h), and so on; then looks at what they hold. A line for each round, and "right" in the end.
  */
-#include <string.h>
-#include <time.h>
-
+#include "tests/length.h"
 #include "tests/parity/parity.h"
 
 enum { ONE = 16 << 20, MOST = 1024 };
@@ -28,8 +26,7 @@ int main(int count, char **words)
 {
     const unsigned buffers = count > 1 ? (unsigned)(atoi(words[1]) + 15) / 16 : 1;
     const int rounds = count > 2 ? atoi(words[2]) : 3;
-    const long pause = count > 3 ? atol(words[3]) : 1000;
-    const struct timespec time = {pause / 1000, pause % 1000 * 1000000};
+    const char *pause = count > 3 ? words[3] : "1";
     const size_t items = ONE / sizeof(cl_uint);
     const cl_uint seven = 7;
     cl_uint *data = malloc(ONE);
@@ -54,7 +51,8 @@ int main(int count, char **words)
         CHECK(clFinish(p.queue));
         printf("round %d\n", round);
         fflush(stdout);
-        nanosleep(&time, NULL);
+        for (double began = length_now(); !length_is_over(pause, began);)
+            nanosleep(&(struct timespec){0, 20000000}, NULL);
     }
     for (unsigned i = 0; i < buffers; i++) {
         CHECK(clEnqueueReadBuffer(p.queue, memory[i], CL_TRUE, 0, ONE, data, 0, NULL, NULL));

@@ -27,7 +27,7 @@ grep -q 'another one of its address has its place' "$scratch/log" || fail "nobod
 # Who has the wrong key is told soon, and not after many tries.
 sed "s/ .*/ $(new_key)/" "$scratch/mine" > "$scratch/other"
 chmod 600 "$scratch/other"
-sed "s,$scratch/mine,$scratch/other," "$scratch/pool" > "$scratch/pool.other"
+{ echo "auth key"; echo "key-file $scratch/other"; grep '^node' "$scratch/pool"; } > "$scratch/pool.other"
 [ "$(status_of env VOCL_POOL="$scratch/pool.other" vocl pool nodes 2> "$scratch/err")" != 0 ] || fail "another key opens"
 grep -q 'refuses the key' "$scratch/err" || fail "$(cat "$scratch/err")"
 kill $daemon

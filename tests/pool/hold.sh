@@ -3,8 +3,8 @@
 # longer; through a daemon that is killed and started anew, too. What is held for nothing, or longer than sessions may be, ends.
 . "$(dirname "$0")/one-lib.sh"
 need_foreign_programs
-make_pool one 'network = "tls";' 'environment = [ "POCL_DEVICES=pthread pthread", "POCL_CACHE_DIR='"$POCL_CACHE_DIR"'" ];'
-sed -i '0,/^environment/{/^environment/d}' "$scratch/conf"
+make_pool one 'network = "tls";'
+setting "$scratch/conf" environment "[ \"POCL_DEVICES=pthread pthread\", \"POCL_CACHE_DIR=$POCL_CACHE_DIR\" ]"
 add_daemon two
 start_daemon
 start_other two

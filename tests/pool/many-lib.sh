@@ -14,9 +14,11 @@ make_many()
     printf 'auth key\nkey-file %s\n' "$scratch/mine" > "$scratch/pool"
     for node in $NODES; do
         [ "$node" = 1 ] || "$VOCL_LIBEXECDIR/vocl-proxy" --make-key="d$node" >> "$scratch/keys"
-        sed -e "s,^name = .*,name = \"d$node\";," -e "s,^listen = .*,listen = \"127.0.0.$node:$port\";," \
-            -e "s,^state-directory.*,state-directory = \"$scratch/state.$node\";," \
-            -e "s,^accounting.*,accounting = \"$scratch/accounting.$node\";," "$scratch/conf" > "$scratch/conf.$node"
+        cp "$scratch/conf" "$scratch/conf.$node"
+        setting "$scratch/conf.$node" name "\"d$node\""
+        setting "$scratch/conf.$node" listen "\"127.0.0.$node:$port\""
+        setting "$scratch/conf.$node" state-directory "\"$scratch/state.$node\""
+        setting "$scratch/conf.$node" accounting "\"$scratch/accounting.$node\""
         printf 'auth key\nkey-file %s\nnode d%s 127.0.0.%s:%s\n' "$scratch/mine" "$node" "$node" "$port" > "$scratch/only.$node"
         echo "node d$node 127.0.0.$node:$port" >> "$scratch/pool"
     done

@@ -61,9 +61,11 @@ add_daemon()
     shift
     "$VOCL_LIBEXECDIR/vocl-proxy" --make-key="$add_name" >> "$scratch/keys"
     echo "node $add_name 127.0.0.1:$((port + 3))" >> "$scratch/pool"
-    sed -e "s,^name = .*,name = \"$add_name\";," -e "s,^listen = .*,listen = \"127.0.0.1:$((port + 3))\";," \
-        -e "s,^state-directory.*,state-directory = \"$scratch/state.$add_name\";," -e '/^http/d' "$scratch/conf" \
-        > "$scratch/conf.$add_name"
+    cp "$scratch/conf" "$scratch/conf.$add_name"
+    setting "$scratch/conf.$add_name" name "\"$add_name\""
+    setting "$scratch/conf.$add_name" listen "\"127.0.0.1:$((port + 3))\""
+    setting "$scratch/conf.$add_name" state-directory "\"$scratch/state.$add_name\""
+    setting "$scratch/conf.$add_name" http
     for setting; do
         echo "$setting"
     done >> "$scratch/conf.$add_name"

@@ -60,7 +60,8 @@ done
 
 # What the users may run: links and folders of the build tree may be closed to them.
 cp -rL "$VOCL_LIBEXECDIR" "$scratch/libexec" && chmod -R a+rX "$scratch/libexec"
-sed -i "s,.*/,$scratch/libexec/," "$scratch/libexec/vendors/vocl.icd"
+library=$(cat "$scratch/libexec/vendors/vocl.icd")
+echo "$scratch/libexec/${library##*/}" > "$scratch/libexec/vendors/vocl.icd"
 mkdir "$scratch/bin"
 for program in parity/vector_add parity/many_devices parity/many_copies pool/burn pool/limits session/phases; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/" 2> /dev/null
@@ -144,7 +145,8 @@ as()
     shift
     ip netns exec $base-near setpriv --reuid "$as_user" --regid "$as_user" --init-groups env -i \
         PATH="$scratch/libexec:$PATH" HOME="/home/$as_user" USER="$as_user" VOCL_LIBEXECDIR="$scratch/libexec" \
-        VOCL_POOL="$scratch/pool" VOCL_SHARE=0 UCX_TLS=tcp,self VOCL_START_TIMEOUT=20 \
+        VOCL_POOL="$scratch/pool" VOCL_SHARE=0 UCX_TLS=tcp,self \
+        VOCL_START_TIMEOUT="$VOCL_START_TIMEOUT" VOCL_PEER_TIMEOUT="$VOCL_PEER_TIMEOUT" \
         ${LD_PRELOAD:+"LD_PRELOAD=$LD_PRELOAD"} ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} "$@"
 }
 

@@ -18,7 +18,9 @@ make_pool one "http = \"127.0.0.1:$((port + 1))\";"
 add_daemon two "http = \"127.0.0.1:$((port + 4))\";"
 "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=three >> "$scratch/keys"
 echo "node three 127.0.0.2:$port" >> "$scratch/pool"
-sed -e 's/^name = .*/name = "three";/' -e "s/127.0.0.1:/127.0.0.2:/" -e "s,$scratch/state,&.three," "$scratch/conf" > "$scratch/conf.three"
+sed "s/127.0.0.1:/127.0.0.2:/" "$scratch/conf" > "$scratch/conf.three"
+setting "$scratch/conf.three" name '"three"'
+setting "$scratch/conf.three" state-directory "\"$scratch/state.three\""
 start_daemon
 start_other two
 one=$daemon two=$other
@@ -31,7 +33,7 @@ three_up()
 }
 wait_until three_up || fail "no pool of three: $(curl -s "$metrics?pool=1")"
 VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" || fail "$(cat "$scratch/err")"
-VOCL_POOL=$scratch/pool vocl run --count 3 -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+VOCL_POOL=$scratch/pool vocl run --count 3 -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 trap 'kill -9 $program $prometheus 2> /dev/null; end_daemons' EXIT
 for what in '' '?pool=1'; do
@@ -88,9 +90,12 @@ for panel in dashboard["panels"]:
     for target in panel["targets"]:
         print(target["expr"].replace("$__rate_interval", "5s").replace("$node", ".*").replace("[5m]", "[5s]").replace("[1h]", "[5s]"))
 END
-sleep 2 # for rates
+some()
+{
+    some_value=$(value "$1" 2> "$scratch/err") && [ "$some_value" != none ]
+}
 while read -r query; do
-    [ "$(value "$query" 2> "$scratch/err")" != none ] || fail "nothing for: $query $(cat "$scratch/err")"
+    wait_until some "$query" || fail "nothing for: $query $(cat "$scratch/err")" # rates are of two samples
 done < "$scratch/queries"
 # no names of sessions, users or programs in labels: they would be without end
 curl -s "$metrics" | grep -E '(user|program|session)=' && fail "labels without end"

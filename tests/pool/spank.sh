@@ -4,12 +4,13 @@
 . "$(dirname "$0")/slurm-lib.sh"
 plugin=$VOCL_LIBEXECDIR/spank_vocl.so
 [ -e "$plugin" ] || skip "VOCL was built without its plugin for Slurm"
-make_pool "$host" 'sessions-per-user = 0;' 'environment = [ "POCL_DEVICES=pthread pthread pthread", "POCL_CACHE_DIR='"$POCL_CACHE_DIR"'" ];'
+make_pool "$host" 'sessions-per-user = 0;' "munge-socket = \"$scratch/munge/socket\";"
 # MUNGE says whose a job is; the users of this host are those of the pool
 mkdir -m 1777 "$scratch/cache"
-sed -i -e '0,/^environment/{/^environment/d}' -e "s,POCL_CACHE_DIR=[^\"]*,POCL_CACHE_DIR=$scratch/cache," \
-    -e "s,^auth = .*,auth = \"munge\"; munge-socket = \"$scratch/munge/socket\";," -e '/^key-file/d' "$scratch/conf"
-sed -i -e "s,^auth key,auth munge," -e "s,^key-file.*,munge-socket $scratch/munge/socket," "$scratch/pool"
+setting "$scratch/conf" environment "[ \"POCL_DEVICES=pthread pthread pthread\", \"POCL_CACHE_DIR=$scratch/cache\" ]"
+setting "$scratch/conf" auth '"munge"'
+setting "$scratch/conf" key-file
+printf 'auth munge\nmunge-socket %s\n%s\n' "$scratch/munge/socket" "$(grep '^node' "$scratch/pool")" > "$scratch/pool"
 cat > "$scratch/vocl" <<END # slurmstepd finds no environment, and this VOCL is not installed
 #!/bin/sh
 export VOCL_LIBEXECDIR=$VOCL_LIBEXECDIR
@@ -52,7 +53,7 @@ srun --vocl=1 "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scra
 cmp "$scratch/native" "$scratch/out" || fail "vector_add computes something else"
 
 # each task its own, and whose they are
-srun -n 2 --oversubscribe --overcommit --vocl=1 --vocl-exclusive --vocl-share=50 "$burn" 0 60 > /dev/null 2> "$scratch/err" &
+srun -n 2 --oversubscribe --overcommit --vocl=1 --vocl-exclusive --vocl-share=50 "$burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 job=$!
 wait_until count 2 || fail "not a session for each task: $(jobs; cat "$scratch/err" "$scratch/log")"
 number=$(squeue --noheader --format %i)
@@ -72,7 +73,7 @@ cat > "$scratch/two" <<END
 #!/bin/sh
 vocl devices > $scratch/out.1 2>&1
 touch $scratch/between
-until [ -e $scratch/go ]; do sleep 0.1; done
+while [ -e $scratch ] && [ ! -e $scratch/go ]; do sleep 0.1; done
 vocl devices > $scratch/out.2 2>&1
 END
 chmod +x "$scratch/two"
@@ -104,7 +105,7 @@ if as_nobody test -x "$VOCL_LIBEXECDIR/vocl-proxy" 2> /dev/null; then
 #!/bin/sh
 $scratch/vocl devices > $scratch/cache/out.1 2>&1
 touch $scratch/cache/between
-until [ -e $scratch/go ]; do sleep 0.1; done
+while [ -e $scratch ] && [ ! -e $scratch/go ]; do sleep 0.1; done
 $scratch/vocl devices > $scratch/cache/out.2 2>&1
 END
     chmod +x "$scratch/others"
@@ -126,7 +127,7 @@ else
 fi
 
 # more than there are: an error after the plugin's time of waiting
-srun --vocl=1 --vocl-exclusive "$burn" 0 60 > /dev/null 2> "$scratch/err" &
+srun --vocl=1 --vocl-exclusive "$burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 job=$!
 wait_until count 1 || fail "no session: $(cat "$scratch/err")"
 srun --overlap --jobid "$(squeue --noheader --format %i)" --vocl=3 --vocl-exclusive vocl devices > "$scratch/out" 2>&1 &&
@@ -138,7 +139,7 @@ wait $job
 # what is left behind, out of Slurm's sight, ends with the job
 cat > "$scratch/leave" <<END
 #!/bin/sh
-setsid $burn 0 600 > /dev/null 2>&1 < /dev/null &
+setsid $burn 0 $scratch/enough > /dev/null 2>&1 < /dev/null &
 echo \$! > $scratch/left
 until $scratch/vocl pool --pool $scratch/pool sessions | grep -q running; do sleep 0.1; done
 END
@@ -175,6 +176,10 @@ refused 'needs --vocl' --vocl-mem=8G
 kill $daemon
 srun true || fail "no job without the pool"
 srun --vocl=1 vocl devices > "$scratch/out" 2>&1 && fail "devices of no pool"
-sleep 1
+over()
+{
+    [ -z "$(squeue --noheader)" ] # with the epilogs
+}
+wait_until over || fail "a job does not end: $(squeue)"
 idle || fail "the node is lost with the pool: $(sinfo -l)"
 exit 0

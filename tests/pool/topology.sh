@@ -4,8 +4,7 @@
 . "$(dirname "$0")/one-lib.sh"
 make_pool here 'policy = "pack";'
 eight='pthread pthread pthread pthread pthread pthread pthread pthread'
-sed -i "s/^environment = .*/environment = [ \"POCL_CACHE_DIR=$(echo "$POCL_CACHE_DIR" | sed 's/[&/]/\\&/g')\", \
-\"POCL_DEVICES=$eight\", \"VOCL_TOPOLOGY=T2\", \"VOCL_LOG=info\" ];/" "$scratch/conf"
+setting "$scratch/conf" environment "[ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"POCL_DEVICES=$eight\", \"VOCL_TOPOLOGY=T2\", \"VOCL_LOG=info\" ]"
 start_daemon
 
 # devices OPTION...: of a session, by their numbers in the tree, as its worker says

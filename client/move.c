@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/thread.h"
@@ -74,6 +75,11 @@ static void hold(struct move *m, const char *file)
     }
 }
 
+static pid_t process_of(const struct move *m, const struct node *node)
+{
+    return node && node->alive ? transport_peer_process(session_transport(m->session), node->peer) : 0;
+}
+
 void move_phase(struct move *m, const char *name)
 {
     const char *held = settings_string(SETTING_MOVE_HOLD);
@@ -85,6 +91,8 @@ void move_phase(struct move *m, const char *name)
     tell(m);
     if (!strncmp(held, name, length) && held[length] == ':')
         hold(m, held + length + 1);
+    if (fault_wanted)
+        fault_reach_phase(process_of(m, m->node), process_of(m, m->target));
 }
 
 int move_refuse(struct move *m, int error, const char *format, ...)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/timeline.h"
 #include "transport/apart.h"
@@ -86,6 +87,7 @@ static int open_peers(struct transport *t)
     link_keep(t, &t->waker, wake[1]);
     if (t->job.channel.fd >= 0)
         link_keep(t, &t->job.channel, t->job.channel.fd);
+    fault_begin(transport_rank(t));
     for (unsigned i = 0; i < link_capacity(t); i++)
         t->peers[i].bell.socket.fd = t->peers[i].lane.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
@@ -410,6 +412,7 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
     peer->confirmed = peer->received;
     if (provider->polled)
         ring_for(peer, peer->lane.memory && provider != &provider_lane);
+    fault_step(FAULT_FRAME_SENT);
     return 0;
 }
 

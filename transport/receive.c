@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/timeline.h"
 #include "transport/link.h"
 
@@ -53,6 +54,7 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
 {
     struct peer *peer = &t->peers[number];
 
+    fault_step(FAULT_FRAME_TAKEN);
     if ((int32_t)(peer->sent - frame->header.acked) < 0) {
         link_lose(t, number, "it confirms what it was not sent");
         return;

@@ -34,9 +34,9 @@ cost()
     [ "$each" -gt 0 ] && [ "$each" -le "$most" ] || fail "$name: $each, more than $most"
 }
 cost launch 4500 "clSetKernelArg clEnqueueNDRangeKernel" "$top_builddir/tests/session/launches" # 3,224 when this was written
-cost "map of shared virtual memory" 1000 "clEnqueueSVMMap clEnqueueSVMUnmap" "$top_builddir/tests/session/steps" still_svm
-cost "buffer over the program's memory" 9000 "clCreateBuffer clReleaseMemObject" "$top_builddir/tests/session/steps" unused
-cost "query of a device" 300 clGetDeviceInfo "$top_builddir/tests/session/steps" ask
+cost "map of shared virtual memory" 1000 "clEnqueueSVMMap clEnqueueSVMUnmap" "$top_builddir/tests/session/little_steps" still_svm
+cost "buffer over the program's memory" 9000 "clCreateBuffer clReleaseMemObject" "$top_builddir/tests/session/little_steps" unused
+cost "query of a device" 300 clGetDeviceInfo "$top_builddir/tests/session/little_steps" ask
 
 VOCL_LOG=info vocl run -- "$top_builddir/tests/session/launches" 10000 2> "$scratch/err" || fail "$(cat "$scratch/err")"
 bytes=$(sed -n 's/.*worker 1: \([0-9]*\) bytes sent.*/\1/p' "$scratch/err")

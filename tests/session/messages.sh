@@ -9,7 +9,7 @@ traced()
 {
     steps=$1 kind=$2
     shift 2
-    VOCL_TRACE=1 timeout -k 10 120 vocl run -- "$top_builddir/tests/session/steps" "$kind" "$steps" "$@" \
+    VOCL_TRACE=1 timeout -k 10 120 vocl run -- "$top_builddir/tests/session/little_steps" "$kind" "$steps" "$@" \
         2> "$scratch/trace.$steps" || fail "$kind $*: status $?: $(grep -v ' 1: ' "$scratch/trace.$steps" | tail -n 5)"
 }
 

@@ -1,6 +1,6 @@
 /*
- * Steps of a program that does little at a time: some bytes written, a small kernel, some bytes read. usage: steps KIND
- * COUNT [profile]. Checks what it computes.
+ * Steps of a program that does little at a time: some bytes written, a small kernel, some bytes read. usage:
+ * little_steps KIND COUNT [profile]. Checks what it computes.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -25,7 +25,7 @@ static void check(cl_int status, const char *call, int line)
 {
     if (status == CL_SUCCESS)
         return;
-    fprintf(stderr, "steps.c:%d: error %d from %s\n", line, status, call);
+    fprintf(stderr, "little_steps.c:%d: error %d from %s\n", line, status, call);
     exit(1);
 }
 
@@ -215,7 +215,7 @@ int main(int count, char **words)
             step = kinds[i].step;
     }
     if (!step)
-        return fprintf(stderr, "usage: steps KIND COUNT [profile]\n"), 2;
+        return fprintf(stderr, "usage: little_steps KIND COUNT [profile]\n"), 2;
     profile = count > 3;
     CHECK(clGetPlatformIDs(1, &platform, NULL));
     CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));

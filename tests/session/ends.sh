@@ -18,38 +18,34 @@ gone()
     return 1
 }
 
+# begin [HOW]: the sleeper, $pid, which is ready
+begin()
+{
+    rm -f "$scratch/out" # or "ready" may be the last one's
+    env "$mark" vocl run -- "$top_builddir/tests/session/sleeper" "$@" > "$scratch/out" 2> "$scratch/err" &
+    pid=$!
+    wait_until grep -qs ready "$scratch/out" || fail "the program does not start: $(cat "$scratch/err")"
+}
+
 status=0
-sleeper=$top_builddir/tests/session/sleeper
-for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for round in $(seq "$(rounds 1)"); do
     for signal in KILL SEGV INT; do
-        rm -f $scratch/out # or "ready" may be the last one's
-        env "$mark" vocl run -- $sleeper > $scratch/out 2> /dev/null &
-        pid=$!
-        until grep -q ready $scratch/out 2> /dev/null; do
-            kill -0 $pid 2> /dev/null || break
-            sleep 0.02
-        done
+        begin
         kill -$signal $pid
         wait $pid 2> /dev/null
         gone "SIG$signal, round $round" || status=1
     done
     # the other side
-    rm -f $scratch/out
-    env "$mark" vocl run -- $sleeper finish > $scratch/out 2> $scratch/err &
-    pid=$!
-    until grep -q ready $scratch/out 2> /dev/null; do
-        kill -0 $pid 2> /dev/null || break
-        sleep 0.02
-    done
+    begin finish
     for process in $(session_processes "$mark"); do
         if [ "$(cat /proc/$process/comm)" = vocl-proxy ]; then kill -KILL "$process"; fi
     done
     wait $pid
-    [ $? = 3 ] || { echo "round $round: the program did not get an error: $(cat $scratch/out)"; status=1; }
+    [ $? = 3 ] || { echo "round $round: the program did not get an error: $(cat "$scratch/out")"; status=1; }
     gone "a killed worker, round $round" || status=1
 done
 for how in return exit _exit abort; do
-    env "$mark" vocl run -- $sleeper $how > /dev/null 2>&1
+    env "$mark" vocl run -- "$top_builddir/tests/session/sleeper" $how > /dev/null 2>&1
     gone "$how" || status=1
 done
 after=$(files)

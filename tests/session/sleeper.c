@@ -4,14 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
-/* 3 when the loss of the device was told; waits for it at most a minute. */
+/* 3 when the loss of the device was told; waits for it at most ten minutes. */
 static int finish_until_lost(cl_command_queue queue, cl_mem buffer)
 {
     int zero = 0;
 
-    for (int i = 0; i < 6000; i++) {
+    for (int i = 0; i < 60000; i++) {
         if (clEnqueueFillBuffer(queue, buffer, &zero, sizeof(zero), 0, 4096, 0, NULL, NULL) || clFinish(queue))
             return 3;
         usleep(10000);
@@ -46,7 +47,9 @@ int main(int count, char **arguments)
         _exit(0);
     if (!strcmp(how, "abort"))
         abort();
-    if (!strcmp(how, "sleep"))
-        sleep(60);
+    if (!strcmp(how, "sleep")) { /* until the test ends it, or ends itself */
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        sleep(600);
+    }
     return 0;
 }

@@ -1,5 +1,6 @@
-/* An MPI plugin whose MPI_Init returns some seconds later in the program than in the workers, for late_mpi.sh. */
+/* An MPI plugin whose MPI_Init returns VOCL_TEST_LATE seconds later in the program than in workers, for late_mpi.sh. */
 #include <poll.h>
+#include <stdlib.h>
 
 #include "tests/session/real_plugin.h"
 #include "transport/plugin.h"
@@ -12,7 +13,7 @@ static int init(const char *const *environment, void (*ending)(void *), void *ar
     const int error = real->init(environment, ending, argument, apart, rank, size, last_tag);
 
     if (!error && !*rank)
-        poll(NULL, 0, 5000);
+        poll(NULL, 0, atoi(getenv("VOCL_TEST_LATE")) * 1000);
     return error;
 }
 

@@ -13,7 +13,7 @@ at_most 900
 
 native()
 {
-    timeout -k 10 100 "$saved" $steps 0 . $size > "$scratch/native" 2>&1 || fail "natively: $(cat "$scratch/native")"
+    timeout -k 10 300 "$saved" $steps 0 . $size > "$scratch/native" 2>&1 || fail "natively: $(cat "$scratch/native")"
     wanted=$(grep result "$scratch/native")
 }
 
@@ -26,7 +26,7 @@ start()
     mkdir "$wait_for"
     : > "$scratch/out"
     : > "$scratch/err"
-    env "$mark" $with VOCL_LOG=error VOCL_START_TIMEOUT=60 vocl run $options -- "$program" $steps $pause "$wait_for" $size "$@" \
+    env "$mark" $with VOCL_LOG=error vocl run $options -- "$program" $steps $pause "$wait_for" $size "$@" \
         > "$scratch/out" 2> "$scratch/err" &
     pid=$!
     wait_until grep -q "at $pause" "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
@@ -56,9 +56,9 @@ checkpoint()
 restored()
 {
     env "$mark" $with vocl run $options --restore "${2:-$folder}" -- "$program" $steps 0 . $size \
-        > "$scratch/out" 2> "$scratch/err" || fail "restored: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
-    grep -qx "from [$1]" "$scratch/out" || fail "it does not go on where it was: $(cat "$scratch/out")"
-    grep -qx "$wanted" "$scratch/out" || fail "restored: $(cat "$scratch/out"), natively $wanted"
+        > "$scratch/restored" 2> "$scratch/restored.err" || fail "restored: status $?: $(tail -n 5 "$scratch/restored" "$scratch/restored.err")"
+    grep -qx "from [$1]" "$scratch/restored" || fail "it does not go on where it was: $(cat "$scratch/restored")"
+    grep -qx "$wanted" "$scratch/restored" || fail "restored: $(cat "$scratch/restored"), natively $wanted"
 }
 
 # refused WORDS: nothing is started with the folder, and that is why
@@ -82,19 +82,60 @@ options=
 
 # ---- killed, and restored; each way of sharing memory, each door, two workers ----
 
-for way in "VOCL_SHARE=1" "VOCL_SHARE=0 --door=preload" "VOCL_SHARE=0 --door=icd" "VOCL_SHARE=1 --door=icd" \
-    "VOCL_SHARE=0 --workers=2" "VOCL_SHARE=1 --workers=2" "VOCL_SHARE=0 --network=tls" "VOCL_SHARE=0 --recover"; do
-    with=${way%% *}
-    options=$(echo "$way" | cut -s -d ' ' -f 2-)
-    rm -rf "$folder"
+killed_and_restored()
+{
+    with=${1%% *}
+    options=$(echo "$1" | cut -s -d ' ' -f 2-)
+    folder=$scratch/folder
+    wait_for=$scratch/words
     start 4
     checkpoint $pid "$folder"
     kill_it
     restored 4
-    echo "$way: right"
+    echo "$1: right"
+}
+for way in "VOCL_SHARE=1" "VOCL_SHARE=0 --door=preload" "VOCL_SHARE=0 --door=icd" "VOCL_SHARE=1 --door=icd" \
+    "VOCL_SHARE=0 --workers=2" "VOCL_SHARE=1 --workers=2" "VOCL_SHARE=0 --network=tls" "VOCL_SHARE=0 --recover" \
+    "VOCL_SHARE=1 --workers=1 --local"; do
+    beside killed_and_restored "$way"
 done
 
-# Between hosts, and devices of the program's own process beside a worker.
+# ---- of a program that goes on writing: most is read before the pause, and all is of one moment ----
+
+# taken_early: of the last one less than half was read in the pause. If calls do not end soon, as on a loaded machine, all of it
+# is; the next one is another matter.
+taken_early()
+{
+    checkpoint $pid "$scratch/moments"
+    echo "$said" | sed 's/.*objects, \([0-9]*\) bytes.*in which \([0-9]*\) bytes.*/\1 \2/' | awk '{ exit !($1 > 2 * $2) }'
+}
+
+# of_one_moment SETTINGS OPTIONS
+of_one_moment()
+{
+    program=$session/rewritten
+    : > "$scratch/out"
+    env "$mark" $1 vocl run $2 -- "$program" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    pid=$!
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    wait_until taken_early || fail "$1 $2: it is read in the pause: $said"
+    env "$mark" $1 VOCL_RESTORE="$scratch/moments" vocl run -- "$program" "$scratch/enough" restored \
+        > "$scratch/restored" 2> "$scratch/err2" || fail "not of one moment: $(cat "$scratch/restored" "$scratch/err2")"
+    touch "$scratch/enough"
+    wait $pid || fail "$1 $2: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx right "$scratch/out" || fail "$1 $2: $(cat "$scratch/out")"
+}
+for settings in VOCL_SHARE=0 VOCL_SHARE=1 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch"; do
+    for options in "" "--recover"; do
+        for round in $(seq "$(rounds 1)"); do
+            beside of_one_moment "$settings" "$options"
+        done
+    done
+done
+well_beside
+
+# ---- between hosts ----
+
 two=$top_srcdir/tests/net/two-hosts
 options=
 with=VOCL_SHARE=0
@@ -102,7 +143,7 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> "$s
     rm -rf "$folder" "$wait_for"
     mkdir "$wait_for"
     : > "$scratch/out"
-    env "$mark" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 4 "$wait_for" $size > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_NETWORK=tls timeout -k 10 300 "$two" --workers 2 -- "$program" $steps 4 "$wait_for" $size > "$scratch/out" 2> "$scratch/err" &
     running=$!
     wait_until grep -q "at 4" "$scratch/out" || fail "two hosts: no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
     pid=$(grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
@@ -112,19 +153,11 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> "$s
     kill -KILL $pid
     wait $running
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
-    env VOCL_RESTORE="$folder" VOCL_NETWORK=tls timeout -k 10 100 "$two" --workers 2 -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" ||
+    env VOCL_RESTORE="$folder" VOCL_NETWORK=tls timeout -k 10 300 "$two" --workers 2 -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" ||
         fail "two hosts, restored: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -qx "from 4" "$scratch/out" && grep -qx "$wanted" "$scratch/out" || fail "two hosts: $(cat "$scratch/out"), natively $wanted"
     echo "two hosts: right"
 fi
-rm -rf "$folder"
-options="--workers=1 --local"
-start 4
-checkpoint $pid "$folder"
-kill_it
-restored 4
-echo "$options: right"
-
 # ---- the session goes on, and the next checkpoint is small ----
 
 with=VOCL_SHARE=0
@@ -150,42 +183,6 @@ written=$(echo "$said" | sed 's/.*bytes, \([0-9]*\) of them.*/\1/')
 kill_it
 restored 5
 restored 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
-
-# ---- of a program that goes on writing: most is read before the pause, and all is of one moment ----
-
-# taken_early: of the last one less than half was read in the pause
-taken_early()
-{
-    echo "$said" | sed 's/.*objects, \([0-9]*\) bytes.*in which \([0-9]*\) bytes.*/\1 \2/' | awk '{ exit !($1 > 2 * $2) }'
-}
-
-program=$session/rewritten
-for with in VOCL_SHARE=0 VOCL_SHARE=1 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch"; do
-    for options in "" "--recover"; do
-        : > "$scratch/out"
-        rm -rf "$scratch/enough" "$scratch/moments"
-        env "$mark" $with vocl run $options -- "$program" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
-        pid=$!
-        wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/out" "$scratch/err")"
-        early=0
-        tries=0
-        # If calls do not end soon, as on a loaded machine, all of it is read in the pause.
-        while [ $early -lt 2 ]; do
-            tries=$((tries + 1))
-            [ $tries -lt 20 ] || fail "$with $options: it is read in the pause: $said"
-            checkpoint $pid "$scratch/moments"
-            taken_early && early=$((early + 1))
-            env "$mark" $with VOCL_RESTORE="$scratch/moments" vocl run -- "$program" "$scratch/enough" restored \
-                > "$scratch/restored" 2> "$scratch/err2" || fail "not of one moment: $(cat "$scratch/restored" "$scratch/err2")"
-        done
-        touch "$scratch/enough"
-        wait $pid || fail "$with $options: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
-        grep -qx right "$scratch/out" || fail "$with $options: $(cat "$scratch/out")"
-    done
-done
-program=$saved
-with=VOCL_SHARE=0
-options=
 
 # ---- what is torn ----
 
@@ -266,17 +263,55 @@ folder=$scratch/large
 start 5
 checkpoint $pid "$folder"
 finish "large"
-for delay in 0.03 0.06 0.1 0.2; do
-    start 6
-    vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 &
-    writer=$!
-    sleep $delay
-    kill -KILL $writer 2> /dev/null
-    wait $writer
-    finish "the writer was killed"
-    ls "$folder" | tr '\n' ' '
-    restored 56
-done
+cat > "$scratch/dies.c" <<'END'
+/* Preloaded: the process is killed instead of its DIES_AT-th call of DIES_IN. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static void step(const char *name)
+{
+    static int count;
+
+    if (!strcmp(name, getenv("DIES_IN")) && ++count == atoi(getenv("DIES_AT")))
+        kill(getpid(), SIGKILL);
+}
+#define STEP(type, name, parameters, arguments)                                                                        \
+    type name parameters                                                                                               \
+    {                                                                                                                  \
+        type(*next) parameters = (type(*) parameters)dlsym(RTLD_NEXT, #name);                                          \
+        step(#name);                                                                                                   \
+        return next arguments;                                                                                         \
+    }
+STEP(ssize_t, pwrite, (int fd, const void *bytes, size_t size, off_t at), (fd, bytes, size, at))
+STEP(int, fsync, (int fd), (fd))
+STEP(int, renameat, (int from, const char *old, int to, const char *new), (from, old, to, new))
+STEP(int, unlinkat, (int fd, const char *name, int flags), (fd, name, flags))
+END
+${CC:-cc} -shared -fPIC -o "$scratch/dies.so" "$scratch/dies.c" || fail "no dies.so"
+# dies_at FUNCTION COUNT...
+dies_at()
+{
+    while [ $# -gt 0 ]; do
+        env "LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$scratch/dies.so" DIES_IN="$1" DIES_AT="$2" vocl checkpoint $pid "$folder" \
+            > "$scratch/asked" 2>&1
+        [ $? = 137 ] || fail "not killed in $1 $2: $(cat "$scratch/asked")"
+        echo "killed in $1 $2: $(ls "$folder" | tr '\n' ' ')"
+        shift 2
+    done
+}
+start 6
+dies_at pwrite 1 pwrite 2 fsync 1
+restored 5
+dies_at fsync 2 renameat 1
+restored 5
+dies_at fsync 3 unlinkat 1
+restored 6
+finish "the writer was killed"
 # In the midst of the pieces: files may be 1 MiB long.
 start 6
 (ulimit -f 2048 && exec vocl checkpoint --full $pid "$folder") > "$scratch/asked" 2>&1 && fail "written in spite of a limit"

@@ -12,9 +12,14 @@
 #define REQUESTS_FD 4
 #define REQUESTS_MOST 1024 /* bytes of a request, or of a line of its answer, with its end */
 
-/* The only one that is answered without the program: "done PID<tab>PROGRAM<tab>NETWORK<tab>NODES", and in a pool
- * "<tab>SESSION". */
+/* The only one that is answered without the program: "done
+ * PID<tab>PROGRAM<tab>NETWORK<tab>NODES<tab>SESSION<tab>STATE". SESSION is empty where there is no pool; STATE is one
+ * of the four below, and older versions do not tell it. */
 #define REQUEST_SESSION "session"
+#define REQUEST_STARTING "starting"
+#define REQUEST_RUNNING "running" /* the program can be asked */
+#define REQUEST_SUSPENDED "suspended"
+#define REQUEST_ENDING "ending"
 #define REQUEST_PROGRESS "progress "
 #define REQUEST_DONE "done "
 #define REQUEST_FAILED "failed "

@@ -49,13 +49,14 @@ offers vocl run // $(options tools/vocl.c | grep -v -e --help)
 offers vocl devices // $(options tools/vocl.c | grep -v -e --door -e --restore -e --trace -e --help)
 offers vocl doctor // $(options tools/vocl.c | grep -v -e --door -e --restore -e --trace -e --help)
 [ ! -x "$VOCL_LIBEXECDIR/vocl-pool" ] || offers vocl pool // $(options tools/pool.c | grep -v -e --help)
+offers vocl sessions // $(options tools/sessions_wait.c | grep -v -e --help)
 offers vocl move // $(options tools/sessions.c | grep -v -e --help)
 offers vocl checkpoint // $(options tools/checkpoint.c | grep -v -e --help)
 offers vocl topo // $(options tools/topo.c | grep -v -e --help)
 partial=
 offers vocl run --network // auto mpi pairs tls plain ssh
 offers vocl run --mpi = // mpich openmpi
-offers vocl pool // status drain kill move
+offers vocl pool // status wait drain kill move
 [ "$(completed vocl run -- ls --network x)" = "" ] || fail "a program's words are not ours"
 partial=vocl-prox
 offers vocl run --workers 2 // vocl-proxy

@@ -122,7 +122,13 @@ static const struct {
      "The report of `vocl run --report` from the FILE of `vocl run --trace` or `vocl trace`; as JSON if REPORT ends in "
      ".json.\n",
      NULL},
-    {"sessions", "usage: vocl sessions\n\nThis user's programs that have devices here. See vocl(1).\n", NULL},
+    {"sessions",
+     "usage: vocl sessions\n"
+     "       vocl sessions --wait=STATE [--timeout=SECONDS] PID\n\n"
+     "This user's programs that have devices here; or waits for the session of the program PID. See vocl(1).\n\n"
+     "  -w, --wait=STATE       until it is running, suspended or ended\n"
+     "  -T, --timeout=SECONDS  so long at most (default: no limit)\n",
+     NULL},
 };
 
 void help_show(const char *command)

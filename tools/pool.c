@@ -3,20 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "tools/pool.h"
 
 #define MOST_WAIT 1000000
-#define LOOK_MS 500
 #define LEAST_ID 4
 #define LEAVE_SECONDS 30 /* for what has moved away to end */
 
 static const char help[] =
     "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history\n"
+    "       vocl pool [OPTION]... wait CONDITION...\n"
     "       vocl pool [OPTION]... drain|resume NODE...\n"
     "       vocl pool [OPTION]... kill SESSION...|--job=JOB,...\n"
     "       vocl pool [OPTION]... move SESSION...\n"
@@ -25,6 +23,8 @@ static const char help[] =
     "       vocl top [OPTION]...\n"
     "\n"
     "status   all of: nodes, devices, sessions, queue\n"
+    "wait     until all of these are so: sessions=0, running>=2, resting=1, nodes=3 (that are up), queue=0,\n"
+    "         sessions@NODE<=4, drained=NODE (with no session left), state=NODE:lost; =, >= or <=\n"
     "drain    lets NODE take no new sessions, until resume by the same owner\n"
     "kill     ends SESSION, or with --job all sessions of batch jobs\n"
     "history  sessions that have ended, which daemons keep an account of\n"
@@ -36,12 +36,14 @@ static const char help[] =
     "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
     "  -j, --json         what the daemons told, as JSON\n"
     "  -c, --csv          history: as a table for programs\n"
-    "  -u, --user=NAME    history: of this user\n"
+    "  -u, --user=NAME    history, wait: of this user\n"
     "  -J, --job=JOB,...  history, kill: of these batch jobs\n"
     "  -s, --since=WHEN   history: that ended since a date, or 12h or 7d ago\n"
     "  -S, --sum=KEYS     history: added up by user, day, program, node, job or end\n"
     "  -o, --owner=NAME   whose drain it is (default: the user)\n"
     "  -r, --reason=TEXT  why it is drained\n"
+    "  -T, --timeout=SECONDS\n"
+    "                     wait: so long at most (default: no limit)\n"
     "  -w, --wait=SECONDS drain: until no session is left, so long at most; move: for a place\n"
     "  -m, --move         drain: its sessions go to other nodes\n"
     "  -t, --to=NODE      move: where to (default: by the policy)\n"
@@ -52,7 +54,7 @@ static const char help[] =
     "  -D, --do           rebalance: moves them there\n"
     "  -q, --quiet        move: says nothing of how far it is\n"
     "\n"
-    "The exit status is 0, 1 if a daemon did not do what it was asked for, or 2 after a mistake "
+    "The exit status is 0, 1 if a daemon did not do what it was asked for or the time was up, or 2 after a mistake "
     "on the command line.\n"
     "See vocl(1).\n";
 
@@ -117,7 +119,8 @@ json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size)
 
 struct choices {
     const char *owner, *reason;
-    long wait; /* seconds, or -1: not at all */
+    long wait;    /* seconds, or -1: not at all */
+    long timeout; /* seconds, or -1: no limit */
     struct history_choices history;
     bool as_json, moves, carries_out;
     const char *from;
@@ -140,19 +143,10 @@ static json_t *find_node(const json_t *status, const char *name)
 
 static void await_sessions(const struct poolfile *pool, const char *name, long seconds)
 {
-    const long until = clock_ms() + seconds * 1000;
+    char why[512];
 
-    for (;;) {
-        json_t *status = pool_status(pool);
-        const size_t left = json_array_size(json_object_get(find_node(status, name), "sessions"));
-
-        json_decref(status);
-        if (!left)
-            return;
-        if (clock_ms() >= until)
-            fail(1, "%s has %zu sessions still", name, left);
-        usleep(LOOK_MS * 1000);
-    }
+    if (!pool_await_empty(pool, name, seconds, why, sizeof(why)))
+        fail(1, "%s", why);
 }
 
 static bool is_id(const char *text)
@@ -403,6 +397,7 @@ int main(int count, char **words)
                                             {"owner", required_argument, NULL, 'o'},
                                             {"reason", required_argument, NULL, 'r'},
                                             {"wait", required_argument, NULL, 'w'},
+                                            {"timeout", required_argument, NULL, 'T'},
                                             {"move", no_argument, NULL, 'm'},
                                             {"to", required_argument, NULL, 't'},
                                             {"device", required_argument, NULL, 'd'},
@@ -416,11 +411,12 @@ int main(int count, char **words)
     const bool is_top = !strcmp(words[0], "vocl top");
     struct poolfile pool;
     char why[512];
-    struct choices choices = {.owner = "", .reason = "", .wait = -1, .from = "", .wish = {.to = "", .device = -1}};
+    struct choices choices = {
+        .owner = "", .reason = "", .wait = -1, .timeout = -1, .from = "", .wish = {.to = "", .device = -1}};
     uint64_t number;
     int option, status = 0;
 
-    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:mt:d:af:Dqh", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:T:mt:d:af:Dqh", options, NULL)) != -1) {
         switch (option) {
         case 'P':
             where = optarg;
@@ -455,6 +451,11 @@ int main(int count, char **words)
             if (!text_read_number(optarg, 0, MOST_WAIT, &number))
                 fail(2, "--wait takes a number of seconds, not \"%s\"", optarg);
             choices.wait = (long)number;
+            break;
+        case 'T':
+            if (!text_read_number(optarg, 0, MOST_WAIT, &number))
+                fail(2, "--timeout takes a number of seconds, not \"%s\"", optarg);
+            choices.timeout = (long)number;
             break;
         case 'm':
             choices.moves = true;
@@ -494,6 +495,8 @@ int main(int count, char **words)
         fail(2, "top takes no argument such as \"%s\"", words[optind]);
     if (is_top)
         status = top(&pool);
+    else if (words[optind] && !strcmp(words[optind], "wait"))
+        status = pool_wait(&pool, words + optind + 1, choices.history.user, choices.timeout);
     else if (words[optind] && !strcmp(words[optind], "move"))
         status = move_sessions(&pool, words + optind + 1, &choices);
     else if (words[optind] && !strcmp(words[optind], "suspend"))

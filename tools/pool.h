@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "pool/client.h"
+#include "tools/look.h"
 
 /* A member of what a daemon told; fallback where there is none. */
 const char *text_of(const json_t *object, const char *name);
@@ -16,6 +17,25 @@ const char *shown(const json_t *object, const char *name);
 json_t *pool_status(const struct poolfile *pool);
 /* NULL, and why. */
 json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size);
+
+/* pool_wait.c */
+#define WAIT_MOST 32 /* conditions */
+/* The pool's status, again and again, on one connection. */
+struct pool_look {
+    const struct poolfile *pool;
+    struct client client;
+    struct look look;
+};
+/* For so many milliseconds, or without a limit if that is negative. */
+struct pool_look pool_look_for(const struct poolfile *pool, long milliseconds);
+/* The caller's. NULL: the time is up; and why, if no daemon has answered at last. */
+json_t *pool_look_again(struct pool_look *look, char *why, size_t why_size);
+void pool_look_end(struct pool_look *look);
+/* Until the node has no sessions. False, and why: the time is up. */
+bool pool_await_empty(const struct poolfile *pool, const char *node, long seconds, char *why, size_t why_size);
+/* `vocl pool wait`: the exit status. user: whose sessions and requests count, or NULL; seconds: negative without a
+ * limit. */
+int pool_wait(const struct poolfile *pool, char **words, const char *user, long seconds);
 
 /* pool_move.c */
 struct move_wish {
@@ -39,9 +59,8 @@ int pool_await(struct client *client, json_t **message);
 /* pool_rest.c: the session whose name so begins is put to rest, or goes on; the exit status. */
 int pool_suspend(const struct poolfile *pool, const char *id);
 int pool_wake(const struct poolfile *pool, const char *id);
-/* What has just changed is not known to all daemons at once: in a moment it may be. *until: 0 at first. False: no more.
- */
-bool pool_look_again(long *until);
+/* What has just changed is known to all daemons by then. */
+#define POOL_NEWS_MS 1000
 
 /* pool_rebalance.c: what the policy would have elsewhere; the exit status. */
 int pool_rebalance(const struct poolfile *pool, bool carries_out, struct move_wish wish);

@@ -3,16 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "tools/pool.h"
 
 #define TICK_MS 200
-#define NEWS_MS 1000 /* until what has changed is known everywhere */
-#define LOOK_AGAIN_NS 50000000
 
 /* One line of how far it is. */
 static void show_progress(const json_t *words)
@@ -36,18 +31,6 @@ static void show_result(const json_t *words)
     else
         printf("%s\n", shown(words, "text"));
     fflush(stdout);
-}
-
-bool pool_look_again(long *until)
-{
-    const struct timespec pause = {0, LOOK_AGAIN_NS};
-
-    if (*until && clock_ms() > *until)
-        return false;
-    if (!*until)
-        *until = clock_ms() + NEWS_MS;
-    nanosleep(&pause, NULL);
-    return true;
 }
 
 int pool_await(struct client *client, json_t **message)
@@ -166,10 +149,9 @@ static unsigned find_parts(const json_t *status, const char *id, const char *fro
     return count;
 }
 
-static int try_to_move(const struct poolfile *pool, const char *id, const char *from, struct move_wish wish, char *why,
-                       size_t why_size)
+static int try_to_move(const struct poolfile *pool, const json_t *status, const char *id, const char *from,
+                       struct move_wish wish, char *why, size_t why_size)
 {
-    json_t *status = pool_status(pool);
     const json_t *part = NULL, *node = NULL;
     const unsigned count = find_parts(status, id, from, &part, &node);
     int error = count ? -EINVAL : -ENOENT;
@@ -184,19 +166,21 @@ static int try_to_move(const struct poolfile *pool, const char *id, const char *
         error = pool_move(pool, &wish, why, why_size);
         error = error == -ENOENT ? -EPROTO : error;
     }
-    json_decref(status);
     return error;
 }
 
 int pool_move_session(const struct poolfile *pool, const char *id, const char *from, struct move_wish wish)
 {
+    struct pool_look look = pool_look_for(pool, POOL_NEWS_MS);
     char why[512] = "", visible[600];
-    long until = 0;
-    int error;
+    int error = -ENOENT;
+    json_t *status;
 
-    do
-        error = try_to_move(pool, id, from, wish, why, sizeof(why));
-    while (error == -ENOENT && pool_look_again(&until));
+    while (error == -ENOENT && (status = pool_look_again(&look, why, sizeof(why)))) {
+        error = try_to_move(pool, status, id, from, wish, why, sizeof(why));
+        json_decref(status);
+    }
+    pool_look_end(&look);
     if (error)
         fprintf(stderr, "vocl pool: %s\n", text_visible(why, visible, sizeof(visible)));
     return error ? 1 : 0;

@@ -65,10 +65,9 @@ static int complain(const char *why)
 }
 
 /* A session of that list is asked to do so; -ENOENT: there is none. */
-static int try_to_change(const struct poolfile *pool, const char *id, const char *list, const char *what,
-                         const char *word, char *why, size_t why_size)
+static int try_to_change(const struct poolfile *pool, const json_t *status, const char *id, const char *list,
+                         const char *what, const char *word, char *why, size_t why_size)
 {
-    json_t *status = pool_status(pool);
     const json_t *session = NULL, *node = NULL;
     const unsigned count = find(status, list, id, &session, &node);
     int error = count ? -EINVAL : -ENOENT;
@@ -80,7 +79,6 @@ static int try_to_change(const struct poolfile *pool, const char *id, const char
     else
         error = ask(pool, text_of(node, "address"),
                     json_pack("{s:s, s:s}", "do", what, "session", text_of(session, "id")), word, why, why_size);
-    json_decref(status);
     return error;
 }
 
@@ -93,13 +91,16 @@ static bool may_pass(int error, const char *what)
 /* The exit status. */
 static int change(const struct poolfile *pool, const char *id, const char *list, const char *what, const char *word)
 {
+    struct pool_look look = pool_look_for(pool, POOL_NEWS_MS);
     char why[512] = "";
-    long until = 0;
-    int error;
+    int error = -ENOENT;
+    json_t *status;
 
-    do
-        error = try_to_change(pool, id, list, what, word, why, sizeof(why));
-    while (may_pass(error, what) && pool_look_again(&until));
+    while (may_pass(error, what) && (status = pool_look_again(&look, why, sizeof(why)))) {
+        error = try_to_change(pool, status, id, list, what, word, why, sizeof(why));
+        json_decref(status);
+    }
+    pool_look_end(&look);
     return error ? complain(why) : 0;
 }
 

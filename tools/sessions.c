@@ -138,7 +138,7 @@ static void question_end(struct question *question)
         close(question->in[1]);
 }
 
-/* "PID<tab>PROGRAM<tab>NETWORK<tab>NODES", and in a pool "<tab>SESSION" */
+/* "PID<tab>PROGRAM<tab>NETWORK<tab>NODES<tab>SESSION<tab>STATE" */
 static bool describe(pid_t starter, char line[REQUESTS_MOST])
 {
     struct question question;
@@ -178,18 +178,32 @@ static bool describe_as(pid_t starter, char line[REQUESTS_MOST])
     return got > 0 && !line[got - 1];
 }
 
-/* Each session: who has started it, and what it says it is. False ends it. */
-static void for_each(bool (*found)(void *context, pid_t starter, const char *line), void *context)
+/* Whether it is there, could be asked, and does not answer. */
+static bool is_silent(pid_t starter)
+{
+    char path[64];
+    struct stat owner;
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)starter);
+    return !stat(path, &owner) && (!geteuid() || owner.st_uid == geteuid()) && !process_gone(starter) &&
+           !process_is_stopped(starter);
+}
+
+void sessions_each(bool (*found)(void *context, pid_t starter, const char *line), void *context)
 {
     DIR *processes = opendir("/proc");
     struct dirent *entry;
 
     while (processes && (entry = readdir(processes))) {
         char line[REQUESTS_MOST];
+        pid_t starter;
+        bool answers;
 
         if (!isdigit((unsigned char)*entry->d_name) || !is_starter(entry->d_name))
             continue;
-        if (describe_as(atoi(entry->d_name), line) && !found(context, atoi(entry->d_name), line))
+        starter = atoi(entry->d_name);
+        answers = describe_as(starter, line);
+        if ((answers || is_silent(starter)) && !found(context, starter, answers ? line : NULL))
             break;
     }
     if (processes)
@@ -204,6 +218,8 @@ static bool print_one(void *context, pid_t starter, const char *line)
     char copy[REQUESTS_MOST], *save = NULL, *pid, *program, *network, *nodes;
 
     (void)starter;
+    if (!line)
+        return true;
     snprintf(copy, sizeof(copy), "%s", line);
     pid = strtok_r(copy, "\t", &save);
     program = strtok_r(NULL, "\t", &save);
@@ -222,7 +238,7 @@ int sessions_list(void)
 {
     bool any = false;
 
-    for_each(print_one, &any);
+    sessions_each(print_one, &any);
     return 0;
 }
 
@@ -258,7 +274,7 @@ long session_process(const char *text)
     if (text_read_number(text, 1, 1u << 30, &number))
         return (long)number;
     if (strlen(text) >= 4 && strspn(text, "0123456789abcdef-") == strlen(text))
-        for_each(has_name, &named);
+        sessions_each(has_name, &named);
     if (!named.program)
         misuse("it takes the number of a process of this host, or the name of its session in a pool, not \"%s\"", text);
     return named.program;
@@ -273,7 +289,7 @@ static bool is_wanted(void *context, pid_t starter, const char *line)
 {
     struct wanted *wanted = context;
 
-    if (atol(line) != wanted->program)
+    if (!line || atol(line) != wanted->program)
         return true;
     wanted->starter = starter;
     return false;
@@ -312,7 +328,7 @@ void session_answer(long program, const char *words, bool quiet, char answer[SES
     char line[REQUESTS_MOST], visible[SESSION_ANSWER];
     bool heard = false;
 
-    for_each(is_wanted, &wanted);
+    sessions_each(is_wanted, &wanted);
     if (!wanted.starter)
         explain(program);
     signal(SIGPIPE, SIG_IGN);

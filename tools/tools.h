@@ -7,27 +7,27 @@
  *     deploy.c       --deploy: hosts get this VOCL; deploy.sh is what they do for it
  *     devices.c      vocl devices
  *     hold.c         --hold
- *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume
+ *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume; sessions_wait.c its --wait
+ *     look.c         how often what waits looks (look.h)
  *     checkpoint.c   vocl checkpoint, and what --restore is told (checkpoint.h); checkpoint_write.c writes the files
  *     help.c         what --help prints
  *     doctor.c       vocl doctor (doctor.h), of doctor_here.c, doctor_hosts.c, doctor_pool.c or doctor_no_pool.c,
  *                    doctor_session.c and doctor_try.c
  *     fail.c         how all of them end
  *     pool.c         vocl pool (pool.h); show.c prints its tables, history.c and history_sum.c its history, pool_move.c
- *                    moves sessions, pool_rebalance.c as the policy has it, pool_rest.c puts them to rest;
- *                    top.c and top_draw.c (top.h) are vocl top
- *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
- *     calibrate.c    vocl topo calibrate (calibrate.h)
- *     trace_run.c    vocl run --trace and --report, vocl trace, vocl explain; what they need jansson for is vocl-trace
- *                    (trace.h): trace_main.c, trace_read.c, trace_quick.c, trace_site.c, trace_symbol.c or
- *                    trace_no_symbol.c, trace_clock.c, trace_hosts.c, trace_write.c, trace_node.c, trace_xtq.c,
- *                    explain_read.c, explain_hints.c and explain_print.c
+ *                    moves sessions, pool_rebalance.c as the policy has it, pool_rest.c puts them to rest, pool_wait.c
+ * waits; top.c and top_draw.c (top.h) are vocl top topo.c         vocl topo; topo_route.c vocl topo route, number.c
+ * their numbers calibrate.c    vocl topo calibrate (calibrate.h) trace_run.c    vocl run --trace and --report, vocl
+ * trace, vocl explain; what they need jansson for is vocl-trace (trace.h): trace_main.c, trace_read.c, trace_quick.c,
+ * trace_site.c, trace_symbol.c or trace_no_symbol.c, trace_clock.c, trace_hosts.c, trace_write.c, trace_node.c,
+ * trace_xtq.c, explain_read.c, explain_hints.c and explain_print.c
  */
 #ifndef VOCL_TOOLS_H
 #define VOCL_TOOLS_H
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Exit statuses of `vocl` itself, as env(1) and the shells have them. A program that was started
  * gives its own. */
@@ -90,10 +90,14 @@ void environment_set_doors(const struct choices *choices);
 /* `vocl devices`, after its options. Returns the exit status. */
 int devices_list(void);
 
-/* `vocl sessions`, and `vocl move`, `vocl suspend` and `vocl resume` from that word on. Return the exit status. */
-int sessions_list(void);
+/* `vocl sessions`, `vocl move`, `vocl suspend` and `vocl resume` from that word on. Return the exit status. */
+int sessions_command(int count, char **words);
 int sessions_move(int count, char **words);
 int sessions_rest(int count, char **words);
+int sessions_list(void);
+/* Each session that this user may ask about: the process that has started it, and what that says of it
+ * (base/requests.h), or NULL if it does not answer. False ends it. */
+void sessions_each(bool (*found)(void *context, pid_t starter, const char *line), void *context);
 /* As getopt_long(3), for a command about one session: --list and --help it does, and what is no option ends the tool.
  */
 int session_option(int count, char **words, const char *letters, const struct option *options);

@@ -309,11 +309,8 @@ int main(int count, char **words)
         return run(count - 1, words + 1);
     if (!strcmp(command, "devices"))
         return devices(count - 1, words + 1);
-    if (!strcmp(command, "sessions")) {
-        if (count > 2)
-            misuse("sessions takes no argument such as \"%s\"", words[2]);
-        return sessions_list();
-    }
+    if (!strcmp(command, "sessions"))
+        return sessions_command(count - 1, words + 1);
     if (!strcmp(command, "move"))
         return sessions_move(count - 1, words + 1);
     if (!strcmp(command, "suspend") || !strcmp(command, "resume"))

@@ -73,7 +73,7 @@ _vocl()
     elif [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$(_vocl_options "$vocl" "$command")" -- "$word"))
     elif [[ $command == pool ]]; then
-        COMPREPLY=($(compgen -W "status nodes devices sessions queue history drain resume kill move suspend rebalance" -- "$word"))
+        COMPREPLY=($(compgen -W "status nodes devices sessions queue history wait drain resume kill move suspend rebalance" -- "$word"))
     elif [[ $command == topo ]]; then
         COMPREPLY=($(compgen -W "show predict order halo calibrate route" -- "$word"))
     elif [[ $command == run ]]; then

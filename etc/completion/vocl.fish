@@ -17,7 +17,7 @@ end
 complete -c vocl -f -n 'test (count (commandline -opc)) -eq 1' -a '(__vocl_commands)'
 complete -c vocl -f -n 'test -n "$(__vocl_command)"; and not __vocl_has_program' -a '(__vocl_options)'
 complete -c vocl -n 'test "$(__vocl_command)" = run' -a '(__fish_complete_subcommand --fcs-skip=2)'
-complete -c vocl -f -n 'test "$(__vocl_command)" = pool' -a 'status nodes devices sessions queue drain resume kill move suspend rebalance'
+complete -c vocl -f -n 'test "$(__vocl_command)" = pool' -a 'status nodes devices sessions queue wait drain resume kill move suspend rebalance'
 complete -c vocl -f -n 'test "$(__vocl_command)" = topo' -a 'show predict order halo calibrate route'
 complete -c vocl -x -l mpi -a 'mpich openmpi'
 complete -c vocl -x -l network -a 'auto mpi pairs tls plain ssh'

@@ -28,6 +28,7 @@ struct asker {
 static int lifeline, channel = -1, spare = -1;
 static char session_nodes[REQUESTS_MOST / 2], session_network[16], session_state[32], session_name[64];
 static struct asker askers[MOST_ASKERS];
+static bool begun;                       /* there has been a channel */
 static char waiting[16 * REQUESTS_MOST]; /* of requests that have come */
 static size_t waiting_length;
 static bool (*own_answers)(const char *words, int out);
@@ -63,6 +64,7 @@ void requests_channel(int fd)
     if (channel >= 0)
         close(channel);
     channel = fd;
+    begun = true;
 }
 
 /* ---- answers ---- */
@@ -101,14 +103,21 @@ static void program_name(pid_t pid, char *name, size_t size)
     text_visible(text, name, size);
 }
 
+static const char *state(void)
+{
+    if (channel < 0)
+        return begun ? REQUEST_ENDING : REQUEST_STARTING;
+    return strcmp(session_state, "resting") ? REQUEST_RUNNING : REQUEST_SUSPENDED;
+}
+
 static void answer_session(int out)
 {
     const pid_t program = socket_process(lifeline);
     char name[256];
 
     program_name(program, name, sizeof(name));
-    requests_answer(out, REQUEST_DONE "%d\t%s\t%s\t%s%s%s%s%s\n", (int)program, name, session_network, session_nodes,
-                    *session_state ? " " : "", session_state, *session_name ? "\t" : "", session_name);
+    requests_answer(out, REQUEST_DONE "%d\t%s\t%s\t%s%s%s\t%s\t%s\n", (int)program, name, session_network,
+                    session_nodes, *session_state ? " " : "", session_state, session_name, state());
 }
 
 static void asker_end(struct asker *asker)

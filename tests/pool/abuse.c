@@ -1,8 +1,8 @@
 /*
- * abuse POOLFILE: does to the daemon what it must bear. First without proof of who it is: silence, bytes that are no
- * protocol, lengths that are no lengths, half of everything, a thousand connections at once; then with proof: forged
- * and huge records, and messages of every kind with members of every wrong kind. Ends with 0 if the daemon still
- * answers.
+ * abuse POOLFILE [TIMES]: does to the daemon what it must bear. First without proof of who it is: silence, bytes that
+ * are no protocol, lengths that are no lengths, half of everything, a thousand connections at once; then with proof:
+ * forged and huge records, and messages of every kind with members of every wrong kind. What is drawn is drawn TIMES as
+ * often. Ends with 0 if the daemon still answers.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@ enum { CROWD = 1000 };
 
 static struct poolfile pool;
 static uint64_t seed = 1;
+static int times = 1;
 
 static unsigned pick(unsigned below)
 {
@@ -98,7 +99,7 @@ static void be_nobody(void)
     send_bytes(bytes, sizeof(proof) + 100);
     proof.version = CHANNEL_VERSION;
     memcpy(bytes, &proof, sizeof(proof));
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 20 * times; i++) {
         for (unsigned k = 0; k < 100; k++)
             bytes[sizeof(proof) + k] = (uint8_t)pick(256);
         send_bytes(bytes, sizeof(proof) + pick(101));
@@ -138,7 +139,7 @@ static void forge(void)
 {
     static uint8_t bytes[4096];
 
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 10 * times; i++) {
         struct client client = connect_well();
         uint32_t length = i < 5 ? UINT32_MAX >> i : pick(4000);
 
@@ -190,7 +191,7 @@ static void say_nonsense(void)
                                           "name",    "type",  "policy", "program", "environment", "endpoint",
                                           "token",   "user",  "uid",    "gid",     "devices",     "from"};
 
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 40 * times; i++) {
         struct client client = connect_well();
 
         for (unsigned k = pick(10) + 1; k; k--) {
@@ -223,9 +224,10 @@ int main(int count, char **words)
 
     setrlimit(RLIMIT_NOFILE, &files);
     if (count < 2 || poolfile_read_file(&pool, words[1], why, sizeof(why))) {
-        fprintf(stderr, "%s\n", count < 2 ? "usage: abuse POOLFILE" : why);
+        fprintf(stderr, "%s\n", count < 2 ? "usage: abuse POOLFILE [TIMES]" : why);
         return 2;
     }
+    times = count > 2 ? atoi(words[2]) : 1;
     must_answer("nothing");
     be_nobody();
     must_answer("nobody");

@@ -72,7 +72,7 @@ descriptors()
     ls /proc/$daemon/fd | wc -l
 }
 before=$(descriptors)
-"$top_builddir/tests/pool/abuse" "$scratch/pool" || fail "abuse: $(cat "$scratch/log")"
+"$top_builddir/tests/pool/abuse" "$scratch/pool" "$(rounds 1)" || fail "abuse: $(cat "$scratch/log")"
 as_before()
 {
     [ "$(descriptors)" -le "$before" ]
@@ -104,7 +104,7 @@ holders=
 hold()
 {
     : > "$scratch/err$one"
-    VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 100 > /dev/null 2> "$scratch/err$one" &
+    VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err$one" &
     holder=$!
 }
 holds()

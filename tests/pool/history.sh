@@ -13,8 +13,8 @@ counter()
 }
 counter 262142000000
 make_pool one "powercap = \"$scratch/powercap\";"
-add_daemon two "accounting = \"$scratch/accounting.two\";"
-sed -i '0,/^accounting/{/^accounting/d}' "$scratch/conf.two"
+add_daemon two
+setting "$scratch/conf.two" accounting "\"$scratch/accounting.two\""
 start_daemon
 start_other two
 meet_other
@@ -61,7 +61,7 @@ rmdir "$scratch/accounting"
 printf '{"session":"half' >> "$scratch/accounting" # which the daemon may have begun anew by now
 wait_until lines 4 || fail "what could not be written is lost: $(history; cat "$scratch/accounting" "$scratch/log")"
 # ended by somebody
-vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 running()
 {
@@ -140,7 +140,7 @@ grep -q vector_add "$scratch/out" || fail "nothing of those that are there"
 kill $daemon
 wait $daemon
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" --detach 2> "$scratch/err" || fail "detached: $(cat "$scratch/err")"
-daemon=$(pgrep -f "vocl-proxy.* --config $scratch/conf --detach")
+daemon=$(daemons_of "$scratch/conf")
 wait_until grep -q serves "$scratch/state/log" || fail "no log"
 mv "$scratch/state/log" "$scratch/state/log.1"
 kill -HUP $daemon

@@ -24,18 +24,42 @@ one_part()
 left_on()
 {
     ip netns pids $base-"$1" | while read -r pid; do
-        [ "$pid" = "$(cat "$scratch/$1.pid")" ] || tr '\0' ' ' < "/proc/$pid/cmdline" | grep -v -- '--nursery'
+        [ "$pid" = "$(cat "$scratch/$1.pid")" ] || tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline" | grep -v -- '--nursery'
     done
 }
-# begins USER COMMAND...: and runs, on one node; $program, $scratch/out, $scratch/err
-begins()
+# none_left_on HOST...: what has ended may take a moment to be gone
+none_left_on()
+{
+    for left_host; do
+        wait_until nothing_on "$left_host" || fail "processes left on $left_host: $(left_on "$left_host")"
+    done
+}
+nothing_on()
+{
+    [ -z "$(left_on "$1")" ]
+}
+# workers_on HOST: their processes
+workers_on()
+{
+    ip netns pids $base-"$1" | while read -r pid; do
+        ! tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline" | grep -q -- 'vocl-proxy --worker' || echo "$pid"
+    done
+}
+# starts USER COMMAND...: $program, $scratch/out, $scratch/err
+starts()
 {
     rm -f "$scratch/enough"
     : > "$scratch/out"
-    begins_as=$1
+    starts_as=$1
     shift
-    as "$begins_as" vocl run --policy order -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    as "$starts_as" vocl run --policy order -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
+}
+# begins USER COMMAND...: it starts, and runs, on one node, until it is told to end
+begins()
+{
+    starts "$@"
+    shift
     wait_until one_part || fail "$*: no session: $(cat "$scratch/err" "$scratch"/n?.log)"
 }
 ready()

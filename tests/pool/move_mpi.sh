@@ -1,7 +1,6 @@
 #!/bin/sh
 # Sessions of a pool over MPI take on workers, which come over TLS: they move, rest, and lose workers, as those over TLS do.
 . "$(dirname "$0")/move-lib.sh"
-at_most 300
 for host in n1 n2; do
     write_config $host 'devices = ( { match = "*"; sessions = 2; } );' 'network = "mpi";'
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
@@ -39,14 +38,10 @@ as $alice vocl pool suspend "$(part id)" > "$scratch/asked" 2>&1 || fail "suspen
 wait_until one_part || fail "it does not come again: $(root vocl pool sessions; tail -n 9 "$scratch/err")"
 ends "put to rest"
 
-over_mpi VOCL_RECOVER=replay VOCL_PEER_TIMEOUT=2
-ip netns pids $base-"$here" | while read -r pid; do
-    ! tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' || kill -KILL "$pid"
-done
+over_mpi VOCL_RECOVER=replay
+workers_on "$here" | xargs kill -KILL
 wait_until replaced || fail "it is not replaced: $(tail -n 20 "$scratch/err" "$scratch"/n?.log)"
 wait_until one_part || fail "replaced: $(root vocl pool sessions)"
 ends "lost"
-for host in n1 n2; do
-    [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
-done
+none_left_on n1 n2
 exit 0

@@ -38,7 +38,5 @@ touch "$scratch/enough"
 wait $program || fail "status $?: $(cat "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "wrong: $(cat "$scratch/out")"
 wait_until no_sessions || fail "left: $(root vocl pool sessions)"
-for host in n1 n2 n3; do
-    [ -z "$(left_on $host)" ] || fail "left on $host: $(left_on $host)"
-done
+none_left_on n1 n2 n3
 exit 0

@@ -30,20 +30,8 @@ ends_right()
     wait $program || failed "$1: status $?"
     grep -qx right "$scratch/out" || failed "$1"
     wait_until no_sessions || failed "$1: left"
-    for host in n1 n2 n3; do
-        wait_until nothing_on $host || fail "$1: left on $host: $(left_on $host)"
-    done
+    none_left_on n1 n2 n3
     echo "$1: $(grep -c 'is worker [0-9]* now' "$scratch/err") changes"
-}
-nothing_on()
-{
-    [ -z "$(left_on "$1")" ]
-}
-workers_on()
-{
-    ip netns pids $base-"$1" | while read -r pid; do
-        ! tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' || echo "$pid"
-    done
 }
 # lose PROCESS...: another one takes the place, and two keep all again
 lose()

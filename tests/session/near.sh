@@ -88,7 +88,7 @@ while read -r lie; do
     ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$lie: $(cat "$scratch/err")"
 done < "$scratch/names"
 
-for which in 1 2 3 4 5 6; do
+for which in $(seq "$(rounds 2)"); do
     killed "killed $which" $which vocl run --workers 2
 done
 killed "killed, by sockets" 3 env VOCL_CROSS_MEMORY=0 vocl run --workers 2

@@ -6,6 +6,7 @@
 
 #include "base/rsh.h"
 #include "base/settings.h"
+#include "base/variable.h"
 
 bool rsh_is_here(const char *host)
 {
@@ -75,5 +76,6 @@ bool rsh_takes(const char *variable)
 {
     if (*settings_string(SETTING_PROXY) && is_own(variable))
         return false;
-    return strncmp(variable, "SSH_", 4) && strncmp(variable, "_=", 2) && strncmp(variable, "PWD=", 4);
+    return variable_has_value(variable) && strncmp(variable, "SSH_", 4) && strncmp(variable, "_=", 2) &&
+           strncmp(variable, "PWD=", 4);
 }

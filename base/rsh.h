@@ -11,8 +11,8 @@ bool rsh_is_here(const char *host);
 /* The words of a program that runs the command, which a shell will read there, on that host; they end with NULL. They
  * are the caller's, who executes them and never frees them. False: there is no memory. */
 bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS]);
-/* Whether a variable of the environment ("NAME=value") goes along: nothing of how this process itself was reached; and
- * where another VOCL is used there (VOCL_PROXY), nothing of where things lie here. */
+/* Whether a variable of the environment ("NAME=value") goes along: none without a value; nothing of how this process
+ * itself was reached; and where another VOCL is used there (VOCL_PROXY), nothing of where things lie here. */
 bool rsh_takes(const char *variable);
 /* The names of variables that are then those of the host itself; NULL at the end. */
 extern const char *const rsh_own[];

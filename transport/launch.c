@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/variable.h"
 #include "transport/start.h"
 
 #define LINE_MS 200
@@ -108,13 +109,13 @@ char **launch_environment(const struct start *start, bool local)
     char **list = NULL;
 
     for (char **at = environ; *at; at++) {
-        if (!left_out(*at))
+        if (!left_out(*at) && variable_has_value(*at))
             list_add(&list, "%s", *at);
     }
     add_preload(&list);
     if (vendors && *vendors)
         list_add(&list, "OCL_ICD_VENDORS=%s", vendors);
-    else if (!vendors && given)
+    else if (!vendors && given && *given)
         list_add(&list, "OCL_ICD_VENDORS=%s", given);
     list_add(&list, "VOCL_LOG=%s", vocl_log_level());
     list_add(&list, "VOCL_MPI=%s", start->mpi); /* not always the one that was asked for: see enter_load() */

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/variable.h"
 #include "proxy/daemon/daemon.h"
 
 #define PROBE_MS 30000
@@ -56,6 +57,18 @@ static int read_line(struct daemon *d, char *line)
     return 0;
 }
 
+/* As in workers, which have nothing of the daemon's. */
+static void drop_empty(void)
+{
+    char **to = environ;
+
+    for (char **at = environ; *at; at++) {
+        if (variable_has_value(*at))
+            *to++ = *at;
+    }
+    *to = NULL;
+}
+
 static pid_t start(struct daemon *d, int output)
 {
     const char *folder = settings_string(SETTING_LIBEXECDIR);
@@ -71,6 +84,7 @@ static pid_t start(struct daemon *d, int output)
     close_range(3, ~0u, 0);
     for (char **at = d->config->environment; *at; at++)
         putenv(*at);
+    drop_empty();
     execl(path, path, "--probe", NULL);
     _exit(127);
 }

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "base/socket.h"
+#include "base/variable.h"
 #include "proxy/daemon/daemon.h"
 
 #define START_MS 5000
@@ -192,8 +193,10 @@ static void add_common(struct plan *plan, const struct daemon *d)
     add(plan, "MPIR_CVAR_NOLOCAL=1");
     add(plan, "UCX_HANDLE_ERRORS=none");
     add(plan, "UCX_LOG_LEVEL=error");
-    for (char **at = d->config->environment; *at; at++)
-        add(plan, "%s", *at);
+    for (char **at = d->config->environment; *at; at++) {
+        if (variable_has_value(*at))
+            add(plan, "%s", *at);
+    }
 }
 
 static void make_plan(const struct session *s, char *const *environment, struct plan *plan)
@@ -218,8 +221,10 @@ static void make_plan(const struct session *s, char *const *environment, struct 
     add(plan, "VOCL_WORKER_SCRUB=%s", s->daemon->config->scrub);
     state_path(s->daemon, "control", path, sizeof(path));
     add(plan, "VOCL_WORKER_CONTROL=%s", path);
-    for (; *environment; environment++)
-        add(plan, "%s", *environment);
+    for (; *environment; environment++) {
+        if (variable_has_value(*environment))
+            add(plan, "%s", *environment);
+    }
 }
 
 static void free_plan(struct plan *plan)

@@ -244,7 +244,7 @@ static void add_settings(json_t *environment)
     char line[128];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (getenv(names[i]))
+        if (getenv(names[i]) && *getenv(names[i]))
             json_array_append_new(environment, json_string(setting_line(names[i], line, sizeof(line))));
     }
 }

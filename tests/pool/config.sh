@@ -78,6 +78,26 @@ cannot 's/^name.*/name = "elsewhere";/' 'pool has no node elsewhere'
 cannot 's/^name.*/http = "192.0.2.1:7880"; name = "here";/' 'http: 192.0.2.1:7880 is no address'
 cannot 's/^auth.*/auth = "munge";/' 'auth is key there, and munge'
 cannot "s,^key-file.*,key-file = \"$scratch/none\";," 'key-file: .*No such file'
+
+# Variables without a value, of the configuration, the daemon and the program: PoCL would take the first for a path, and fail an
+# assertion. No worker has them.
+cp "$scratch/conf" "$scratch/conf.before"
+sed -i 's/^environment.*/environment = [ "POCL_CACHE_DIR=", "EMPTY=" ];/' "$scratch/conf"
+echo 'prefork = 0;' >> "$scratch/conf" # a copy shows the environment of what it is a copy of
+start_at="env POCL_CACHE_DIR= EMPTY="
+start_daemon
+VOCL_POOL=$scratch/pool POCL_CACHE_DIR='' VOCL_PIPELINE='' vocl run -- "$top_builddir/tests/pool/burn" 0 600 > /dev/null 2> "$scratch/err" &
+program=$!
+VOCL_POOL=$scratch/pool vocl pool wait --timeout=100 running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+worker=$(grep -lszF "VOCL_WORKER_CONTROL=$scratch/state" /proc/[0-9]*/environ | head -n 1)
+[ -n "$worker" ] || fail "which process is the worker is not found"
+! grep -zE '^[A-Za-z_]+=$' "$worker" || fail "variables without a value: $(tr '\0' ' ' < "$worker")"
+kill $program
+wait $program
+kill $daemon
+wait $daemon 2> /dev/null
+mv "$scratch/conf.before" "$scratch/conf"
+
 echo "node there 127.0.0.1:1" >> "$scratch/pool"
 check "$scratch/conf" || fail "another daemon that is not started is an error: $(cat "$scratch/err")"
 grep -q 'node there does not answer' "$scratch/out" || fail "no word of the other daemon: $(cat "$scratch/out")"

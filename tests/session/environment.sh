@@ -34,6 +34,9 @@ names()
 mkdir "$scratch/gone"
 (cd "$scratch/gone" && rmdir "$scratch/gone" && works "a removed folder" vocl run -- "$program") || exit 1
 
+# Variables without a value: PoCL would take the first for a path, and fail an assertion.
+works "empty variables" env POCL_CACHE_DIR= OCL_ICD_VENDORS= VOCL_PIPELINE= vocl run -- "$program"
+
 # Few descriptors: the program's own limit, and one that it cannot exceed.
 if [ "$SANITIZER" != address ]; then
     (ulimit -Sn 16 && works "a limit of 16 descriptors" vocl run -- "$program") || exit 1

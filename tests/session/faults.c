@@ -104,7 +104,22 @@ static void note(enum kind kind)
     syscall(SYS_close, fd);
 }
 
-static bool strikes(void)
+/* Which call it was, for addr2line. */
+static void say_where(int fd, void *caller)
+{
+    struct dl_find_object found;
+    char line[400];
+    int length;
+
+    if (_dl_find_object(caller, &found))
+        return;
+    length =
+        snprintf(line, sizeof(line), "%s %#lx\n", *found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : who(),
+                 (unsigned long)caller - found.dlfo_link_map->l_addr - 1);
+    syscall(SYS_write, fd, line, length);
+}
+
+static bool strikes(void *caller)
 {
     int fd;
 
@@ -113,6 +128,7 @@ static bool strikes(void)
     fd = (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
         return false;
+    say_where(fd, caller);
     syscall(SYS_close, fd);
     return true;
 }
@@ -128,7 +144,7 @@ static bool fails(enum kind kind, void *caller)
         if (counts)
             note(kind);
         else
-            failing = strikes();
+            failing = strikes(caller);
     }
     errno = !failing ? before : kind == MALLOC ? ENOMEM : kind == DESCRIPTOR ? EMFILE : ENOSPC;
     return failing;

@@ -345,9 +345,18 @@ void executor_resume(struct executor *x)
     free(bytes);
 }
 
+void executor_exhausted(struct executor *x)
+{
+    if (!x->exhausted)
+        vocl_log(LOG_ERROR, "out of memory: the session ends");
+    x->exhausted = true;
+}
+
 void executor_send(struct executor *x, struct wire_buffer *command)
 {
-    if (!command->failed)
+    if (command->failed)
+        executor_exhausted(x);
+    if (!x->exhausted)
         x->host.send(x->host.owner, command->bytes, command->length);
     wire_buffer_free(command);
 }
@@ -377,6 +386,11 @@ void executor_finish(struct executor *x, struct job *job)
         x->host.wake(x->host.owner);
 }
 
+static int verdict(const struct executor *x, int count)
+{
+    return x->exhausted ? -ENOMEM : x->bad ? -EBADMSG : count;
+}
+
 int executor_poll(struct executor *x)
 {
     struct job *newest, *oldest = NULL;
@@ -387,7 +401,7 @@ int executor_poll(struct executor *x)
     if (x->traced)
         timeline_turn(x);
     if (!newest)
-        return x->bad ? -EBADMSG : 0;
+        return verdict(x, 0);
     x->host.collect(x->host.owner);
     stall_enter(x);
     while (newest) { /* in the order in which they came */
@@ -406,7 +420,7 @@ int executor_poll(struct executor *x)
     }
     executor_flush(x);
     stall_leave(x);
-    return x->bad ? -EBADMSG : count;
+    return verdict(x, count);
 }
 
 /* ---- the helper thread ---- */

@@ -70,8 +70,8 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
     struct wait *wait = calloc(1, sizeof(*wait));
 
     job->run = run;
-    if (!wait) {
-        executor_finish(x, job);
+    if (!wait) { /* nobody would be told when it is over */
+        executor_exhausted(x);
         return;
     }
     clRetainEvent(event);
@@ -210,8 +210,10 @@ static void subscribe_to(struct executor *x, uint32_t id, cl_event event, cl_int
 {
     struct subscription *subscription = malloc(sizeof(*subscription));
 
-    if (!subscription)
+    if (!subscription) {
+        executor_exhausted(x);
         return;
+    }
     *subscription = (struct subscription){.id = id, .event = event, .state = state, .failure = failure};
     clRetainEvent(event);
     event_when(x, event, state, tell, &subscription->job);
@@ -286,10 +288,15 @@ void event_release_late(struct executor *x, struct event *event)
 static bool complete_late(struct executor *x, struct event *event, cl_int status)
 {
     const struct context *context = object_get(x, WIRE_CONTEXT, event->context_id);
-    struct late *late = context && context->order.event ? malloc(sizeof(*late)) : NULL;
+    struct late *late;
 
-    if (!late)
+    if (!context || !context->order.event)
         return false;
+    late = malloc(sizeof(*late));
+    if (!late) {
+        executor_exhausted(x);
+        return true;
+    }
     *late = (struct late){.event = event, .status = status};
     event->late = order_when(x, context, complete_now, &late->job);
     if (!event->late)
@@ -314,20 +321,27 @@ static struct gates *gates_of(struct command *c, bool make)
 
     if (context && !context->gates && make)
         context->gates = gates_new();
+    if (context && !context->gates && make)
+        executor_exhausted(c->x);
     return context ? context->gates : NULL;
 }
 
 void command_gate(struct command *c, struct gate *gate, bool of_event)
 {
     c->gates = gates_of(c, true);
+    if (!c->gates)
+        return;
     gate_begin(c->gates, gate, of_event);
     c->behind = c->gates;
 }
 
 void command_hold(struct command *c, cl_event event)
 {
-    if (c->behind)
-        c->queue->behind = c->newest = gates_hold(c->gates, event);
+    if (!c->behind)
+        return;
+    if (!gates_hold(c->gates, event, &c->newest))
+        executor_exhausted(c->x);
+    c->queue->behind = c->newest;
 }
 
 void command_when(struct command *c, cl_event event, void (*run)(struct executor *, struct job *), struct job *job)

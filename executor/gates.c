@@ -138,15 +138,16 @@ bool gates_of_events(const struct gates *gates)
     return gates && gates->of_events;
 }
 
-uint64_t gates_hold(struct gates *gates, cl_event event)
+bool gates_hold(struct gates *gates, cl_event event, uint64_t *newest)
 {
     struct held *held = gates ? malloc(sizeof(*held)) : NULL;
 
     if (!held)
-        return 0;
+        return false;
     *held = (struct held){.event = event, .behind = gates->count};
     clRetainEvent(event);
     *gates->last_held = held;
     gates->last_held = &held->next;
-    return held->behind;
+    *newest = held->behind;
+    return true;
 }

@@ -112,7 +112,7 @@ struct executor {
     atomic_uint entered;         /* stall.c */
     unsigned inside;
     struct command_buffer *recording; /* the one that the command at hand is recorded in, or NULL */
-    bool held, bad;
+    bool held, bad, exhausted;
     struct timeline *timeline;                   /* timeline.c, or NULL */
     bool traced;                                 /* commands are written down there */
     _Alignas(8) uint8_t last[WIRE_MAX_REPEATED]; /* the command that again repeats */
@@ -145,6 +145,8 @@ int executor_dispatch_peer(struct executor *x, unsigned peer, uint16_t number, s
 void executor_finish(struct executor *x, struct job *job); /* any thread */
 void executor_resume(struct executor *x);
 void executor_send(struct executor *x, struct wire_buffer *command); /* and frees it */
+/* There is no memory for what can be neither left out nor refused: nothing is sent any more, and the session ends. */
+void executor_exhausted(struct executor *x);
 /* Native OpenCL is told to get on with what was enqueued: with the frame's end, or now. */
 void executor_flush_later(struct executor *x, struct queue *queue);
 void executor_flush(struct executor *x);
@@ -222,7 +224,7 @@ bool gates_may_fail(const struct gates *gates, uint64_t behind);
 /* Whether one is open that is an event's. */
 bool gates_of_events(const struct gates *gates);
 /* Hold an event while any gate of now may fail; the number of the newest. */
-uint64_t gates_hold(struct gates *gates, cl_event event);
+bool gates_hold(struct gates *gates, cl_event event, uint64_t *newest);
 
 /* dispatch.c: jobs for the helper thread */
 struct slow {

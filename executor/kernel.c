@@ -7,6 +7,8 @@ static void find_kinds(struct kernel *kernel)
     clGetKernelInfo(kernel->native, CL_KERNEL_NUM_ARGS, sizeof(kernel->kind_count), &kernel->kind_count, NULL);
     kernel->kinds = calloc(kernel->kind_count + 1, 1);
     kernel->memories = calloc(kernel->kind_count + 1, sizeof(*kernel->memories));
+    if (!kernel->kinds || !kernel->memories)
+        kernel->error = CL_OUT_OF_HOST_MEMORY;
     for (cl_uint i = 0; kernel->kinds && i < kernel->kind_count; i++) {
         cl_kernel_arg_address_qualifier address;
         char type[256] = "";

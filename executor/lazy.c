@@ -16,8 +16,10 @@ void lazy_add(const struct command *c)
 {
     struct step *step = malloc(sizeof(*step)), **at = &c->queue->steps;
 
-    if (!step)
+    if (!step) {
+        executor_exhausted(c->x);
         return;
+    }
     clRetainEvent(c->event);
     *step = (struct step){.event = c->event, .behind = c->newest};
     while (*at)

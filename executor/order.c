@@ -50,8 +50,10 @@ static void set(struct executor *x, struct context *context, cl_event event, uin
 {
     struct order_job *job = malloc(sizeof(*job));
 
-    if (!job)
+    if (!job) {
+        executor_exhausted(x);
         return;
+    }
     if (context->order.event)
         forget(context);
     clRetainEvent(event);

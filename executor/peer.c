@@ -8,6 +8,8 @@ int executor_send_peer(struct executor *x, unsigned peer, struct wire_buffer *co
 {
     int error = command->failed ? -ENOMEM : x->host.send_peer(x->host.owner, peer, command->bytes, command->length);
 
+    if (error == -ENOMEM) /* the other would wait for it */
+        executor_exhausted(x);
     wire_buffer_free(command);
     return error;
 }
@@ -47,6 +49,8 @@ static void set_loss(struct executor *x, unsigned peer, uint8_t loss)
 
     if (peer >= x->loss_count) {
         more = loss ? realloc(x->losses, peer + 1) : NULL;
+        if (loss && !more)
+            executor_exhausted(x);
         if (!more)
             return;
         memset(more + x->loss_count, 0, peer + 1 - x->loss_count);

@@ -110,6 +110,8 @@ static void watch(struct executor *x, unsigned ordinal)
     struct slice *slice = &x->slices[ordinal];
     struct watched *watched = calloc(1, sizeof(*watched));
 
+    if (!watched)
+        executor_exhausted(x);
     if (!watched || slice->watching || !slice->newest) {
         free(watched);
         return;

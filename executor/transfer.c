@@ -244,6 +244,8 @@ void transfer_discard(struct transfer *t)
 
     t->mapped = false;
     t->bytes = malloc(length);
+    if (!t->bytes) /* who gives them would wait */
+        executor_exhausted(t->x);
     if (!t->bytes || t->x->host.take(t->x->host.owner, t->peer, t->tag, t->bytes, length, discarded, t))
         discarded(t, -EIO);
 }

@@ -207,6 +207,10 @@ static int progress(struct transport *t, unsigned peer, bool idle)
     struct loop *loop = loop_of(t);
     int count = loop->local.poll(loop->local.owner, idle);
 
+    if (count < 0) {
+        link_lose(t, peer, "its part of this process has failed");
+        return 0;
+    }
     while (t->peers[peer].alive && receive_frame(t, peer))
         count++;
     for (struct half *half; (half = loop->done); count++) {

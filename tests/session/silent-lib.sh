@@ -1,28 +1,32 @@
 # What a session does when one of its processes is stopped or killed, in each phase of a program's life:
 #
-#     begin PHASE SECONDS WORKERS COMMAND...   a program (phases.c) in the background, until it is in its phase; $program
-#     processes NAME                           of this session, whose name begins so
+#     begin PHASE WORKERS COMMAND...   a program (phases.c) in the background, until it is in its phase; $program
+#     go [ROUNDS]                      it ends that phase, after so many rounds more
+#     noticed                          the same, when it knows of a loss, in phases in which it asks its workers nothing
+#     outlast                          until whoever is silent has been so for longer than anybody has patience
+#     patiently                        of sessions that begin from here on, everybody has ten times as much patience
+#     outlast_some                     a quarter of that
+#     processes NAME                   of this session, whose name begins so
 #     worker NUMBER
 #     fault SIGNAL PID...
-#     ended_with STATUS... -- WHAT             the program ends so, and nothing is left; prints how long it took
+#     ended_with STATUS... -- WHAT     the program ends so, and nothing is left; prints how long it took
 #
 # The time until the program knew is printed, and not looked at: a machine may be busy.
 #
 # With workers on another host (tests/net/two-hosts):
 #
-#     on_other_hosts                           once
-#     begin_far PHASE SECONDS OPTION...        two workers, and options of two-hosts
-#     ended STATUS -- WHAT                     the program ends so, and nothing is left there and here
+#     begin_far PHASE OPTION...        two workers, and options of two-hosts
+#     ended STATUS -- WHAT             the program ends so, and nothing is left there and here
 . "$(dirname "$0")/../lib.sh"
-VOCL_PEER_TIMEOUT=2
-export VOCL_PEER_TIMEOUT
+patient=
 mark=VOCL_TEST_MARK=$$
 
-# As lib.sh's, with one process instead of some for each that there is.
+# As lib.sh's, of programs that are phases, too.
 session_processes()
 {
-    for candidate in $(grep -slzx "$1" /proc/[0-9]*/environ | cut -d / -f 3); do
-        case $(cat "/proc/$candidate/comm" 2> /dev/null) in
+    for candidate in $(grep -lszxFe "$1" /proc/[0-9]*/environ 2> /dev/null | cut -d / -f 3); do
+        { read -r comm < "/proc/$candidate/comm"; } 2> /dev/null || continue
+        case $comm in
         vocl-* | mpiexec* | hydra* | phases) echo "$candidate" ;;
         esac
     done
@@ -35,10 +39,11 @@ uptime_of()
 
 begin()
 {
-    phase=$1 seconds=$2 workers=$3
-    shift 3
-    rm -f "$scratch/out"
-    env "$mark" VOCL_LOG=warn "$@" "$top_builddir/tests/session/phases" "$phase" "$seconds" > "$scratch/out" \
+    phase=$1 workers=$2
+    shift 2
+    [ -n "$patient" ] || about_silence
+    rm -f "$scratch/out" "$scratch/go"
+    env "$mark" VOCL_LOG=warn "$@" "$top_builddir/tests/session/phases" "$phase" "$scratch/go" > "$scratch/out" \
         2> "$scratch/err" &
     program=$!
     wait_until there || fail "$phase: no program: $(cat "$scratch/out" "$scratch/err")"
@@ -46,6 +51,37 @@ begin()
 there()
 {
     grep -q ready "$scratch/out" 2> /dev/null || ! kill -0 $program 2> /dev/null
+}
+
+go()
+{
+    echo "${1:-0}" > "$scratch/go.new"
+    mv "$scratch/go.new" "$scratch/go"
+}
+
+noticed()
+{
+    case $phase in
+    map | idle) wait_until grep -q 'is lost:' "$scratch/err" && go ;;
+    esac
+}
+
+# That time passes is what is looked at here.
+outlast()
+{
+    sleep $((VOCL_PEER_TIMEOUT * 3 / 2 + 1))
+}
+
+patiently()
+{
+    about_silence
+    patient=$((VOCL_PEER_TIMEOUT * 10))
+    VOCL_PEER_TIMEOUT=$patient
+}
+
+outlast_some()
+{
+    sleep $((patient / 4))
 }
 
 # every PHASES: those of a quick run, or what VOCL_SILENT names: some, which is then all that is looked at, or all
@@ -67,7 +103,8 @@ some_phases()
 processes()
 {
     for candidate in $(session_processes "$mark" | sort -n); do
-        case $(cat "/proc/$candidate/comm" 2> /dev/null) in
+        { read -r comm < "/proc/$candidate/comm"; } 2> /dev/null || continue
+        case $comm in
         "$1"*) echo "$candidate" ;;
         esac
     done
@@ -124,25 +161,22 @@ nothing_left()
     done)"
 }
 
-on_other_hosts()
+begin_far()
 {
+    far_phase=$1
+    shift
     export HERE=$scratch
     # what is left is looked for before the hosts are taken away
     cat > "$scratch/stay" <<'END'
 #!/bin/sh
 "$@"
 status=$?
-until [ -e "$HERE/go" ]; do sleep 0.05; done
+until [ -e "$HERE/leave" ]; do sleep 0.05; done
 exit $status
 END
     chmod +x "$scratch/stay"
-}
-begin_far()
-{
-    far_phase=$1 far_seconds=$2
-    shift 2
-    rm -f "$scratch/go"
-    begin "$far_phase" "$far_seconds" 2 "$top_srcdir/tests/net/two-hosts" "$@" --workers 2 -- "$scratch/stay"
+    rm -f "$scratch/leave"
+    begin "$far_phase" 2 "$top_srcdir/tests/net/two-hosts" "$@" --workers 2 -- "$scratch/stay"
 }
 far_over()
 {
@@ -153,7 +187,7 @@ ended()
     what=${*#*-- }
     wait_until far_over || fail "$phase, $what: the program hangs: $(cat "$scratch/out" "$scratch/err")"
     wait_until no_worker || fail "left on the other host after $phase, $what: $(processes vocl-proxy)"
-    touch "$scratch/go"
+    touch "$scratch/leave"
     wait $program
     got=$?
     took=$(awk -v since="$since" 'END { printf "%.1f", $1 - since }' "$scratch/out")

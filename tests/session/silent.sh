@@ -7,97 +7,141 @@ need_foreign_programs
 with_own_memory
 
 # one of two workers does not answer any more: an error, and its process is gone while the program still runs
-for phase in $(every launches write read map build nodes wait); do
-    seconds=30
-    [ $phase != map ] && [ $phase != idle ] || seconds=4 # they ask nothing before
-    begin $phase $seconds 2 vocl run --workers 2 --
-    victim=$(worker 1)
-    fault STOP "$victim"
+stopped()
+{
+    begin "$1" 2 vocl run --workers 2 --
+    fault STOP "$(worker 1)"
+    noticed
     ended_with 3 -- a stopped worker
     nothing_left a stopped worker
+}
+for phase in $(every launches write read map build nodes wait); do
+    beside stopped $phase
 done
 
 # the program goes on with what it has when it is the other that is lost
-begin wait 4 2 vocl run --workers 2 --
-victim=$(worker 2)
-fault STOP "$victim"
 gone()
 {
     ! kill -0 "$victim" 2> /dev/null
 }
-wait_until gone || fail "a stopped worker is not killed while its program runs"
-ended_with 0 3 -- the other worker stopped
-nothing_left the other worker stopped
+other_stopped()
+{
+    begin wait 2 vocl run --workers 2 --
+    victim=$(worker 2)
+    fault STOP "$victim"
+    wait_until gone || fail "a stopped worker is not killed while its program runs"
+    go
+    ended_with 0 3 -- the other worker stopped
+    nothing_left the other worker stopped
+}
+beside other_stopped
 
-for phase in $(every launches read); do
-    begin $phase 30 2 vocl run --workers 2 --
+killed()
+{
+    begin "$1" 2 vocl run --workers 2 --
     fault KILL "$(worker 1)"
+    noticed
     ended_with 3 -- a killed worker
     nothing_left a killed worker
+}
+for phase in $(every launches read); do
+    beside killed $phase
 done
 
 # who only started the session is not needed until its end
+starter_stopped()
+{
+    begin "$1" 2 vocl run --workers 2 --
+    victim=$(processes $2 | head -n 1)
+    if [ -n "$victim" ]; then
+        fault STOP "$victim"
+        outlast
+        go 3
+        ended_with 0 -- "$2 stopped"
+        if [ $2 = vocl-launcher ]; then kill -CONT "$victim"; fi
+        nothing_left "$2 stopped"
+    else
+        fault CONT $program
+        go
+        ended_with 0 -- "there is no $2"
+    fi
+}
+starter_killed()
+{
+    begin "$1" 2 vocl run --workers 2 --
+    victim=$(processes $2 | head -n 1)
+    if [ -n "$victim" ]; then
+        fault KILL "$victim"
+        go 20
+        ended_with 0 3 -- "$2 killed"
+        nothing_left "$2 killed"
+    else
+        fault CONT $program
+        go
+        ended_with 0 -- "there is no $2"
+    fi
+}
 for name in vocl-launcher mpiexec hydra_pmi_proxy vocl-placeholde; do
     for phase in $(every launches); do
-        begin $phase 3 2 vocl run --workers 2 --
-        victim=$(processes $name | head -n 1)
-        if [ -n "$victim" ]; then
-            fault STOP "$victim"
-            ended_with 0 -- "$name stopped"
-            if [ $name = vocl-launcher ]; then kill -CONT "$victim"; fi
-            nothing_left "$name stopped"
-        else
-            fault CONT $program
-            ended_with 0 -- "there is no $name"
-        fi
+        beside starter_stopped $phase $name
     done
     for phase in $(every write); do
-        begin $phase 3 2 vocl run --workers 2 --
-        victim=$(processes $name | head -n 1)
-        if [ -n "$victim" ]; then
-            fault KILL "$victim"
-            ended_with 0 3 -- "$name killed"
-            nothing_left "$name killed"
-        else
-            fault CONT $program
-            ended_with 0 -- "there is no $name"
-        fi
+        beside starter_killed $phase $name
     done
 done
 
 # the program is killed while a worker is stopped
-begin launches 30 2 vocl run --workers 2 --
-fault STOP "$(worker 1)"
-kill -KILL $program
-wait $program
-nothing_left a killed program with a stopped worker
+both_faults()
+{
+    begin launches 2 vocl run --workers 2 --
+    fault STOP "$(worker 1)"
+    kill -KILL $program
+    wait $program
+    nothing_left a killed program with a stopped worker
+}
+beside both_faults
 
 # Ctrl-Z, for longer than anybody has patience
-for phase in $(every launches read nodes build); do
-    begin $phase 3 2 vocl run --workers 2 --
+suspended()
+{
+    begin "$1" 2 vocl run --workers 2 --
     fault STOP $program
-    sleep 5
+    outlast
     kill -CONT $program
+    go 3
     ended_with 0 -- Ctrl-Z
     nothing_left Ctrl-Z
+}
+for phase in $(every launches read nodes build); do
+    beside suspended $phase
 done
 
 # and a debugger
-if command -v gdb > /dev/null; then
-    begin launches 3 2 vocl run --workers 2 --
+debugged()
+{
+    begin launches 2 vocl run --workers 2 --
     since=$(uptime_of)
-    env -u LD_PRELOAD gdb -p $program -batch -ex 'shell sleep 5' > "$scratch/gdb" 2>&1 || fail "gdb: $(cat "$scratch/gdb")"
+    env -u LD_PRELOAD gdb -p $program -batch -ex "shell sleep $((VOCL_PEER_TIMEOUT * 3 / 2 + 1))" > "$scratch/gdb" 2>&1 ||
+        fail "gdb: $(cat "$scratch/gdb")"
+    go 3
     ended_with 0 -- a debugger
     nothing_left a debugger
-fi
+}
+! command -v gdb > /dev/null || beside debugged
 
 # a worker that is stopped when the program ends
-begin end 1 2 vocl run --workers 2 --
-fault STOP "$(worker 1)"
-ended_with 0 -- a worker stopped at the end
-nothing_left a worker stopped at the end
+stopped_at_end()
+{
+    begin end 2 vocl run --workers 2 --
+    fault STOP "$(worker 1)"
+    go
+    ended_with 0 -- a worker stopped at the end
+    nothing_left a worker stopped at the end
+}
+beside stopped_at_end
 
 if some_phases; then
+    well_beside
     no_files_left
     exit 0
 fi
@@ -109,19 +153,22 @@ cat > "$mpmd" <<'END'
 exec mpiexec.mpich -n 1 vocl run -- "$@" : -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --worker
 END
 chmod +x "$mpmd"
+under_mpiexec()
+{
+    begin launches 1 "$mpmd"
+    since=$(uptime_of)
+    victim=$(processes $1 | head -n 1)
+    fault $2 "$victim"
+    if [ $1 = phases ]; then # its worker leaves it
+        wait_until no_worker || fail "the worker of a program that got SIG$2 stays: $(cat "$scratch/err")"
+        kill -KILL "$victim" 2> /dev/null && : # if mpiexec has not yet
+    fi
+    ended_with 0 1 3 7 9 137 255 -- "SIG$2 for $1 under mpiexec"
+    nothing_left "SIG$2 for $1 under mpiexec"
+}
 for name in vocl-proxy phases; do
     for signal in STOP KILL; do
-        begin launches 30 1 "$mpmd"
-        since=$(uptime_of)
-        victim=$(processes $name | head -n 1)
-        fault $signal "$victim"
-        if [ $name = phases ]; then # its worker leaves it
-            no_worker() { [ -z "$(processes vocl-proxy)" ]; }
-            wait_until no_worker || fail "the worker of a program that got SIG$signal stays: $(cat "$scratch/err")"
-            kill -KILL "$victim" 2> /dev/null && : # if mpiexec has not yet
-        fi
-        ended_with 0 1 3 7 9 137 255 -- "SIG$signal for $name under mpiexec"
-        nothing_left "SIG$signal for $name under mpiexec"
+        beside under_mpiexec $name $signal
     done
 done
 
@@ -134,12 +181,19 @@ cat > "$scratch/libexec/vocl-proxy" <<END
 exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
 END
 chmod +x "$scratch/libexec/vocl-proxy"
-for after in 0 0.01 0.02 0.03 0.04 0.06 0.08 0.12; do
-    begin start 1 2 env STOP_AFTER=$after VOCL_START_TIMEOUT=8 VOCL_LIBEXECDIR="$scratch/libexec" vocl run --workers 2 --
+stopped_early()
+{
+    begin start 2 env STOP_AFTER=$1 VOCL_START_TIMEOUT=8 VOCL_LIBEXECDIR="$libexec" vocl run --workers 2 --
     since=$(uptime_of)
-    ended_with 0 1 3 -- "a worker stopped $after s after its start"
-    nothing_left "a worker stopped $after s after its start"
+    go
+    ended_with 0 1 3 -- "a worker stopped $1 s after its start"
+    nothing_left "a worker stopped $1 s after its start"
+}
+libexec=$scratch/libexec
+for after in 0 0.01 0.02 0.03 0.04 0.06 0.08 0.12; do
+    beside stopped_early $after
 done
+well_beside
 
 no_files_left
 exit 0

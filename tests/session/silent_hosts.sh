@@ -6,85 +6,117 @@
 need ip iproute2
 need_foreign_programs
 
-on_other_hosts
+two=$top_srcdir/tests/net/two-hosts
+[ "$(status_of "$two" --cable "$scratch/cable" -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 
-# far PHASE SECONDS
 far()
 {
-    rm -f "$scratch/cable"
-    begin_far "$1" "$2" --cable "$scratch/cable"
-    [ -s "$scratch/cable" ] || { wait $program; skip "$(cat "$scratch/err")"; }
+    begin_far "$1" --cable "$scratch/cable"
     read -r cable near far < "$scratch/cable"
 }
-seconds_of()
-{
-    case $1 in
-    map | idle) echo 4 ;;
-    *) echo 30 ;;
-    esac
-}
 
-for phase in $(every wait launches write read nodes); do
-    far "$phase" "$(seconds_of "$phase")"
+both_dropped()
+{
+    far "$1"
     fault USR1 "$cable"
     kill -USR2 "$cable"
+    noticed
     ended 3 -- packets dropped both ways
-done
-for phase in $(every launches read); do
-    far "$phase" "$(seconds_of "$phase")"
+}
+to_workers_dropped()
+{
+    far "$1"
     fault USR1 "$cable"
+    noticed
     ended 3 -- packets to the workers dropped
-done
-for phase in $(every wait write); do
-    far "$phase" "$(seconds_of "$phase")"
+}
+to_program_dropped()
+{
+    far "$1"
     fault USR2 "$cable"
+    noticed
     ended 3 -- packets to the program dropped
-done
-for phase in $(every build); do
-    far "$phase" "$(seconds_of "$phase")"
+}
+link_down()
+{
+    far "$1"
     since=$(uptime_of)
     ip -n "$near" link set near down
+    noticed
     ended 3 -- the link down
-done
-for phase in $(every launches); do
-    far "$phase" "$(seconds_of "$phase")"
+}
+cable_gone()
+{
+    far "$1"
     fault KILL "$cable"
+    noticed
     ended 3 -- the cable gone
-done
-for phase in $(every nodes); do
-    far "$phase" "$(seconds_of "$phase")"
+}
+worker_stopped()
+{
+    far "$1"
     victim=$(worker 1)
     fault STOP "$victim"
+    noticed
     wait_until far_over || fail "$phase, a stopped worker: the program hangs"
     kill -CONT "$victim" # it finds itself out
     ended 3 -- a worker stopped
+}
+for phase in $(every wait launches write read nodes); do
+    beside both_dropped $phase
+done
+for phase in $(every launches read); do
+    beside to_workers_dropped $phase
+done
+for phase in $(every wait write); do
+    beside to_program_dropped $phase
+done
+for phase in $(every build); do
+    beside link_down $phase
+done
+for phase in $(every launches); do
+    beside cable_gone $phase
+done
+for phase in $(every nodes); do
+    beside worker_stopped $phase
 done
 
-# half the time that one waits: nothing is lost
-for phase in $(every launches write read nodes); do
-    far "$phase" 4
+# an outage that is shorter than the time that one waits: nothing is lost
+outage()
+{
+    patiently
+    far "$1"
     fault USR1 "$cable"
     kill -USR2 "$cable"
-    sleep 1
+    outlast_some
     kill -USR1 "$cable"
     kill -USR2 "$cable"
-    ended 0 -- an outage of a second
+    go 3
+    ended 0 -- an outage
+}
+for phase in $(every launches write read nodes); do
+    beside outage $phase
 done
 
 # Ctrl-Z, for longer than anybody has patience, the system with one that takes nothing, too
-for phase in $(every launches read); do
-    far "$phase" 3
+suspended()
+{
+    far "$1"
     victim=$(processes phases)
-    sleep 0.5
     fault STOP $victim
-    sleep 7
+    outlast
     kill -CONT $victim
+    go 3
     ended 0 -- Ctrl-Z
+}
+for phase in $(every launches read); do
+    beside suspended $phase
 done
 
 # there is nobody who could tell the workers
-for phase in $(every read); do
-    far "$phase" "$(seconds_of "$phase")"
+nobody()
+{
+    far "$1"
     victims="$(processes phases) $(processes vocl-launcher)"
     fault STOP $victims
     kill -USR1 "$cable"
@@ -93,6 +125,11 @@ for phase in $(every read); do
     echo "$phase, the program, its launcher and the network gone: no workers after" \
         "$(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
     kill -CONT $victims
+    noticed
     ended 3 -- both and the network gone
+}
+for phase in $(every read); do
+    beside nobody $phase
 done
+well_beside
 exit 0

@@ -13,7 +13,7 @@ two=$top_srcdir/tests/net/two-hosts
 same()
 {
     "$top_builddir/tests/$3" > "$scratch/native" 2> /dev/null || fail "$3 natively"
-    env "$mark" VOCL_NETWORK="$1" VOCL_LOG=info timeout -k 10 120 "$two" --apart --workers "$2" -- "$top_builddir/tests/$3" \
+    env "$mark" VOCL_NETWORK="$1" VOCL_LOG=info timeout -k 10 300 "$two" --apart --workers "$2" -- "$top_builddir/tests/$3" \
         > "$scratch/out" 2> "$scratch/err" || fail "$3, $1: status $?: $(cat "$scratch/out" "$scratch/err")"
     diff "$scratch/native" "$scratch/out" || fail "$3, $1: something else is printed"
     wait_until none_left "$mark" || fail "left after $3: $(session_processes "$mark")"
@@ -29,7 +29,7 @@ grep -q 'VOCL_NETWORK=ssh is for workers that ssh starts' "$scratch/err" || fail
 
 # Where a worker cannot come to the program, but the program to it, only the first connection goes that way.
 if ${CC:-cc} -D_GNU_SOURCE= -shared -fPIC -o "$scratch/unreachable.so" "$top_srcdir/tests/net/unreachable.c"; then
-    UNREACHABLE=10.93.0.1 LD_PRELOAD="$scratch/unreachable.so${LD_PRELOAD:+:$LD_PRELOAD}" VOCL_LOG=debug timeout -k 5 60 \
+    UNREACHABLE=10.93.0.1 LD_PRELOAD="$scratch/unreachable.so${LD_PRELOAD:+:$LD_PRELOAD}" VOCL_LOG=debug timeout -k 10 300 \
         "$two" --workers 2 -- "$top_builddir/tests/session/migrate" > "$scratch/out" 2> "$scratch/err" ||
         fail "a worker that is not let out: $(cat "$scratch/out" "$scratch/err")"
     [ "$(grep -c 'connection .* with 2, through what' "$scratch/err")" = 1 ] ||
@@ -61,7 +61,7 @@ grep -c ' 0A ' /proc/$!/net/tcp; kill $!
 END
 chmod +x "$scratch/look"
 rm -f "$scratch/out"
-VOCL_NETWORK=ssh HERE=$scratch SLEEPER=$top_builddir/tests/session/sleeper timeout -k 5 60 "$two" -- "$scratch/look" \
+VOCL_NETWORK=ssh HERE=$scratch SLEEPER=$top_builddir/tests/session/sleeper timeout -k 10 300 "$two" -- "$scratch/look" \
     > "$scratch/listen" 2> "$scratch/err"
 [ "$(cat "$scratch/listen")" = 0 ] || fail "listens: $(cat "$scratch/listen" "$scratch/err")"
 
@@ -73,43 +73,61 @@ cat <&3 | { "$@"; kill $$; } | cat
 END
 chmod +x "$scratch/through"
 export RSH_THROUGH=$scratch/through VOCL_NETWORK=ssh
-on_other_hosts
 cats()
 {
-    for candidate in $(grep -slzx "$mark" /proc/[0-9]*/environ | cut -d / -f 3); do
-        [ "$(cat "/proc/$candidate/comm" 2> /dev/null)" != cat ] || echo "$candidate"
+    for candidate in $(grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | cut -d / -f 3); do
+        { read -r comm < "/proc/$candidate/comm"; } 2> /dev/null || continue
+        [ "$comm" != cat ] || echo "$candidate"
     done
 }
+# broken PHASE SIGNAL WHO
+broken()
+{
+    begin_far $1 --apart
+    victims=$(eval "$3")
+    fault $2 $victims
+    noticed
+    case "$2 $3" in
+    STOP*worker*) wait_until far_over; kill -CONT $victims ;; # it finds itself out
+    esac
+    ended 3 -- "SIG$2 for $3"
+    kill -CONT $victims 2> /dev/null
+    return 0
+}
 for phase in $(every read); do
-    for what in "STOP \$(cats)" "KILL \$(cats)" "STOP \$(processes vocl-launcher)" "STOP \$(worker 1)" "KILL \$(worker 1)"; do
-        begin_far $phase 30 --apart
-        since=$(uptime_of)
-        set -- $(eval echo "$what")
-        fault "$@"
-        shift
-        case $what in
-        STOP*worker*) wait_until far_over; kill -CONT "$@" ;; # it finds itself out
-        esac
-        ended 3 -- "$what"
-        kill -CONT "$@" 2> /dev/null
-    done
+    beside broken $phase STOP cats
+    beside broken $phase KILL cats
+    beside broken $phase STOP "processes vocl-launcher"
+    beside broken $phase STOP "worker 1"
+    beside broken $phase KILL "worker 1"
 done
-# an outage shorter than the time that one waits, and a program that is stopped for longer
+# an outage that is shorter than the time that one waits, and a program that is stopped for longer
+outage()
+{
+    patiently
+    begin_far $1 --apart
+    victims=$(cats)
+    fault STOP $victims
+    outlast_some
+    kill -CONT $victims
+    go 3
+    ended 0 -- an outage
+}
 for phase in $(every launches); do
-    begin_far $phase 4 --apart
-    since=$(uptime_of)
-    stopped=$(cats)
-    kill -STOP $stopped
-    sleep 1
-    kill -CONT $stopped
-    ended 0 -- an outage of a second
+    beside outage $phase
 done
-for phase in $(every read); do
-    begin_far $phase 3 --apart
-    victim=$(processes phases)
-    fault STOP $victim
-    sleep 7
-    kill -CONT $victim
+suspended()
+{
+    begin_far $1 --apart
+    victims=$(processes phases)
+    fault STOP $victims
+    outlast
+    kill -CONT $victims
+    go 3
     ended 0 -- Ctrl-Z
+}
+for phase in $(every read); do
+    beside suspended $phase
 done
+well_beside
 exit 0

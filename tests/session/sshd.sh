@@ -75,7 +75,7 @@ same()
     hosts=$1 program=$2
     shift 2
     "$top_builddir/tests/$program" > "$scratch/native" 2> /dev/null || fail "$program natively"
-    env "$mark" VOCL_LOG=info "$@" timeout -k 10 120 vocl run --hosts "$hosts" -- "$top_builddir/tests/$program" \
+    env "$mark" VOCL_LOG=info "$@" timeout -k 10 300 vocl run --hosts "$hosts" -- "$top_builddir/tests/$program" \
         > "$scratch/out" 2> "$scratch/err" || fail "$program, $*: status $?: $(cat "$scratch/out" "$scratch/err")"
     diff "$scratch/native" "$scratch/out" || fail "$program, $*: something else is printed"
     wait_until none_left "$mark" || fail "left after $program, $*: $(session_processes "$mark")"
@@ -90,7 +90,7 @@ same elsewhere1,elsewhere2 parity/many_devices VOCL_NETWORK=ssh
 refused()
 {
     [ "$(status_of vocl devices --hosts elsewhere)" != 0 ] || fail "$1: it starts"
-    VOCL_LOG=error timeout 60 vocl devices --hosts elsewhere > "$scratch/out" 2>&1
+    VOCL_LOG=error timeout 300 vocl devices --hosts elsewhere > "$scratch/out" 2>&1
     grep -q "$2" "$scratch/out" || fail "$1: not said: $(cat "$scratch/out")"
 }
 cp "$keys/other.pub" "$keys/authorized"
@@ -115,7 +115,7 @@ worker_gone()
 }
 for fault in "ssh connection STOP" "ssh connection KILL" "ssh starter STOP" "tls connection STOP"; do
     set -- $fault
-    begin launches 30 1 env VOCL_ADDRESS=127.0.0.1 VOCL_NETWORK=$1 vocl run --hosts elsewhere --
+    begin launches 1 env VOCL_ADDRESS=127.0.0.1 VOCL_NETWORK=$1 vocl run --hosts elsewhere --
     victims=$($2)
     fault $3 $victims
     if [ $1 = tls ]; then # nothing goes through it

@@ -2,7 +2,7 @@
  * A random graph of commands, made from a seed: kernels of different length, copies, fills, writes, reads, maps and
  * markers, on several queues of all devices, each behind the events of those whose data it uses, in any order and some
  * behind gates. Every buffer is in the end what the commands in their order of enqueueing make of it here, too.
- * usage: graph SEED COMMANDS
+ * usage: graph SEED COMMANDS [FILE], more of them if there is no such file yet
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/draw.h"
 
@@ -350,11 +351,12 @@ static void open_all(void)
 int main(int count, char **arguments)
 {
     static uint32_t found[COUNT];
-    int commands = count > 2 ? atoi(arguments[2]) : 1000;
+    const int least = count > 2 ? atoi(arguments[2]) : 1000;
+    int commands = 0;
 
     state = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
     open_all();
-    for (int i = 0; i < commands; i++)
+    for (; commands < least || (count > 3 && access(arguments[3], F_OK)); commands++)
         command();
     open_gate();
     for (int i = 0; i < QUEUES; i++)

@@ -6,7 +6,8 @@
 #     same_as_natively PROGRAM            what it printed is what is in $scratch/native
 #     replaced, checkpoints               how many there were
 #     nth N                               one of the workers, by when it began
-#     await_moment COMMAND...             until it succeeds, seen at once
+#     await_lines N PATTERN               until the log has so many, seen at once; or the program ends
+#     $scratch/enough                     a file that is there when the harm has had its effect(): programs may wait for it
 #     below LIMIT                         leaves a number in $drawn
 #     draw_harm WHO...                    leaves in $harm that some of these are killed, once to three times, and at times two more
 mark=VOCL_TEST_MARK=$$
@@ -37,13 +38,22 @@ one_of()
     esac
 }
 
-# await_moment COMMAND...: until that succeeds, for ten seconds and longer; it is seen at once
-await_moment()
+# await_lines N PATTERN: until the log has so many, or the program ends; it is seen at once
+await_lines()
 {
-    for look in $(seq 5000); do
-        ! "$@" || break
-        sleep 0.002
-    done
+    [ -p "$scratch/lines" ] || mkfifo "$scratch/lines"
+    tail -q -n +1 -f --pid="$program" "$scratch/err" > "$scratch/lines" &
+    grep -m "$1" "$2" < "$scratch/lines" > /dev/null
+    kill $! 2> /dev/null
+}
+
+effect()
+{
+    [ "$(replaced)" -gt 0 ] || is_over
+}
+is_over()
+{
+    ! kill -0 "$program" 2> /dev/null
 }
 
 # nth N: of the workers, in the order in which they were started
@@ -65,7 +75,7 @@ harm()
         case $2 in
         came) # it is not long until that has the place of the lost one
             whom=$(one_of "$1")
-            await_moment grep -q 'has come to the session' "$scratch/err" ;;
+            await_lines 1 'has come to the session' ;;
         *)
             sleep "$2"
             wait_until any_worker || return 0
@@ -101,10 +111,11 @@ survives()
 {
     harm=$1 how=$2
     shift 2
+    rm -f "$scratch/enough"
     : > "$scratch/err"
     env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 600 env $how -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    harm $harm > /dev/null 2>&1 &
+    { harm $harm; wait_until effect; touch "$scratch/enough"; } > /dev/null 2>&1 &
     harmer=$!
     wait $program
     status=$?

@@ -11,8 +11,7 @@ two=$top_srcdir/tests/net/two-hosts
 # Once in a while PoCL itself takes long on a loaded machine.
 at_most 900
 
-# harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal. A program that
-# waits for $scratch/enough goes on until that has had its effect.
+# harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal
 harm()
 {
     signal=$1
@@ -23,13 +22,11 @@ harm()
         wait_until any_worker || break
         kill -$signal "$(session_workers "$mark" | $which -n 1)" 2> /dev/null
     done
-    wait_until effect
-    touch "$scratch/enough"
 }
 
 effect()
 {
-    [ "$(replaced)" -gt 0 ] && [ "$(checkpoints)" -ge $taken ]
+    is_over || { [ "$(replaced)" -gt 0 ] && [ "$(checkpoints)" -ge $taken ]; }
 }
 
 any_replaced()
@@ -49,39 +46,44 @@ first()
 shortened()
 {
     taken=1
-    first "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 1200
+    first "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 0
     [ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken: $(cat "$scratch/err")"
 }
 
 spared()
 {
     which=head
-    first "KILL 0.5" "VOCL_NETWORK=tls vocl run --spare 1" "$moved" 1 1200
+    first "KILL 0.5" "VOCL_NETWORK=tls vocl run --spare 1" "$moved" 1 0
 }
 
 which=tail taken=0
 "$moved" 1 100 > "$scratch/native" || fail "moved, natively"
 
 # Killed once, again and again, and while the next one is told everything; and one that is spare takes its place.
-beside first "KILL 0.5" "vocl run" "$moved" 1 1200
-beside first "KILL 0.5" "VOCL_SHARE=0 vocl run" "$moved" 1 1200
+beside first "KILL 0.5" "vocl run" "$moved" 1 0
+beside first "KILL 0.5" "VOCL_SHARE=0 vocl run" "$moved" 1 0
 beside shortened
-beside first "KILL 0.5 0 0 0.1 0.1" "VOCL_RECOVER_LOG=64K vocl run" "$moved" 1 1500
+beside first "KILL 0.5 0 0 0.1 0.1" "VOCL_RECOVER_LOG=64K vocl run" "$moved" 1 0
 beside spared
 
 # Stopped: found by its silence.
-beside first "STOP 0.5" "VOCL_PEER_TIMEOUT=2 vocl run" "$moved" 1 1200
+stopped()
+{
+    about_silence
+    first "STOP 0.5" "vocl run" "$moved" 1 0
+}
+beside stopped
 
 # On another host.
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
-    beside first "KILL 0.5" "$two" "$moved" 1 1500
+    beside first "KILL 0.5" "$two" "$moved" 1 0
 fi
 
 # What the program does to its buffers itself goes together with what is done again.
-for seed in 1 2; do
+for seed in $(seq "$(rounds 1)"); do
     beside survives "KILL 0.3 0.$seed 0.2" "vocl run" "$windows" $seed 200
 done
-beside survives "KILL 0.3 0.2" "vocl run" "$windows" 3 200 image
+beside survives "KILL 0.3 0.2" "vocl run" "$windows" 9 200 image
 
 # Programs of all kinds, at some moment or other.
 for program in buffer_ops callbacks effects images map_unmap programs contents kernel_printf threads; do
@@ -91,8 +93,12 @@ done
 beside survives_well "KILL 0.1 0.3 0.2" "VOCL_SHARE=0 VOCL_RECOVER_LOG=1M vocl run" "$parity/one_place" 60
 
 # Random graphs of commands: each checks itself.
-for seed in 1 2 3 4; do
-    beside survives "KILL 0.3 0.$seed 0.2" "VOCL_SHARE=$((seed / 3)) VOCL_RECOVER_LOG=$((seed % 2 * 200 + 56))K vocl run" "$graph" $seed 3000
+graphs()
+{
+    survives "KILL 0.3 0.$(($1 % 10)) 0.2" "VOCL_SHARE=$(($1 / 2 % 2)) VOCL_RECOVER_LOG=$(($1 % 2 * 200 + 56))K vocl run" "$graph" $1 1000 "$scratch/enough"
+}
+for seed in $(seq "$(rounds 4)"); do
+    beside graphs $seed
 done
 well_beside
 all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')

@@ -16,7 +16,7 @@ begin()
     : > "$scratch/out"
     : > "$scratch/err"
     env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=16K VOCL_LOG=debug "$@" \
-        timeout -k 10 250 ${by:-vocl run} --workers "$workers" -- "$kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+        timeout -k 10 600 ${by:-vocl run} --workers "$workers" -- "$kept" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q ready "$scratch/out" || failed "no program"
 }
@@ -69,7 +69,7 @@ more_replaced()
 moved()
 {
     many=$(session_workers "$mark" | wc -l)
-    timeout -k 5 100 vocl move "$(program_of "$kept")" "$@" > "$scratch/asked" 2>&1 || failed "moved: $*"
+    timeout -k 10 300 vocl move "$(program_of "$kept")" "$@" > "$scratch/asked" 2>&1 || failed "moved: $*"
     wait_until as_many || failed "who has gone has not ended"
 }
 as_many()
@@ -106,7 +106,7 @@ lost_while_others_go()
     release
     begin 3 "VOCL_MOVE_HOLD=copy:$scratch/held" "$@"
     both_kept
-    timeout -k 5 100 vocl move "$(program_of "$kept")" --to here > "$scratch/asked" 2>&1 &
+    timeout -k 10 300 vocl move "$(program_of "$kept")" --to here > "$scratch/asked" 2>&1 &
     asked=$!
     for copies in 1 2 3; do
         wait_until in_copy $copies || failed "copy $copies of 3 does not begin"
@@ -167,7 +167,7 @@ newcomer_has_room()
     moved --to spare # now the third is the first, the first is the second, and the second, which has a device open, is spare
     first=$(nth 3) second=$(nth 1) spare=$(nth 2)
     limit "$spare" "$room"
-    if timeout -k 5 100 vocl move "$(program_of "$kept")" --to spare > "$scratch/asked" 2>&1; then
+    if timeout -k 10 300 vocl move "$(program_of "$kept")" --to spare > "$scratch/asked" 2>&1; then
         second=$first first=$spare
     fi
     tail -n 1 "$scratch/asked"
@@ -187,7 +187,7 @@ gated_stays()
     moved --to spare
     limit "$(nth 2)" 10000000
     gate
-    timeout -k 5 100 vocl move "$(program_of "$kept")" --to spare > "$scratch/asked" 2>&1 && failed "it has moved"
+    timeout -k 10 300 vocl move "$(program_of "$kept")" --to spare > "$scratch/asked" 2>&1 && failed "it has moved"
     grep -q 'the contents that it keeps cannot be kept there' "$scratch/asked" || failed "why it stays"
     ends_right "gated, and no room: $*"
 }
@@ -210,7 +210,8 @@ host_is_gone()
     printf '#!/bin/sh\n[ ! -e "%s/broken" ] || exit 7\nexec "$@"\n' "$scratch" > "$scratch/through"
     chmod +x "$scratch/through"
     by="$two --embedded --cable $scratch/cable"
-    begin 2 VOCL_PEER_TIMEOUT=2 RSH_THROUGH="$scratch/through" "$@"
+    about_silence
+    begin 2 RSH_THROUGH="$scratch/through" "$@"
     both_kept
     moved --to 10.93.0.2
     touch "$scratch/broken" # so that who comes comes here

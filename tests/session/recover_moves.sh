@@ -4,7 +4,7 @@
 # logged stays.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
-losses=8
+losses=$(rounds 3)
 at_most 1800
 
 ended_moves()
@@ -40,7 +40,7 @@ moving()
     how=VOCL_SHARE=$((drawn % 2))
     [ $drawn != 2 ] || [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || how="$how VOCL_NETWORK=tls"
     survives "one of three" "VOCL_MOVE_EVERY=60 $(held_at change) $how vocl run --workers 2 --spare 1" \
-        "$top_builddir/tests/session/graph" "$1" "${COMMANDS:-8000}"
+        "$top_builddir/tests/session/graph" "$1" "${COMMANDS:-1000}" "$scratch/enough"
 }
 
 for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-3} - 1))); do

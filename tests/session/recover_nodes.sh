@@ -21,7 +21,7 @@ mixed()
     below 3
     how="$how VOCL_RECOVER_LOG=$((drawn * 400 + 64))K"
     draw_harm first last two all last
-    survives "$harm" "$how vocl run --workers $workers" "$graph" "$1" "${COMMANDS:-3000}"
+    survives "$harm" "$how vocl run --workers $workers" "$graph" "$1" "${COMMANDS:-1000}" "$scratch/enough"
 }
 
 for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-4} - 1))); do
@@ -32,7 +32,7 @@ well_beside
 
 # One more is lost just when another has come for the first: what it gets then may need who is yet to come. That takes
 # so little time that nothing else is done meanwhile.
-for again in 1 2 3 4 5 6; do
+for again in $(seq "$(rounds 2)"); do
     survives_well "last 0 first came" "vocl run --workers 2" "$parity/many_devices"
 done
 
@@ -54,7 +54,7 @@ alone_again()
     ln -s "$VOCL_LIBEXECDIR"/* "$scratch/libexec/"
     mkfifo "$scratch/tell"
     : > "$scratch/out"
-    env "$mark" VOCL_RECOVER=replay VOCL_LIBEXECDIR="$scratch/libexec" "$@" timeout -k 10 300 vocl run --workers 2 -- \
+    env "$mark" VOCL_RECOVER=replay VOCL_LIBEXECDIR="$scratch/libexec" "$@" timeout -k 10 600 vocl run --workers 2 -- \
         "$top_builddir/tests/session/survivor" < "$scratch/tell" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     exec 9> "$scratch/tell"
@@ -71,7 +71,12 @@ beside alone_again VOCL_SHARE=1
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || beside alone_again VOCL_NETWORK=tls VOCL_SHARE=0
 
 # Stopped: found by its silence.
-beside survives "STOP last 0.3" "VOCL_PEER_TIMEOUT=2 vocl run --workers 2" "$graph" 77 3000
+stopped()
+{
+    about_silence
+    survives "STOP last 0.3" "vocl run --workers 2" "$graph" 77 1000 "$scratch/enough"
+}
+beside stopped
 well_beside
 all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
 [ "$all" -gt 6 ] || fail "hardly anything was replaced: $all"

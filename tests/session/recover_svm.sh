@@ -43,8 +43,13 @@ done
 [ -z "$SEEDS" ] || { well_beside && exit 0; }
 
 # A list whose items are allocations of their own, and much that is written once, with and without checkpoints.
-beside survives_well "last 0.5 last 0.4" "VOCL_RECOVER_LOG=300K vocl run" "$moved" "$scratch/never" 2000
-beside survives_well "last 0.6" "VOCL_SHARE=0 vocl run" "$moved" "$scratch/never" 2000
+listed()
+{
+    survives "$@" "$moved" "$scratch/enough"
+    grep -qx right "$scratch/out" || fail "a list: $(cat "$scratch/out")"
+}
+beside listed "last 0.5 last 0.4" "VOCL_RECOVER_LOG=300K vocl run"
+beside listed "last 0.6" "VOCL_SHARE=0 vocl run"
 
 # Beside buffers that workers keep.
 beside survives_well "last 0.4" "VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=300K vocl run --workers 2" "$mapped" 9 5000
@@ -93,7 +98,7 @@ begin()
     shift
     : > "$scratch/out"
     : > "$scratch/err"
-    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 120 env $how vocl run -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug timeout -k 10 600 env $how vocl run -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
 }
 

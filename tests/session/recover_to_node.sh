@@ -31,19 +31,19 @@ more_replaced()
 
 apart="VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=64K"
 
-# is_survived HARM HOW PROGRAM...
+# is_survived HARM HOW PROGRAM...: it goes on until all of the harm is done, and has had its effect
 is_survived()
 {
-    survives "$@"
+    survives "$@" "$scratch/enough"
     [ "$(replaced)" -gt 0 ] || fail "nothing was replaced: $(grep -v debug: "$scratch/err" | tail -n 9)"
 }
 
 # Of programs whose workers exchange contents all the time.
-beside is_survived first "$apart vocl run --workers 2" "$graph" 1 6000
-beside is_survived last "$apart vocl run --workers 2" "$graph" 2 6000
-beside is_survived "last first" "$apart vocl run --workers 3" "$graph" 3 8000
+beside is_survived first "$apart vocl run --workers 2" "$graph" 1 1000
+beside is_survived last "$apart vocl run --workers 2" "$graph" 2 1000
+beside is_survived "last first" "$apart vocl run --workers 3" "$graph" 3 1000
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] ||
-    beside is_survived "last first" "$apart VOCL_NETWORK=tls vocl run --workers 2" "$graph" 4 8000
+    beside is_survived "last first" "$apart VOCL_NETWORK=tls vocl run --workers 2" "$graph" 4 1000
 
 # Of one whose first worker has all contents, and the second only keeps them: the first is lost; the second is, and the
 # first when the next one keeps them.
@@ -54,14 +54,14 @@ kept_for_one()
     is_survived "$@"
     same_as_natively "$@"
 }
-beside kept_for_one first "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 4000
-beside kept_for_one "last first" "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 12000
+beside kept_for_one first "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 0
+beside kept_for_one "last first" "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 0
 
 # Both are lost: it is an error, and the log says why.
 all_lost()
 {
     : > "$scratch/err"
-    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug $apart timeout -k 10 300 vocl run --workers 2 -- "$graph" 5 20000 \
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=debug $apart timeout -k 10 600 vocl run --workers 2 -- "$graph" 5 1000 "$scratch/never" \
         > "$scratch/out" 2> "$scratch/err" &
     program=$!
     harm all
@@ -78,7 +78,7 @@ nobody_else()
     "$moved" 1 100 > "$scratch/native"
     more=0
     kept="kept at the application's host, for no other worker can keep them"
-    is_survived first "$apart VOCL_RECOVER_LOG=1K vocl run" "$moved" 1 4000
+    is_survived first "$apart VOCL_RECOVER_LOG=1K vocl run" "$moved" 1 0
     same_as_natively nobody_else
     grep -q "$kept" "$scratch/err" || fail "it is not told where contents are kept"
 }

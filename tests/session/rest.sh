@@ -13,52 +13,85 @@ rests()
     grep -c 'it goes on' "$scratch/err"
 }
 
-# always HOW PROGRAM...: put to rest every 400 ms, or every $every.
-always()
+rested_twice()
 {
-    how=$1
-    shift
-    timeout -k 10 200 "$@" > "$scratch/native" 2> /dev/null
+    [ "$(rests)" -ge 2 ]
+}
+
+# native PROGRAM...: prints so by itself; leaves its status in $native
+native()
+{
+    timeout -k 10 300 "$@" > "$scratch/native" 2> /dev/null
     native=$?
-    env $how "$mark" VOCL_REST_EVERY="${every:-400}" VOCL_LOG=info timeout -k 10 200 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
-    [ $? = $native ] || fail "$*, $how: status $?, natively $native: $(tail -n 5 "$scratch/err")"
+}
+
+# as_natively STATUS HOW PROGRAM...
+as_natively()
+{
+    status=$1 how=$2
+    shift 2
+    [ $status = $native ] || fail "$*, $how: status $status, natively $native: $(tail -n 5 "$scratch/err")"
     diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
     echo "$how $*: $(rests) rests"
 }
 
+# always HOW PROGRAM...: put to rest every 60 ms
+always()
+{
+    how=$1
+    shift
+    native "$@"
+    env $how "$mark" VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 300 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
+    as_natively $? "$how" "$@"
+}
+
+# until_rested HOW PROGRAM...: put to rest every 200 ms; it goes on until there is the file, which is when it has rested twice
+until_rested()
+{
+    how=$1
+    shift
+    rm -f "$scratch/enough"
+    : > "$scratch/err"
+    env $how "$mark" VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 300 vocl run -- "$@" "$scratch/enough" > "$scratch/out" \
+        2> "$scratch/err" &
+    program=$!
+    wait_until rested_twice || fail "$*, $how: it has not rested: $(tail -n 5 "$scratch/err")"
+    touch "$scratch/enough"
+    wait $program
+    as_natively $? "$how" "$@"
+}
+
 mkdir "$scratch/store"
+native "$session/moved" 4 0
 for how in VOCL_SHARE=1 VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
-    always "$how" "$session/moved" 4 1500
-    [ "$(rests)" -gt 0 ] || fail "it has not rested: $(cat "$scratch/err")"
+    until_rested "$how" "$session/moved" 4 0
 done
 [ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"
-every=60
 for program in buffer_ops callbacks map_unmap svm user_events; do
     always VOCL_SHARE=1 "$parity/$program"
 done
 for program in contents images several_contexts; do
     always VOCL_SHARE=0 "$parity/$program"
 done
-VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 200 vocl run --workers 2 -- "$session/graph" 1 600 \
+VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 300 vocl run --workers 2 -- "$session/graph" 1 600 \
     > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
 echo "graph: $(rests) rests"
 # So many that all of them need numbers that nobody has had.
 networks=auto
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || networks="auto tls"
 for network in $networks; do
-    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_REST_EVERY=150 VOCL_LOG=info timeout -k 10 200 vocl run --workers 20 -- "$session/graph" 1 300 \
+    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_REST_EVERY=150 VOCL_LOG=info timeout -k 10 300 vocl run --workers 20 -- "$session/graph" 1 300 \
         > "$scratch/out" 2> "$scratch/err" || fail "20 workers, $network: $(tail -n 3 "$scratch/out" "$scratch/err")"
     [ "$(rests)" -gt 0 ] || fail "20 workers, $network: they have not rested: $(cat "$scratch/err")"
     echo "graph on 20, $network: $(rests) rests"
 done
 
 # Shared virtual memory that the worker has for itself comes back where it was.
+echo "ready
+right" > "$scratch/native"
+native=0
 for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store" "VOCL_SHARE=0 VOCL_RECOVER=replay"; do
-    env $how "$mark" VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 200 vocl run -- "$session/moved_svm" "$scratch/never" 3000 \
-        > "$scratch/out" 2> "$scratch/err" || fail "moved_svm, $how: $(tail -n 5 "$scratch/out" "$scratch/err")"
-    grep -qx right "$scratch/out" || fail "moved_svm, $how: $(cat "$scratch/out")"
-    [ "$(rests)" -gt 0 ] || fail "moved_svm, $how: it has not rested: $(cat "$scratch/err")"
-    echo "moved_svm, $how: $(rests) rests"
+    until_rested "$how" "$session/moved_svm"
 done
 
 # ---- asked for ----

@@ -26,7 +26,7 @@ for name in many_devices many_copies events_over host_pointer_devices; do
 done
 
 # Random graphs of commands: what they make of the buffers is computed in the program, too.
-for seed in 1 2 3 4 5 6; do
+for seed in $(seq "$(rounds 3)"); do
     workers=$((seed % 3 + 2))
     vocl run --workers $workers -- "$top_builddir/tests/session/graph" $seed "${VOCL_GRAPH_COMMANDS:-2000}" \
         > "$scratch/out" 2> "$scratch/err" || fail "graph $seed on $workers: $(cat "$scratch/out" "$scratch/err")"

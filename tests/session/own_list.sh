@@ -12,7 +12,7 @@ for how in VOCL_SHARE=1 VOCL_RECOVER=replay $networks; do
     *) how="VOCL_SHARE=0 VOCL_NETWORK=$how" ;;
     esac
     for bytes in 4 4096 200000 4000000; do
-        env $how timeout -k 5 60 vocl run -- "$program" $bytes > "$scratch/out" 2> "$scratch/err" ||
+        env $how timeout -k 10 300 vocl run -- "$program" $bytes > "$scratch/out" 2> "$scratch/err" ||
             fail "$how, $bytes bytes: status $?, after $(tail -n 1 "$scratch/out"): $(cat "$scratch/err")"
     done
     echo "$how: $(wc -l < "$scratch/out") commands"

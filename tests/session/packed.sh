@@ -14,7 +14,7 @@ carries()
 {
     least=$1 most=$2
     shift 2
-    timeout -k 5 100 "$@" > "$scratch/out" 2> "$scratch/err" ||
+    timeout -k 10 300 "$@" > "$scratch/out" 2> "$scratch/err" ||
         fail "$*: status $?: $(cat "$scratch/out"; grep -v info "$scratch/err" | tail -n 5)"
     line=$(grep -a -o "to 1: .*" "$scratch/err")
     echo "$* ($VOCL_LINK_RATE, $VOCL_STREAMS): $line"

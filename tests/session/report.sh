@@ -9,7 +9,7 @@ export VOCL_SHARE=0 # each way a message
 # report OPTION... -- PROGRAM...: into $scratch/report.json, and the trace, which is checked
 report()
 {
-    timeout -k 10 100 vocl run --trace "$scratch/out.json" --report="$scratch/report.json" "$@" > "$scratch/out" 2>&1 ||
+    timeout -k 10 300 vocl run --trace "$scratch/out.json" --report="$scratch/report.json" "$@" > "$scratch/out" 2>&1 ||
         fail "$at: $?: $(cat "$scratch/out")"
     python3 "$top_srcdir/tests/session/trace_check.py" "$scratch/out.json" > "$scratch/out" || fail "$at: $(cat "$scratch/out")"
 }

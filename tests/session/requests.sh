@@ -26,7 +26,7 @@ finish()
 # asks STATUS ANSWER TO
 asks()
 {
-    timeout 30 vocl move $program --to "$3" > "$scratch/answer" 2>&1
+    timeout 300 vocl move $program --to "$3" > "$scratch/answer" 2>&1
     status=$?
     [ "$status" = "$1" ] && grep -qF -e "$2" "$scratch/answer" || fail "--to $3: $status: $(cat "$scratch/answer")"
 }
@@ -66,7 +66,7 @@ asks 0 "answered: move to echo" echo
 kill -KILL $asker
 wait $asker 2> /dev/null
 # too many
-for i in 1 2 3 4 5 6 7 8 9 10; do timeout 20 vocl move $program --to wait > "$scratch/many.$i" 2>&1 & done
+for i in 1 2 3 4 5 6 7 8 9 10; do timeout 300 vocl move $program --to wait > "$scratch/many.$i" 2>&1 & done
 some_too_many() { grep -q "too many" "$scratch"/many.*; }
 wait_until some_too_many || fail "ten at a time: $(cat "$scratch"/many.*)"
 has_room() { vocl move $program --to nowhere 2>&1 | grep -q "there is no nowhere"; }
@@ -74,9 +74,9 @@ wait_until has_room || fail "places are not given back"
 asks 0 "answered: move to echo" echo
 # nonsense
 for words in "" "1" "x y z" "1 1 session" "0 0 session" "$$ 0 session" "-1 -1 move" "99999999999999999999 3 session" "$(head -c 70000 /dev/zero | tr '\0' a)"; do
-    timeout 5 sh -c 'printf "%s\n" "$1" > "$2"' sh "$words" "/proc/$(launcher)/fd/4"
+    timeout 120 sh -c 'printf "%s\n" "$1" > "$2"' sh "$words" "/proc/$(launcher)/fd/4"
 done
-timeout 5 sh -c 'head -c 100000 /dev/urandom > "$1"' sh "/proc/$(launcher)/fd/4"
+timeout 120 sh -c 'head -c 100000 /dev/urandom > "$1"' sh "/proc/$(launcher)/fd/4"
 echo > "/proc/$(launcher)/fd/4"
 asks 0 "answered: move to echo" echo
 # a program that is stopped

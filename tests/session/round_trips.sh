@@ -8,7 +8,7 @@ export VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_CACHE="$scratch/cache"
 # traced NAME KIND STEPS
 traced()
 {
-    VOCL_TRACE=1 timeout -k 10 120 vocl run -- "$top_builddir/tests/session/waits" "$2" "$3" > "$scratch/out" 2> "$scratch/$1" ||
+    VOCL_TRACE=1 timeout -k 10 300 vocl run -- "$top_builddir/tests/session/waits" "$2" "$3" > "$scratch/out" 2> "$scratch/$1" ||
         fail "$2 $3: status $?: $(cat "$scratch/out"; grep -v ' 1: ' "$scratch/$1" | tail -n 5)"
 }
 

@@ -45,7 +45,7 @@ refuses()
 {
     pattern=$1
     shift
-    timeout -k 5 100 vocl move "$program" --to "${@:-here}" > "$scratch/asked" 2>&1 && fail "$what: moved: $(cat "$scratch/asked")"
+    timeout -k 10 300 vocl move "$program" --to "${@:-here}" > "$scratch/asked" 2>&1 && fail "$what: moved: $(cat "$scratch/asked")"
     grep -q -- "$pattern" "$scratch/asked" || fail "$what: not $pattern: $(cat "$scratch/asked")"
     wait_until same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
     echo "$what: $(tail -n 1 "$scratch/asked")"
@@ -54,13 +54,13 @@ refuses()
 # refuses_rest PATTERN; refuses_checkpoint PATTERN
 refuses_rest()
 {
-    timeout -k 5 100 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: put to rest: $(cat "$scratch/asked")"
+    timeout -k 10 300 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: put to rest: $(cat "$scratch/asked")"
     grep -q -- "$1" "$scratch/asked" || fail "$what, rest: not $1: $(cat "$scratch/asked")"
     wait_until same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
 }
 refuses_checkpoint()
 {
-    timeout -k 5 100 vocl checkpoint "$program" "$scratch/none" > "$scratch/saved" 2>&1 && fail "$what: saved: $(cat "$scratch/saved")"
+    timeout -k 10 300 vocl checkpoint "$program" "$scratch/none" > "$scratch/saved" 2>&1 && fail "$what: saved: $(cat "$scratch/saved")"
     grep -q -- "$1" "$scratch/saved" || fail "$what, checkpoint: not $1: $(cat "$scratch/saved")"
     [ -z "$(ls "$scratch/none")" ] || fail "$what: left: $(ls "$scratch/none")"
 }
@@ -73,7 +73,7 @@ as_many_workers()
 moves()
 {
     many=$(session_workers "$mark" | wc -l)
-    timeout -k 5 100 vocl move "$program" --to here > "$scratch/asked" 2>&1 || fail "$what: $(cat "$scratch/asked")"
+    timeout -k 10 300 vocl move "$program" --to here > "$scratch/asked" 2>&1 || fail "$what: $(cat "$scratch/asked")"
     wait_until as_many_workers || fail "$what: workers that were left: $(session_processes "$mark")"
     workers=$(session_workers "$mark" | sort)
 }
@@ -221,7 +221,7 @@ no_ssh()
     export VOCL_NETWORK=tls VOCL_RSH=false
     begin 0 plain --hosts localhost
     refuses "ended with status 1" not.a.host.example
-    timeout -k 5 100 vocl move "$program" --to localhost > "$scratch/asked" 2>&1 || fail "to localhost: $(cat "$scratch/asked")"
+    timeout -k 10 300 vocl move "$program" --to localhost > "$scratch/asked" 2>&1 || fail "to localhost: $(cat "$scratch/asked")"
     finish
 }
 

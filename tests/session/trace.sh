@@ -26,7 +26,7 @@ shared=$((shared + $(sed -n 's/^EXPORTED[A-Z_]*(\([A-Za-z0-9]*\),.*/\1/p' "$top_
 [ "$hooks" -eq $((rows - shared)) ] || fail "$rows functions, $shared of them other names, and $hooks begin with TIMELINE()"
 
 at="a worker"
-timeout -k 10 60 vocl run --trace "$trace" --report="$scratch/report.json" -- "$traced" 20 || fail "$at: $?"
+timeout -k 10 300 vocl run --trace "$trace" --report="$scratch/report.json" -- "$traced" 20 || fail "$at: $?"
 checked 20 workers=1
 
 at="its report"
@@ -61,7 +61,7 @@ VOCL_SHARE=1 vocl run --trace "$trace" -- "$traced" 5 || fail "$at: $?"
 checked workers=1
 
 at="two workers"
-timeout -k 10 60 vocl run --workers 2 --trace "$trace" -- "$traced" 20 || fail "$at: $?"
+timeout -k 10 300 vocl run --workers 2 --trace "$trace" -- "$traced" 20 || fail "$at: $?"
 checked workers=2
 
 at="the program's status"
@@ -70,11 +70,11 @@ at="the program's status"
 [ "$(status_of vocl run --trace /nowhere/out.json -- true)" = 2 ] || fail "$at: no such folder"
 
 at="a program that is killed"
-[ "$(status_of timeout -k 10 60 vocl run --trace "$trace" -- "$traced" 20 kill)" = 137 ] || fail "$at: not as it ended"
+[ "$(status_of timeout -k 10 300 vocl run --trace "$trace" -- "$traced" 20 kill)" = 137 ] || fail "$at: not as it ended"
 checked 20 workers=1
 
 at="two programs"
-timeout -k 10 60 vocl run --trace "$trace" -- sh -c '"$1" 10 & "$1" 10; wait' sh "$traced" || fail "$at: $?"
+timeout -k 10 300 vocl run --trace "$trace" -- sh -c '"$1" 10 & "$1" 10; wait' sh "$traced" || fail "$at: $?"
 checked 10 programs=2
 
 at="a move"
@@ -121,7 +121,7 @@ shift
 exec unshare --time --monotonic 1000 --boottime 1000 --fork sh -c "$*"
 END
     chmod +x "$scratch/rsh"
-    VOCL_RSH=$scratch/rsh VOCL_ADDRESS=127.0.0.1 VOCL_NETWORK=tls timeout -k 10 60 \
+    VOCL_RSH=$scratch/rsh VOCL_ADDRESS=127.0.0.1 VOCL_NETWORK=tls timeout -k 10 300 \
         vocl run --hosts otherclock --trace "$trace" -- "$traced" 20 || fail "$at: $?"
     checked 20 workers=1 ahead=1000000000
 else

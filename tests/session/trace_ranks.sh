@@ -35,7 +35,7 @@ on_two()
     mpich) set -- $MPIEXEC_MPICH -n 2 "$@" ;;
     *)     set -- $MPIEXEC_OPENMPI --oversubscribe -n 2 "$@" ;;
     esac
-    timeout -k 10 100 vocl run --trace "$trace" -- "$@" > "$scratch/out" 2>&1 < /dev/null ||
+    timeout -k 10 300 vocl run --trace "$trace" -- "$@" > "$scratch/out" 2>&1 < /dev/null ||
         fail "$*: $(cat "$scratch/out")"
 }
 

@@ -22,7 +22,7 @@ sites()
 {
     what=$1
     shift
-    timeout -k 10 60 vocl run --trace "$trace" --report="$scratch/report.json" "$@" -- "$what" 3 > "$scratch/out" 2>&1 ||
+    timeout -k 10 300 vocl run --trace "$trace" --report="$scratch/report.json" "$@" -- "$what" 3 > "$scratch/out" 2>&1 ||
         fail "$at: $?: $(cat "$scratch/out")"
     python3 - "$trace" "$scratch/report.json" > "$scratch/sites" <<'PY' || fail "$at: $(cat "$scratch/sites")"
 import json, sys

@@ -198,7 +198,7 @@ about_silence()
     silence_turns=0
     while [ $silence_turns -lt 30000 ]; do silence_turns=$((silence_turns + 1)); done
     silence_ran=1 silence_waited=1 # where the kernel does not say
-    { read -r silence_ran silence_waited silence_turns < /proc/$$/schedstat; } 2> /dev/null
+    { read -r silence_ran silence_waited silence_turns < /proc/self/schedstat; } 2> /dev/null
     VOCL_PEER_TIMEOUT=$((2 + (2 * silence_waited + silence_ran - 1) / (silence_ran + 1)))
     export VOCL_PEER_TIMEOUT
 }

@@ -10,7 +10,7 @@ url=http://127.0.0.1:$((port + 1))
 
 # A name that is no HTML: it must come out as it is.
 cp "$top_builddir/tests/pool/burn" "$scratch/<b>burn"
-VOCL_POOL=$scratch/pool vocl run -- "$scratch/<b>burn" 0.5 600 > /dev/null 2> "$scratch/err" &
+VOCL_POOL=$scratch/pool vocl run -- "$scratch/<b>burn" 0.5 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 runs()
 {

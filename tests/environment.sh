@@ -2,6 +2,9 @@
 # with $VOCL_LIBEXECDIR set. No test depends on the user's own caches, settings or home.
 environment_builddir=${VOCL_LIBEXECDIR%/libexec}
 
+# Compilers, what starts MPI's programs (empty where VOCL was built without that MPI), and the sanitizer.
+. "$environment_builddir/tests/configured.sh"
+
 # Kernels compiled once serve the native run and the runs through VOCL alike. Who may not write there has folders of his own.
 for environment_cache in POCL_CACHE_DIR:pocl-cache VOCL_CACHE:vocl-cache; do
     environment_folder=$environment_builddir/tests/${environment_cache#*:}

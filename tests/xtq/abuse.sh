@@ -4,6 +4,5 @@
 . "$(dirname "$0")/xtq-lib.sh"
 one_at_a_time ranks
 
-mpi=${mpis%% *}
-[ "$mpi" = mpich ] || skip "the program is linked with MPICH"
-must mpich 3 abuse 30
+[ "$first" = mpich ] || skip "the program is linked with MPICH"
+must mpich 3 abuse $(rounds 6)

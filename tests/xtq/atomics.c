@@ -1,18 +1,18 @@
 /*
- * Several ranks change the same elements at the same time, by all of MPI's operations that are atomic against each
- * other: nothing may be lost, whatever carries what. Everybody knows what all have added; the sums tell.
+ * atomics ROUNDS: several ranks change the same elements at the same time, by all of MPI's operations that are atomic
+ * against each other: nothing may be lost, whatever carries what. Everybody knows what all have added; the sums tell.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 60, COUNTERS = 8, FORMS = 8, WAYS = 4 };
+enum { COUNTERS = 8, FORMS = 8, WAYS = 4 };
 /* Where things are: counters, what is added to and collected, and what other operations change. */
 enum { POOL = 2 * COUNTERS, IN_POOL = 20000, OTHERS = POOL + IN_POOL, LENGTH = OTHERS + 8 };
 
 static const char *const ways[WAYS] = {"lock_all", "locks", "fences", "fences and locks"};
-static int rank, size, wrong;
+static int rank, size, wrong, all_rounds;                               /* an even number */
 static MPI_Datatype every_second;                                       /* COUNTERS longs */
 static long ones[IN_POOL], none[IN_POOL], taken[IN_POOL], collected[2]; /* by target */
 static long last[2][COUNTERS], seen[2 * COUNTERS];
@@ -89,7 +89,7 @@ static void check_seen(const char *way, int target)
 /* A word of which each round takes some bits away and gives others, and the greatest number with its place. */
 static void add_others(MPI_Win win, int target, int round)
 {
-    unsigned long bits = 0x9e3779b97f4a7c15ul * (unsigned long)(rank * ROUNDS + round + 1), was;
+    unsigned long bits = 0x9e3779b97f4a7c15ul * (unsigned long)(rank * all_rounds + round + 1), was;
     struct {
         long value;
         int place;
@@ -119,10 +119,10 @@ static void check_others(const char *way, const long *memory)
     double sums[2];
 
     for (int who = 0; who < size; who++) {
-        for (int round = rank; round < ROUNDS; round += 2) {
+        for (int round = rank; round < all_rounds; round += 2) {
             long value = (who * 7919L + round * 104729L) % 10007;
 
-            bits ^= 0x9e3779b97f4a7c15ul * (unsigned long)(who * ROUNDS + round + 1);
+            bits ^= 0x9e3779b97f4a7c15ul * (unsigned long)(who * all_rounds + round + 1);
             most = value > most ? value : most;
             imaginary += who;
         }
@@ -130,7 +130,7 @@ static void check_others(const char *way, const long *memory)
     memcpy(sums, memory + OTHERS + 4, sizeof(sums));
     expect(way, "exclusive or", memory[OTHERS], (long)bits);
     expect(way, "the greatest", memory[OTHERS + 2], most);
-    expect(way, "complex", (long)sums[0], (long)ROUNDS / 2 * size);
+    expect(way, "complex", (long)sums[0], (long)all_rounds / 2 * size);
     expect(way, "complex", (long)sums[1], imaginary);
 }
 
@@ -161,7 +161,7 @@ static void end(MPI_Win win, int way, int round, int locked)
         MPI_Win_fence(0, win);
     else if (way > 0)
         MPI_Win_unlock(round % 2, win);
-    else if (round < ROUNDS - 1)
+    else if (round < all_rounds - 1)
         MPI_Win_flush(round % 2, win);
     else
         MPI_Win_unlock_all(win);
@@ -171,7 +171,7 @@ static void end(MPI_Win win, int way, int round, int locked)
 
 static void rounds(MPI_Win win, int way)
 {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < all_rounds; round++) {
         int target = round % 2, locked = way < 2 || (way == 3 && round % 2);
 
         begin(win, way, round, locked);
@@ -196,14 +196,14 @@ static void check(const char *way, const long *memory, const long *all_collected
     long in_pool = all_collected[rank], added = 0;
 
     for (int who = 0; who < size; who++) {
-        for (int round = rank; round < ROUNDS; round += 2)
+        for (int round = rank; round < all_rounds; round += 2)
             added += (round / 2 + who) % 3 ? IN_POOL : 0;
     }
     for (int i = 0; i < IN_POOL; i++)
         in_pool += memory[POOL + i];
     expect(way, "in the pool", in_pool, added);
     for (int i = 0; i < COUNTERS; i++)
-        expect(way, "counter", memory[2 * i], (long)size * ROUNDS / 2);
+        expect(way, "counter", memory[2 * i], (long)size * all_rounds / 2);
 }
 
 static void run(MPI_Win win, long *memory, int way)
@@ -234,6 +234,7 @@ int main(int count, char **words)
     long *memory;
 
     MPI_Init(&count, &words);
+    all_rounds = atoi(words[1]);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Type_vector(COUNTERS, 1, 2, MPI_LONG, &every_second);

@@ -1,16 +1,17 @@
 /*
  * What is easily forgotten: tasks that put while ranks meet, signals that go away with their registration, sizes that
- * no packet holds, kernels without a payload. With "kernels" only the last, on whatever device OpenCL shows first.
+ * no packet holds, kernels without a payload. words[1]: how many times tasks put, and a hundredth of how many
+ * registrations; "kernels": only the last, on whatever device OpenCL shows first.
  */
 #include <sched.h>
 
 #include "xtqtest.h"
 
 enum { FUNCTIONS, KERNELS, DEVICE };
-enum { HOPS = 301, WIDTH = 5, ROUNDS = 20, REGISTRATIONS = 2000 };
+enum { HOPS = 301, WIDTH = 5 };
 
 static struct xtq *x;
-static int rank, size;
+static int rank, size, rounds;
 
 /* ---- tasks that put ---- */
 
@@ -47,7 +48,7 @@ static void quiescence(void)
 
     for (long level = 0, tasks = size; level < WIDTH; level++, tasks *= size)
         tree += tasks;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         EQUAL(xtq_function_packet(&packet, FUNCTIONS, 1, HOPS - 1, 0), 0);
         if (rank == round % size)
             EQUAL(xtq_put(x, (rank + 1) % size, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
@@ -83,7 +84,7 @@ static void unregistered(void)
     struct xtq_function_packet packet;
 
     EQUAL(xtq_function_packet(&packet, FUNCTIONS, 2, 0, 0), 0);
-    for (int i = 0; i < REGISTRATIONS; i++) {
+    for (int i = 0; i < 100 * rounds; i++) {
         EQUAL(xtq_signal_create(1, &entry.signal), 0);
         EQUAL(xtq_register_function(x, 2, &entry), 0);
         began = false;
@@ -119,13 +120,13 @@ static void unregistered_on_device(const struct xtqtest_device *d)
 
     EQUAL(xtq_register_queue(x, DEVICE, &queue), 0);
     EQUAL(xtq_kernel_packet(&packet, DEVICE, 1, 1, &one, NULL), 0);
-    for (int i = 0; i < REGISTRATIONS; i++) {
+    for (int i = 0; i < 100 * rounds; i++) {
         EQUAL(xtq_signal_create(1, &entry.signal), 0);
         seen = 0;
         EQUAL(xtq_register_kernel(x, 1, &entry), 0);
         EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
         while (!seen)
-            ;
+            sched_yield();
         EQUAL(xtq_unregister_kernel(x, 1), 0);
         EQUAL(xtq_signal_load(entry.signal), 0);
         xtq_signal_destroy(entry.signal);
@@ -220,13 +221,14 @@ static void without_payload(const struct xtqtest_device *d)
 
 int main(int count, char **words)
 {
-    bool kernels_only = count > 1 && !strcmp(words[1], "kernels");
+    bool kernels_only = !strcmp(words[1], "kernels");
     struct xtq_function_entry entry = {.function = pass_on};
     struct xtq_queue_entry queue = {.engine = XTQ_HOST};
     struct xtqtest_device d;
     int level;
 
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
+    rounds = atoi(words[1]);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     d = xtqtest_device();

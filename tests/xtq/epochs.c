@@ -1,6 +1,6 @@
 /*
- * Accumulates in one kind of epoch, which the argument says: fence, lock, lock_all, flush, or pscw (MPI_Win_start and
- * its like). Each adds to what the target has written before it let anybody in, and results are what was there.
+ * epochs KIND ROUNDS: accumulates in one kind of epoch: fence, lock, lock_all, flush, or pscw (MPI_Win_start and its
+ * like). Each adds to what the target has written before it let anybody in, and results are what was there.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LENGTH = 10000, ROUNDS = 40, LARGE = 5000 };
+enum { LENGTH = 10000, LARGE = 5000 };
 
 static int rank, size, wrong;
 static const char *kind;
@@ -53,11 +53,11 @@ static void operate(MPI_Win win, int target, int round)
         expect("before", round, was[i], round + i);
 }
 
-static void rounds(MPI_Win win, long *memory, MPI_Group next, MPI_Group before)
+static void rounds(MPI_Win win, long *memory, MPI_Group next, MPI_Group before, int count)
 {
     if (is("lock_all"))
         MPI_Win_lock_all(0, win);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < count; round++) {
         if (!is("pscw"))
             MPI_Barrier(MPI_COMM_WORLD); /* nobody looks any more */
         if (is("lock") || is("flush"))
@@ -120,7 +120,7 @@ int main(int count, char **words)
     MPI_Group_incl(all, 1, (int[]){(rank + 1) % size}, &next);
     MPI_Group_incl(all, 1, (int[]){(rank + size - 1) % size}, &before);
     MPI_Win_allocate(LENGTH * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    rounds(win, memory, next, before);
+    rounds(win, memory, next, before, atoi(words[2]));
     MPI_Win_free(&win);
     MPI_Group_free(&all);
     MPI_Group_free(&next);

@@ -5,6 +5,6 @@
 one_at_a_time ranks
 across "$top_builddir/tests/xtq/tasks"
 across "$top_builddir/tests/xtq/reductions"
-across "$top_builddir/tests/xtq/random_puts" 10000
-across "$top_builddir/tests/xtq/edges"
+across "$top_builddir/tests/xtq/random_puts" $(rounds 3000)
+across "$top_builddir/tests/xtq/edges" $(rounds 2)
 across "$top_builddir/tests/xtq/device_mpi"

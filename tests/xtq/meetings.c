@@ -1,7 +1,7 @@
 /*
- * Barriers and small allreduces on communicators with windows: of all operations and types, in place and not, between
- * accumulates of all ranks into all windows, and on communicators that come and go. What they give is compared with
- * what MPI gives.
+ * meetings ROUNDS: barriers and small allreduces on communicators with windows: of all operations and types, in place
+ * and not, between accumulates of all ranks into all windows, and on communicators that come and go. What they give is
+ * compared with what MPI gives.
  */
 #include <complex.h>
 #include <mpi.h>
@@ -20,7 +20,7 @@
 
 enum { MOST = 5000, WINDOW = 16 << 10 };
 
-static int rank, size;
+static int rank, size, rounds;
 
 static void fill(void *data, size_t bytes, MPI_Datatype type, int seed)
 {
@@ -205,7 +205,7 @@ static void barriers(MPI_Comm comm, MPI_Win win, long *memory)
     const long one = 1;
     long sum;
 
-    for (long round = 1; round <= 200; round++) {
+    for (long round = 1; round <= rounds; round++) {
         for (int target = 0; target < size; target++) {
             MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
             MPI_Accumulate(&one, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, win);
@@ -249,6 +249,7 @@ int main(int count, char **words)
     MPI_Comm comm;
 
     MPI_Init(&count, &words);
+    rounds = atoi(words[1]);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     with_window(MPI_COMM_WORLD, true);

@@ -5,8 +5,8 @@ one_at_a_time ranks
 [ -n "$MPIEXEC_MPICH" ] || skip "no MPICH"
 mpi=mpich mpicc=$MPICC_MPICH library=libxtqmpi.so
 
-try_all
-# what is left to MPI: windows, then reductions
+try_all 2 3
+# what is left to MPI: windows, then reductions, and the smallest of both
 export VOCL_XTQ_WINDOW_BYTES=1G
 told='xtq: [1-9][0-9]* collectives, 0 accumulates'
 same 2
@@ -14,8 +14,10 @@ unset VOCL_XTQ_WINDOW_BYTES
 export VOCL_XTQ_BYTES=1G
 told='xtq: 0 collectives, [1-9][0-9]* accumulates'
 same 2
-unset VOCL_XTQ_BYTES
 told='xtq: [1-9][0-9]* collectives, [1-9][0-9]* accumulates'
+export VOCL_XTQ_BYTES=40 VOCL_XTQ_WINDOW_BYTES=0
+same 2
+unset VOCL_XTQ_BYTES VOCL_XTQ_WINDOW_BYTES
 export VOCL_SHARE=0
 same 2
-through 2 "$scratch/atomics"
+atomics 2

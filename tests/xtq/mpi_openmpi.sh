@@ -6,8 +6,6 @@ one_at_a_time ranks
 [ "$SANITIZER" != thread ] || skip "Open MPI does not bear the thread sanitizer"
 mpi=openmpi mpicc=$MPICC_OPENMPI library=libxtqmpi$xtq_suffix.so
 
-try_all
-same 5
-through 3 "$scratch/atomics" # MPICH's ranks do not yield the cores that they wait on
+try_all 3 5
+atomics 3
 through 3 "$scratch/requests"
-through 5 "$scratch/meetings"

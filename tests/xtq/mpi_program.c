@@ -1,13 +1,13 @@
 /*
- * An MPI program that knows nothing of XTQ: rank 0 prints what reductions and accumulates give. libxtqmpi must not
- * change that. Numbers are small whole ones, so that the order of adding is all the same.
+ * mpi_program ROUNDS: an MPI program that knows nothing of XTQ: rank 0 prints what reductions and accumulates give.
+ * libxtqmpi must not change that. Numbers are small whole ones, so that the order of adding is all the same.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, size;
+static int rank, size, rounds;
 
 static unsigned long digest(const void *data, size_t bytes)
 {
@@ -92,7 +92,7 @@ static void accumulates(MPI_Win win, long *memory)
     memory[7] += 5;
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < rounds; i++) {
         int target = (rank + i) % size;
 
         MPI_Win_lock(i % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, target, 0, win);
@@ -102,7 +102,7 @@ static void accumulates(MPI_Win win, long *memory)
         MPI_Win_unlock(target, win);
     }
     /* a counter that everybody adds to under an exclusive lock, by reading and writing */
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < rounds; i++) {
         long value;
 
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
@@ -158,7 +158,7 @@ static void in_order(MPI_Win win, long *memory, int locked)
     MPI_Type_commit(&every_second);
     if (!locked)
         MPI_Win_fence(0, win);
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < rounds; round++) {
         value = round * 1000;
         for (int i = 0; i < 8; i++)
             data[i] = round + i;
@@ -327,6 +327,7 @@ int main(int count, char **words)
     long *memory;
 
     MPI_Init(&count, &words);
+    rounds = atoi(words[1]);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     reductions_on(MPI_COMM_WORLD, "world");

@@ -60,7 +60,7 @@ else
 fi
 
 # A program with other rights than its user's starts nothing that the user names.
-if [ "$(id -u)" = 0 ] && [ -z "$SANITIZER" ]; then
+if [ "$(id -u)" = 0 ] && [ "$SANITIZER" = no ]; then
     install -m 4755 "$platform" "$scratch/setuid"
     chmod 755 "$scratch"
     if setpriv --reuid=nobody --regid=nogroup --clear-groups test -x "$VOCL_LIBEXECDIR/vocl-proxy"; then
@@ -90,13 +90,15 @@ if [ -n "$MPICC_OPENMPI" ]; then
 fi
 
 # Layers of the loader: in the program, not in the worker.
-if [ -z "$SANITIZER" ]; then
+layers=
+if [ "$SANITIZER" = no ]; then
     gcc -shared -fPIC $OPENCL_CFLAGS -DCL_TARGET_OPENCL_VERSION=300 "$top_srcdir/tests/session/layer.c" \
         -o "$scratch/layer.so" || fail "layer.c does not build"
     (cat "$scratch/native"; echo "layer: 1") > "$scratch/layered"
     OPENCL_LAYERS=$scratch/layer.so "$program" > "$scratch/out" || fail "a layer does not work natively"
-    cmp "$scratch/layered" "$scratch/out" || skip "the loader knows no layers"
+    cmp "$scratch/layered" "$scratch/out" && layers=yes || echo "the loader knows no layers"
     for option in "" "--door icd" --local "--local --workers 1"; do
+        [ -n "$layers" ] || break
         OPENCL_LAYERS=$scratch/layer.so vocl run $option -- "$program" > "$scratch/out" 2> "$scratch/err" ||
             fail "a layer $option: $(cat "$scratch/err")"
         cmp "$scratch/layered" "$scratch/out" || fail "a layer $option: $(cat "$scratch/out")"

@@ -5,11 +5,25 @@ environment_builddir=${VOCL_LIBEXECDIR%/libexec}
 # Compilers, what starts MPI's programs (empty where VOCL was built without that MPI), and the sanitizer.
 . "$environment_builddir/tests/configured.sh"
 
-# Kernels compiled once serve the native run and the runs through VOCL alike. Who may not write there has folders of his own.
+# Paths below $TMPDIR go through sed and into configurations.
+case $TMPDIR in
+*[!A-Za-z0-9/._-]*) unset TMPDIR ;;
+esac
+[ -z "$TMPDIR" ] || [ -d "$TMPDIR" ] || unset TMPDIR
+
+# A home that is the tests' own, and messages in the language that tests read.
+environment_own=${TMPDIR:-/tmp}/vocl-tests-$(id -u)
+mkdir -p -m 700 "$environment_own" && mkdir -p "$environment_own/home" || exit 99
+HOME=$environment_own/home LC_ALL=C
+export HOME LC_ALL
+unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR LANGUAGE
+
+# Kernels compiled once serve the native run and the runs through VOCL alike. A user who may not write there has folders of
+# his own.
 for environment_cache in POCL_CACHE_DIR:pocl-cache VOCL_CACHE:vocl-cache; do
     environment_folder=$environment_builddir/tests/${environment_cache#*:}
     if ! mkdir -p "$environment_folder" 2> /dev/null || [ ! -w "$environment_folder" ]; then
-        environment_folder=${TMPDIR:-/tmp}/vocl-tests-$(id -u)/${environment_cache#*:}
+        environment_folder=$environment_own/${environment_cache#*:}
         mkdir -p "$environment_folder" || exit 99
     fi
     export "${environment_cache%:*}=$environment_folder"

@@ -88,6 +88,13 @@ with_own_memory()
         fi
         exec "$0"' "$(realpath "$0")" "$1" "$(realpath "$top_srcdir")" "$(realpath "$top_builddir")"
 }
+# with_own_processes: this script sees no processes but its own, where that can be.
+with_own_processes()
+{
+    [ -z "$OWN_PROCESSES" ] && unshare --pid --fork --mount-proc true 2> /dev/null || return 0
+    rm -rf "$scratch"
+    OWN_PROCESSES=1 exec unshare --pid --fork --kill-child --mount-proc sh -c '"$0"; exit $?' "$(realpath "$0")"
+}
 no_files_left()
 {
     [ -z "$OWN_MEMORY" ] || [ -z "$(ls /dev/shm)" ] || fail "left in /dev/shm: $(ls /dev/shm)"

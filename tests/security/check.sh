@@ -1,8 +1,8 @@
 #!/bin/sh
 # What tests/security/check says of a daemon here: what is wrong it finds, and nothing else fails.
 . "$(dirname "$0")/../pool/one-lib.sh"
+with_own_processes
 check=$top_srcdir/tests/security/check
-export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
 make_pool here "http = \"127.0.0.1:$((port + 1))\";"
 start_daemon
 

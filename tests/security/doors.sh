@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 need ip iproute2
 need setpriv util-linux
+with_own_memory
 
 . "$(dirname "$0")/spaces-lib.sh"
 near= far= mark=VOCL_TEST_MARK=$$
@@ -94,12 +95,12 @@ cat > "$scratch/rsh" <<END
 #!/bin/sh
 while [ "\${1#-}" != "\$1" ]; do shift; done
 shift
-for try in \$(seq 200); do [ -e "$scratch/open/held" ] && break; sleep 0.05; done
+for try in \$(seq 2400); do [ -e "$scratch/open/held" ] && break; sleep 0.05; done
 exec ip netns exec $far sh -c "\$*"
 END
 cat > "$scratch/mpiexec" <<END
 #!/bin/sh
-for try in \$(seq 200); do [ -e "$scratch/open/held" ] && break; sleep 0.05; done
+for try in \$(seq 2400); do [ -e "$scratch/open/held" ] && break; sleep 0.05; done
 exec "$MPIEXEC_OPENMPI" "\$@"
 END
 chmod 755 "$scratch/rsh" "$scratch/mpiexec"

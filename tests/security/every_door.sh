@@ -15,7 +15,6 @@ need openssl openssl
 near= far= mark=VOCL_TEST_MARK=every$$
 carried=$top_builddir/tests/security/carried
 strangers=
-export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
 end_daemons()
 {
     kill -9 $strangers $daemon 2> /dev/null
@@ -34,7 +33,7 @@ $another "$scratch/knock" - < /dev/null || skip "no other user"
 # strangers_come: they are told of doors as these are found; none of them is a program of ours, for a sanitizer to look at
 strangers_come()
 {
-    rm -f "$scratch/end" "$scratch"/at.*
+    rm -f "$scratch/end" "$scratch/looked" "$scratch"/at.*
     mkfifo "$scratch/end"
     : > "$scratch/doors"
     env -u LD_PRELOAD "$top_srcdir/tests/security/listeners" "$mark" < "$scratch/end" > "$scratch/doors" &
@@ -45,6 +44,12 @@ strangers_come()
         env -u LD_PRELOAD tail -n +1 -f --pid=$listeners "$scratch/doors" 6>&- | env -u LD_PRELOAD $at $another "$scratch/knock" - > "$scratch/at.$host" 2> "$scratch/err.$host" 6>&- &
         strangers="$strangers $!"
     done
+}
+# look_again: until now
+look_again()
+{
+    echo "$scratch/looked" >&6
+    wait_until test -e "$scratch/looked"
 }
 all_tried()
 {
@@ -73,11 +78,11 @@ tried()
     rm -f "$scratch/out" "$scratch/wait"
     mkfifo "$scratch/wait"
     strangers_come
-    timeout -k 5 120 $at_near env "$mark" VOCL_LOG=error "$@" < "$scratch/wait" > "$scratch/out" 2> "$scratch/err" 6>&- &
+    timeout -k 5 400 $at_near env "$mark" VOCL_LOG=error "$@" < "$scratch/wait" > "$scratch/out" 2> "$scratch/err" 6>&- &
     program=$!
     exec 5> "$scratch/wait"
     wait_until grep -q ready "$scratch/out" || fail "$what: no session: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
-    sleep 0.3 # for what opens now
+    look_again || fail "$what: nobody looks for doors"
     wait_until all_tried || fail "$what: strangers: $(tail -n 3 "$scratch"/at.* "$scratch"/err.*)"
     exec 5>&-
     wait $program
@@ -102,7 +107,7 @@ tried "one host" vocl run -- "$carried" wait
 
 # Workers come when the strangers have been at the program's door.
 cat > "$scratch/late" <<END
-for try in \$(seq 400); do
+for try in \$(seq 2400); do
     grep -qs '^at .*10.96.0.1' "$scratch"/at.near && grep -qs '^at .*10.96.0.1' "$scratch"/at.far && break
     sleep 0.05
 done

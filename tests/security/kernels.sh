@@ -8,8 +8,8 @@ mark=VOCL_TEST_MARK=worker$$
 # Processes with the mark in their environment but for zombies: also those of a kernel, whatever their names.
 marked()
 {
-    for process in /proc/[0-9]*; do
-        (tr '\0' '\n' < "$process/environ" | grep -qx "$mark") 2> /dev/null || continue
+    grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
+        process=${process%/environ}
         grep -q '^State:.Z' "$process/status" 2> /dev/null || echo "${process#/proc/}"
     done
 }
@@ -29,12 +29,11 @@ forged()
 # under_daemon SETTING...
 under_daemon()
 {
-    export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
     make_pool here "$@" "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
     sed -i '0,/^environment/{/^environment/d}' "$scratch/conf"
     start_daemon
     wait_until find_nursery || fail "there is no nursery"
-    VOCL_POOL="$scratch/pool" timeout 60 vocl run -- "$escape" 3000 > "$scratch/out" 2> "$scratch/err"
+    VOCL_POOL="$scratch/pool" timeout 300 vocl run -- "$escape" 3000 > "$scratch/out" 2> "$scratch/err"
     [ $? != 77 ] || skip "the kernel does not compile here: $(tail -n 3 "$scratch/err")"
     grep -aq '^error 0 ' "$scratch/out" || fail "the kernel does not run: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -aq ' forked [1-9]' "$scratch/out" || fail "it does not fork: $(grep -a "^error" "$scratch/out")"
@@ -55,5 +54,5 @@ under_daemon
 
 # Without a daemon vocl-launcher sees to it.
 nursery=none
-env "$mark" timeout 60 vocl run -- "$escape" 0 > "$scratch/out" 2> "$scratch/err" || fail "alone: $(cat "$scratch/err")"
+env "$mark" timeout 300 vocl run -- "$escape" 0 > "$scratch/out" 2> "$scratch/err" || fail "alone: $(cat "$scratch/err")"
 wait_until none_marked || fail "alone: left: $(ps -o pid,ppid,sid,args -p "$(marked | tr '\n' ',' | sed 's/,$//')")"

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/../pool/one-lib.sh"
 need munged munge
 [ "$(id -u)" = 0 ] || skip "needs root: a munged, users"
-export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
 credential=$top_builddir/tests/security/credential
 chmod 755 "$scratch"
 

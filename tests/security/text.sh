@@ -11,8 +11,10 @@ export VOCL_POOL
 escape=$(printf '\033')
 name=$(printf 'b\033[31m\nvocl-proxy: forged\342\200\256"<i>\\')
 cp "$top_builddir/tests/pool/burn" "$scratch/$name"
-vocl run -- "$scratch/$name" 0 60 > /dev/null 2> "$scratch/err" &
+mkfifo "$scratch/wait"
+vocl run -- "$scratch/$name" 0 0 0 wait < "$scratch/wait" > /dev/null 2> "$scratch/err" &
 program=$!
+exec 3> "$scratch/wait"
 runs()
 {
     vocl pool sessions | grep -q running
@@ -52,7 +54,7 @@ clean "$scratch/log"
 
 # What names nothing ends nothing.
 vocl pool resume here
-vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2> "$scratch/err" &
+vocl run -- "$top_builddir/tests/pool/burn" 0 0 0 wait < "$scratch/wait" > /dev/null 2> "$scratch/err" &
 program=$!
 wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 for none in '' ' ' 0 '*'; do
@@ -62,9 +64,10 @@ done
 grep -q 'at least 4' "$scratch/err" || fail "how it is named: $(cat "$scratch/err")"
 vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print substr($1, 1, 4) }')" || fail "kill by a beginning"
 kill $program 2> /dev/null && wait $program
+exec 3>&-
 
 # One session that has its device alone is one session.
-vocl run --wait 20 --exclusive -- "$top_builddir/tests/pool/burn" 20 > /dev/null 2> "$scratch/err" &
+vocl run --wait 200 --exclusive -- "$top_builddir/tests/pool/burn" 600 > /dev/null 2> "$scratch/err" &
 program=$!
 wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 vocl pool devices | grep -q ' exclusive  *1 of 16 ' || fail "devices: $(vocl pool devices)"
@@ -72,7 +75,7 @@ curl -s "http://127.0.0.1:$((port + 1))/metrics" | grep -q '^vocl_device_session
 vocl pool --json devices | grep -q '"sessions": 1,' || fail "JSON: $(vocl pool --json devices)"
 vocl devices > /dev/null 2> "$scratch/err" && fail "a device that is another's alone"
 grep -q 'are taken' "$scratch/err" || fail "why: $(cat "$scratch/err")"
-# its load is a part of the time
+# its load is a part of the time: of each of some seconds, one after the other
 for one in 1 2 3 4 5 6 7 8; do
     sleep 0.5
     curl -s "http://127.0.0.1:$((port + 1))/metrics" | awk '/^vocl_device_busy_ratio/ && $NF > 1 { print; exit 1 }' || fail "more than all"

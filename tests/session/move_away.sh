@@ -230,9 +230,13 @@ rests()
     goes here
     finish
 }
+replaced()
+{
+    [ "$(grep -c 'commands and data again' "$scratch/err")" = "$1" ]
+}
 came_again()
 {
-    [ "$(grep -c 'commands and data again' "$scratch/err")" = "$1" ] && one_worker
+    replaced "$1" && one_worker
 }
 # lose COUNT: its worker; so many have come again by then
 lose()
@@ -286,7 +290,7 @@ lost_at()
     target) came=0 && kill -KILL $target ;;
     itself) came=1 && kill -KILL $(session_workers "$mark" | grep -vx "$target") ;;
     esac || fail "no worker"
-    wait_until loss_noticed || fail "killed at $1: $(tail -n 5 "$scratch/err")"
+    wait_until loss_noticed && wait_until replaced $came || fail "killed at $1: $(tail -n 5 "$scratch/err")"
     release
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
     wait_until came_again $came || fail "not one worker: $(session_processes "$mark"; tail -n 5 "$scratch/err")"

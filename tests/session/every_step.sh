@@ -1,0 +1,32 @@
+#!/bin/sh
+# Faults at some steps of programs of all kinds, and at many times as many in make check-stress: see steps.
+. "$(dirname "$0")/../lib.sh"
+at_most 1800
+most=$(rounds 1)
+
+# faults PROGRAM ONLY MODE: at the program's steps of these kinds
+faults()
+{
+    "$top_srcdir/tests/session/steps" --most "$most" --only "$2" "$1" "$3"
+}
+
+# Each process is killed where it sends or takes a frame.
+beside faults buffer_ops 'frame-*' plain
+beside faults images 'frame-*' plain
+beside faults svm 'frame-*' rest
+beside faults map_unmap 'frame-*' recover
+beside faults callbacks 'frame-*' recover
+beside faults user_events 'frame-*' recover
+beside faults programs 'frame-*' recover
+beside faults kernel_printf 'frame-*' recover-rest
+beside faults several_contexts 'frame-*' recover2
+beside faults native_kernel 'frame-*' move
+# In the phases of moves, suspends and checkpoints.
+beside faults transpose 'phase:*' move
+beside faults user_events 'phase:*' recover-move
+beside faults reduction 'phase:*' rest
+beside faults transpose 'phase:*' checkpoint
+# Calls of libc fail.
+beside faults vector_add '[mdw]*' plain
+beside faults vector_add 'write:vocl*' checkpoint
+well_beside

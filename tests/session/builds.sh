@@ -14,6 +14,6 @@ export LD_PRELOAD="$(realpath "$top_builddir/tests/session/.libs/slow_remove.so"
 exec "$(realpath "$VOCL_LIBEXECDIR/vocl-proxy")" "\$@"
 END
 chmod +x "$scratch/libexec/vocl-proxy"
-VOCL_LIBEXECDIR="$scratch/libexec" vocl run --workers 5 -- "$builds" 20 > "$scratch/out" 2>&1 ||
+VOCL_LIBEXECDIR="$scratch/libexec" vocl run --workers 5 -- "$builds" "$(rounds 4)" > "$scratch/out" 2>&1 ||
     fail "5 workers: $(cat "$scratch/out")"
 grep -qx '5 devices: right' "$scratch/out" || fail "5 workers: $(cat "$scratch/out")"

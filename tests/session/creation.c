@@ -15,7 +15,7 @@
 
 #define CHECK(call) check((call), #call, __LINE__)
 
-enum { SIDE = 4096, SIZE = 4 * SIDE * SIDE, LARGE = 4 * SIZE, OBJECTS = 4, ROUNDS = 5, TRIES = 10 };
+enum { SIDE = 4096, SIZE = 4 * SIDE * SIDE, LARGE = 4 * SIZE, OBJECTS = 4, ROUNDS = 5, TRIES = 100 };
 
 static cl_context context;
 static cl_command_queue queue;

@@ -10,6 +10,6 @@ hammer()
         > "$scratch/out" 2>&1 || fail "through $door, $workers workers: status $?: $(tail -n 60 "$scratch/out")"
 }
 
-hammer preload 1 100
-hammer icd 1 100 loader
-hammer preload 2 60
+hammer preload 1 "$(rounds 30)"
+hammer icd 1 "$(rounds 30)" loader
+hammer preload 2 "$(rounds 20)"

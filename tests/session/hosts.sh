@@ -62,7 +62,7 @@ exec 9>&-
 wait_until none_left "$mark" || fail "left after the loss of a worker: $(session_processes "$mark")"
 workers=1
 
-for round in 1 2 3; do
+for round in $(seq "$(rounds 1)"); do
     rm -f "$scratch/out"
     across "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
     program=$!
@@ -84,8 +84,8 @@ LD_PRELOAD=\${LD_PRELOAD:+\$LD_PRELOAD:}$VOCL_LIBEXECDIR/libvocl.so VOCL_JOB=mpm
 END
 chmod +x "$scratch/rank"
 "$top_builddir/tests/parity/vector_add" > "$scratch/native" || fail "vector_add natively"
-for round in 1 2 3 4 5 6 7 8 9 10; do
-    env VOCL_SHARE=0 timeout -k 5 60 "$top_srcdir/tests/net/two-hosts" --mpi -- "$scratch/rank" > "$scratch/out" 2> "$scratch/err" ||
+for round in $(seq "$(rounds 1)"); do
+    env VOCL_SHARE=0 timeout -k 5 300 "$top_srcdir/tests/net/two-hosts" --mpi -- "$scratch/rank" > "$scratch/out" 2> "$scratch/err" ||
         fail "one job on two hosts, round $round: status $?: $(cat "$scratch/out" "$scratch/err")"
     diff "$scratch/native" "$scratch/out" || fail "one job on two hosts prints something else"
 done

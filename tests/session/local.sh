@@ -77,7 +77,7 @@ if [ -n "$MPIEXEC_OPENMPI" ]; then
 fi
 
 # Programs that end while their kernels run: the driver's threads do not find it taken down under them.
-for attempt in $(seq 12); do
+for attempt in $(seq "$(rounds 1)"); do
     for how in "" event; do
         vocl run --local -- "$top_builddir/tests/session/brief" $how > "$scratch/out" 2> "$scratch/err" ||
             fail "a program that ends at once $how, attempt $attempt: $?: $(cat "$scratch/out" "$scratch/err")"

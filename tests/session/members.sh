@@ -4,6 +4,7 @@
 # that does not come, in whatever way, and one that is killed or stopped at any moment, is nobody else's loss.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=members$$
+at_most 900
 members=$top_builddir/tests/session/members
 
 # The test's own worker, in vocl-proxy's place.
@@ -20,12 +21,11 @@ left()
 }
 processes_of_ours()
 {
-    for process in /proc/[0-9]*; do
-        if (tr '\0' '\n' < "$process/environ" | grep -qx "$mark") 2> /dev/null; then
-            tr '\0' ' ' < "$process/cmdline" | grep -E "vocl-proxy|members" || :
-        fi
+    grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
+        tr '\0' ' ' 2> /dev/null < "${process%/environ}/cmdline" | grep -E "vocl-proxy|members" || :
     done
 }
+limit=300 # of each, which guards against hangs alone
 # right SETTINGS... -- ARGUMENTS...
 right()
 {
@@ -35,7 +35,7 @@ right()
         shift
     done
     shift
-    timeout -k 5 120 env "$mark" "$libexec" VOCL_LOG=error $settings "$members" "$@" > "$scratch/out" 2> "$scratch/err"
+    timeout -k 5 "$limit" env "$mark" "$libexec" VOCL_LOG=error $settings "$members" "$@" > "$scratch/out" 2> "$scratch/err"
     status=$?
     [ "$status $(tail -n 1 "$scratch/out")" = "0 right" ] || fail "$settings $*: $status: $(cat "$scratch/out" "$scratch/err")"
     ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$settings $*: $(cat "$scratch/err")"
@@ -44,39 +44,42 @@ right()
 # two OPTIONS... -- ARGUMENTS...
 two()
 {
-    timeout -k 5 120 env "$mark" "$libexec" VOCL_LOG=error "$top_srcdir/tests/net/two-hosts" "$@" > "$scratch/out" 2> "$scratch/err"
+    timeout -k 5 "$limit" env "$mark" "$libexec" VOCL_LOG=error "$top_srcdir/tests/net/two-hosts" "$@" > "$scratch/out" 2> "$scratch/err"
     status=$?
     [ $status != 77 ] || return 0
     [ "$status $(tail -n 1 "$scratch/out")" = "0 right" ] || fail "two hosts: $*: $status: $(cat "$scratch/out" "$scratch/err")"
     wait_until left || fail "left after two hosts: $*: $(processes_of_ours)"
 }
 
-right VOCL_WORKERS=2 -- ${MEMBERS_ROUNDS:-100}
-right VOCL_WORKERS=1 -- 3
-right VOCL_WORKERS=2 VOCL_LANE=0 -- 3
-right VOCL_WORKERS=3 VOCL_NETWORK=pairs -- 20
-right VOCL_WORKERS=3 VOCL_NETWORK=pairs VOCL_LANE=0 VOCL_PEER_TIMEOUT=0 -- 3
+right VOCL_WORKERS=2 -- "$(rounds 8)"
+right VOCL_WORKERS=1 -- 2
+right VOCL_WORKERS=2 VOCL_LANE=0 -- 2
+right VOCL_WORKERS=3 VOCL_NETWORK=pairs -- "$(rounds 4)"
+right VOCL_WORKERS=3 VOCL_NETWORK=pairs VOCL_LANE=0 VOCL_PEER_TIMEOUT=0 -- 2
 right VOCL_WORKERS=2 VOCL_NETWORK=pairs MEMBERS_HOW=exit -- fail "status 7"
-right VOCL_WORKERS=2 VOCL_NETWORK=pairs MEMBERS_HOW=die -- killed 10
-right VOCL_WORKERS=18 VOCL_NETWORK=pairs -- 3
-right VOCL_WORKERS=18 VOCL_NETWORK=pairs MEMBERS_HOW=die -- killed 5
-right VOCL_WORKERS=2 VOCL_PEER_TIMEOUT=0 -- 3
-right VOCL_WORKERS=2 MEMBERS_HOW=stay -- 3
+right VOCL_WORKERS=2 VOCL_NETWORK=pairs MEMBERS_HOW=die -- killed "$(rounds 3)"
+right VOCL_WORKERS=18 VOCL_NETWORK=pairs -- 1
+right VOCL_WORKERS=18 VOCL_NETWORK=pairs MEMBERS_HOW=die -- killed "$(rounds 2)"
+right VOCL_WORKERS=2 VOCL_PEER_TIMEOUT=0 -- 2
+right VOCL_WORKERS=2 MEMBERS_HOW=stay -- 2
 right VOCL_WORKERS=2 MEMBERS_HOW=exit -- fail "status 7"
-right VOCL_WORKERS=2 MEMBERS_HOW=hang VOCL_START_TIMEOUT=3 -- fail "within VOCL_START_TIMEOUT"
+right VOCL_WORKERS=2 MEMBERS_HOW=hang MEMBERS_PATIENCE=3 -- fail "within VOCL_START_TIMEOUT"
 right VOCL_WORKERS=2 MEMBERS_HOW=version -- fail "protocol versions differ"
-right VOCL_WORKERS=2 MEMBERS_HOW=die -- killed 20
+right VOCL_WORKERS=2 MEMBERS_HOW=die -- killed "$(rounds 6)"
 cat "$scratch/out"
-right VOCL_WORKERS=2 MEMBERS_HOW=stop VOCL_PEER_TIMEOUT=2 -- killed 4
+(
+    about_silence
+    right VOCL_WORKERS=2 MEMBERS_HOW=stop MEMBERS_PATIENCE=3 -- killed "$(rounds 2)"
+) || exit 1
 cat "$scratch/out"
 
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || exit 0
 right VOCL_WORKERS=2 VOCL_NETWORK=tls -- 5
-right VOCL_WORKERS=18 VOCL_NETWORK=tls -- 3
-right VOCL_WORKERS=18 VOCL_NETWORK=tls MEMBERS_HOW=die -- killed 5
+right VOCL_WORKERS=18 VOCL_NETWORK=tls -- 1
+right VOCL_WORKERS=18 VOCL_NETWORK=tls MEMBERS_HOW=die -- killed "$(rounds 2)"
 right VOCL_WORKERS=2 VOCL_RSH=false -- fail "ended with status 1" elsewhere.example
 right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls -- 5 localhost
-right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls MEMBERS_HOW=die -- killed 8 localhost
+right VOCL_HOSTS=localhost,localhost VOCL_NETWORK=tls MEMBERS_HOW=die -- killed "$(rounds 3)" localhost
 cat "$scratch/out"
 right VOCL_HOSTS=localhost VOCL_NETWORK=tls MEMBERS_HOW=exit -- fail "status 7" localhost
 right VOCL_HOSTS=localhost VOCL_NETWORK=tls VOCL_RSH=false -- fail "ended with status 1" not.a.host.example
@@ -86,8 +89,8 @@ two --embedded --workers 2 -- "$members" 3 10.93.0.2
 two --embedded --apart --workers 2 -- "$members" 1 10.93.0.3
 
 # So many that two of them meet when they have something to say to each other.
-two --workers 17 -- "$members" 2 10.93.0.2
+two --workers 17 -- "$members" 1 10.93.0.2
 two --apart --workers 17 -- "$members" 1 10.93.0.3
-two --embedded --workers 17 -- "$members" 2 10.93.0.2
+two --embedded --workers 17 -- "$members" 1 10.93.0.2
 two --embedded --apart --workers 17 -- "$members" 1 10.93.0.3
 exit 0

@@ -207,6 +207,7 @@ about_silence()
     silence_ran=1 silence_waited=1 # where the kernel does not say
     { read -r silence_ran silence_waited silence_turns < /proc/self/schedstat; } 2> /dev/null
     VOCL_PEER_TIMEOUT=$((2 + (2 * silence_waited + silence_ran - 1) / (silence_ran + 1)))
+    [ $VOCL_PEER_TIMEOUT -le 60 ] || VOCL_PEER_TIMEOUT=60 # wait_until has no more patience than twice that
     export VOCL_PEER_TIMEOUT
 }
 

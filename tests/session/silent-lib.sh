@@ -76,6 +76,7 @@ patiently()
 {
     about_silence
     patient=$((VOCL_PEER_TIMEOUT * 10))
+    [ $patient -le 120 ] || patient=120
     VOCL_PEER_TIMEOUT=$patient
 }
 

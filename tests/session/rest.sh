@@ -80,9 +80,14 @@ echo "graph: $(rests) rests"
 networks=auto
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || networks="auto tls"
 for network in $networks; do
-    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_REST_EVERY=150 VOCL_LOG=info timeout -k 10 300 vocl run --workers 20 -- "$session/graph" 1 300 \
-        > "$scratch/out" 2> "$scratch/err" || fail "20 workers, $network: $(tail -n 3 "$scratch/out" "$scratch/err")"
-    [ "$(rests)" -gt 0 ] || fail "20 workers, $network: they have not rested: $(cat "$scratch/err")"
+    rm -f "$scratch/enough"
+    : > "$scratch/err"
+    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_REST_EVERY=400 VOCL_LOG=info timeout -k 10 600 vocl run --workers 20 -- \
+        "$session/graph" 1 100 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until grep -q 'it goes on' "$scratch/err" || fail "20 workers, $network: they have not rested: $(cat "$scratch/err")"
+    touch "$scratch/enough"
+    wait $program || fail "20 workers, $network: $(tail -n 3 "$scratch/out" "$scratch/err")"
     echo "graph on 20, $network: $(rests) rests"
 done
 

@@ -16,6 +16,8 @@ one_more_ended()
     [ "$(ended_moves)" -gt "$seen" ]
 }
 
+effect() { :; } # what is lost may be nothing but the spare worker
+
 # harm: each time a move has come so far, and waits there. It goes on at once: that a worker is lost is noticed before the
 # change, during it, or after it.
 harm()

@@ -1,6 +1,7 @@
 /*
- * traced ROUNDS [kill | sleep]: a program of which every call can be counted. On each of two queues, each a thread's:
- * ROUNDS times a write of 4096 bytes, a launch, and a read of 4 bytes; each blocks. Then clFinish, once for each queue.
+ * traced ROUNDS [kill SECONDS | until FILE]: a program of which every call can be counted. On each of two queues, each
+ * a thread's: ROUNDS times a write of 4096 bytes, a launch, and a read of 4 bytes; each blocks. Then clFinish, once for
+ * each queue. It kills itself so long after that; or does all of it again, and says so, until there is the file.
  */
 #define _GNU_SOURCE
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -72,11 +73,14 @@ int main(int count, char **words)
         pthread_setname_np(thread, "other");
         pthread_join(thread, NULL);
         work(NULL);
-        if (!strcmp(then, "sleep"))
+        if (!strcmp(then, "until")) {
+            puts("again");
+            fflush(stdout);
             nanosleep(&(struct timespec){0, 100000000}, NULL);
-    } while (!strcmp(then, "sleep"));
+        }
+    } while (!strcmp(then, "until") && access(words[3], F_OK));
     if (!strcmp(then, "kill")) {
-        sleep(2); /* workers tell at least once a second */
+        sleep((unsigned)atoi(words[3]));
         kill(getpid(), SIGKILL);
     }
     return 0;

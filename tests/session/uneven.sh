@@ -52,12 +52,12 @@ cuts()
     done 2> /dev/null
 }
 
-# cut NETWORK WORKERS PROGRAM...: the same while the cable is cut
+# cut NETWORK WORKERS SEED: a random graph, until the cable has been cut both ways
 cut()
 {
     cuts &
     cutter=$!
-    far "$@"
+    far $1 $2 "$graph" $3 400 "$scratch/cuts"
     wait $cutter
 }
 
@@ -81,7 +81,7 @@ for network in tls plain; do
     beside same $network 2 many_copies
     for seed in 1 2; do
         beside far $network 2 "$graph" $seed 400
-        beside cut $network 2 "$graph" 1$seed 1500
+        beside cut $network 2 1$seed
     done
 done
 well_beside

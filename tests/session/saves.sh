@@ -70,8 +70,8 @@ early()
         vocl run -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until saved_early 3 || fail "nothing is saved early: $(grep 'checkpoint' "$scratch/err" | tail -n 9)"
-    for pause in 0.3 0.1 0.5 0.2 0.4 0.3; do
-        sleep $pause
+    for loss in $(seq "$(rounds 3)"); do
+        sleep 0.$((loss * 7 % 5 + 1))
         lose tail
     done
     touch "$scratch/enough"
@@ -86,6 +86,14 @@ saved_early()
         awk -v least="$1" '$1 > 2 * $2 { early++ } END { exit early < least }'
 }
 
+# done_ahead COMMAND...: that is done, and most of it before the pause
+done_ahead()
+{
+    vocl "$1" $program $2 > "$scratch/asked" 2>&1 && saved_early 1 && return
+    [ "$1" != suspend ] || vocl resume $program > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
+    return 1
+}
+
 # asked WORD...: of what is written meanwhile a checkpoint is taken, most of it before the pause; the worker that comes is lost.
 # If calls do not end soon, as on a loaded machine, all of it is read in the pause.
 asked()
@@ -97,13 +105,7 @@ asked()
     program=$!
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
     before=$(grep -c 'is worker . now' "$scratch/err")
-    tries=0
-    until vocl "$1" $program $2 > "$scratch/asked" 2>&1 && saved_early 1; do
-        tries=$((tries + 1))
-        [ $tries -lt 10 ] || fail "$1: it is read in the pause: $(cat "$scratch/asked"; grep checkpoint "$scratch/err")"
-        [ "$1" != suspend ] || vocl resume $program > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
-        sleep 0.5
-    done
+    wait_until done_ahead "$@" || fail "$1: it is read in the pause: $(cat "$scratch/asked"; grep checkpoint "$scratch/err")"
     grep 'checkpoint' "$scratch/err" | tail -n 1
     [ "$1" != suspend ] || vocl resume $program > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
     lose tail

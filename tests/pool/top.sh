@@ -14,7 +14,7 @@ shows()
     screen capture-pane -p -t top > "$scratch/screen"
     grep -q -e "$1" "$scratch/screen"
 }
-VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2>&1 &
+VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2>&1 &
 running=$!
 
 cat > "$scratch/shell" <<END
@@ -80,7 +80,7 @@ sorted()
     shows ' burn ' && [ "$(grep -c ' burn ' "$scratch/screen")" = 2 ]
 }
 start 80
-VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 60 > /dev/null 2>&1 &
+VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2>&1 &
 second=$!
 running="$running $second"
 wait_until sorted || fail "not both sessions: $(cat "$scratch/screen")"

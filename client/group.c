@@ -14,6 +14,8 @@ static void note_met(struct node *node, const struct node *other)
 
     if (!j || j->off)
         return;
+    if (!j->met_any || !node_set_has(&j->met, other->index))
+        vocl_log(LOG_DEBUG, "worker %u has met worker %u", node->peer, other->peer);
     j->met_any = true;
     if (node_set_add(&j->met, other->index))
         return;

@@ -24,7 +24,7 @@ moved_way()
             sed -i '/^environment/d' "$scratch/$host.conf"
             start_daemon $host
         done
-        wait_until nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)" ;;
+        await nodes=3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)" ;;
     *)
         . "$(dirname "$0")/../lib.sh"
         [ $way != apart ] || [ "$(status_of "$top_srcdir/tests/net/two-hosts" -- true 2> /dev/null)" != 77 ] ||
@@ -74,7 +74,7 @@ observe_moved()
 nothing_left()
 {
     case $way in
-    pool) no_sessions ;;
+    pool) root vocl pool wait --timeout=0 sessions=0 > /dev/null 2>&1 ;;
     *) none_left "$mark" ;;
     esac
 }

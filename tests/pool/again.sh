@@ -7,7 +7,7 @@ for host in n1 n2; do
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf"
     start_daemon $host
 done
-wait_until nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 # ask ARGUMENT...: of the session; it is to be done
 ask()
@@ -31,7 +31,7 @@ done
 touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
 wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "$(cat "$scratch/out")"
-wait_until no_sessions || fail "left: $(root vocl pool sessions)"
+await sessions=0 || fail "left: $(root vocl pool sessions)"
 
 # Several ask, of a program that works, and so goes on by itself: some may be refused, none hangs.
 begins $alice env VOCL_LOG=info "$scratch/bin/moved" 4 0 "$scratch/enough"

@@ -2,7 +2,6 @@
 # A program of a pool is killed, and another one, on whatever node, goes on with what the checkpoint of the first one has:
 # asked for by the number of its process, or by the name of its session, by its user or root.
 . "$(dirname "$0")/pool-lib.sh"
-at_most 200
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/saved" "$scratch/bin/"
 cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
 chmod -R a+rX "$scratch/bin"
@@ -10,7 +9,7 @@ for host in n1 n2; do
     write_config $host 'devices = ( { match = "*"; sessions = 4; } );'
     start_daemon $host
 done
-wait_until nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 mkdir "$scratch/hers" && chown $alice "$scratch/hers"
 wanted=$("$top_builddir/tests/session/saved" 6 0 . 1024 2> /dev/null | grep result)
 
@@ -35,7 +34,7 @@ for count in 1 2; do
     grep -q ' 0 of them written' "$scratch/asked" || fail "twice the same: $(cat "$scratch/asked")"
     root vocl checkpoint "$pid" "$scratch/roots" > "$scratch/asked" || fail "root's: $(cat "$scratch/asked")"
     kill -KILL "$pid"
-    wait_until no_sessions || fail "left: $(root vocl pool sessions)"
+    await sessions=0 || fail "left: $(root vocl pool sessions)"
     as $alice vocl run --count $count --restore "$scratch/hers/folder" -- "$scratch/bin/saved" 6 0 . 1024 > "$scratch/out" 2> "$scratch/err" ||
         fail "restored: $(cat "$scratch/out" "$scratch/err")"
     grep -qx 'from 3' "$scratch/out" && grep -qx "$wanted" "$scratch/out" || fail "restored: $(cat "$scratch/out"), natively $wanted"

@@ -40,11 +40,7 @@ vocl pool resume here || fail "resuming a node that takes sessions"
 # waiting for the last session
 vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
-runs()
-{
-    vocl pool sessions | grep -q running
-}
-wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+await running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 vocl pool drain --wait=0 here 2> "$scratch/err" && fail "it did not wait"
 grep -q 'here has 1 sessions still' "$scratch/err" || fail "what is left: $(cat "$scratch/err")"
 vocl pool drain --wait=100 here 2> "$scratch/err" &
@@ -53,7 +49,7 @@ sleep 1
 kill -0 $waiting 2> /dev/null || fail "it did not wait: $(cat "$scratch/err")"
 vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')" || fail "kill"
 wait $waiting || fail "waiting for nothing: $(cat "$scratch/err")"
-runs && fail "there is a session still"
+vocl pool wait --timeout=0 sessions=0 || fail "there is a session still"
 kill $program 2> /dev/null && wait $program
 vocl pool drain --wait=ever here 2> /dev/null
 [ $? = 2 ] || fail "a wait that is none"

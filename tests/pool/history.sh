@@ -44,11 +44,7 @@ wait_until lines 1 || fail "no account: $(history; cat "$scratch/err" "$scratch/
 mv "$scratch/accounting" "$scratch/accounting.1"
 use "$scratch/pool" 17.1.0 "$vector_add"
 vocl pool drain one && use "$scratch/pool.two" '' "$vector_add" && vocl pool resume one && vocl pool drain two || fail "two alone"
-one_only()
-{
-    [ "$(vocl pool nodes | awk '{ print $1 $2 }' | xargs)" = "NODESTATE oneup twodraining" ]
-}
-wait_until one_only || fail "one is not there: $(vocl pool nodes)"
+await state=one:up state=two:draining || fail "one is not there: $(vocl pool nodes)"
 wait_until lines 3 || fail "a renamed file is not read: $(history; cat "$scratch/err")"
 mv "$scratch/accounting.1" "$scratch/accounting.2"
 mv "$scratch/accounting" "$scratch/accounting.1"
@@ -63,11 +59,7 @@ wait_until lines 4 || fail "what could not be written is lost: $(history; cat "$
 # ended by somebody
 vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
-running()
-{
-    vocl pool sessions | grep -q running
-}
-wait_until running || fail "no session: $(cat "$scratch/err")"
+await running=1 || fail "no session: $(cat "$scratch/err")"
 counter 5000000
 vocl pool kill "$(vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p')" || fail "kill"
 kill $program
@@ -127,11 +119,7 @@ history --since 1h --csv | grep -q many && fail "what is older than an hour"
 # without one of them
 kill -9 $other
 wait $other 2> /dev/null
-lost()
-{
-    vocl pool nodes | grep -q '^two .*lost'
-}
-wait_until lost || fail "two is there"
+await state=two:lost || fail "two is there"
 history > "$scratch/out" && fail "all of it, without two"
 grep -q 'two' "$scratch/err" || fail "what is missing: $(cat "$scratch/err")"
 grep -q vector_add "$scratch/out" || fail "nothing of those that are there"

@@ -112,7 +112,7 @@ for limit in 'idle-limit = 2;' 'session-seconds = 2;'; do
     sed -i '/^idle-limit\|^session-seconds/d' "$scratch/conf"
     echo "$limit" >> "$scratch/conf"
     start_daemon
-    wait_until other_is_up || fail "they do not meet: $(cat "$scratch/log")"
+    await nodes=2 || fail "they do not meet: $(cat "$scratch/log")"
     vocl run --hold --count 2 -- "$scratch/stay" 2> "$scratch/err" &
     program=$!
     wait_until grep -q '"program":"(hold)".*"devices":\["[^"]*","[^"]*"\].*"why":"'"$why"'"' "$scratch/accounting" ||

@@ -10,21 +10,14 @@ for node in $NODES; do
     [ $((node % 4)) != 0 ] || wait_until grep -qs ' serves ' "$scratch/log.$node" || fail "d$node does not start: $(cat "$scratch/log.$node")"
 done
 
-# all_are_up_at N: so many has it heard of
-all_are_up_at()
-{
-    [ "$(VOCL_POOL=$scratch/only.$1 vocl pool nodes 2> /dev/null | grep -c ' up ')" = "$count" ]
-}
-for node in $NODES; do
-    wait_until all_are_up_at "$node" || fail "d$node knows $(VOCL_POOL=$scratch/only.$node vocl pool nodes 2>&1 | grep -c ' up ') of $count"
-done
+all_know nodes="$count"
 connections=$(ls -l "/proc/$pid_1/fd" | grep -c socket:)
 echo "$count daemons; d1 has $connections sockets, $(awk '/VmRSS/ { print $2 }' "/proc/$pid_1/status") KiB"
 [ "$count" -le 64 ] || [ "$connections" -lt "$count" ] || fail "as many as there are daemons"
 
 program=$top_builddir/tests/parity/many_devices
 export VOCL_POOL="$scratch/only.$count"
-vocl run --count 12 -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "12 devices: $(cat "$scratch/out" "$scratch/err")"
+vocl run --count 12 -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "12 devices: $(cat "$scratch/out" "$scratch/err"; grep -hv ' info: \|node d' "$scratch"/log.* | tail -n 40)"
 used_by()
 {
     [ "$(grep -ls '"program"' "$scratch"/accounting.* | wc -l)" = "$1" ]
@@ -32,9 +25,9 @@ used_by()
 wait_until used_by 12 || fail "on $(grep -ls '"program"' "$scratch"/accounting.* | wc -l) nodes"
 silent=$((count / 2))
 eval "kill -9 \$pid_$silent"
-wait_until everybody_says lost $silent || fail "not all know that d$silent is lost"
-vocl run --count ${PLACES:-24} -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||
+all_know "state=d$silent:lost"
+vocl run --count ${PLACES:-12} -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||
     fail "without it: $(cat "$scratch/out" "$scratch/err")"
 start $silent
 silent=
-wait_until everybody_says up $((count / 2)) || fail "not all know that d$((count / 2)) is back"
+all_know "state=d$((count / 2)):up"

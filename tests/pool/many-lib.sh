@@ -2,7 +2,7 @@
 #
 #     make_many COUNT [SETTING...]  $scratch/pool is all of it, $scratch/only.N what has only dN; $NODES: 1 2 3...
 #     start N                       $pid_N; killed when the test ends
-#     everybody_says STATE N        each daemon but $silent has dN in that state
+#     all_know CONDITION...         each daemon but $silent comes to know that (vocl pool wait)
 . "$(dirname "$0")/one-lib.sh"
 all= silent=
 
@@ -39,10 +39,9 @@ start()
     eval "pid_$1=$!"
 }
 
-everybody_says()
+all_know()
 {
     for says_node in $NODES; do
-        [ "$says_node" = "$silent" ] && continue
-        VOCL_POOL=$scratch/only.$says_node vocl pool nodes 2> /dev/null | grep -q "^d$2 .* $1 " || return 1
+        [ "$says_node" = "$silent" ] || VOCL_POOL=$scratch/only.$says_node await "$@" || fail "d$says_node: not $*: $(cat "$scratch"/log.*)"
     done
 }

@@ -18,7 +18,7 @@ for node in json.load(sys.stdin)["nodes"]:
 }
 one_part()
 {
-    [ "$(part node | wc -l)" = 1 ] && [ "$(part state)" = running ]
+    await sessions=1 running=1
 }
 # what is left on a host beside its daemon and what workers are copies of
 left_on()
@@ -60,7 +60,7 @@ begins()
 {
     starts "$@"
     shift
-    wait_until one_part || fail "$*: no session: $(cat "$scratch/err" "$scratch"/n?.log)"
+    one_part || fail "$*: no session: $(cat "$scratch/err" "$scratch"/n?.log)"
 }
 ready()
 {
@@ -71,7 +71,7 @@ ends()
 {
     touch "$scratch/enough"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
-    wait_until no_sessions || fail "$1: left: $(root vocl pool sessions)"
+    await sessions=0 || fail "$1: left: $(root vocl pool sessions)"
 }
 # move ARGUMENT...: the only session's owner moves it
 move()
@@ -86,7 +86,7 @@ nodes_for_kept()
         sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device
         start_daemon $host
     done
-    wait_until nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+    await nodes=3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/kept" "$scratch/bin/"
     chmod a+rx "$scratch/bin/kept"
 }

@@ -2,7 +2,6 @@
 # Sessions of a pool of three nodes move: programs print what they print natively while they go from node to node, a node
 # is emptied, and where a move is refused or fails the program goes on where it was, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
-at_most 330
 for program in parity/images session/moved_commands; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/"
 done
@@ -12,7 +11,7 @@ for host in n1 n2 n3; do
     [ $host = n3 ] || sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # PoCL's second device is not like its first
     start_daemon $host
 done
-wait_until nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+await nodes=3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 # stays WHY ARGUMENT...: it does not
 stays()
@@ -21,7 +20,7 @@ stays()
     shift
     move "$@" && fail "moved: $*: $(cat "$scratch/asked")"
     grep -q "$stays_why" "$scratch/asked" || fail "$*: not \"$stays_why\": $(cat "$scratch/asked")"
-    wait_until one_part || fail "$*: left: $(root vocl pool sessions)"
+    one_part || fail "$*: left: $(root vocl pool sessions)"
     [ "$(part node)" = "$stays_at" ] || fail "$*: it is elsewhere"
 }
 
@@ -30,16 +29,16 @@ begins $alice "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
 session=$(part id)
 [ "$(part node)" = n2 ] || move --to n2 || fail "to n2: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-wait_until one_part || fail "the old place is held: $(root vocl pool sessions)"
+one_part || fail "the old place is held: $(root vocl pool sessions)"
 move --to n3 --device 0 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 grep -q 'moved from n. to n3: .*, paused for .* ms' "$scratch/asked" || fail "what is said: $(cat "$scratch/asked")"
-wait_until one_part || fail "the old place is held: $(root vocl pool sessions)"
+one_part || fail "the old place is held: $(root vocl pool sessions)"
 [ "$(part node) $(part id)" = "n3 $session" ] || fail "it is on $(part node), and called $(part id)"
 moves=4 # PoCL 3.1's second device is not like its first, and 6's is
 move --to n3 || { moves=3 && grep -q 'has another answer' "$scratch/asked"; } || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.log)"
-wait_until one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
+one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
 move || fail "anywhere: $(cat "$scratch/asked")"
-wait_until one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
+one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
 # the page and the accounting file have it
 cat "$scratch"/accounting-n? | python3 -c '
 import json, sys
@@ -70,28 +69,31 @@ wait_until balanced || fail "rebalance: $(cat "$scratch/asked")"
 # An administrator empties the node.
 here=$(part node)
 root vocl pool drain --move $here > "$scratch/asked" 2>&1 || fail "drain --move: $(cat "$scratch/asked")"
-wait_until one_part && [ "$(part node)" != "$here" ] || fail "drained: $(root vocl pool sessions)"
+one_part && [ "$(part node)" != "$here" ] || fail "drained: $(root vocl pool sessions)"
 root vocl pool resume $here
 ends "moved by hand"
 
-# What programs print while they are moved once a second, or more often.
-for command in "moved 8 6000" "images"; do
-    $scratch/bin/$command > "$scratch/native" 2> /dev/null || fail "$command natively"
-    begins $alice $scratch/bin/$command
-    moves=0
+# What programs print while they are moved again and again, this one until it has been often enough.
+for command in moved images; do
+    arguments=
+    [ $command != moved ] || arguments="8 0 $scratch/enough"
+    touch "$scratch/enough"
+    "$scratch/bin/$command" $arguments > "$scratch/native" 2> /dev/null || fail "$command natively"
+    starts $alice "$scratch/bin/$command" $arguments
+    moves=0 most=$(rounds 4)
     while kill -0 $program 2> /dev/null; do
         case $(part node) in
         n1) other=n2 ;;
         n2) other=n1 ;;
-        *) continue ;; # two for a moment, or it has ended
+        *) continue ;; # none yet, two for a moment, or it has ended
         esac
         move --quiet --to $other && moves=$((moves + 1))
-        sleep 0.2
+        [ $moves -lt $most ] || touch "$scratch/enough"
     done
     wait $program || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
     diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
     echo "$command: $moves moves"
-    wait_until no_sessions || fail "$command: left: $(root vocl pool sessions)"
+    await sessions=0 || fail "$command: left: $(root vocl pool sessions)"
 done
 
 mkdir "$scratch/holds" && chown $alice "$scratch/holds" || fail "no folder"
@@ -110,9 +112,8 @@ for victim in worker command daemon network; do
     held && wait_until grep -q copy "$scratch/asked" || fail "$victim: $(cat "$scratch/asked")"
     root vocl pool sessions | grep -q 'copy' || fail "what is seen: $(root vocl pool sessions)"
     case $victim in
-    worker) ip netns pids $base-$other | while read -r pid; do
-        [ "$(tr '\0' ' ' < /proc/$pid/cmdline | grep -c -- --worker)" = 0 ] || kill -9 $pid
-    done
+    worker)
+        workers_on $other | xargs -r kill -9
         wait_until loss_noticed || fail "the worker's loss is not noticed: $(tail -n 5 "$scratch/err")"
         ;;
     command) pkill -9 -P $asking vocl-pool || kill -9 $asking ;;
@@ -127,14 +128,12 @@ for victim in worker command daemon network; do
     wait $asking
     echo "$victim: status $?: $(tail -n 1 "$scratch/asked")"
     [ $victim != network ] || ip -n $base-switch link set $other up
-    wait_until one_part || fail "$victim: left: $(root vocl pool sessions)"
+    one_part || fail "$victim: left: $(root vocl pool sessions)"
     case $victim in
     worker | network) [ "$(part node)" = "$here" ] || fail "$victim: it is elsewhere" ;;
     esac
     ends "$victim"
 done
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
-for host in n1 n2 n3; do
-    [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
-done
+none_left_on n1 n2 n3
 exit 0

@@ -16,7 +16,7 @@ sed -i 's/pthread pthread/pthread/' "$scratch/n2.conf"
 for host in n1 n2; do
     start_daemon $host
 done
-wait_until nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 # asks QUERY...: a program that asks these
 asks()
@@ -27,14 +27,14 @@ asks()
 }
 is_on()
 {
-    wait_until one_part && [ "$(part node)" = "$1" ] || fail "$2: it is on $(part node): $(cat "$scratch/asked" "$scratch"/n?.log)"
+    one_part && [ "$(part node)" = "$1" ] || fail "$2: it is on $(part node): $(cat "$scratch/asked" "$scratch"/n?.log)"
 }
 ends_well()
 {
     touch "$scratch/one" "$scratch/two"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until no_sessions || fail "$1: left: $(root vocl pool sessions)"
+    await sessions=0 || fail "$1: left: $(root vocl pool sessions)"
     echo "$1: right"
 }
 

@@ -6,7 +6,7 @@ for host in n1 n2; do
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
     start_daemon $host
 done
-wait_until nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 # over_mpi COMMAND...: a program that goes on until it is told
 over_mpi()
@@ -21,7 +21,7 @@ over_mpi()
 moved_to()
 {
     move --to "$1" || fail "to $1: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-    wait_until one_part && [ "$(part node)" = "$1" ] || fail "to $1: $(root vocl pool sessions)"
+    one_part && [ "$(part node)" = "$1" ] || fail "to $1: $(root vocl pool sessions)"
 }
 replaced()
 {
@@ -35,13 +35,13 @@ ends "moved"
 
 over_mpi
 as $alice vocl pool suspend "$(part id)" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-wait_until one_part || fail "it does not come again: $(root vocl pool sessions; tail -n 9 "$scratch/err")"
+one_part || fail "it does not come again: $(root vocl pool sessions; tail -n 9 "$scratch/err")"
 ends "put to rest"
 
 over_mpi VOCL_RECOVER=replay
 workers_on "$here" | xargs kill -KILL
 wait_until replaced || fail "it is not replaced: $(tail -n 20 "$scratch/err" "$scratch"/n?.log)"
-wait_until one_part || fail "replaced: $(root vocl pool sessions)"
+one_part || fail "replaced: $(root vocl pool sessions)"
 ends "lost"
 none_left_on n1 n2
 exit 0

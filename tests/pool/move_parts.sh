@@ -37,6 +37,6 @@ wait_until on $(printf '%s\n' "$first" "$second" | sort) || fail "the second par
 touch "$scratch/enough"
 wait $program || fail "status $?: $(cat "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "wrong: $(cat "$scratch/out")"
-wait_until no_sessions || fail "left: $(root vocl pool sessions)"
+await sessions=0 || fail "left: $(root vocl pool sessions)"
 none_left_on n1 n2 n3
 exit 0

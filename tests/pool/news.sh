@@ -4,24 +4,22 @@
 . "$(dirname "$0")/many-lib.sh"
 make_many 8 'mesh = 3;' 'policy = "order";' 'devices = ( { match = "*"; sessions = 2; } );'
 for node in $NODES; do start "$node"; done
-for node in $NODES; do
-    wait_until everybody_says up "$node" || fail "d$node is not known to all: $(VOCL_POOL=$scratch/only.1 vocl pool nodes 2>&1) $(cat "$scratch"/log.*)"
-done
+all_know nodes=8
 
 # d1 watches d2, d3 and d5, and is watched by three
 connections=$(ls -l "/proc/$pid_1/fd" | grep -c socket:)
 [ "$connections" -le 14 ] || fail "d1 has $connections sockets"
 
 VOCL_POOL=$scratch/pool vocl pool drain --reason test d6 > /dev/null || fail "drain"
-wait_until everybody_says draining 6 || fail "not all know that d6 is drained"
+all_know "state=d6:draining"
 VOCL_POOL=$scratch/pool vocl pool resume d6 > /dev/null || fail "resume"
-wait_until everybody_says up 6 || fail "not all know that d6 is back"
+all_know "state=d6:up"
 
 # d4 and d7, which d1 does not watch, are the only ones with room
 for node in 1 2 3 5 6 8; do
     VOCL_POOL=$scratch/pool vocl pool drain --reason test "d$node" > /dev/null || fail "drain d$node"
-    wait_until everybody_says draining "$node" || fail "not all know that d$node is drained"
 done
+all_know state=d1:draining state=d2:draining state=d3:draining state=d5:draining state=d6:draining state=d8:draining
 program=$top_builddir/tests/parity/vector_add
 "$program" > "$scratch/native" || fail "vector_add natively"
 VOCL_POOL=$scratch/only.1 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "by d1: $(cat "$scratch/err")"
@@ -30,8 +28,8 @@ wait_until grep -q '"program"' "$scratch/accounting.4" || fail "the session was 
 
 silent=4
 kill -9 $pid_4
-wait_until everybody_says lost 4 || fail "not all know that d4 is lost"
+all_know "state=d4:lost"
 VOCL_POOL=$scratch/only.1 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "without d4: $(cat "$scratch/err")"
 start 4
 silent=
-wait_until everybody_says up 4 || fail "not all know that d4 is back: $(cat "$scratch"/log.*)"
+all_know "state=d4:up"

@@ -4,6 +4,7 @@
 #     start_daemon                  $daemon; killed when the test ends. $start_at: a command before it, or nothing
 #     add_daemon NAME [SETTING...]  another of the same pool: $scratch/conf.NAME; its port is $port + 3
 #     start_other NAME              $other
+#     await CONDITION...            until that is so in $VOCL_POOL (vocl pool wait); otherwise it says what is so instead
 #     meet_other                    one and two know each other; $scratch/pool.two is the same pool, asked from the other end
 . "$(dirname "$0")/${to_tests:-..}/lib.sh"
 case $SANITIZER in
@@ -95,13 +96,13 @@ start_daemon()
     wait_until grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 }
 
-meet_other()
+await()
 {
-    wait_until other_is_up || fail "they do not find each other: $(cat "$scratch"/log*)"
-    { grep -v '^node' "$scratch/pool"; grep '^node two' "$scratch/pool"; grep '^node one' "$scratch/pool"; } > "$scratch/pool.two"
+    vocl pool wait --timeout=300 "$@"
 }
 
-other_is_up()
+meet_other()
 {
-    [ "$(VOCL_POOL=$scratch/pool vocl pool nodes 2> /dev/null | grep -c ' up ')" = 2 ]
+    VOCL_POOL=$scratch/pool await nodes=2 || fail "they do not find each other: $(cat "$scratch"/log*)"
+    { grep -v '^node' "$scratch/pool"; grep '^node two' "$scratch/pool"; grep '^node one' "$scratch/pool"; } > "$scratch/pool.two"
 }

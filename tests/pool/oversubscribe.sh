@@ -36,12 +36,7 @@ echo "$rests rests"
 grep -q 'asked by others who wait' "$scratch/log" || fail "who asked: $(cat "$scratch/log")"
 grep -q 'is to do nothing for [0-9]* ms before it rests' "$scratch/log" || fail "what it cost: $(cat "$scratch/log")"
 
-# Alone, nobody rests.
-none_left()
-{
-    vocl pool sessions | sed 1d | grep -c . | grep -qx 0
-}
-wait_until none_left || fail "left: $(vocl pool sessions)"
+await sessions=0 || fail "left: $(vocl pool sessions)"
 : > "$scratch/accounting"
 vocl run --mem "$memory" -- "$top_builddir/tests/pool/bursts" 16 2 2.5 > "$scratch/out" || fail "alone: $(cat "$scratch/out")"
 grep -q 'put to rest' "$scratch/accounting" && fail "it was put to rest for nobody"

@@ -156,23 +156,8 @@ root()
         PATH="$scratch/libexec:$PATH" "$@"
 }
 
-# sessions: how many parts of sessions there are in the pool
-sessions()
+# await CONDITION...: until that is so in the pool (vocl pool wait); otherwise it says what is so instead
+await()
 {
-    root vocl pool sessions | sed 1d | wc -l
-}
-
-no_sessions()
-{
-    [ "$(sessions)" = 0 ]
-}
-
-some_session()
-{
-    [ "$(sessions)" != 0 ]
-}
-
-nodes_up()
-{
-    [ "$(root vocl pool nodes 2> /dev/null | grep -c ' up ')" = "$1" ]
+    root vocl pool wait --timeout=300 "$@"
 }

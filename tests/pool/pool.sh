@@ -13,7 +13,7 @@ write_config n3
 for host in n1 n2 n3; do
     SECRET_OF_THE_DAEMON=1 start_daemon $host
 done
-wait_until nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
+await nodes=3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
 
 # wait_to_end PROGRAM: a burn that is told to end; whatever its status
 wait_to_end()
@@ -30,7 +30,7 @@ wait_to_end()
 as $alice vocl run -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" ||
     fail "vector_add: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
 cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
-wait_until no_sessions || fail "a session is left: $(root vocl pool sessions)"
+await sessions=0 || fail "a session is left: $(root vocl pool sessions)"
 grep -q '"user":"'$alice'"' "$scratch"/accounting-n1 || fail "no account of it"
 
 # the worker: alice's, with nothing of the daemon's
@@ -49,7 +49,7 @@ grep -q '^Groups:.*0' "/proc/$worker/status" && grep '^Groups:' "/proc/$worker/s
 [ -z "$group" ] || grep -q "$base/vocl-" "/proc/$worker/cgroup" || fail "its group: $(cat "/proc/$worker/cgroup")"
 [ "$(ps -o sid= "$worker" | tr -d ' ')" = "$worker" ] || fail "it is in another's session"
 root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
-wait_until no_sessions || fail "a killed session stays"
+await sessions=0 || fail "a killed session stays"
 wait_to_end $program
 [ -z "$group" ] || [ -z "$(ls -d "$group"/vocl-* 2> /dev/null)" ] || fail "a control group is left"
 
@@ -62,7 +62,7 @@ nodes_of()
     wait_until test -s "$scratch/out" || fail "no session with $*: $(cat "$scratch/err")"
     root vocl pool sessions | sed 1d | awk '{ print $4 }' | sort | uniq | tr '\n' ' '
     root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
-    wait_until no_sessions || fail "a killed session stays"
+    await sessions=0 || fail "a killed session stays"
     wait_to_end $!
 }
 # the subshell of $(...) must not run the trap
@@ -76,7 +76,7 @@ as $alice vocl run --count 7 -- true 2> /dev/null
 as $alice vocl devices --count 7 2> "$scratch/err" && fail "seven devices of six"
 grep -q "not that many" "$scratch/err" || fail "seven devices of six: $(cat "$scratch/err")"
 [ "$(as $alice vocl devices --count 6 | sed 1d | wc -l)" = 6 ] || fail "six devices of six"
-wait_until no_sessions || fail "sessions stay"
+await sessions=0 || fail "sessions stay"
 
 # sessions of several nodes, beside each other on the same devices
 for name in many_devices many_copies; do
@@ -92,7 +92,7 @@ done
 for process in $running; do
     wait $process || fail "several nodes, several sessions: $(cat "$scratch"/err.*)"
 done
-wait_until no_sessions || fail "sessions stay"
+await sessions=0 || fail "sessions stay"
 
 # memory: n1 gives 64 MiB
 as $alice vocl run --policy order -- "$scratch/bin/limits" 40000000 > "$scratch/out" 2> "$scratch/err"
@@ -106,10 +106,10 @@ as $bob vocl devices --count 5 2> "$scratch/err" && fail "bob has a device of n2
 grep -q 'may not use' "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
 # exclusive, and waiting for it
-wait_until no_sessions || fail "sessions stay"
+await sessions=0 || fail "sessions stay"
 as $alice vocl run --count 6 --exclusive -- "$scratch/bin/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/first" &
 first=$!
-wait_until some_session || fail "no exclusive session: $(cat "$scratch/first")"
+await 'sessions>=1' || fail "no exclusive session: $(cat "$scratch/first")"
 as $bob vocl devices 2> "$scratch/err" && fail "a device that is alice's alone"
 grep -q 'are taken' "$scratch/err" || fail "taken devices: $(cat "$scratch/err")"
 as $bob vocl run --wait 30 -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" &
@@ -133,7 +133,7 @@ wait_until grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "ti
 write_config n3 # what follows may take its time
 reload n3 'read .* again' || fail "n3 does not read its configuration once more"
 root vocl pool resume n1 n2
-wait_until nodes_up 3 || fail "resume"
+await nodes=3 || fail "resume"
 
 # a program that is killed leaves nothing
 : > "$scratch/out"
@@ -141,7 +141,7 @@ as $alice vocl run --count 3 --policy spread -- "$scratch/bin/burn" 0 "$scratch/
 killed=$!
 wait_until test -s "$scratch/out" || fail "no session"
 pkill -9 -x -u $alice burn
-wait_until no_sessions || fail "the session of a killed program stays: $(root vocl pool sessions)"
+await sessions=0 || fail "the session of a killed program stays: $(root vocl pool sessions)"
 wait $killed
 
 runs_on_n1()
@@ -151,15 +151,15 @@ runs_on_n1()
 # the loss of a daemon: its session goes on, the others serve, the next one takes over
 as $alice vocl run --policy order -- "$scratch/bin/burn" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 burning=$!
-wait_until runs_on_n1 || fail "no session: $(cat "$scratch/err")"
+await running@n1=1 || fail "no session: $(cat "$scratch/err")"
 kill -9 "$(cat "$scratch/n1.pid")"
-wait_until nodes_up 2 || fail "n1 is not lost: $(root vocl pool nodes)"
+await nodes=2 || fail "n1 is not lost: $(root vocl pool nodes)"
 as $bob vocl run -- "$scratch/bin/vector_add" > "$scratch/out2" 2> "$scratch/err2" || fail "without n1: $(cat "$scratch/err2")"
 start_daemon n1
-wait_until nodes_up 3 || fail "n1 does not come back"
+await nodes=3 || fail "n1 does not come back"
 runs_on_n1 || fail "n1 does not know its session: $(root vocl pool sessions)"
 wait_to_end $burning || fail "the session did not survive its daemon: $(cat "$scratch/err" "$scratch/n1.log")"
-wait_until no_sessions || fail "the session that was taken over stays"
+await sessions=0 || fail "the session that was taken over stays"
 [ "$(grep -c '"program":"burn"' "$scratch/accounting-n1")" -ge 1 ] || fail "no account of the session that was taken over"
 
 # reload
@@ -167,13 +167,13 @@ echo 'nonsense = 1;' >> "$scratch/n2.conf"
 reload n2 'stays as it was: .*no such setting' || fail "a bad configuration is taken"
 write_config n2 "allow = [ \"$bob\" ];"
 reload n2 'read .* again' || fail "the configuration is not read again"
-wait_until nodes_up 3 || fail "after reloading"
+await nodes=3 || fail "after reloading"
 root vocl pool drain n1 n3
 as $alice vocl devices 2> "$scratch/err" && fail "alice on n2"
 as $bob vocl devices > /dev/null 2> "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
 # the end; what still ran would be left to the next daemon
-wait_until no_sessions || fail "bob's session stays"
+await sessions=0 || fail "bob's session stays"
 for host in n1 n2 n3; do
     kill -TERM "$(cat "$scratch/$host.pid")"
 done

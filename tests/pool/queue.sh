@@ -7,21 +7,13 @@ add_daemon two 'devices = ( { match = "*"; mode = "hidden"; } );'
 start_daemon
 start_other two
 meet_other
-holds()
-{
-    VOCL_POOL=$scratch/pool vocl pool sessions | grep -q running
-}
-none_holds()
-{
-    [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | wc -l)" = 1 ]
-}
 hold()
 {
     # one that is over may still be listed, and who asks next would be served before the holder is
-    wait_until none_holds || fail "a session is left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
+    VOCL_POOL=$scratch/pool await sessions=0 || fail "a session is left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
     VOCL_POOL=$scratch/pool vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
     holder=$!
-    wait_until holds || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+    VOCL_POOL=$scratch/pool await running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 }
 # wait_at POOL NAME: a request that says in $scratch/order when it is served
 wait_at()

@@ -2,14 +2,15 @@
 # Sessions of a pool of three nodes lose workers, nodes and daemons: with VOCL_RECOVER programs print what they print
 # natively, on another node if need be, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
-at_most 600
+patient=$VOCL_PEER_TIMEOUT
+about_silence # what a node that is cut off is lost by; what is killed is lost at once
 for host in n1 n2 n3; do
     write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";' 'sessions-per-user = 1;' \
         'cgroup = "none";' # all nodes are of one kernel here, and a session's group would be that of each
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf" # one device, and all nodes have the same
     start_daemon $host
 done
-wait_until nodes_up 3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+await nodes=3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 "$scratch/bin/moved" 4 100 > "$scratch/native" 2> /dev/null || fail "natively"
 
 # survives_here SETTING...: a program that goes on until it is told
@@ -17,15 +18,11 @@ survives_here()
 {
     rm -f "$scratch/enough"
     : > "$scratch/out"
-    as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 "$@" vocl run --policy order -- \
+    as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT="$patient" "$@" vocl run --policy order -- \
         "$scratch/bin/moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until began && one_part || fail "no session: $(root vocl pool sessions; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
+    one_part || fail "no session: $(root vocl pool sessions; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
     ready
-}
-began()
-{
-    one_part || ! kill -0 $program 2> /dev/null
 }
 replaced()
 {
@@ -36,17 +33,11 @@ replaced_again()
 {
     [ "$(replaced)" -gt "$before" ] || ! kill -0 $program
 }
-workers_on()
-{
-    ip netns pids $base-"$1" | while read -r pid; do
-        ! tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -q -- 'vocl-proxy --worker' || echo "$pid"
-    done
-}
 # mended WHAT: the program has another worker, and goes on
 mended()
 {
     wait_until replaced_again && kill -0 $program || fail "$1: $(grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
-    wait_until one_part || fail "$1: $(root vocl pool sessions; cat "$scratch"/n?.log)"
+    one_part || fail "$1: $(root vocl pool sessions; cat "$scratch"/n?.log)"
     echo "$1: $(grep 'is worker [0-9]* now' "$scratch/err" | tail -n 1 | sed 's/^.*warn: //'), on $(part node)"
 }
 # ends_right WHAT
@@ -59,7 +50,7 @@ ends_right()
 # A worker is killed: again and again.
 survives_here
 session=$(part id)
-for time in 1 2 3; do
+for time in $(seq $(rounds 2)); do
     before=$(replaced)
     workers_on "$(part node)" | xargs kill -9
     mended "worker killed"
@@ -74,16 +65,16 @@ mended "node gone"
 [ "$(part node)" != "$here" ] || fail "it is on a node that is gone"
 ends_right "killed"
 start_daemon "$here"
-wait_until nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
+await nodes=3 || fail "$here is not back: $(cat "$scratch/$here.log")"
 
 # The daemon alone: nothing is lost, and it takes up what it had.
-survives_here
+survives_here VOCL_PEER_TIMEOUT="$VOCL_PEER_TIMEOUT"
 here=$(part node) before=$(replaced)
 kill -9 "$(cat "$scratch/$here.pid")"
 wait "$(cat "$scratch/$here.pid")" 2> /dev/null
-sleep 1
+await nodes=2 || fail "$here is not lost: $(root vocl pool nodes)"
 start_daemon "$here"
-wait_until nodes_up 3 && wait_until one_part || fail "daemon killed: $(root vocl pool sessions; cat "$scratch/$here.log")"
+await nodes=3 && one_part || fail "daemon killed: $(root vocl pool sessions; cat "$scratch/$here.log")"
 [ "$(replaced)" = "$before" ] || fail "a worker was lost with its daemon"
 workers_on "$here" | xargs kill -9
 mended "worker killed after its daemon"
@@ -95,9 +86,9 @@ mended "node cut off"
 [ "$(part node)" != "$here" ] || fail "it is on a node that is cut off"
 ip -n $base-switch link set "$here" up
 ends_right "cut off"
-wait_until nodes_up 3 || fail "$here is not back: $(cat "$scratch/$here.log")"
+await nodes=3 || fail "$here is not back: $(cat "$scratch/$here.log")"
 # what it was asked for while it was cut off, and hears of only now, lapses
-wait_until no_sessions || fail "$here has kept: $(root vocl pool sessions)"
+await sessions=0 || fail "$here has kept: $(root vocl pool sessions)"
 
 # Two nodes have a context together: the worker that is well gets another place, too, or the same again.
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/graph" "$scratch/bin/"
@@ -106,24 +97,29 @@ with_others()
 {
     grep -q 'had to do with' "$scratch/err" || ! kill -0 $program 2> /dev/null
 }
+have_met()
+{
+    [ "$(grep -c 'has met worker' "$scratch/err")" -gt "$met" ] || ! kill -0 $program 2> /dev/null
+}
 for which in head tail; do
     : > "$scratch/err"
-    as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT=2 vocl run --count 2 --policy spread -- \
+    as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT="$patient" vocl run --count 2 --policy spread -- \
         "$scratch/bin/graph" 5 30000 > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
-    for time in 1 2 3 4 5; do # they may not have had to do with each other yet
-        with_others && break
-        sleep 1
+    met=0
+    until with_others; do # it may begin anew with a checkpoint just before one is killed
+        wait_until have_met || fail "over two nodes: they have nothing to do with each other: $(grep -v debug: "$scratch/err")"
+        met=$(grep -c 'has met worker' "$scratch/err") before=$(replaced)
         for host in n1 n2 n3; do
             workers_on $host
         done | $which -n 1 | xargs -r kill -9
-        wait_until with_others
+        wait_until replaced_again || fail "over two nodes: not replaced: $(grep -v debug: "$scratch/err" | tail -n 20)"
     done
     wait $program || fail "over two nodes: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
     grep -q 'had to do with' "$scratch/err" || fail "over two nodes: $(grep -v debug: "$scratch/err")"
     grep 'of commands and data again' "$scratch/err" | sed 's/^.*warn: //'
-    wait_until no_sessions || fail "over two nodes: left: $(root vocl pool sessions)"
+    await sessions=0 || fail "over two nodes: left: $(root vocl pool sessions)"
 done
 
 # vocl-join: whatever becomes of the session, the program ends, and nothing is left.
@@ -134,9 +130,7 @@ done
 touch "$scratch/enough"
 wait $program
 echo "vocl-join killed: status $?"
-wait_until no_sessions || fail "vocl-join killed: left: $(root vocl pool sessions)"
-for host in n1 n2 n3; do
-    wait_until [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
-done
+await sessions=0 || fail "vocl-join killed: left: $(root vocl pool sessions)"
+none_left_on n1 n2 n3
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
 exit 0

@@ -29,7 +29,7 @@ ends_right()
     touch "$scratch/enough"
     wait $program || failed "$1: status $?"
     grep -qx right "$scratch/out" || failed "$1"
-    wait_until no_sessions || failed "$1: left"
+    await sessions=0 || failed "$1: left"
     none_left_on n1 n2 n3
     echo "$1: $(grep -c 'is worker [0-9]* now' "$scratch/err") changes"
 }
@@ -46,7 +46,7 @@ lose_node()
     lose "$(cat "$scratch/$1.pid")" $(workers_on "$1")
     wait "$(cat "$scratch/$1.pid")" 2> /dev/null
     start_daemon "$1"
-    wait_until nodes_up 3 || failed "$1 is not back"
+    await nodes=3 || failed "$1 is not back"
 }
 by_two()
 {

@@ -2,14 +2,13 @@
 # Sessions of a pool rest: what they had goes back to the pool, and when they need it again they wait for a place, maybe on
 # another node.
 . "$(dirname "$0")/move-lib.sh"
-at_most 250
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/parity/images" "$scratch/bin/" && chmod -R a+rX "$scratch/bin"
 for host in n1 n2; do
     write_config $host 'devices = ( { match = "*"; sessions = 1; } );' 'http = "127.0.0.1:7880";'
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf"
     start_daemon $host
 done
-wait_until nodes_up 2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
+await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
 # resting FIELD: of the sessions that rest
 resting()
@@ -22,11 +21,11 @@ for node in json.load(sys.stdin)["nodes"]:
 }
 one_rests()
 {
-    [ "$(resting state)" = "at rest" ] && [ -z "$(part node)" ]
+    await resting=1 sessions=1 && wait_until is_at_rest
 }
-none_rests()
+is_at_rest()
 {
-    [ -z "$(resting id)" ] && one_part
+    [ "$(resting state)" = "at rest" ] && [ -z "$(part node)" ]
 }
 # idle: a program that waits for files; $session
 idle()
@@ -42,25 +41,15 @@ finish()
     touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
-    wait_until no_sessions || fail "$1: left: $(root vocl pool sessions)"
+    await sessions=0 || fail "$1: left: $(root vocl pool sessions)"
     echo "$1: right"
 }
 suspend()
 {
     as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 ||
         fail "not put to rest: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-    wait_until one_rests || fail "it does not rest: $(root vocl pool sessions)"
+    one_rests || fail "it does not rest: $(root vocl pool sessions)"
 }
-# where workers are
-workers()
-{
-    for workers_host in n1 n2; do
-        ip netns pids $base-$workers_host | while read -r pid; do
-            [ "$(tr '\0' ' ' < /proc/$pid/cmdline | grep -c -- --worker)" = 0 ] || echo $workers_host
-        done
-    done
-}
-
 # Its place is another's, and when it goes on it gets the other node's.
 idle
 here=$(part node) other=n1
@@ -68,7 +57,7 @@ here=$(part node) other=n1
 as $bob vocl pool suspend "$session" 2> "$scratch/asked" && fail "another user puts it to rest"
 grep -q 'no such session here that you may put to rest' "$scratch/asked" || fail "another user: $(cat "$scratch/asked")"
 suspend
-[ -z "$(workers)" ] || fail "there is a worker: $(workers)"
+[ -z "$(workers_on n1; workers_on n2)" ] || fail "there is a worker: $(ps -fp $(workers_on n1; workers_on n2))"
 root vocl pool sessions | grep -q "^$(echo "$session" | cut -c 1-12) .* at rest" || fail "not seen: $(root vocl pool sessions)"
 [ "$(root vocl pool --json devices | grep -c '"sessions": 1')" = 0 ] || fail "a device is held: $(root vocl pool devices)"
 grep -q '"why":"put to rest"' "$scratch/accounting-$here" || fail "accounting: $(cat "$scratch"/accounting-n?)"
@@ -76,7 +65,7 @@ as $alice vocl pool suspend "$session" 2> "$scratch/asked" && fail "put to rest 
 grep -q 'there is no session .* that runs' "$scratch/asked" || fail "twice: $(cat "$scratch/asked")"
 touch "$scratch/words/ask"
 wait_until grep -q asked "$scratch/out" || fail "not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
-one_rests || fail "a question has woken it: $(root vocl pool sessions)"
+is_at_rest || fail "a question has woken it: $(root vocl pool sessions)"
 as $bob vocl run --policy order -- "$scratch/bin/moved" 1 0 "$scratch/enough" > "$scratch/out2" 2> "$scratch/err2" &
 second=$!
 wait_until grep -q ready "$scratch/out2" || fail "no second program: $(cat "$scratch/err2" "$scratch"/n?.log)"
@@ -89,17 +78,13 @@ root vocl pool --json sessions | grep -q "\"id\": \"$session\"" || fail "it has 
 
 # Both places are taken: it waits in the queue, as long as it takes.
 as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 || fail "not put to rest again: $(cat "$scratch/asked" "$scratch"/n?.log)"
-only_second()
-{
-    [ "$(part node)" = "$taken" ]
-}
-wait_until only_second || fail "its place is taken: $(root vocl pool sessions)"
+await resting=1 sessions=2 && [ "$(part node)" = "$taken" ] || fail "its place is taken: $(root vocl pool sessions)"
 as $bob vocl run -- "$scratch/bin/moved" 1 0 "$scratch/enough3" > "$scratch/out3" 2> "$scratch/err3" &
 third=$!
 wait_until grep -q ready "$scratch/out3" || fail "no third program: $(cat "$scratch/err3" "$scratch"/n?.log)"
 touch "$scratch/words/wake"
-wait_until eval 'root vocl pool queue | grep -q $alice' || fail "it does not wait: $(root vocl pool status)"
-sleep 1
+root vocl pool wait --user=$alice --timeout=300 queue=1 || fail "it does not wait: $(root vocl pool status)"
+sleep 1 # that it goes on waiting is nothing that could be waited for
 grep -q . "$scratch/out" && ! grep -qE 'right|error' "$scratch/out" || fail "it did not wait: $(cat "$scratch/out")"
 touch "$scratch/enough3"
 wait $third || fail "third: status $?: $(tail -n 3 "$scratch/err3")"
@@ -111,7 +96,7 @@ finish_second()
 wait $program || fail "woken: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
 grep -qx right "$scratch/out" || fail "woken: $(cat "$scratch/out")"
 finish_second
-wait_until no_sessions || fail "left: $(root vocl pool sessions)"
+await sessions=0 || fail "left: $(root vocl pool sessions)"
 echo "woken: right"
 
 # What is left of it: no MPI, no memory that it shares, and no socket but those to vocl-join and itself.
@@ -125,14 +110,26 @@ finish "little is left"
 
 # To files, and again and again, wherever there is a place.
 mkdir -m 1777 "$scratch/store"
-for command in "moved 4 3000" "images"; do
-    $scratch/bin/$command > "$scratch/native" 2> /dev/null || fail "$command natively"
+has_rested()
+{
+    [ "$(cat "$scratch"/accounting-n? | grep -c 'put to rest')" -ge 3 ]
+}
+for command in moved images; do
+    arguments=
+    [ $command != moved ] || arguments="4 0 $scratch/enough"
+    touch "$scratch/enough"
+    "$scratch/bin/$command" $arguments > "$scratch/native" 2> /dev/null || fail "$command natively"
+    rm "$scratch/enough"
     : > "$scratch/accounting-n1"
     : > "$scratch/accounting-n2"
-    as $alice env VOCL_REST_EVERY=300 VOCL_REST_DIR="$scratch/store" vocl run -- $scratch/bin/$command \
-        > "$scratch/out" 2> "$scratch/err" || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
+    as $alice env VOCL_REST_EVERY=100 VOCL_REST_DIR="$scratch/store" vocl run -- "$scratch/bin/$command" $arguments \
+        > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    [ $command != moved ] || wait_until has_rested || fail "it does not rest: $(cat "$scratch/err" "$scratch"/n?.log)"
+    touch "$scratch/enough"
+    wait $program || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
     diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
-    wait_until no_sessions || fail "$command: left: $(root vocl pool sessions)"
+    await sessions=0 || fail "$command: left: $(root vocl pool sessions)"
     echo "$command: $(cat "$scratch"/accounting-n? | grep -c 'put to rest') rests"
 done
 grep -q 'put to rest' "$scratch"/accounting-n? || fail "it did not rest"
@@ -141,14 +138,14 @@ grep -q 'put to rest' "$scratch"/accounting-n? || fail "it did not rest"
 idle
 process=$(pgrep -u $alice -x rested)
 as $alice vocl suspend "$process" > "$scratch/asked" 2>&1 || fail "vocl suspend: $(cat "$scratch/asked" "$scratch/err")"
-wait_until one_rests || fail "it does not rest: $(root vocl pool sessions)"
+one_rests || fail "it does not rest: $(root vocl pool sessions)"
 for host in n1 n2; do
     kill -9 "$(cat "$scratch/$host.pid")"
     wait "$(cat "$scratch/$host.pid")" 2> /dev/null
     start_daemon $host
 done
-wait_until nodes_up 2 || fail "the daemons are lost: $(cat "$scratch"/n?.log)"
-wait_until one_rests || fail "nobody knows that it rests: $(root vocl pool sessions) $(cat "$scratch/err")"
+await nodes=2 || fail "the daemons are lost: $(cat "$scratch"/n?.log)"
+one_rests || fail "nobody knows that it rests: $(root vocl pool sessions) $(cat "$scratch/err")"
 finish "vocl suspend"
 
 # Killed while it rests: it does not go on.
@@ -158,16 +155,14 @@ as $alice vocl pool kill "$session" || fail "kill"
 touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
 wait $program && fail "it goes on: $(cat "$scratch/out")"
 grep -q "error" "$scratch/out" || fail "killed: $(cat "$scratch/out")"
-wait_until no_sessions || fail "killed: left: $(root vocl pool sessions)"
+await sessions=0 || fail "killed: left: $(root vocl pool sessions)"
 
 # A program that ends while it rests, or while it waits.
 idle
 suspend
 kill -9 "$(pgrep -u $alice -x rested)"
 wait $program
-wait_until no_sessions || fail "ended: left: $(root vocl pool sessions)"
+await sessions=0 || fail "ended: left: $(root vocl pool sessions)"
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
-for host in n1 n2; do
-    [ -z "$(left_on $host)" ] || fail "processes left on $host: $(left_on $host)"
-done
+none_left_on n1 n2
 exit 0

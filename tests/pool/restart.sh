@@ -17,15 +17,10 @@ stop()
     wait_until gone || fail "the daemon waits: $(cat "$scratch/log")"
     wait $daemon || fail "the daemon ends with $?: $(cat "$scratch/log")"
 }
-# sessions STATE COUNT
-sessions()
-{
-    [ "$(vocl pool sessions | sed 1d | grep -c " $1 ")" = "$2" ]
-}
 
 vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
-wait_until sessions running 1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+await running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 vocl run --wait 60 -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err2" &
 second=$!
 wait_until grep -q 'position 1' "$scratch/err2" || fail "no queue: $(cat "$scratch/err2")"
@@ -34,7 +29,7 @@ stop
 kill -0 "$worker" || fail "the worker went with its daemon"
 kill -0 $program || fail "the program went with the daemon"
 start_daemon
-wait_until sessions running 1 || fail "the session is not known: $(vocl pool sessions; cat "$scratch/log")"
+await running=1 || fail "the session is not known: $(vocl pool sessions; cat "$scratch/log")"
 waits()
 {
     vocl pool queue | grep -q "all such devices"
@@ -54,7 +49,7 @@ wait_until over || fail "the daemon before wanted to end it: $(vocl pool session
 grep -q "\"why\":\"ended by $user\"" "$scratch/accounting" || fail "no account of why: $(cat "$scratch/accounting")"
 kill $program 2> /dev/null && wait $program
 wait $second || fail "who waited has got nothing: $(cat "$scratch/err2" "$scratch/log")"
-wait_until sessions . 0 || fail "a session is left: $(vocl pool sessions)"
+await sessions=0 || fail "a session is left: $(vocl pool sessions)"
 [ -z "$(ls "$scratch"/state/session-* 2> /dev/null)" ] || fail "state is left"
 
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"

@@ -2,26 +2,27 @@
 # A pool whose processes are stopped or killed, and whose network is gone: programs end with an error or right results,
 # devices are free again, and daemons that cannot be reached cost nobody anything.
 . "$(dirname "$0")/pool-lib.sh"
-VOCL_PEER_TIMEOUT=2
-export VOCL_PEER_TIMEOUT
+about_silence
+echo "lost after $VOCL_PEER_TIMEOUT s of silence"
 mark=VOCL_TEST_MARK=$$
 
 write_config n1
-write_config n2 'idle-limit = 3;'
+idle_limit=$((VOCL_PEER_TIMEOUT + 1)) # what is stopped is lost before that
+write_config n2 "idle-limit = $idle_limit;"
 write_config n3
 for host in n1 n2 n3; do
     start_daemon $host
 done
-wait_until nodes_up 3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
+await nodes=3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
 
-# begin PHASE SECONDS [OPTION...]: alice's program, in its phase; on n1 unless said otherwise
+# begin PHASE [OPTION...]: alice's program, in its phase until it is told that it is enough; on n1 unless said otherwise
 begin()
 {
-    phase=$1 seconds=$2
-    shift 2
-    rm -f "$scratch/out"
-    as $alice env "$mark" VOCL_LOG=warn VOCL_PEER_TIMEOUT=2 vocl run --policy order "$@" -- "$scratch/bin/phases" \
-        "$phase" "$seconds" > "$scratch/out" 2> "$scratch/err" &
+    phase=$1
+    shift
+    rm -f "$scratch/out" "$scratch/enough"
+    as $alice env "$mark" VOCL_LOG=warn vocl run --policy order "$@" -- "$scratch/bin/phases" \
+        "$phase" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     running=$!
     wait_until there || fail "$phase: no program: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     program=$(process_named phases)
@@ -32,7 +33,7 @@ there()
 }
 process_named()
 {
-    grep -slx "$1" $(grep -slzx "$mark" /proc/[0-9]*/environ | sed 's,environ$,comm,') | cut -d / -f 3 | head -n 1
+    grep -slx "$1" $(grep -slzxF "$mark" /proc/[0-9]*/environ | sed 's,environ$,comm,') | cut -d / -f 3 | head -n 1
 }
 # worker HOST: its number
 worker()
@@ -49,6 +50,12 @@ over()
 {
     ! kill -0 $running 2> /dev/null
 }
+# enough: since then it is told
+enough()
+{
+    since=$(cut -d ' ' -f 1 /proc/uptime)
+    touch "$scratch/enough"
+}
 # ended_with STATUS WHAT
 ended_with()
 {
@@ -58,7 +65,7 @@ ended_with()
     echo "$phase, $2: $(awk -v since="$since" 'NR > 1 { printf "%s %s %s %s, after %.1f s", $2, $3, $4, $5, $1 - since }' \
         "$scratch/out")"
     [ $got = "$1" ] || fail "$phase, $2: status $got: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
-    wait_until no_sessions || fail "$phase, $2: devices stay taken: $(root vocl pool sessions; cat "$scratch"/n?.log)"
+    await sessions=0 || fail "$phase, $2: devices stay taken: $(root vocl pool sessions; cat "$scratch"/n?.log)"
     echo "    free again after $(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
     wait_until nothing_left || fail "$phase, $2: left: $(ps -u $alice -o pid=,stat=,args=)"
 }
@@ -69,78 +76,75 @@ nothing_left()
 }
 
 for phase in launches read; do
-    begin $phase 30
+    begin $phase
     fault STOP "$(worker n1)"
     ended_with 3 "a stopped worker"
 done
-begin nodes 30 --count 2 --policy spread
+begin nodes --count 2 --policy spread
 fault STOP "$(worker n2)"
 ended_with 3 "one of two workers stopped"
 
-begin launches 30
+begin launches
 fault STOP "$(worker n1)"
 kill -KILL "$program"
 ended_with 137 "a killed program with a stopped worker"
 
-begin launches 12
+begin launches
 fault STOP "$(cat "$scratch/n1.pid")"
-sleep 5
+await nodes=2 || fail "a stopped daemon is not lost: $(root vocl pool nodes)"
 kill -CONT "$(cat "$scratch/n1.pid")"
-listed()
-{
-    root vocl pool sessions | grep -q ' n1 .*running'
-}
-wait_until listed || fail "the session of a stopped daemon is lost: $(root vocl pool sessions)"
+await running@n1=1 || fail "the session of a stopped daemon is lost: $(root vocl pool sessions)"
+enough
 ended_with 0 "its daemon stopped for some time"
 
-begin launches 14
+begin launches
 fault KILL "$(cat "$scratch/n1.pid")"
 start_daemon n1
+await running@n1=1 || fail "the session of a killed daemon is lost: $(root vocl pool sessions)"
+enough
 ended_with 0 "another daemon in its place"
-wait_until nodes_up 3 || fail "n1 does not come back"
+await nodes=3 || fail "n1 does not come back"
 
-begin launches 30
+begin launches
 fault KILL "$(process_named vocl-join)"
 ended_with 3 "vocl-join killed"
-begin read 30
+begin read
 victim=$(process_named vocl-join)
 fault STOP "$victim"
 wait_until over || fail "vocl-join stopped: the program hangs"
 kill -CONT "$victim"
 ended_with 3 "vocl-join stopped"
 
-begin write 3
+begin write
 fault STOP "$program"
-sleep 5
+sleep $((VOCL_PEER_TIMEOUT + 3)) # that nothing happens in this time is what is looked at
 kill -CONT "$program"
+enough
 ended_with 0 "Ctrl-Z"
 
 # who does nothing keeps devices from others only as long as the pool wants
 root vocl pool drain n1 n3
-begin idle 30
+begin idle
 since=$(cut -d ' ' -f 1 /proc/uptime)
-wait_until no_sessions || fail "a session that does nothing stays"
+await sessions=0 || fail "a session that does nothing stays"
 kill -KILL "$program"
 ended_with 137 "idle-limit"
-grep -q 'it has done nothing for 3 seconds' "$scratch/accounting-n2" || fail "idle-limit: $(cat "$scratch/accounting-n2")"
-begin launches 5
-since=$(cut -d ' ' -f 1 /proc/uptime)
+grep -q "it has done nothing for $idle_limit seconds" "$scratch/accounting-n2" || fail "idle-limit: $(cat "$scratch/accounting-n2")"
+begin launches
+sleep $((idle_limit + 2)) # that nothing happens in this time is what is looked at
+enough
 ended_with 0 "busy for longer than idle-limit"
 root vocl pool resume n1 n3
 
 # a node is cut off
-begin launches 30
+begin launches
 since=$(cut -d ' ' -f 1 /proc/uptime)
 ip -n $base-n1 link set eth0 down
-lost()
-{
-    nodes_up 2
-}
-wait_until lost || fail "a node that is cut off is not lost: $(root vocl pool nodes)"
+await nodes=2 || fail "a node that is cut off is not lost: $(root vocl pool nodes)"
 wait_until over || fail "a node is cut off: the program hangs"
 ip -n $base-n1 link set eth0 up
 ended_with 3 "its node cut off"
-wait_until nodes_up 3 || fail "n1 does not come back"
+await nodes=3 || fail "n1 does not come back"
 
 # daemons that swallow what is sent to them stand first in the pool file, and one that is stopped
 for number in 77 78 79; do
@@ -150,12 +154,12 @@ sed 's,^node n1 .*,node d1 10.94.0.77:7801\nnode d2 10.94.0.78:7801\nnode d3 10.
 kill -STOP "$(cat "$scratch/n1.pid")"
 for tool in "pool nodes" "pool status" "devices" "run -- $scratch/bin/vector_add"; do
     since=$(cut -d ' ' -f 1 /proc/uptime)
-    as $alice VOCL_POOL="$scratch/pool.dead" VOCL_PEER_TIMEOUT=2 timeout 60 vocl $tool > "$scratch/out" 2> "$scratch/err" ||
+    as $alice VOCL_POOL="$scratch/pool.dead" timeout 300 vocl $tool > "$scratch/out" 2> "$scratch/err" ||
         fail "vocl $tool with daemons that are not there: $(cat "$scratch/err")"
     echo "vocl ${tool%% --*} with four of six daemons dead or stopped: $(awk -v since="$since" '{ printf "%.2f", $1 - since }' /proc/uptime) s"
 done
 kill -CONT "$(cat "$scratch/n1.pid")"
-wait_until nodes_up 3 || fail "n1 does not come back"
+await nodes=3 || fail "n1 does not come back"
 for host in n1 n2 n3; do
     kill -TERM "$(cat "$scratch/$host.pid")"
 done

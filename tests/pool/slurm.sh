@@ -29,21 +29,21 @@ enough()
     wait "$1" || fail "a job ends with $?"
     rm "$scratch/enough"
 }
-wait_until state up || fail "the pool: $(cat "$scratch/log")"
+await "state=$host:up" || fail "the pool: $(cat "$scratch/log")"
 srun sh -c "$until_enough" &
 wait_until sh -c 'squeue --noheader --states running | grep -q .' || fail "a job without GPU does not run"
 state up || fail "a job that asks for nothing drains the node"
 enough $!
 srun --gres=gpu:1 sh -c "$until_enough" &
-wait_until state draining || fail "a job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
+await "state=$host:draining" || fail "a job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl devices > /dev/null 2>&1 && fail "the pool lends what Slurm has lent"
 enough $!
-wait_until state up || fail "after the job: $(vocl pool nodes; cat "$scratch"/*.out)"
+await "state=$host:up" || fail "after the job: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl devices > /dev/null || fail "the node is not back"
 
 # what an administrator has drained meanwhile stays so
 srun --gres=gpu:1 sh -c "$until_enough" &
-wait_until state draining || fail "another job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
+await "state=$host:draining" || fail "another job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl pool nodes | grep -q 'slurm: job [0-9]' || fail "who drained it: $(vocl pool nodes)"
 vocl pool drain --reason repair "$host" || fail "drain"
 enough $!

@@ -22,36 +22,27 @@ fill()
 {
     head -c 1000000 /dev/zero > "$scratch/state/filler" 2> /dev/null
 }
-# state STATE
-state()
-{
-    vocl pool nodes | grep -q "^here  *$1 "
-}
 fill
 for one in 1 2; do # the second time the node has told that it does not
     vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" && fail "a session that is not recorded"
     grep -q 'cannot record sessions: No space left' "$scratch/err" || fail "why not: $(cat "$scratch/err" "$scratch/log")"
 done
-wait_until state failing || fail "it cannot be seen: $(vocl pool nodes)"
+await state=here:failing || fail "it cannot be seen: $(vocl pool nodes)"
 vocl pool nodes | grep -q 'No space left' || fail "the reason cannot be seen: $(vocl pool nodes)"
 rm "$scratch/state/filler"
-wait_until state up || fail "with space again: $(vocl pool nodes; cat "$scratch/log")"
+await state=here:up || fail "with space again: $(vocl pool nodes; cat "$scratch/log")"
 
 # what runs is on record, and stays there when the disk is full
 vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
-runs()
-{
-    vocl pool sessions | grep -q running
-}
-wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+await running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 fill
 echo '{"id":"half a' > "$scratch/state/session-0123456789abcdef0123456789abcdef" 2> /dev/null
 kill -9 $daemon
 wait $daemon 2> /dev/null
 start_daemon
 trap end EXIT
-wait_until runs || fail "the session is forgotten: $(cat "$scratch/log")"
+await running=1 || fail "the session is forgotten: $(cat "$scratch/log")"
 vocl devices > /dev/null 2> "$scratch/err" && fail "a device that is another's alone is given out again"
 [ -z "$(find "$scratch/state" -name '*.new')" ] || fail "half a file is left"
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"

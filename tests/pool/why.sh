@@ -21,16 +21,12 @@ grep 'ended the session' "$scratch/err" && fail "a word where there is no log"
 sed -i '/^session-seconds/d' "$scratch/conf"
 kill -HUP $daemon
 wait_until grep -q 'read .* again' "$scratch/log" || fail "the configuration is not read again: $(cat "$scratch/log")"
-runs()
-{
-    vocl pool sessions | grep -q running
-}
 # begin: a session; $program
 begin()
 {
     vocl run -- "$top_builddir/tests/pool/burn" "$scratch/enough" > /dev/null 2> "$scratch/err" &
     program=$!
-    wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
+    await running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 }
 # end: by the pool
 end()

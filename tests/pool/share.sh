@@ -14,7 +14,7 @@ all_accounted()
     [ "$(wc -l < "$scratch/accounting")" -ge "$1" ]
 }
 
-# begin SHARE SECONDS [IDLE]: a program that begins with the others; $running
+# begin SHARE LENGTH [IDLE]: a program that begins with the others, see burn.c; $running
 begin()
 {
     vocl run --share "$1" -- "$top_builddir/tests/pool/burn" "$2" "${3:-0}" 0 wait < "$scratch/wait" >> "$scratch/out" \
@@ -71,21 +71,24 @@ parts()
 {
     kept "$@" || kept "$@" || kept "$@" || fail "shares $* are not kept"
 }
-parts 10 30 70
-parts 5 50 50
-parts 10 10 20 30 40
+parts 5 30 70
+parts 3 50 50
+parts 8 10 20 30 40
 
 # One is idle, but open: the other two have all
 begin_beside_idle()
 {
-    begin 80 0.1 6
+    begin 80 0.1 "$scratch/enough"
     begin 10 5
     begin 10 5
 }
 together begin_beside_idle
-for process in $running; do
+idle=${running% * *}
+for process in ${running#$idle}; do
     wait $process || fail "beside an idle session"
 done
+touch "$scratch/enough"
+wait $idle || fail "the idle session"
 wait_until all_accounted 3 || fail "not all are accounted for"
 sed 's/.*"device_seconds":\([0-9.]*\).*/\1/' "$scratch/accounting" | sort -n | awk '
     { had[NR] = $1; print $1 " s" }

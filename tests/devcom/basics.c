@@ -17,7 +17,7 @@ static void check_reach(void)
     for (unsigned segment = HOST; segment <= BUFFER; segment++) {
         if (!exists(segment))
             continue;
-        EQUAL(devcom_segment_reach(d, other, segment, 60L * SECOND, &reach), 0);
+        EQUAL(devcom_segment_reach(d, other, segment, 600L * SECOND, &reach), 0);
         EQUAL(reach.bytes, BYTES);
         EXPECT(reach.why && *reach.why);
         if (segment == STAGED || segment == BUFFER)
@@ -27,7 +27,7 @@ static void check_reach(void)
         else
             EQUAL(reach.path, near ? DEVCOM_MAPPED : DEVCOM_DIRECT);
     }
-    EQUAL(devcom_segment_reach(d, other, GONE, 60L * SECOND, &reach), -ENOENT);
+    EQUAL(devcom_segment_reach(d, other, GONE, 600L * SECOND, &reach), -ENOENT);
 }
 
 /* ---- writes and reads ---- */
@@ -42,15 +42,15 @@ static void check_pair(unsigned from, unsigned to, size_t bytes)
     store(from, 64, sent, bytes);
     meet();
     EQUAL(devcom_write_notify(d, from, 64, next, to, BYTES / 2, bytes, 3, DEVCOM_ADD, 5, 1), 0);
-    EQUAL(devcom_signal_wait(d, 3, DEVCOM_EQ, 5, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_signal_wait(d, 3, DEVCOM_EQ, 5, 600L * SECOND, NULL), 0);
     EQUAL(devcom_notify_reset(d, 3, NULL), 0);
     load(to, BYTES / 2, got, bytes);
     pattern(sent, bytes, seed + (unsigned)last);
     EXPECT(!memcmp(sent, got, bytes));
-    EQUAL(devcom_queue_fence(d, 1, 60L * SECOND), 0);
+    EQUAL(devcom_queue_fence(d, 1, 600L * SECOND), 0);
     meet();
     EQUAL(devcom_read(d, to, 0, next, from, 64, bytes, 2), 0);
-    EQUAL(devcom_queue_fence(d, 2, 60L * SECOND), 0);
+    EQUAL(devcom_queue_fence(d, 2, 600L * SECOND), 0);
     load(to, 0, got, bytes);
     pattern(sent, bytes, seed + (unsigned)next);
     EXPECT(!memcmp(sent, got, bytes));
@@ -93,9 +93,9 @@ static void check_box(unsigned from, unsigned to)
     store(to, 8192, got, sizeof(got));
     meet();
     EQUAL(devcom_put(d, &put, 1, 0, NULL), 0);
-    EQUAL(devcom_signal_wait(d, 9, DEVCOM_NE, 0, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_signal_wait(d, 9, DEVCOM_NE, 0, 600L * SECOND, NULL), 0);
     EQUAL(devcom_notify_reset(d, 9, NULL), 0);
-    EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+    EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
     load(to, 8192, got, sizeof(got));
     pattern(sent, sizeof(sent), (unsigned)last);
     for (int i = 0; i < 3; i++) {
@@ -112,7 +112,7 @@ static void check_box(unsigned from, unsigned to)
                               .shape = {40, {5, 3}, {64, 640}, {100, 999}},
                               .rank = next};
     EQUAL(devcom_get(d, &put, 1, 0, NULL), 0);
-    EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+    EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
     load(from, 16384, got, sizeof(got));
     pattern(sent, sizeof(sent), (unsigned)rank);
     for (int i = 0; i < 3; i++) {
@@ -152,9 +152,9 @@ static void check_large_box(unsigned to)
     }
     meet();
     EQUAL(devcom_put(d, &put, 1, 0, NULL), 0);
-    EQUAL(devcom_signal_wait(d, 9, DEVCOM_EQ, 1, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_signal_wait(d, 9, DEVCOM_EQ, 1, 600L * SECOND, NULL), 0);
     EQUAL(devcom_signal_store(d, 9, 0), 0);
-    EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+    EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
     for (int i = 0; i < ROWS; i++) {
         memset(expected, i + (rank + size - 1) % size, ROW);
         load(to, (size_t)i * ROW, row, ROW);
@@ -168,7 +168,7 @@ static void check_large_box(unsigned to)
 /* An error that only the target knows comes by the fence. */
 static int fenced(int error)
 {
-    return error ? error : devcom_queue_fence(d, 0, 60L * SECOND);
+    return error ? error : devcom_queue_fence(d, 0, 600L * SECOND);
 }
 
 static void check_misuse(void)
@@ -247,13 +247,13 @@ static void check_repeated(enum devcom_signal_op op, const int64_t *values, unsi
         if (i % 3 == 2)
             EQUAL(devcom_write(d, HOST, 8, next, BOUND, 0, 8, 1), 0);
         EQUAL(devcom_notify(d, next, 25, DEVCOM_ADD, 1, 1), 0);
-        EQUAL(devcom_signal_wait(d, 25, DEVCOM_EQ, i + 1, 60L * SECOND, NULL), 0);
+        EQUAL(devcom_signal_wait(d, 25, DEVCOM_EQ, i + 1, 600L * SECOND, NULL), 0);
         EQUAL(devcom_signal_wait(d, 24, DEVCOM_EQ, sum, DEVCOM_TEST, NULL), 0);
         load(BOUND, 100, got, BLOCK);
         pattern(sent, BLOCK, i + (unsigned)last);
         EXPECT(!memcmp(sent, got, BLOCK));
         meet();
-        EQUAL(devcom_queue_fence(d, 1, 60L * SECOND), 0);
+        EQUAL(devcom_queue_fence(d, 1, 600L * SECOND), 0);
     }
     EQUAL(devcom_notify_reset(d, 24, NULL), 0);
     EQUAL(devcom_notify_reset(d, 25, NULL), 0);
@@ -277,12 +277,12 @@ static void check_many_places(void)
     }
     pattern(data, BLOCK, 7 + (unsigned)last);
     for (size_t block = 0; block < BLOCKS; block++) {
-        EQUAL(devcom_signal_wait(d, (unsigned)block, DEVCOM_EQ, 10, 60L * SECOND, NULL), 0);
+        EQUAL(devcom_signal_wait(d, (unsigned)block, DEVCOM_EQ, 10, 600L * SECOND, NULL), 0);
         EQUAL(devcom_notify_reset(d, (unsigned)block, NULL), 0);
         load(HOST, block * BLOCK / 2, got, BLOCK / 2);
         EXPECT(!memcmp(data + 9 * BLOCKS + 2 * block, got, BLOCK / 2));
     }
-    EQUAL(devcom_queue_fence(d, 1, 60L * SECOND), 0);
+    EQUAL(devcom_queue_fence(d, 1, 600L * SECOND), 0);
     meet();
 }
 
@@ -301,7 +301,7 @@ static void check_places_gone(void)
         for (int j = 0; j < 4; j++) {
             int error = devcom_write_notify(d, HOST, 0, next, GONE, 0, BLOCK, 24, DEVCOM_ADD, 1, 3);
 
-            EQUAL(error ? error : devcom_queue_fence(d, 3, 60L * SECOND), expected);
+            EQUAL(error ? error : devcom_queue_fence(d, 3, 600L * SECOND), expected);
         }
         meet();
         EQUAL(devcom_signal_wait(d, 24, DEVCOM_EQ, 4 * (i / 3 + 1), DEVCOM_TEST, NULL), 0);
@@ -337,7 +337,7 @@ static void check_signals(void)
     EQUAL(devcom_notify(d, next, 20, DEVCOM_ADD, 3, 3), 0);
     EQUAL(devcom_notify(d, next, 20, DEVCOM_ADD, 4, 3), 0);
     EQUAL(devcom_notify(d, next, 21, DEVCOM_SET, -9, 3), 0);
-    EQUAL(devcom_signal_wait(d, 21, DEVCOM_LT, 0, 60L * SECOND, &value), 0);
+    EQUAL(devcom_signal_wait(d, 21, DEVCOM_LT, 0, 600L * SECOND, &value), 0);
     EQUAL(value, -9);
     EQUAL(devcom_notify_waitsome(d, 16, 8, DEVCOM_BLOCK, &found), 0);
     EQUAL(found, 20);
@@ -362,11 +362,11 @@ static void check_atomics(void)
     store(HOST, 4096, zero, sizeof(zero));
     meet();
     for (int i = 0; i < 100; i++)
-        EQUAL(devcom_fetch_add(d, 0, HOST, 4096, 3, 60L * SECOND, &was), 0);
+        EQUAL(devcom_fetch_add(d, 0, HOST, 4096, 3, 600L * SECOND, &was), 0);
     for (int i = 0; i < 20; i++) { /* a lock in the word beside it */
-        while (!devcom_compare_swap(d, 0, HOST, 4104, 0, rank + 1, 60L * SECOND, &was) && was)
+        while (!devcom_compare_swap(d, 0, HOST, 4104, 0, rank + 1, 600L * SECOND, &was) && was)
             sched_yield();
-        EQUAL(devcom_compare_swap(d, 0, HOST, 4104, rank + 1, 0, 60L * SECOND, &was), 0);
+        EQUAL(devcom_compare_swap(d, 0, HOST, 4104, rank + 1, 0, 600L * SECOND, &was), 0);
         EQUAL(was, rank + 1);
     }
     meet();
@@ -395,11 +395,11 @@ static void check_passive(void)
         for (uint32_t i = 1; i <= 20; i++) {
             for (uint32_t j = 0; j < 1024; j++)
                 text[j] = i * (uint32_t)rank;
-            EQUAL(devcom_passive_send(d, 0, text, i * 200, 60L * SECOND), 0);
+            EQUAL(devcom_passive_send(d, 0, text, i * 200, 600L * SECOND), 0);
         }
     } else {
         for (int i = 0; i < 20 * (size - 1); i++) {
-            EQUAL(devcom_passive_receive(d, text, sizeof(text), 60L * SECOND, &from, &bytes), 0);
+            EQUAL(devcom_passive_receive(d, text, sizeof(text), 600L * SECOND, &from, &bytes), 0);
             EXPECT(from > 0 && from < size);
             sums[from]++;
             EQUAL(text[0], sums[from] * (uint32_t)from);
@@ -425,9 +425,9 @@ static void check_reduction(unsigned segment, size_t count, enum devcom_method m
         mine[i] = contribution(rank, i);
     store(segment, 0, mine, count * sizeof(double));
     if (root < 0)
-        EQUAL(devcom_allreduce(d, segment, 0, count, DEVCOM_DOUBLE, op, method, 60L * SECOND), 0);
+        EQUAL(devcom_allreduce(d, segment, 0, count, DEVCOM_DOUBLE, op, method, 600L * SECOND), 0);
     else
-        EQUAL(devcom_reduce(d, root, segment, 0, count, DEVCOM_DOUBLE, op, method, 60L * SECOND), 0);
+        EQUAL(devcom_reduce(d, root, segment, 0, count, DEVCOM_DOUBLE, op, method, 600L * SECOND), 0);
     if (root >= 0 && root != rank)
         return;
     load(segment, 0, got, count * sizeof(double));
@@ -465,8 +465,8 @@ static void check_products(void)
         product = (int8_t)(product * (3 + r));
     store(HOST, 0, small, sizeof(small));
     store(DEVICE, 0, middle, sizeof(middle));
-    EQUAL(devcom_allreduce(d, HOST, 0, COUNT, DEVCOM_INT8, DEVCOM_PROD, DEVCOM_AUTO, 60L * SECOND), 0);
-    EQUAL(devcom_allreduce(d, DEVICE, 0, COUNT, DEVCOM_UINT16, DEVCOM_MAX, DEVCOM_AUTO, 60L * SECOND), 0);
+    EQUAL(devcom_allreduce(d, HOST, 0, COUNT, DEVCOM_INT8, DEVCOM_PROD, DEVCOM_AUTO, 600L * SECOND), 0);
+    EQUAL(devcom_allreduce(d, DEVICE, 0, COUNT, DEVCOM_UINT16, DEVCOM_MAX, DEVCOM_AUTO, 600L * SECOND), 0);
     load(HOST, 0, small, sizeof(small));
     load(DEVICE, 0, middle, sizeof(middle));
     for (int i = 0; i < COUNT; i++) {
@@ -510,7 +510,7 @@ static void check_broadcasts(void)
                 continue;
             pattern(sent, bytes, (unsigned)(rank == root ? root : 99));
             store(segment, 256, sent, bytes);
-            EQUAL(devcom_broadcast(d, root, segment, 256, bytes, 60L * SECOND), 0);
+            EQUAL(devcom_broadcast(d, root, segment, 256, bytes, 600L * SECOND), 0);
             pattern(sent, bytes, (unsigned)root);
             load(segment, 256, got, bytes);
             EXPECT(!memcmp(sent, got, bytes));
@@ -529,7 +529,7 @@ static void check_resuming(void)
     store(HOST, 0, &one, sizeof(one));
     meet();
     if (rank == 0)
-        EQUAL(devcom_signal_wait(d, 28, DEVCOM_EQ, size - 1, 60L * SECOND, NULL), 0);
+        EQUAL(devcom_signal_wait(d, 28, DEVCOM_EQ, size - 1, 600L * SECOND, NULL), 0);
     do {
         error = devcom_allreduce(d, HOST, 0, 1, DEVCOM_INT32, DEVCOM_SUM, DEVCOM_GATHER, 1000);
         if (error == -ETIMEDOUT && tries++ == 0) {
@@ -540,7 +540,7 @@ static void check_resuming(void)
     } while (error == -ETIMEDOUT);
     EQUAL(error, 0);
     EXPECT(rank == 0 || tries > 0);
-    EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+    EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
     load(HOST, 0, &sum, sizeof(sum));
     EQUAL(sum, size);
     if (rank == size - 1)

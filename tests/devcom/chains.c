@@ -65,10 +65,10 @@ static void check_chain(bool overlapping, uint32_t seed)
         store(BOUND, 0, other, AREA);
         meet();
         EQUAL(devcom_chain_start(chain), 0);
-        EQUAL(devcom_signal_wait(d, 31, DEVCOM_EQ, round, 60L * SECOND, NULL), 0);
+        EQUAL(devcom_signal_wait(d, 31, DEVCOM_EQ, round, 600L * SECOND, NULL), 0);
         EQUAL(devcom_signal_load(d, 30, &value), 0);
         EQUAL(value, round * PLACES / 10);
-        EQUAL(devcom_chain_wait(chain, 60L * SECOND), 0);
+        EQUAL(devcom_chain_wait(chain, 600L * SECOND), 0);
         /* all ranks' chains have the same places */
         pattern(sent, AREA, (unsigned)((rank + size - 1) % size + round));
         pattern(other, AREA, (unsigned)((rank + size - 1) % size + 3 * round + 7));
@@ -111,8 +111,8 @@ static void check_refused_chain(void)
     EQUAL(devcom_chain_create(d, puts, 4, 2, &chain), 0);
     for (int round = 1; round <= 2; round++) {
         error = devcom_chain_start(chain);
-        EQUAL(error ? error : devcom_chain_wait(chain, 60L * SECOND), -ENOENT);
-        EQUAL(devcom_signal_wait(d, 30, DEVCOM_GE, 2 * round, 60L * SECOND, NULL), 0);
+        EQUAL(error ? error : devcom_chain_wait(chain, 600L * SECOND), -ENOENT);
+        EQUAL(devcom_signal_wait(d, 30, DEVCOM_GE, 2 * round, 600L * SECOND, NULL), 0);
         meet();
         EQUAL(devcom_signal_load(d, 30, &value), 0);
         EQUAL(value, 2 * round);
@@ -152,7 +152,7 @@ static void check_sequence(void)
         meet();
         EQUAL(devcom_chain_create(d, puts, 4, 2, &chain), 0);
         error = devcom_chain_start(chain);
-        EQUAL(error ? error : devcom_chain_wait(chain, 60L * SECOND), beyond ? -ERANGE : 0);
+        EQUAL(error ? error : devcom_chain_wait(chain, 600L * SECOND), beyond ? -ERANGE : 0);
         meet();
         EQUAL(devcom_signal_load(d, 30, &value), 0);
         EQUAL(value, 1);
@@ -188,7 +188,7 @@ static void check_own_chain(void)
     store(HOST, 0, words, sizeof(words));
     EQUAL(devcom_chain_create(d, puts, 3, 2, &chain), 0);
     EQUAL(devcom_chain_start(chain), 0);
-    EQUAL(devcom_chain_wait(chain, 60L * SECOND), 0);
+    EQUAL(devcom_chain_wait(chain, 600L * SECOND), 0);
     load(HOST, 0, words, sizeof(words));
     for (int i = 0; i < 4; i++)
         EQUAL(words[i], 9);

@@ -30,7 +30,7 @@ enum { WORDS = 1000, GOT = BYTES / 2 };
 
 static void meet(void)
 {
-    EQUAL(devcom_barrier(d, 60L * SECOND), 0);
+    EQUAL(devcom_barrier(d, 600L * SECOND), 0);
 }
 
 static void check_sums(uint64_t rounds, uint64_t base)
@@ -111,7 +111,7 @@ static void check_count(void)
     for (int again = 0; again < 2; again++) {
         reset_signals();
         EQUAL(devcom_control_start(c), 0);
-        EQUAL(devcom_control_wait(c, 60L * SECOND, &at), 0);
+        EQUAL(devcom_control_wait(c, 600L * SECOND, &at), 0);
         EQUAL(at, 11);
         check_sums(50, (uint64_t)last);
     }
@@ -127,7 +127,7 @@ static void check_until(void)
     reset_signals();
     EQUAL(devcom_control_start(c), 0);
     EQUAL(devcom_control_start(c), -EBUSY);
-    EQUAL(devcom_control_wait(c, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_control_wait(c, 600L * SECOND, NULL), 0);
     check_sums(33, 7);
     devcom_control_destroy(c);
 }
@@ -153,7 +153,7 @@ static void check_loops(void)
     reset_signals();
     EQUAL(devcom_control_create(d, NULL, list, 8, DEVCOM_BLOCK, &c), 0);
     EQUAL(devcom_control_start(c), 0);
-    EQUAL(devcom_control_wait(c, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_control_wait(c, 600L * SECOND, NULL), 0);
     EQUAL(devcom_signal_load(d, 0, &value), 0);
     EQUAL(value, 60);
     EQUAL(devcom_signal_load(d, 1, &value), 0);
@@ -183,26 +183,26 @@ static void check_offer(void)
         for (int r = 0; r < size; r++)
             EQUAL(devcom_notify(d, r, START, DEVCOM_SET, 1, 0), 0);
         for (int r = 0; r < size; r++)
-            EQUAL(devcom_signal_wait(d, DONE + (unsigned)r, DEVCOM_EQ, run, 60L * SECOND, NULL), 0);
+            EQUAL(devcom_signal_wait(d, DONE + (unsigned)r, DEVCOM_EQ, run, 600L * SECOND, NULL), 0);
         if (run == 1) { /* the programs' own signals begin anew */
             for (int r = 0; r < size; r++) {
                 EQUAL(devcom_notify(d, r, ARRIVED, DEVCOM_SET, 0, 0), 0);
                 EQUAL(devcom_notify(d, r, TAKEN, DEVCOM_SET, 0, 0), 0);
             }
-            EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+            EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
         }
     }
     if (rank == 0) {
         int64_t told;
 
         EQUAL(devcom_notify(d, next, START_WRONG, DEVCOM_SET, 1, 0), 0);
-        EQUAL(devcom_signal_wait(d, DONE_WRONG + (unsigned)next, DEVCOM_NE, 0, 60L * SECOND, &told), 0);
+        EQUAL(devcom_signal_wait(d, DONE_WRONG + (unsigned)next, DEVCOM_NE, 0, 600L * SECOND, &told), 0);
         EQUAL(told, -ENOENT);
     }
     meet();
     EQUAL(devcom_control_wait(c, 1000, NULL), -ETIMEDOUT);
     devcom_control_cancel(c);
-    EQUAL(devcom_control_wait(c, 60L * SECOND, NULL), -ECANCELED);
+    EQUAL(devcom_control_wait(c, 600L * SECOND, NULL), -ECANCELED);
     devcom_control_destroy(c);
     devcom_control_destroy(fails);
     meet();
@@ -227,7 +227,7 @@ static void check_cancel(void)
             EQUAL(devcom_control_start(c), 0);
             EQUAL(devcom_control_wait(c, 5000, &at), -ETIMEDOUT);
             devcom_control_cancel(c);
-            EQUAL(devcom_control_wait(c, 60L * SECOND, &at), -ECANCELED);
+            EQUAL(devcom_control_wait(c, 600L * SECOND, &at), -ECANCELED);
             EXPECT(i || at <= 1);
         }
         EQUAL(devcom_control_start(c), 0);
@@ -235,7 +235,7 @@ static void check_cancel(void)
     }
     EQUAL(devcom_control_create(d, device.commands, waits, 2, 3000, &c), 0);
     EQUAL(devcom_control_start(c), 0);
-    EQUAL(devcom_control_wait(c, 60L * SECOND, &at), -ETIME);
+    EQUAL(devcom_control_wait(c, 600L * SECOND, &at), -ETIME);
     EQUAL(at, 1);
     devcom_control_destroy(c);
 }
@@ -301,7 +301,7 @@ static void check_misuse(void)
     one = (struct devcom_command){.kind = DEVCOM_DO_PUT, .puts = &outside, .count = 1};
     EQUAL(devcom_control_create(d, NULL, &one, 1, DEVCOM_BLOCK, &c), 0);
     EQUAL(devcom_control_start(c), 0);
-    EQUAL(devcom_control_wait(c, 60L * SECOND, &at), -ERANGE);
+    EQUAL(devcom_control_wait(c, 600L * SECOND, &at), -ERANGE);
     EQUAL(at, 0);
     devcom_control_destroy(c);
     meet();
@@ -314,7 +314,7 @@ static void outlast(int other)
 
     while (!error) {
         error = devcom_write(d, GRID, 0, other, GRID, 0, 8, 0);
-        error = error ? error : devcom_queue_fence(d, 0, 60L * SECOND);
+        error = error ? error : devcom_queue_fence(d, 0, 600L * SECOND);
     }
     EXPECT(error == -ENOENT || error == -ECONNRESET);
 }
@@ -333,10 +333,10 @@ static int survive_loss(bool late)
     EQUAL(devcom_control_start(c), 0);
     if (rank == 2) {
         if (!late)
-            EQUAL(devcom_signal_wait(d, ARRIVED, DEVCOM_GE, 20, 60L * SECOND, NULL), 0);
+            EQUAL(devcom_signal_wait(d, ARRIVED, DEVCOM_GE, 20, 600L * SECOND, NULL), 0);
         kill(getpid(), SIGKILL);
     }
-    EQUAL(devcom_control_wait(c, 60L * SECOND, NULL), -ECONNRESET);
+    EQUAL(devcom_control_wait(c, 600L * SECOND, NULL), -ECONNRESET);
     devcom_control_destroy(c);
     EQUAL(devcom_finalize(d), -ECONNRESET);
     printf("rank %d survives\n", rank);

@@ -117,7 +117,7 @@ static int rank, size;
 
 static void meet(void)
 {
-    EQUAL(devcom_barrier(d, 60L * SECOND), 0);
+    EQUAL(devcom_barrier(d, 600L * SECOND), 0);
 }
 
 static cl_kernel kernel(const char *name)
@@ -190,7 +190,7 @@ static void check_many(void)
     clSetKernelArg(many, 1, sizeof(results), &results);
     clSetKernelArg(many, 2, sizeof(target), &target);
     run(many, GROUPS);
-    EQUAL(devcom_signal_wait(d, 6, DEVCOM_EQ, GROUPS, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_signal_wait(d, 6, DEVCOM_EQ, GROUPS, 600L * SECOND, NULL), 0);
     for (uint32_t i = 0; i < GROUPS * ITEMS; i++)
         EQUAL(got[i], i / ITEMS * 1000 + i % ITEMS);
     EQUAL(devcom_notify_reset(d, 6, NULL), 0);
@@ -339,8 +339,8 @@ static void check_chain(void)
         for (int i = 0; i < COUNT; i++)
             memset(mine + (size_t)i * BLOCK, i + rank + round, BLOCK);
         EQUAL(devcom_chain_start(chain), 0);
-        EQUAL(devcom_signal_wait(d, 11, DEVCOM_EQ, round, 60L * SECOND, NULL), 0);
-        EQUAL(devcom_chain_wait(chain, 60L * SECOND), 0);
+        EQUAL(devcom_signal_wait(d, 11, DEVCOM_EQ, round, 600L * SECOND, NULL), 0);
+        EQUAL(devcom_chain_wait(chain, 600L * SECOND), 0);
         for (int i = 0; i < COUNT * BLOCK; i++)
             EQUAL(got[i], (uint8_t)(COUNT - 1 - i / BLOCK + last + round));
         meet();
@@ -353,7 +353,7 @@ static void check_chain(void)
     puts[3].offset = BYTES;
     EQUAL(devcom_chain_create(d, puts, COUNT, 2, &chain), 0);
     EQUAL(devcom_chain_start(chain), -ERANGE);
-    EQUAL(devcom_chain_wait(chain, 60L * SECOND), 0);
+    EQUAL(devcom_chain_wait(chain, 600L * SECOND), 0);
     devcom_chain_destroy(chain);
     EQUAL(devcom_notify_reset(d, 11, NULL), 0);
     meet();
@@ -369,7 +369,7 @@ static void check_inline(void)
         words[i] = i * 10 + rank;
     EQUAL(devcom_write_inline(d, words, sizeof(words), next, HOST, 0, 12, DEVCOM_SET, 1, 0), 0);
     memset(words, 0, sizeof(words));
-    EQUAL(devcom_signal_wait(d, 12, DEVCOM_EQ, 1, 60L * SECOND, NULL), 0);
+    EQUAL(devcom_signal_wait(d, 12, DEVCOM_EQ, 1, 600L * SECOND, NULL), 0);
     for (int i = 0; i < 8; i++)
         EQUAL(got[i], i * 10 + last);
     EQUAL(devcom_notify_reset(d, 12, NULL), 0);

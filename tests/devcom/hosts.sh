@@ -6,12 +6,11 @@ one_at_a_time ranks
 across "$top_builddir/tests/devcom/basics" messages
 across "$top_builddir/tests/devcom/chains" messages
 across "$top_builddir/tests/devcom/devices"
-across "$top_builddir/tests/devcom/random" 10000 staged
+across "$top_builddir/tests/devcom/random" $(rounds 2000) staged
 
 # the link goes down for a moment, and for longer than they bear
-VOCL_PEER_TIMEOUT=3
-export VOCL_PEER_TIMEOUT
 down='ip link set near down' up='ip link set near up'
 across "$top_builddir/tests/devcom/link" 1000 "$down" "$up"
+about_silence
 across "$top_builddir/tests/devcom/link" 0 "$down" "$up" lost
 grep -q 'rank 0 survives' "$scratch/out" && grep -q 'rank 1 survives' "$scratch/out" || fail "$(cat "$scratch/out")"

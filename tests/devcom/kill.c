@@ -41,7 +41,7 @@ static void put(size_t from, int rank, size_t to, size_t bytes, unsigned signal,
 
     while ((error = devcom_write_notify(d, SEGMENT, from, rank, SEGMENT, to, bytes, signal, DEVCOM_SET, value, 0)) ==
            -EAGAIN)
-        EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), 0);
+        EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
     EQUAL(error, 0);
 }
 
@@ -115,6 +115,14 @@ static void check_kernel(struct xtqtest_device *device)
     devcom_endpoint_close(endpoint);
 }
 
+/* Each leaves when the other has nothing more to ask of it; that it has left says so, too. */
+static void leave(int rank)
+{
+    EQUAL(devcom_notify(d, 1 - rank, 8, DEVCOM_SET, 1, 0), 0);
+    while (devcom_signal_wait(d, 8, DEVCOM_EQ, 1, 10000, NULL) && devcom_alive(d, 1 - rank))
+        ;
+}
+
 static void survive(int rank, const uint8_t *mine)
 {
     struct devcom_memory more = {.bytes = 4096};
@@ -125,7 +133,7 @@ static void survive(int rank, const uint8_t *mine)
     for (int64_t number = 1; devcom_alive(d, 2) || number < 1000; number++) {
         put(OTHERS_AT, 1 - rank, OTHERS_AT, 64, 2, number);
         if (number == 999)
-            EQUAL(devcom_signal_wait(d, 2, DEVCOM_GE, 999, 60L * SECOND, NULL), 0);
+            EQUAL(devcom_signal_wait(d, 2, DEVCOM_GE, 999, 600L * SECOND, NULL), 0);
     }
     EXPECT(devcom_alive(d, 1 - rank));
     check_far();
@@ -140,15 +148,15 @@ static void survive(int rank, const uint8_t *mine)
     EQUAL(devcom_segment_alloc(d, SEGMENT + 1, &more), 0);
     /* the two still reach each other, by all queues */
     for (unsigned queue = 0; queue < 2; queue++) {
-        int told = devcom_queue_fence(d, queue, 60L * SECOND);
+        int told = devcom_queue_fence(d, queue, 600L * SECOND);
 
         EXPECT(!told || told == -ECONNRESET);
         EQUAL(devcom_notify(d, 1 - rank, 4 + queue, DEVCOM_SET, 1, queue), 0);
-        EQUAL(devcom_queue_fence(d, queue, 60L * SECOND), 0);
-        EQUAL(devcom_queue_flush(d, queue, 60L * SECOND), 0);
-        EQUAL(devcom_signal_wait(d, 4 + queue, DEVCOM_EQ, 1, 60L * SECOND, NULL), 0);
+        EQUAL(devcom_queue_fence(d, queue, 600L * SECOND), 0);
+        EQUAL(devcom_queue_flush(d, queue, 600L * SECOND), 0);
+        EQUAL(devcom_signal_wait(d, 4 + queue, DEVCOM_EQ, 1, 600L * SECOND, NULL), 0);
     }
-    usleep(300000); /* who leaves first is not to be lost to the other */
+    leave(rank);
     xtqtest_device_close(&device);
 }
 

@@ -96,7 +96,7 @@ static void begin(const struct devcom_put *puts, unsigned count, unsigned queue)
 
     while ((error = devcom_put(d, puts + done, count - done, queue, &more)) == -EAGAIN) {
         done += more;
-        EQUAL(devcom_queue_fence(d, queue, 60L * SECOND), 0);
+        EQUAL(devcom_queue_fence(d, queue, 600L * SECOND), 0);
     }
     EQUAL(error, 0);
     for (unsigned i = 0; i < count; i++) {
@@ -115,7 +115,7 @@ static void read_back(uint32_t *state, unsigned queue, bool staged)
     EQUAL(
         devcom_read(d, BACK, offset, from, staged ? STAGED_TARGET : TARGET, (size_t)rank * PART + offset, bytes, queue),
         0);
-    EQUAL(devcom_queue_fence(d, queue, 60L * SECOND), 0);
+    EQUAL(devcom_queue_fence(d, queue, 600L * SECOND), 0);
     EXPECT(!memcmp(back + offset, expected[staged][from] + offset, bytes));
 }
 
@@ -140,7 +140,7 @@ static void compare(bool staged, const uint8_t *memory)
         EXPECT(checksum(memory + (size_t)r * PART, PART) == theirs[r]);
     MPI_Alltoall(told, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, MPI_COMM_WORLD);
     for (int r = 0; r < size; r++)
-        EQUAL(devcom_signal_wait(d, (unsigned)r, DEVCOM_EQ, (int64_t)theirs[r], 60L * SECOND, NULL), 0);
+        EQUAL(devcom_signal_wait(d, (unsigned)r, DEVCOM_EQ, (int64_t)theirs[r], 600L * SECOND, NULL), 0);
     free(mine);
 }
 
@@ -188,7 +188,7 @@ int main(int count, char **words)
     }
     for (size_t i = 0; i < PART; i++)
         source[i] = (uint8_t)xtqtest_random(&state);
-    EQUAL(devcom_barrier(d, 60L * SECOND), 0);
+    EQUAL(devcom_barrier(d, 600L * SECOND), 0);
     for (long i = 0; i < operations;) {
         unsigned queue = below(&state, 4), list = below(&state, 10) ? 1 : 1 + below(&state, 8);
         bool to_device = staged && below(&state, 8) == 0;
@@ -202,8 +202,8 @@ int main(int count, char **words)
         i += list;
     }
     for (unsigned queue = 0; queue < 4; queue++)
-        EQUAL(devcom_queue_fence(d, queue, 60L * SECOND), 0);
-    EQUAL(devcom_barrier(d, 60L * SECOND), 0);
+        EQUAL(devcom_queue_fence(d, queue, 600L * SECOND), 0);
+    EQUAL(devcom_barrier(d, 600L * SECOND), 0);
     compare(false, target);
     if (staged) {
         EXPECT((copy = malloc((size_t)size * PART)));

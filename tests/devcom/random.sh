@@ -1,5 +1,5 @@
 #!/bin/sh
-# A million random operations with checksums on one host, and fewer by messages.
+# Random operations with checksums on one host, and fewer by messages; a million with VOCL_TEST_ROUNDS=10.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 one_at_a_time ranks
@@ -7,10 +7,10 @@ programs=devcom
 
 for mpi in $mpis; do
     case $SANITIZER in
-    no) must $mpi 4 random 250000 ;;
-    *)  must $mpi 3 random 20000 ;;
+    no) must $mpi 4 random $(rounds 25000) ;;
+    *)  must $mpi 3 random $(rounds 10000) ;;
     esac
-    must $mpi 3 random 5000 staged
-    VOCL_SHARE=0 must $mpi 3 random 10000 staged
-    VOCL_SHARE=0 VOCL_DEVCOM_EAGER=100 must $mpi 3 random 10000
+    VOCL_SHARE=0 must $mpi 3 random $(rounds 2000) staged
+    VOCL_SHARE=0 VOCL_DEVCOM_EAGER=100 must $mpi 3 random $(rounds 2000)
 done
+must $first 3 random $(rounds 2000) staged

@@ -6,20 +6,22 @@
 one_at_a_time ranks
 programs=devcom
 
+for number in 1 3 5 8; do
+    must $first $number basics
+done
+for number in 1 3; do
+    must $first $number devices
+    must $first $number chains
+done
+must $first 1 basics messages
+must $first 3 basics messages
+VOCL_SHARE=0 must $first 4 basics messages
+VOCL_SHARE=0 must $first 4 chains messages
 for mpi in $mpis; do
-    for number in 1 2 3 5 8; do
-        must $mpi $number basics
-    done
-    for number in 1 2 3; do
-        must $mpi $number devices
-        must $mpi $number chains
-    done
-    must $mpi 1 basics messages
-    must $mpi 3 basics messages
-    for number in 2 4; do
-        VOCL_SHARE=0 must $mpi $number basics messages
-        VOCL_SHARE=0 must $mpi $number chains messages
-    done
+    must $mpi 2 basics
+    must $mpi 2 devices
+    must $mpi 2 chains
+    VOCL_SHARE=0 must $mpi 2 chains messages
     VOCL_SHARE=0 must $mpi 2 devices
     # what travels with its descriptor is found, or set
     VOCL_SHARE=0 VOCL_LOG=info must $mpi 2 basics messages

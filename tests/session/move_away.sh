@@ -12,7 +12,6 @@ stays=$top_builddir/tests/session/stays
 parity=$top_builddir/tests/parity
 far=10.93.0.2
 mark=VOCL_TEST_MARK=$$
-export VOCL_PEER_TIMEOUT=60 # who is silent is looked at in cut_at() alone
 at_most 900
 [ "$(status_of "$two" --embedded -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 unshare --pid --fork --kill-child --mount-proc true 2> "$scratch/err" || skip "$(cat "$scratch/err")"
@@ -31,7 +30,7 @@ begin()
     options=$1
     shift
     : > "$scratch/out"
-    env "$mark" VOCL_LOG=debug timeout -k 10 250 "$two" --embedded $options -- "$@" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_LOG=debug timeout -k 10 800 "$two" --embedded $options -- "$@" > "$scratch/out" 2> "$scratch/err" &
     running=$!
     wait_until grep -q ready "$scratch/out" || fail "$*: $(tail -n 5 "$scratch/out" "$scratch/err")"
     pid=$(program_of "$1")
@@ -41,7 +40,7 @@ begin()
 goes()
 {
     for place in "$@"; do
-        timeout -k 5 100 vocl move "$pid" --to "$place" > "$scratch/asked" 2>&1 ||
+        timeout -k 5 300 vocl move "$pid" --to "$place" > "$scratch/asked" 2>&1 ||
             fail "to $place: $(cat "$scratch/asked"; tail -n 20 "$scratch/out" "$scratch/err")"
         moves=$((moves + 1))
     done
@@ -51,7 +50,7 @@ moves=0
 # refuses PLACE PATTERN
 refuses()
 {
-    ! timeout -k 5 100 vocl move "$pid" --to "$1" > "$scratch/asked" 2>&1 || fail "moved: $(cat "$scratch/asked")"
+    ! timeout -k 5 300 vocl move "$pid" --to "$1" > "$scratch/asked" 2>&1 || fail "moved: $(cat "$scratch/asked")"
     grep -q -- "$2" "$scratch/asked" || fail "not $2: $(cat "$scratch/asked")"
     wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     tail -n 1 "$scratch/asked"
@@ -113,7 +112,7 @@ mover()
     while [ ! -e "$scratch/ended" ]; do
         for place in $far here; do
             pid=$(program_of "$1")
-            [ -z "$pid" ] || timeout -k 5 60 vocl move "$pid" --to $place 2>&1
+            [ -z "$pid" ] || timeout -k 5 200 vocl move "$pid" --to $place 2>&1
             sleep 0.2
         done
     done
@@ -123,11 +122,11 @@ fine='over shared virtual memory\|^capabilities\|^fine grain'
 # same DOOR PROGRAM: prints what it prints natively, but for fine-grained shared virtual memory, which there is here alone
 same()
 {
-    timeout -k 10 200 "$2" > "$scratch/all" 2> /dev/null
+    timeout -k 10 400 "$2" > "$scratch/all" 2> /dev/null
     native=$?
     mover "$2" > "$scratch/moves" &
     mover=$!
-    env "$mark" VOCL_LOG=info timeout -k 10 250 "$two" --embedded --door "$1" -- "$2" > "$scratch/out" 2> "$scratch/err"
+    env "$mark" VOCL_LOG=info timeout -k 10 800 "$two" --embedded --door "$1" -- "$2" > "$scratch/out" 2> "$scratch/err"
     status=$?
     touch "$scratch/ended"
     wait $mover
@@ -223,8 +222,8 @@ rests()
 {
     begin "" "$away" "$scratch/enough" host
     goes $far
-    timeout -k 5 60 vocl suspend "$pid" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked")"
-    timeout -k 5 60 vocl resume "$pid" > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
+    timeout -k 5 200 vocl suspend "$pid" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked")"
+    timeout -k 5 200 vocl resume "$pid" > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
     wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     [ -n "$(far_worker)" ] || fail "it came here"
     goes here

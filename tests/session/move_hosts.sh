@@ -7,7 +7,7 @@ parity=$top_builddir/tests/parity
 moved=$top_builddir/tests/session
 two=$top_srcdir/tests/net/two-hosts
 mark=VOCL_TEST_MARK=$$
-at_most 300
+at_most 600
 
 moves()
 {
@@ -20,7 +20,7 @@ always()
     how=$1
     shift
     "$@" > "$scratch/native" 2> /dev/null || fail "$* natively"
-    env "$mark" VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_SPARE=1 VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 100 $how -- "$@" \
+    env "$mark" VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_SPARE=1 VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 300 $how -- "$@" \
         > "$scratch/out" 2> "$scratch/err" || fail "$*, $how: status $?: $(tail -n 5 "$scratch/err")"
     diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
     echo "$* : $(moves) moves"
@@ -34,7 +34,7 @@ asked()
     shift 2
     rm -f "$scratch/enough"
     : > "$scratch/out"
-    env "$mark" VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_LOG=info timeout -k 10 100 "$@" -- "$program" "$scratch/enough" \
+    env "$mark" VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_LOG=info timeout -k 10 300 "$@" -- "$program" "$scratch/enough" \
         > "$scratch/out" 2> "$scratch/err" &
     running=$!
     wait_until grep -q ready "$scratch/out" || fail "$program: $(tail -n 5 "$scratch/out" "$scratch/err")"
@@ -42,7 +42,7 @@ asked()
         [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$program")" ] || echo "$process" | tr -dc 0-9
     done)
     for place in $places; do
-        timeout -k 5 60 vocl move "$pid" --to "$place" > "$scratch/asked" 2>&1 ||
+        timeout -k 5 200 vocl move "$pid" --to "$place" > "$scratch/asked" 2>&1 ||
             fail "$program, to $place: $(cat "$scratch/asked" "$scratch/err")"
         echo "$program: $(tail -n 1 "$scratch/asked")"
     done

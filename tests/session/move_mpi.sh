@@ -6,7 +6,7 @@
 moved=$top_builddir/tests/session
 two=$top_srcdir/tests/net/two-hosts
 mark=VOCL_TEST_MARK=$$
-at_most 300
+at_most 600
 [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 
 # begin PROGRAM WORD...: over MPI; its number is $pid
@@ -16,7 +16,7 @@ begin()
     shift
     rm -f "$scratch/enough"
     : > "$scratch/out"
-    env "$mark" VOCL_NETWORK=mpi VOCL_SHARE=0 VOCL_LOG=info timeout -k 10 200 "$@" -- "$program" "$scratch/enough" \
+    env "$mark" VOCL_NETWORK=mpi VOCL_SHARE=0 VOCL_LOG=info timeout -k 10 500 "$@" -- "$program" "$scratch/enough" \
         > "$scratch/out" 2> "$scratch/err" &
     running=$!
     wait_until grep -q ready "$scratch/out" || fail "$program: $(tail -n 5 "$scratch/out" "$scratch/err")"
@@ -30,7 +30,7 @@ ask()
 {
     ask_what=$1
     shift
-    timeout -k 5 100 vocl "$ask_what" "$pid" "$@" > "$scratch/asked" 2>&1 ||
+    timeout -k 5 200 vocl "$ask_what" "$pid" "$@" > "$scratch/asked" 2>&1 ||
         fail "$program, $ask_what $*: $(cat "$scratch/asked" "$scratch/err")"
     echo "$program: $(tail -n 1 "$scratch/asked")"
 }

@@ -1,12 +1,14 @@
 /*
- * moved_writes TIMES: a large buffer is written by a blocking call, and then read and compared for a while; so often. A
- * session that moves meanwhile finds it being written once in a while, and takes it before it is written again.
+ * moved_writes TIMES [FILE]: a large buffer is written by a blocking call, and then read and compared for a while; so
+ * often, and on until there is such a file. A session that moves meanwhile finds it being written once in a while, and
+ * takes it before it is written again.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SIZE = 24 << 20, READS = 6 };
 
@@ -36,7 +38,8 @@ int main(int count, char **arguments)
     need(status, "clCreateCommandQueue");
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, SIZE, NULL, &status);
     need(status, "clCreateBuffer");
-    for (int time = 1; time <= (count > 1 ? atoi(arguments[1]) : 10); time++) {
+    for (int time = 1; time <= (count > 1 ? atoi(arguments[1]) : 10) || (count > 2 && access(arguments[2], F_OK));
+         time++) {
         memset(wanted, time, SIZE);
         need(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, SIZE, wanted, 0, NULL, NULL), "write");
         for (int i = 0; i < READS; i++) {

@@ -1,8 +1,8 @@
 /*
- * Threads that ask for the status of what they have just enqueued, each in a queue of its own, for so many rounds; it
- * is complete at last, and what was written is there.
+ * Threads that ask for the status of what they have just enqueued, each in a queue of its own, for so many rounds, and
+ * on until there is FILE; it is complete at last, and what was written is there.
  *
- *     statuses THREADS ROUNDS
+ *     statuses THREADS ROUNDS [FILE]
  */
 #include <pthread.h>
 
@@ -13,6 +13,7 @@ enum { MOST = 16, ASKED = 3 };
 static cl_context context;
 static cl_device_id device;
 static long rounds;
+static const char *file;
 
 static cl_int status_of(cl_event event)
 {
@@ -33,7 +34,7 @@ static void *ask(void *argument)
     NEED(error);
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(long), NULL, &error);
     NEED(error);
-    for (long i = 0; i < rounds; i++) {
+    for (long i = 0; i < rounds || (file && access(file, F_OK)); i++) {
         long got = -1;
         cl_event event;
 
@@ -60,6 +61,7 @@ int main(int argc, char **words)
     cl_int error;
 
     rounds = argc > 2 ? atol(words[2]) : 100;
+    file = argc > 3 ? words[3] : NULL;
     NEED(clGetPlatformIDs(1, &platform, NULL));
     NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);

@@ -139,7 +139,7 @@ same_as_natively()
 natively()
 {
     shift 2
-    timeout -k 10 200 "$@" > "$scratch/native" 2> "$scratch/err" ||
+    timeout -k 10 600 "$@" > "$scratch/native" 2> "$scratch/err" ||
         fail "$*, natively: status $?: $(tail -n 3 "$scratch/native" "$scratch/err")"
 }
 

@@ -4,7 +4,7 @@
 
 bounds=$top_builddir/tests/wire/bounds
 for what in "" quota; do
-    VOCL_LOG=info timeout 60 "$bounds" $what > "$scratch/out" 2> "$scratch/err" ||
+    VOCL_LOG=info timeout 300 "$bounds" $what > "$scratch/out" 2> "$scratch/err" ||
         fail "bounds $what: $(cat "$scratch/out" "$scratch/err")"
     if grep -E 'Sanitizer|runtime error' "$scratch/err"; then
         fail "bounds $what: $(cat "$scratch/err")"

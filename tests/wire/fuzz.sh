@@ -10,7 +10,7 @@ $CLANG -std=gnu11 -g -O1 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -fno-
     skip "clang does not build a fuzzer here: $(head -n 3 "$scratch/err")"
 mkdir "$scratch/seeds"
 "$top_builddir/tests/wire/codec" "$scratch/seeds" || fail "no seeds"
-cd "$scratch" && LD_PRELOAD='' ./fuzz -runs="${VOCL_FUZZ_RUNS:-2000000}" -max_len=4096 -seed=1 seeds > out 2>&1 || {
+cd "$scratch" && LD_PRELOAD='' ./fuzz -runs="${VOCL_FUZZ_RUNS:-$(rounds 300000)}" -max_len=4096 -seed=1 seeds > out 2>&1 || {
     tail -n 40 out
     fail "the fuzzer found something"
 }

@@ -12,7 +12,7 @@ try()
 {
     how=$1 why=$2
     shift 2
-    env "$mark" VOCL_TEST_HELLO="$how" VOCL_LIBEXECDIR="$scratch/libexec" VOCL_START_TIMEOUT=2 VOCL_LOG=error \
+    env "$mark" VOCL_TEST_HELLO="$how" VOCL_LIBEXECDIR="$scratch/libexec" VOCL_LOG=error \
         vocl run "$@" -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err"
     [ $? -eq 1 ] || fail "$how: $(cat "$scratch/out" "$scratch/err")"
     wait_until none_left "$mark" || fail "left after $how: $(session_processes "$mark")"
@@ -26,8 +26,13 @@ try magic "not a VOCL process"
 try version "protocol versions differ"
 try "byte order" "byte order or pointer size differ"
 try "pointer size" "byte order or pointer size differ"
+try role "not expected"
+
+# After these nobody comes that is better, which a program waits for.
+about_silence
+VOCL_START_TIMEOUT=$((3 * VOCL_PEER_TIMEOUT))
 # Who is born with a bell needs no token.
 [ -z "$MPIEXEC_OPENMPI" ] || try token "wrong token" --mpi openmpi
-try role "not expected"
+VOCL_START_TIMEOUT=2 # whatever has come by then
 try half ""
 try nothing ""

@@ -9,7 +9,7 @@ hostile=$top_builddir/tests/wire/hostile
 # attack ARGUMENTS...: leaves what hostile prints in $result, and checks how the worker took it.
 attack()
 {
-    result=$(env "$mark" VOCL_LOG=info timeout 60 "$hostile" "$@" 2> "$scratch/err") || fail "$*: $(cat "$scratch/err")"
+    result=$(env "$mark" VOCL_LOG=info timeout 300 "$hostile" "$@" 2> "$scratch/err") || fail "$*: $(cat "$scratch/err")"
     wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
     if grep -E 'Segmentation|Abort|Sanitizer|runtime error|Bus error|Floating|Illegal' "$scratch/err"; then
         fail "$*: $result: $(cat "$scratch/err")"
@@ -29,7 +29,7 @@ while read -r name; do
 done < "$scratch/names"
 
 seed=1
-while [ $seed -le "${VOCL_HOSTILE_ROUNDS:-60}" ]; do
+while [ $seed -le "${VOCL_HOSTILE_ROUNDS:-$(rounds 12)}" ]; do
     attack flips $seed
     seed=$((seed + 1))
 done

@@ -6,7 +6,7 @@
 ASAN_OPTIONS=allocator_may_return_null=1:$ASAN_OPTIONS # as malloc() itself
 export ASAN_OPTIONS
 seed=${VOCL_MUTATE_FROM:-1}
-last=$((seed + ${VOCL_MUTATE_ROUNDS:-6}))
+last=$((seed + ${VOCL_MUTATE_ROUNDS:-$(rounds 2)}))
 while [ $seed -lt $last ]; do
     for door in "" mapped; do
         VOCL_LOG=none timeout 300 "$top_builddir/tests/wire/mutate" $seed "${VOCL_MUTATE_COMMANDS:-500}" $door \

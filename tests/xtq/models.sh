@@ -6,9 +6,9 @@
 at_most 900
 models=xtq
 
-# two helpers that nap, or do not: 36 million states, beside the others, which have few
-(mkdir large && cd large && compiler_options=-DCOLLAPSE holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1) &
-large=$!
+# two helpers; with naps there are 36 million states, which is for make check-stress
+holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1 -DMOST_NAPS=0
+[ "$(rounds 1)" = 1 ] || compiler_options=-DCOLLAPSE holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1
 holds ring -DMOST_NAPS=0
 holds ring -DTOTAL=2 -DFIRST=1
 holds ring -DTOTAL=2 -DFIRST=1 -DQUIET -DMOST_NAPS=2
@@ -28,4 +28,3 @@ holds sleep -DINITIATORS=3 -DTOTAL=1
 fails sleep -DLOOK_FIRST
 fails sleep -DRING_FIRST
 fails sleep -DNO_LAST_LOOK
-wait $large || exit 1

@@ -31,11 +31,7 @@ all()
 }
 
 far="mpi hybrid stream control kernel"
-set -- $mpis
-first=$1
-for mpi in $mpis; do
-    all $mpi 2 "$far ggas"
-done
+all $first 2 "$far ggas"
 all $first 3 "$far ggas"
 application $first 1 "$far ggas" himeno --steps 3 --total 4 --rows 6 --columns 9
 application $first 1 "$far ggas" nbody --steps 3 --bodies 10

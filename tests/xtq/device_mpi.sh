@@ -5,12 +5,11 @@
 one_at_a_time ranks
 
 must $first 2 device_mpi
+must $second 3 device_mpi
 must $first 1 device_collectives
-must $first 3 device_collectives
-# the ways of MPI's messages are each MPI's own
+must $first 2 device_collectives
+must $second 3 device_collectives
 for mpi in $mpis; do
-    must $mpi 3 device_mpi
-    must $mpi 2 device_collectives
     # far from each other, and all reductions and accumulates by XTQ, however small
     export VOCL_SHARE=0 VOCL_XTQ_BYTES=0 VOCL_XTQ_WINDOW_BYTES=0
     must $mpi 2 device_mpi

@@ -151,6 +151,12 @@ static void search_free(struct search *s)
     free(s->files);
 }
 
+/* A worker on the program's host reads the files itself. Its replacement may come when the program has removed them. */
+static bool may_lack_files(struct node *node)
+{
+    return !node || node->journal || !arena_shared_with(node);
+}
+
 void include_collect(struct node *node, const char *source, const char *options, struct wire_buffer *out)
 {
     struct search s = {0};
@@ -164,7 +170,7 @@ void include_collect(struct node *node, const char *source, const char *options,
 
         scan(&s, &file, file.text);
     }
-    if (s.file_count && (!node || s.relative || !arena_shared_with(node))) {
+    if (s.file_count && (s.relative || may_lack_files(node))) {
         for (unsigned i = 0; i < s.file_count; i++) {
             wire_put_u32(out, s.files[i].folder);
             wire_put_blob(out, s.files[i].path, strlen(s.files[i].path));

@@ -5,7 +5,8 @@
 #include "libvocl/objects.h"
 
 /* ---- include.c ---- */
-/* The files that a source includes, as build_program takes them, if the node may not have them; node NULL: all. */
+/* The files that a source includes, as build_program takes them, if the node may not have them, now or when it is
+ * replaced; node NULL: all. */
 void include_collect(struct node *node, const char *source, const char *options, struct wire_buffer *out);
 
 /* ---- program.c, build.c, kernel.c ---- */

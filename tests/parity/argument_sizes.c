@@ -47,6 +47,7 @@ static void vectors_show(const struct parity *p, bool tight)
     for (int round = 0; round < 3; round++) {
         parity_args(kernel, 5, count * sizeof(*a), a, count * sizeof(*b), b, count * sizeof(*c), c, count * sizeof(*d),
                     d, sizeof(buffer), &buffer);
+        parity_rich();
         parity_launch(p->queue, kernel, 1, &one, NULL);
         parity_read(p->queue, buffer, 0, sizeof(out), out);
         printf("%s:", tight ? "three elements" : "four elements");

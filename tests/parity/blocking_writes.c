@@ -79,6 +79,7 @@ static void crossed(const char *name, cl_command_queue writer, cl_command_queue 
         fill(round);
         write(writer, buffer, count, how);
         launch(user, buffer, count, 0, NULL);
+        parity_rich();
         CHECK(clFinish(user));
         bad += look(user, buffer, count, round);
     }

@@ -263,6 +263,7 @@ static void sub_buffer_try(cl_mem whole, cl_mem_flags flags, size_t origin, size
         clEnqueueMapBuffer(p.queue, sub, CL_TRUE, CL_MAP_WRITE, 10, size - 10, 0, NULL, NULL, &status);
     CHECK(status);
     memset(mapped, 0x11, size - 10);
+    parity_rich();
     memset(model + origin + 10, 0x11, size - 10);
     CHECK(clEnqueueUnmapMemObject(p.queue, sub, mapped, 0, NULL, NULL));
     contents_check("whole after sub-buffer was mapped", whole, SIZE);

@@ -109,6 +109,7 @@ static void good_ask(void)
     kernels_show("at once", program, "first");
     calls_await(1);
     clBuildProgram(program, 1, &p.device, "-DTWO=2", built, (void *)"second");
+    parity_rich();
     program_show("at once", program);
     calls_await(1);
     printf("in the callback: %s\n", parity_error_name(kernel_status));

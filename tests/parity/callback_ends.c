@@ -93,6 +93,7 @@ static void enqueue_few(void(CL_CALLBACK *function)(cl_event, cl_int, void *))
 static int end_after_finish(void)
 {
     enqueue_few(say);
+    parity_rich();
     launch(p.queue, NULL);
     CHECK(clFinish(p.queue));
     return 3;

@@ -102,6 +102,7 @@ static void count_watch(enum way way, int count, bool slow)
         events[i] = launch(p.queue, i ? NULL : gate);
         CHECK(clSetEventCallback(events[i], CL_COMPLETE, slow ? note_slowly : note, NULL));
     }
+    parity_rich();
     opener = parity_gate_open_later(gate);
     wait_by(way, p.queue, (cl_uint)count, events);
     printf("%d%s, %s: %d called\n", count, slow ? " slow ones" : "", way_names[way], atomic_load(&calls));

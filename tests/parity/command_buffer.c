@@ -122,6 +122,7 @@ static void replay(cl_command_queue queue, bool again, int times)
     show_state("after", buffer);
     for (int i = 0; i < times; i++) {
         CHECK(clEnqueueCommandBufferKHR_(0, NULL, buffer, 0, NULL, &event));
+        parity_rich();
         CHECK(clWaitForEvents(1, &event));
         CHECK(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL));
         printf(

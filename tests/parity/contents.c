@@ -65,6 +65,7 @@ static void contents_try(const char *name, size_t size, size_t height, cl_mem_fl
         if (i % 3 == 1)
             CHECK(clReleaseMemObject(objects[i]));
     }
+    parity_rich();
     for (size_t i = 0; i < count; i++) {
         if (i % 3 == 1)
             continue;

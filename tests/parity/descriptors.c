@@ -158,6 +158,7 @@ int main(void)
     show_inherited();
     closefrom(3);
     use(&p, "after closefrom");
+    parity_rich();
     if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < (rlim_t)last)
         last = (int)limit.rlim_cur;
     for (int number = 3; number < last; number++)

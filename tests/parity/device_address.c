@@ -122,6 +122,7 @@ int main(void)
     sums = parity_buffer(&p, CL_MEM_READ_WRITE, sizeof(result), NULL);
     CHECK(clSetKernelExecInfo(gather, CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT, sizeof(addresses), addresses));
     parity_args(gather, 2, sizeof(table), &table, sizeof(sums), &sums);
+    parity_rich();
     parity_launch(p.queue, gather, 1, (size_t[]){BUFFERS}, NULL);
     parity_read(p.queue, sums, 0, sizeof(result), result);
     printf("sums: %d %d %d %d\n", result[0], result[1], result[2], result[3]);

@@ -162,6 +162,7 @@ int main(void)
     CHECK(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(known), &known, NULL));
     EXPECT(known == platform);
     device_check(device);
+    parity_rich();
     parity_queries(get, (void *[]){device}, queries, PARITY_COUNT(queries));
     return 0;
 }

@@ -475,6 +475,7 @@ static void test(struct work *w, const struct command *c, const struct way *way,
         CHECK(c->run(w, busy ? listed(w) : 0, busy && listed(w) ? &filled : NULL, wants ? &event : NULL));
         release(filled);
     }
+    parity_rich();
     way->learn(w, event);
     if (!is_there(w, c))
         say_wrong(w, c, way->name);

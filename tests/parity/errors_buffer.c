@@ -337,6 +337,7 @@ int main(void)
     rectangle_nothing_ask();
     map_ask();
     unmap_twice_ask();
+    parity_rich();
     migrate_ask();
     CHECK(clFinish(p.queue));
     return 0;

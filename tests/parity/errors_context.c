@@ -100,6 +100,7 @@ int main(void)
     create_ask();
     type_ask();
     properties_ask();
+    parity_rich();
     use_ask();
     parity_close(&p);
     return 0;

@@ -115,6 +115,7 @@ int main(void)
     foreign = clCreateUserEvent(other.context, &status);
     CHECK(clSetUserEventStatus(foreign, CL_COMPLETE));
     CHECK(clEnqueueReadBuffer(p.queue, buffer, CL_TRUE, 0, sizeof(data), data, 0, NULL, &done));
+    parity_rich();
     event_ask();
     wait_list_ask();
     sampler_ask();

@@ -336,6 +336,7 @@ int main(void)
     read_write_ask();
     copy_ask();
     buffer_ask();
+    parity_rich();
     map_ask();
     CHECK(clFinish(p.queue));
     return 0;

@@ -158,6 +158,7 @@ int main(void)
     create_ask();
     argument_ask();
     launch_ask();
+    parity_rich();
     info_ask();
     return 0;
 }

@@ -12,6 +12,7 @@ static void pipes(void)
     SHOW_NEW("clCreatePipe(NULL context)", clCreatePipe(NULL, CL_MEM_READ_WRITE, 4, 16, NULL, &status));
     SHOW("clGetPipeInfo(a buffer)", clGetPipeInfo(buffer, CL_PIPE_PACKET_SIZE, sizeof(value), &value, NULL));
     SHOW("clGetPipeInfo(NULL)", clGetPipeInfo(NULL, CL_PIPE_PACKET_SIZE, sizeof(value), &value, NULL));
+    parity_rich();
     CHECK(clReleaseMemObject(buffer));
 }
 

@@ -114,6 +114,7 @@ int main(void)
     platforms_ask();
     devices_ask();
     sub_devices_ask();
+    parity_rich();
     timers_ask();
     no_platform_ask();
     compilers_ask();

@@ -141,6 +141,7 @@ int main(void)
     binary_ask();
     build_ask();
     link_ask();
+    parity_rich();
     info_ask();
     return 0;
 }

@@ -77,6 +77,7 @@ int main(void)
     parity_open(&p, 0);
     create_ask();
     properties_ask();
+    parity_rich();
     use_ask();
     parity_close(&p);
     return 0;

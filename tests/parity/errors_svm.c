@@ -145,6 +145,7 @@ int main(void)
     maps(memory);
     copies(memory, target);
     frees_and_moves(memory);
+    parity_rich();
     kernels(memory);
     native_kernels();
     clSVMFree(p.context, memory);

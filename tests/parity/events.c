@@ -119,6 +119,7 @@ static void diamond(void)
     cl_event both[] = {launch(loose, left, 1, 3, 0, NULL), launch(second, right, 1, 4, 0, NULL)}, joined, last;
     CHECK(clFlush(loose));
     CHECK(clFlush(second));
+    parity_rich();
     CHECK(clEnqueueCopyBuffer(p.queue, left, right, 0, SIZE / 2, SIZE / 2, 2, both, &joined));
     last = launch(loose, right, 10, 0, 1, &joined);
     CHECK(clFlush(p.queue));

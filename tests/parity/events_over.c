@@ -66,6 +66,7 @@ static void describe(cl_command_queue queue)
 
     over_all(queue, events);
     CHECK(clWaitForEvents(KINDS, events));
+    parity_rich();
     for (int i = 0; i < KINDS; i++) {
         cl_command_queue own_queue;
         cl_context own_context;

@@ -31,6 +31,7 @@ static void work_start(void)
     parity_launch(p.queue, kernel, 1, (size_t[]){COUNT}, (size_t[]){64});
     CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
     CHECK(clFlush(p.queue));
+    parity_rich();
 }
 
 static void say(const char *text)

@@ -125,6 +125,7 @@ static void content_size(set_content_size *set)
     cl_context other = clCreateContext(NULL, 1, &p.device, NULL, NULL, &status);
     cl_mem alien = clCreateBuffer(other, CL_MEM_READ_WRITE, 8, NULL, &status);
 
+    parity_rich();
     /* PoCL 6 fails an assertion where the size is in a buffer that no command had */
     parity_read(p.queue, size, 0, sizeof(much), &much);
     SHOW("content size", set(buffer, size));

@@ -59,6 +59,7 @@ static void chain(cl_command_queue queue, const char *name, size_t size)
     CHECK(clEnqueueCopyBuffer(queue, buffer, copy, 0, 0, size, 1, &added, &copied));
     CHECK(clEnqueueReadBuffer(queue, copy, CL_FALSE, 0, size, back, 1, &copied, &read));
     CHECK(clEnqueueMarker(queue, &marker));
+    parity_rich();
     CHECK(clWaitForEvents(1, &read));
     for (size_t i = 0; i < size / sizeof(*data); i++)
         EXPECT(back[i] == data[i] + (i < added_to(size) ? 1000 : 0));

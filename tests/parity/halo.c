@@ -98,6 +98,7 @@ static void exchange(int round)
             if (are_neighbours(i, k))
                 compute(i, k, round + 1);
         }
+        parity_rich();
         CHECK(clFinish(queues[i]));
     }
     gate = clCreateUserEvent(context, &status);

@@ -102,6 +102,7 @@ static void image_ask(const char *name, cl_mem object, const size_t *region, boo
         answer(name, call, status);
         unmap(name, call, object, at);
     }
+    parity_rich();
     CHECK(clFinish(p.queue));
 }
 

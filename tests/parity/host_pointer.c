@@ -168,6 +168,7 @@ static void ways_to_learn(const char *name, cl_command_queue queue, cl_uint *dat
     printf("%s, %zu words\n", name, count);
     fill(data, count, 1);
     enqueue_add(queue, buffer, count, 2, &event);
+    parity_rich();
     CHECK(clWaitForEvents(1, &event));
     show("its event", data, size);
     CHECK(clReleaseEvent(event));

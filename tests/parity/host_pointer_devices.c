@@ -43,6 +43,7 @@ static void turns(const char *name, size_t count, cl_uint *data)
         data[count - 1 - round] ^= 0x55;
         parity_args(step, 2, sizeof(buffer), &buffer, sizeof(round), &round);
         CHECK(clEnqueueNDRangeKernel(queue, step, 1, NULL, &count, NULL, 0, NULL, NULL));
+        parity_rich();
         CHECK(clFinish(queue));
         parity_hash_print(name, data, count * sizeof(*data));
     }

@@ -57,6 +57,7 @@ static void forks(size_t count)
     data[7] = 700;
     enqueue_add(p.queue, buffer, count, 1, NULL);
     CHECK(clFinish(p.queue));
+    parity_rich();
     EXPECT(write(to_child[1], "x", 1) == 1 && read(to_parent[0], &byte, 1) == 1);
     EXPECT(waitpid(child, &status, 0) == child);
     printf("the child: %d\n", status);

@@ -37,6 +37,7 @@ static void run(cl_program program)
     cl_kernel kernel = parity_kernel(program, "scale");
 
     parity_args(kernel, 2, sizeof(buffer), &buffer, sizeof(what), &what);
+    parity_rich();
     parity_launch(p.queue, kernel, 1, (size_t[]){8}, NULL);
     parity_read(p.queue, buffer, 0, sizeof(data), data);
     printf("scaled: %d %d %d %d\n", data[0], data[1], data[2], data[7]);

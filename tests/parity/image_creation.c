@@ -146,6 +146,7 @@ static void sources_try(void)
     } sources[] = {{"buffer", buffer}, {"part", part}, {"image", image}};
     const size_t pitches[] = {0, WIDTH * 4, WIDTH * 8, 4096};
     char name[128];
+    parity_rich();
     for (size_t i = 0; i < PARITY_COUNT(sources); i++) {
         cl_image_desc line = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = WIDTH};
         line.mem_object = sources[i].memory;

@@ -409,6 +409,7 @@ static void buffer_image_try(void)
     printf("-- image of a buffer\n");
     info_show(image);
     parity_args(kernel, 2, sizeof(image), &image, sizeof(to), &to);
+    parity_rich();
     parity_launch(p.queue, kernel, 1, (size_t[]){TEXELS}, NULL);
     parity_read(p.queue, to, 0, TEXELS * 16, back);
     EXPECT(memcmp(back, data, TEXELS * 16) == 0);

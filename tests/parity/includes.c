@@ -76,6 +76,7 @@ static void run(cl_program program)
     cl_kernel kernel = parity_kernel(program, "tell");
     cl_mem buffer = parity_buffer(&p, CL_MEM_READ_WRITE, sizeof(result), NULL);
     parity_args(kernel, 1, sizeof(buffer), &buffer);
+    parity_rich();
     parity_launch(p.queue, kernel, 1, (size_t[]){1}, NULL);
     parity_read(p.queue, buffer, 0, sizeof(result), &result);
     printf("result %d\n", result);

@@ -350,6 +350,7 @@ static void event_ask(const struct parity *p)
     cl_mem buffer = parity_buffer(p, CL_MEM_READ_WRITE, 4096, NULL);
     CHECK(clEnqueueFillBuffer(p->queue, buffer, &pattern, sizeof(pattern), 0, 4096, 0, NULL, &event));
     CHECK(clWaitForEvents(1, &event));
+    parity_rich();
     ASK("event", event_get, event_queries, event);
     ASK("profiling", profiling_get, profiling_queries, event);
     CHECK(clReleaseEvent(event));

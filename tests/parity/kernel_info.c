@@ -301,6 +301,7 @@ static void pictures_run(cl_mem to)
     cl_sampler sampler = clCreateSampler(p.context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &status);
     CHECK(status);
     parity_args(kernel, 4, sizeof(from), &from, sizeof(other), &other, sizeof(sampler), &sampler, sizeof(to), &to);
+    parity_rich();
     parity_launch(p.queue, kernel, 1, (size_t[]){1}, NULL);
     parity_read(p.queue, to, 0, sizeof(value), &value);
     printf("pictures: %d\n", value);

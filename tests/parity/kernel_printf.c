@@ -22,6 +22,7 @@ int main(void)
         parity_launch(p.queue, kernel, 1, (size_t[]){1}, (size_t[]){1});
         printf("program %d\n", number);
         fflush(stdout);
+        parity_rich();
     }
     CHECK(clReleaseMemObject(buffer));
     CHECK(clReleaseKernel(kernel));

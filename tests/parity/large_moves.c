@@ -101,6 +101,7 @@ static void there_and_back(void)
     buffer = other;
     launch(0, NULL);
     CHECK(clEnqueueReadBufferRect(p.queue, buffer, CL_FALSE, zero, zero, region, 0, 0, 0, 0, result, 0, NULL, NULL));
+    parity_rich();
     CHECK(clFinish(p.queue));
     EXPECT(wrong(2) == 0);
 }

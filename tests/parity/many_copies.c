@@ -67,6 +67,7 @@ static void plain(size_t from_offset, size_t to_offset, size_t size)
     step(0, from, 5, 1, 0, NULL, &made);
     CHECK(clEnqueueCopyBuffer(queues[1], from, to, from_offset, to_offset, size, 1, &made, &copied));
     step(3, to, 3, 2, 1, &copied, NULL);
+    parity_rich();
     finish_all();
     printf("copy of %zu: status %d\n", size, parity_event_status(copied));
     show("copied", to, 0);

@@ -85,6 +85,7 @@ static void join(bool events)
     CHECK(clEnqueueWriteBuffer(queues[1], right, CL_TRUE, 0, SIZE, numbers, 0, NULL, NULL));
     step(0, left, 2, 1, 0, NULL, &ready[0]);
     step(1, right, 5, 7, 0, NULL, &ready[1]);
+    parity_rich();
     if (!events)
         finish_all();
     CHECK(clSetKernelArg(sum, 0, sizeof(left), &left));

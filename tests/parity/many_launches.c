@@ -26,6 +26,7 @@ static void plain_run(cl_program program)
     CHECK(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
     for (int i = 0; i < PLAIN; i++)
         CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
+    parity_rich();
     CHECK(clFinish(p.queue));
     parity_read(p.queue, buffer, 0, sizeof(data), data);
     for (int i = 0; i < COUNT; i++)

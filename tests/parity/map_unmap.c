@@ -87,6 +87,7 @@ static void twice_map(cl_mem buffer)
     memset(high, 2, 1000);
     memset(model, 1, 1000);
     memset(model + 5000, 2, 1000);
+    parity_rich();
     unmap(buffer, low);
     unmap(buffer, high);
     CHECK(clFinish(p.queue));

@@ -56,6 +56,7 @@ static void run(void)
     enqueue(add_other, (struct arguments){.calls = &calls}, 2, both, 1, &event, NULL);
     CHECK(clEnqueueNativeKernel(p.queue, count, &counted, sizeof(counted), 0, NULL, NULL, 0, NULL, NULL));
     CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+    parity_rich();
     parity_read(p.queue, one, 0, SIZE, result);
     for (int i = 0; i < COUNT; i++)
         EXPECT(result[i] == 4 * numbers[i]);

@@ -88,6 +88,7 @@ int main(void)
     static float rest[BODIES][4];
     cl_mem speeds = parity_buffer(&p, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(rest), rest);
     steps_run(&p, kernel, places, speeds);
+    parity_rich();
     parity_read(p.queue, places[STEPS % 2], 0, sizeof(result), result);
     parity_compare("positions", result[0], position[STEPS % 2][0], BODIES * 4, 1e-3f);
     parity_hash_print("positions", result, sizeof(result));

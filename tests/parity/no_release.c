@@ -53,6 +53,7 @@ int main(void)
     CHECK(status);
     images_leave(&p);
     commands_leave(&p, kernel, buffer);
+    parity_rich();
     printf("leaving everything as it is: %d\n", first);
     return 0;
 }

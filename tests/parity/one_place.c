@@ -66,6 +66,7 @@ static void run(const char *name, unsigned count, bool gated)
             last = step(queues[(unsigned)i % count], (unsigned char)(round * STEPS + i), last);
         for (unsigned i = 0; i < count; i++)
             CHECK(clFlush(queues[i]));
+        parity_rich();
         if (gate) {
             CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
             CHECK(clReleaseEvent(gate));

@@ -121,6 +121,11 @@ const char *parity_status_name(cl_int status);
 cl_event parity_gate(const struct parity *p);
 pthread_t parity_gate_open_later(cl_event gate);
 
+/* The program has most of its objects, and perhaps commands under way. Here tests/session/verbs moves it, suspends it
+ * and so on: with VOCL_TEST_BARRIER=FOLDER the first call writes the PID to FOLDER/reached and returns when there is
+ * FOLDER/go. With VOCL_TEST_PLACE=N that is the N-th call. Otherwise it does nothing. */
+void parity_rich(void);
+
 /* Runs the program again with that argument, and prints how it ended. */
 void parity_end_print(const char *argument);
 

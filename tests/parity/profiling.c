@@ -43,6 +43,7 @@ static void measure(cl_command_queue queue, const char *name, int kind, size_t b
     double begun = now_ns(), passed;
     cl_event event = enqueue(queue, kind, bytes);
 
+    parity_rich();
     CHECK(clWaitForEvents(1, &event));
     passed = now_ns() - begun;
     for (cl_uint i = 0; i < 4; i++)

@@ -277,6 +277,7 @@ static void link_try(void)
     SHOW("link", status);
     build_show(linked, false);
     kernels_show(linked);
+    parity_rich();
     printf("factor %d\n", factor_of(linked));
     CHECK(clReleaseProgram(linked));
 

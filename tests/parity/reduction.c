@@ -41,6 +41,7 @@ static void reduce(const struct parity *p, const char *options, void *data, size
     cl_mem total = parity_buffer(p, CL_MEM_WRITE_ONLY, element, NULL);
     pass(p, kernel, whole, COUNT, element, partial, GROUPS);
     pass(p, kernel, partial, GROUPS, element, total, 1);
+    parity_rich();
     parity_read(p->queue, total, 0, element, sum);
     CHECK(clReleaseMemObject(total));
     CHECK(clReleaseMemObject(partial));

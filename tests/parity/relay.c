@@ -105,6 +105,7 @@ static bool read_then_write(struct relay *r)
     begin(r, &c);
     step(&c, clEnqueueReadBuffer(r->first, r->from, CL_FALSE, 0, r->size, r->memory, LINK(r, &c)));
     CHECK(clFlush(r->first));
+    parity_rich();
     step(&c, clEnqueueWriteBuffer(r->second, r->to, CL_FALSE, 0, r->size, r->memory, LINK(r, &c)));
     end(r, &c);
     return holds(r, r->to, r->value);

@@ -67,6 +67,7 @@ static void side_by_side(void)
         for (int i = 0; i < CONTEXTS; i++)
             set_advance(&sets[i], i);
     }
+    parity_rich();
     for (int i = CONTEXTS - 1; i >= 0; i--)
         set_check(&sets[i], ROUNDS * i);
     for (int i = 0; i < CONTEXTS; i++)

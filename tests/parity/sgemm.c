@@ -56,6 +56,7 @@ static void multiply(const struct parity *p, cl_program program, const char *nam
     cl_kernel kernel = parity_kernel(program, name);
     parity_args(kernel, 7, sizeof(depth), &depth, sizeof(columns), &columns, sizeof(alpha), &alpha, sizeof(beta), &beta,
                 sizeof(cl_mem), &buffer_a, sizeof(cl_mem), &buffer_b, sizeof(cl_mem), &buffer_c);
+    parity_rich();
     parity_launch(p->queue, kernel, 2, (size_t[]){COLUMNS, ROWS}, (size_t[]){TILE, TILE});
     parity_read(p->queue, buffer_c, 0, sizeof(result), result);
     parity_compare(name, result, wanted, ROWS * COLUMNS, 1e-3f);

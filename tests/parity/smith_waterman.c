@@ -61,6 +61,7 @@ static void align(const struct parity *p, cl_kernel kernel, cl_mem buffer_a, cl_
                     &diagonals[(sum + 2) % 3], sizeof(cl_mem), &buffer_best, sizeof(where), &where);
         CHECK(clEnqueueNDRangeKernel(p->queue, kernel, 1, NULL, &size, &local, 0, NULL, NULL));
     }
+    parity_rich();
     CHECK(clFinish(p->queue));
 }
 

@@ -45,6 +45,7 @@ static void devices_use(const cl_device_id *devices, cl_uint count)
         cl_command_queue queue = clCreateCommandQueue(context, devices[i], 0, &status);
         CHECK(status);
         CHECK(clSetKernelArg(kernel, 1, sizeof(i), &(cl_int){i + 1}));
+        parity_rich();
         parity_launch(queue, kernel, 1, (size_t[]){64}, (size_t[]){8});
         parity_read(queue, buffer, 0, sizeof(data), data);
         printf("after device %d: %d\n", i, data[63]);

@@ -60,6 +60,7 @@ static void lists_try(void)
     for (struct item *at = items; at; at = at->next)
         sum += at->value;
     printf("sum of the list: %ld\n", (long)sum);
+    parity_rich();
     items[20].next = NULL;
     CHECK(clEnqueueSVMUnmap(p.queue, items, 0, NULL, NULL));
     CHECK(clEnqueueNDRangeKernel(p.queue, twice, 1, NULL, (size_t[]){1}, (size_t[]){1}, 0, NULL, NULL));

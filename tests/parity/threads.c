@@ -112,6 +112,7 @@ static void all_run(const char *name, void *(*body)(void *))
         workers[i].hash = 0;
     for (int i = 0; i < THREADS; i++)
         EXPECT(pthread_create(&workers[i].thread, NULL, body, &workers[i]) == 0);
+    parity_rich();
     for (int i = 0; i < THREADS; i++)
         EXPECT(pthread_join(workers[i].thread, NULL) == 0);
     for (int i = 0; i < THREADS; i++)

@@ -49,6 +49,7 @@ int main(void)
     cl_mem back = parity_buffer(&p, CL_MEM_WRITE_ONLY, sizeof(matrix), NULL);
     transpose_run(&p, kernel, from, turned, ROWS, COLUMNS);
     transpose_run(&p, kernel, turned, back, COLUMNS, ROWS);
+    parity_rich();
     result_check(&p, turned, "transposed", wanted);
     result_check(&p, back, "and back", matrix);
 

@@ -5,6 +5,7 @@ int main(void)
 {
     struct parity p;
     parity_open(&p, 0);
+    parity_rich();
     puts("made");
     return 0;
 }

@@ -60,6 +60,7 @@ static void chain_run(const char *name, cl_command_queue queue)
     CHECK(clFlush(queue));
     pending_check(links[0]);
     pending_check(links[CHAIN - 1]);
+    parity_rich();
     CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
     CHECK(clReleaseEvent(gate));
     CHECK(clWaitForEvents(1, &links[CHAIN - 1]));

@@ -294,6 +294,7 @@ static void kernels_try(void)
     CHECK(status);
     CHECK(clSetKernelArg(reach, 1, sizeof(cl_int), &(cl_int){42}));
     CHECK(clSetKernelArg(clone, 1, sizeof(cl_int), &(cl_int){43}));
+    parity_rich();
     parity_launch(p.queue, reach, 1, (size_t[]){8}, NULL);
     parity_launch(p.queue, clone, 1, (size_t[]){2}, NULL);
     printf("reached:");

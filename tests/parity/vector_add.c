@@ -51,6 +51,7 @@ int main(void)
 
     parity_args(kernel, 3, sizeof(cl_mem), &buffer_a, sizeof(cl_mem), &buffer_b, sizeof(cl_mem), &whole);
     add_whole(&p, kernel);
+    parity_rich();
     result_check(&p, whole, "whole");
     CHECK(clSetKernelArg(kernel, 2, sizeof(cl_mem), &parts));
     add_parts(&p, kernel);

@@ -1,0 +1,231 @@
+# One barrier, every verb: a parity program stops where it has most of its objects (parity_rich()), and there what is done to
+# sessions is done to it. For verbs and verbs.sh:
+#
+#     prepare PROGRAM                     runs it natively, for what it has to print
+#     verbs [NAME=VALUE]... [OPTION]... -- VERB...
+#                                         runs it once with these settings and options of `vocl run`, and does these there, one
+#                                         after the other
+#
+#     spare     it moves to a spare worker      rest     it is suspended and resumed
+#     here      to a worker that comes          doze     it is suspended, and the program's next call resumes it
+#     save      its contents go to files        restore  as save, and the program is run again with them
+#     kill      all its workers are killed, and replaced (with --recover)
+#
+# What the program prints, and its status, are native's, and nothing is left afterwards. A refusal is right if it is in the
+# table below, and then has to come.
+verbs_limit=300
+mark=VOCL_TEST_MARK=$$
+
+# PROGRAM, VERBS, the MODES (shared or apart memory, with recover) in which it is so, and words of the reason.
+# The reasons: doc/moving.md, "What is refused".
+refusals()
+{
+    cat <<'END'
+callback_waits,no_release,user_events spare,here shared,apart perhaps for a user event
+callback_waits,no_release,user_events rest,doze,save any perhaps for a user event
+effects,errors_svm,relay,svm save any shared virtual memory, which another program has at other addresses
+descriptors rest,doze,kill shared,shared-recover cannot have the memory that the program shares
+END
+}
+
+# Restored programs that do not end as natively: they make objects with contents that they need, and get those of the
+# checkpoint instead, as it is documented (doc/moving.md, "What is given back").
+restored_otherwise()
+{
+    cat <<'END'
+many_copies many_launches native_kernel nbody several_contexts
+END
+}
+
+# Programs, and the modes in which they print something else through VOCL than natively, also when nothing is done to them:
+# whether there is memory in common (VOCL_SHARE=0), and fine-grained shared virtual memory (not with recover).
+otherwise_by_mode()
+{
+    cat <<'END'
+device_info apart,apart-recover
+svm apart,apart-recover,shared-recover
+END
+}
+
+# in_list WORD LIST: LIST has commas between its words, or is "any"
+in_list()
+{
+    case ,$2, in
+    ,any, | *,"$1",*) return 0 ;;
+    esac
+    return 1
+}
+
+# refusal VERB: the words of the reason with which this program has to be refused, in this mode
+refusal()
+{
+    refusals | while read -r refused_program refused_verbs refused_modes words; do
+        in_list "$name" "$refused_program" && in_list "$1" "$refused_verbs" && in_list "$mode" "$refused_modes" || continue
+        echo "$words"
+        break
+    done
+}
+
+complain()
+{
+    fail "$name, $how: $*: $(cat "$scratch/asked" 2> /dev/null; grep -v " info:" "$scratch/err" | tail -n 12)"
+}
+
+# ask VERB COMMAND...: false if it was refused, as it has to be
+ask()
+{
+    asked_for=$1
+    shift
+    words=$(refusal "$asked_for")
+    if timeout -k 5 "$verbs_limit" "$@" > "$scratch/asked" 2>&1; then
+        [ -z "$words" ] || complain "$asked_for is not refused"
+        done_verbs="$done_verbs $asked_for"
+        return 0
+    fi
+    [ -n "$words" ] && grep -q -- "$words" "$scratch/asked" || complain "$asked_for"
+    done_verbs="$done_verbs ($asked_for)"
+    return 1
+}
+
+as_many_workers()
+{
+    [ "$(session_workers "$mark" | wc -l)" = "$workers" ]
+}
+
+replaced()
+{
+    grep -c 'of commands and data again' "$scratch/err"
+}
+
+all_replaced()
+{
+    [ "$(replaced)" -ge "$wanted" ] || ! kill -0 "$running" 2> /dev/null
+}
+
+do_spare() { ask spare vocl move "$pid" --to spare; }
+do_here()
+{
+    workers=$(session_workers "$mark" | wc -l)
+    ask here vocl move "$pid" --to here
+    wait_until as_many_workers || complain "workers that were left: $(session_workers "$mark")"
+}
+do_rest() { ! ask rest vocl suspend "$pid" || vocl resume "$pid" > "$scratch/asked" 2>&1 || complain "not resumed"; }
+do_doze() { ask doze vocl suspend "$pid"; }
+do_save()
+{
+    rm -rf "$scratch/saved"
+    ask save vocl checkpoint "$pid" "$scratch/saved"
+}
+do_restore() { ! do_save || restored=$scratch/saved; }
+do_kill()
+{
+    words=$(refusal kill)
+    [ -z "$words" ] || return 0
+    killed=$(session_workers "$mark")
+    wanted=$(($(replaced) + $(echo "$killed" | wc -l)))
+    kill -KILL $killed || complain "no workers to kill"
+    wait_until all_replaced || complain "the workers are not replaced"
+    done_verbs="$done_verbs kill"
+}
+
+reached()
+{
+    [ -e "$barrier/reached" ] || ! kill -0 "$running" 2> /dev/null
+}
+
+# started SETTING... COMMAND...: in the background, as $running
+started()
+{
+    "$top_srcdir/tests/stuck" "$mark" $((verbs_limit - 20)) > "$scratch/stuck" 2>&1 &
+    stuck=$!
+    env "$mark" VOCL_LOG=info timeout -k 10 $verbs_limit env "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null &
+    running=$!
+}
+
+# ended WHAT...: as native does
+ended()
+{
+    wait $running
+    status=$?
+    kill $stuck 2> /dev/null
+    [ $status != 124 ] || complain "$* does not end: $(cat "$scratch/stuck")"
+    [ $status = "$native" ] || { [ $native = any ] && [ $status -lt 124 ]; } || complain "$*: status $status, natively $native"
+    wait_until none_left "$mark" || complain "left after $*: $(session_processes "$mark")"
+}
+
+same_as_natively()
+{
+    diff "$scratch/native" "$scratch/out" > "$scratch/diff"
+}
+
+run_restored()
+{
+    started $settings VOCL_RESTORE="$restored" vocl run $options -- "$program" $arguments
+    for otherwise in $(restored_otherwise); do
+        [ $otherwise != "$name" ] || native=any
+    done
+    ended "restored"
+    ! grep -q 'of the checkpoint is' "$scratch/err" || complain "it makes other objects than it made"
+    [ $native = any ] || same_as_natively || complain "restored: $(head -n 20 "$scratch/diff")"
+}
+
+# What it prints in this mode, where that is not native's.
+prepare_mode()
+{
+    otherwise_by_mode | while read -r otherwise modes; do
+        [ "$otherwise" != "$name" ] || ! in_list $mode $modes || echo so
+    done | grep -q so || return 0
+    started $settings vocl run $options -- "$program" $arguments
+    ended "nothing done to it"
+    cp "$scratch/out" "$scratch/native"
+}
+
+prepare()
+{
+    program=$1 name=${1##*/}
+    case $name in
+    effects) arguments=1 ;;   # of the sizes; the others take long
+    one_place) arguments=3 ;; # rounds
+    host_pointer | host_pointer_devices) arguments=no-svm ;; # which would be fine-grained
+    *) arguments= ;;
+    esac
+    timeout -k 10 $verbs_limit "$program" $arguments > "$scratch/native" 2> "$scratch/err" < /dev/null
+    native=$?
+    [ $native -lt 124 ] || fail "$name natively: status $native"
+}
+
+verbs()
+{
+    settings= options= mode=shared done_verbs= restored= how=$*
+    while [ "$1" != -- ]; do
+        case $1 in
+        --*) options="$options $1" ;;
+        *) settings="$settings $1" ;;
+        esac
+        case $1 in
+        VOCL_SHARE=0) mode=apart ;;
+        esac
+        shift
+    done
+    shift
+    case $options in
+    *--recover*) mode=$mode-recover ;;
+    esac
+    prepare_mode
+    barrier=$scratch/barrier
+    rm -rf "$barrier"
+    mkdir "$barrier"
+    rm -f "$scratch/asked"
+    started $settings VOCL_TEST_BARRIER="$barrier" vocl run $options -- "$program" $arguments
+    wait_until reached || complain "it does not come to parity_rich()"
+    [ -e "$barrier/reached" ] || complain "it does not call parity_rich()"
+    pid=$(cat "$barrier/reached")
+    for verb in "$@"; do
+        do_$verb
+    done
+    touch "$barrier/go"
+    ended "$@"
+    same_as_natively || complain "$(head -n 20 "$scratch/diff")"
+    [ -z "$restored" ] || run_restored
+    echo "$name, $mode:$done_verbs"
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# One barrier, every verb (verbs-lib.sh): each parity program loses its worker, moves, is suspended and saved where it has most
+# of its objects, and prints what it prints natively. With VOCL_TEST_ROUNDS > 1 also each verb by itself, in pairs, restored,
+# with two workers, without recovery, and with shared memory and without.
+. "$(dirname "$0")/../lib.sh"
+. "$top_srcdir/tests/session/verbs-lib.sh"
+at_most 900
+once="spare here rest doze restore"
+
+# in_pairs: each verb after each other one
+in_pairs()
+{
+    for first in here rest kill save; do
+        for second in here rest kill restore doze; do
+            verbs "$1" --recover -- $first $second
+        done
+    done
+}
+
+stress()
+{
+    for share in VOCL_SHARE=0 VOCL_SHARE=1; do
+        for verb in $once; do
+            verbs $share --spare=1 -- $verb
+        done
+        in_pairs $share
+        verbs $share --workers=2 --recover -- kill here rest restore doze
+    done
+}
+
+# each PROGRAM SHARE VERB...
+each()
+{
+    prepare "$1"
+    [ $native != 77 ] || { echo "$name: $(tail -n 1 "$scratch/native")"; return 0; }
+    share=$2
+    shift 2
+    verbs "$share" --recover -- "$@"
+    [ "$(rounds 1)" = 1 ] || stress
+}
+
+# Which verbs a program gets, and whether memory is shared, takes turns.
+number=0
+for program in $(cd "$top_builddir/tests/parity" && ls | grep -v '[-.]'); do
+    number=$((number + 1))
+    case $((number % 4)) in
+    0) these="kill here restore" ;;
+    1) these="kill rest save" ;;
+    2) these="here kill save" ;;
+    3) these="rest kill doze" ;;
+    esac
+    # At times its worker's successor says that an object is gone that the target of the next move does not have.
+    [ $program != large_moves ] || these="here rest save"
+    beside each "$top_builddir/tests/parity/$program" VOCL_SHARE=$((number / 4 % 2)) $these
+done
+well_beside

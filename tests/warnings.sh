@@ -25,5 +25,9 @@ grep -vE '^(tests|benchmarks)/' "$scratch/all" > "$scratch/ours"
 command -v "${CLANG:-clang}" > /dev/null || skip "no clang"
 compile "${CLANG:-clang}" -fsyntax-only < "$scratch/all"
 echo executor/vendors.c | compile "${CLANG:-clang}" -fsyntax-only -include executor/direct.h
+# What was built so, as by quickstart test, has been compiled so.
+case $("$top_builddir/config.status" --config) in
+*"-O3 -D_FORTIFY_SOURCE=2"*enable-werror* | *enable-werror*"-O3 -D_FORTIFY_SOURCE=2"*) exit 0 ;;
+esac
 compile ${CC:-cc} -O3 -D_FORTIFY_SOURCE=2 -S -o /dev/null < "$scratch/ours"
 exit 0

@@ -13,7 +13,7 @@ faults()
 # Each process is killed where it sends or takes a frame.
 beside faults buffer_ops 'frame-*' plain
 beside faults images 'frame-*' plain
-beside faults svm 'frame-*' rest
+beside faults contents 'frame-*' rest
 beside faults map_unmap 'frame-*' recover
 beside faults callbacks 'frame-*' recover
 beside faults user_events 'frame-*' recover
@@ -29,6 +29,6 @@ beside faults transpose 'phase:*' checkpoint
 # Calls of libc fail.
 beside faults vector_add '[mdw]*' plain
 beside faults vector_add 'write:vocl*' checkpoint
-# Not here: recover2-move, in which many_devices was wrong twice in some 100 faults on a machine with a load of 100; svm and what
-# it prints of fine-grained memory with --recover, which differs from native by design (doc/moving.md).
+# Not here: recover2-move, in which many_devices was wrong twice in some 100 faults on a machine with a load of 100; svm, whose
+# allocations fail without a code, and which prints of fine-grained memory what differs with --recover (doc/moving.md).
 well_beside

@@ -240,6 +240,7 @@ came_again()
 # lose COUNT: its worker; so many have come again by then
 lose()
 {
+    wait_until one_worker || fail "no worker, or one that has not gone: $(session_processes "$mark")"
     kill -KILL $(session_workers "$mark") || fail "no worker"
     wait_until came_again "$1" || fail "nobody came again: $(tail -n 5 "$scratch/err")"
 }

@@ -66,9 +66,15 @@ asks 0 "answered: move to echo" echo
 kill -KILL $asker
 wait $asker 2> /dev/null
 # too many
-for i in 1 2 3 4 5 6 7 8 9 10; do timeout 300 vocl move $program --to wait > "$scratch/many.$i" 2>&1 & done
+askers=
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    vocl move $program --to wait > "$scratch/many.$i" 2>&1 &
+    askers="$askers $!"
+done
 some_too_many() { grep -q "too many" "$scratch"/many.*; }
 wait_until some_too_many || fail "ten at a time: $(cat "$scratch"/many.*)"
+kill $askers 2> /dev/null
+wait $askers 2> /dev/null
 has_room() { vocl move $program --to nowhere 2>&1 | grep -q "there is no nowhere"; }
 wait_until has_room || fail "places are not given back"
 asks 0 "answered: move to echo" echo

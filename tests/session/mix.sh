@@ -1,6 +1,6 @@
 #!/bin/sh
 # Random graphs of commands while, at random, their workers are killed, they move and are put to rest: each checks
-# itself. SEEDS=30 runs so many of them, from FIRST on. LOGS: the folder where what one that fails has logged stays.
+# itself. One of them, many in make check-stress; SEEDS=30 runs so many, from FIRST on. LOGS: the folder where what one that fails has logged stays.
 . "$(dirname "$0")/../lib.sh"
 graph=$top_builddir/tests/session/graph
 mark=VOCL_TEST_MARK=$$
@@ -68,6 +68,6 @@ mix()
 }
 
 commands=${COMMANDS:-4000}
-for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-3} - 1))); do
+for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-$(rounds 1)} - 1))); do
     mix "$seed"
 done

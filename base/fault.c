@@ -38,7 +38,7 @@ static bool read_point(const char *text, size_t length)
     return false;
 }
 
-/* POINT:K:WHO:FILE, or count:FILE. Other points are not for this file. */
+/* POINT:K:WHO:FILE, or count:FILE. Points that are not in names[] are those of tests/session/faults.c. */
 static bool read_setting(const char *text)
 {
     const size_t length = strcspn(text, ":");
@@ -93,7 +93,7 @@ void fault_reach(enum fault_point point)
         kill(getpid(), SIGKILL);
 }
 
-/* It is its parent who reaps it. */
+/* Waits for the end of a process that is not a child, so that nothing of it happens later. */
 static void end_process(pid_t process)
 {
     const int fd = (int)syscall(SYS_pidfd_open, process, 0);

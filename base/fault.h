@@ -1,13 +1,14 @@
 /*
- * Faults by number, for tests: VOCL_FAULT=POINT:K:WHO:FILE has a process killed at the K-th step of a kind, and
- * VOCL_FAULT=count:FILE has each step written to a file, one a line: "WHO POINT PROCESS". Where nothing is asked for a
- * step costs one branch. The steps that are calls of libc, which fail, are tests/session/faults.c's.
+ * Faults by number, for tests. VOCL_FAULT=POINT:K:WHO:FILE kills a process at the K-th step of a kind;
+ * VOCL_FAULT=count:FILE writes each step to a file, one a line: "WHO POINT PID". Where nothing is asked for a step
+ * costs one branch. tests/session/faults.c has the steps that are calls of libc, which fail.
  *
- *     frame-sent, frame-taken   WHO is the number of a member, 0 the program: at its own K-th frame it ends
- *     phase                     a phase of a move, a suspend or a checkpoint begins; WHO is 0 for the program, 1 for
- * the worker of the node, 2 for the worker that it moves to
+ *     frame-sent, frame-taken   the K-th frame of the member with the number WHO, 0 for the program: that member ends
+ *     phase                     the K-th phase of moves, suspends and checkpoints; WHO ends: 0 the program, 1 the
+ *                               node's worker, 2 the worker that it moves to
  *
- * FILE is made by whom the fault strikes: it strikes once only, and a test sees whether it did.
+ * The process that the fault strikes creates FILE first: so the fault strikes only once, and a test sees whether it
+ * did.
  */
 #ifndef VOCL_BASE_FAULT_H
 #define VOCL_BASE_FAULT_H
@@ -30,8 +31,8 @@ static inline void fault_step(enum fault_point point)
         fault_reach(point);
 }
 
-/* A phase begins; the processes of the node's worker and of the target, 0 where there is none. Who is killed is gone
- * when it returns. */
+/* A phase begins. worker, target: the processes of the node's worker and of the target, or 0. The process that is
+ * killed has ended when this returns. */
 void fault_reach_phase(pid_t worker, pid_t target);
 
 #endif

@@ -12,9 +12,9 @@
 #define REQUESTS_FD 4
 #define REQUESTS_MOST 1024 /* bytes of a request, or of a line of its answer, with its end */
 
-/* The only one that is answered without the program: "done
- * PID<tab>PROGRAM<tab>NETWORK<tab>NODES<tab>SESSION<tab>STATE". SESSION is empty where there is no pool; STATE is one
- * of the four below, and older versions do not tell it. */
+/* The only request that is answered without the program:
+ * "done PID<tab>PROGRAM<tab>NETWORK<tab>NODES<tab>SESSION<tab>STATE". SESSION is empty where there is no pool. STATE is
+ * one of the four below; older versions do not send it. */
 #define REQUEST_SESSION "session"
 #define REQUEST_STARTING "starting"
 #define REQUEST_RUNNING "running" /* the program can be asked */

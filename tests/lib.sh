@@ -157,6 +157,24 @@ session_workers()
         END { for (i = 1; i <= NR; i++) if (!is[parent[i]]) print process[i] }'
 }
 
+# one_worker: of the programs with $mark in their environment. program_of FILE: their process that runs it.
+one_worker()
+{
+    [ "$(session_workers "$mark" | wc -l)" = 1 ]
+}
+program_of()
+{
+    grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
+        [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$1")" ] || echo "$process" | tr -dc 0-9
+    done
+}
+
+# replaced: prints how many workers the program has replaced, by its log
+replaced()
+{
+    grep -c 'of commands and data again' "$scratch/err"
+}
+
 # link_libexec FOLDER: what VOCL installs for itself, of which a test puts something else in the place of a part
 link_libexec()
 {

@@ -181,6 +181,14 @@ __attribute__((format(printf, 2, 3))) static void add(struct plan *plan, const c
     va_end(arguments);
 }
 
+static void add_variables(struct plan *plan, char *const *variables)
+{
+    for (; *variables; variables++) {
+        if (variable_has_value(*variables))
+            add(plan, "%s", *variables);
+    }
+}
+
 /* What all workers have; it is there when their drivers are loaded. */
 static void add_common(struct plan *plan, const struct daemon *d)
 {
@@ -193,10 +201,7 @@ static void add_common(struct plan *plan, const struct daemon *d)
     add(plan, "MPIR_CVAR_NOLOCAL=1");
     add(plan, "UCX_HANDLE_ERRORS=none");
     add(plan, "UCX_LOG_LEVEL=error");
-    for (char **at = d->config->environment; *at; at++) {
-        if (variable_has_value(*at))
-            add(plan, "%s", *at);
-    }
+    add_variables(plan, d->config->environment);
 }
 
 static void make_plan(const struct session *s, char *const *environment, struct plan *plan)
@@ -221,10 +226,7 @@ static void make_plan(const struct session *s, char *const *environment, struct 
     add(plan, "VOCL_WORKER_SCRUB=%s", s->daemon->config->scrub);
     state_path(s->daemon, "control", path, sizeof(path));
     add(plan, "VOCL_WORKER_CONTROL=%s", path);
-    for (; *environment; environment++) {
-        if (variable_has_value(*environment))
-            add(plan, "%s", *environment);
-    }
+    add_variables(plan, environment);
 }
 
 static void free_plan(struct plan *plan)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Random graphs of commands while, at random, their workers are killed, they move and are put to rest: each checks
-# itself. One of them, many in make check-stress; SEEDS=30 runs so many, from FIRST on. LOGS: the folder where what one that fails has logged stays.
+# Random graphs of commands while, at random, their workers are killed, they move and are suspended: each checks itself. One
+# graph, and many in make check-stress; SEEDS=30 runs 30 graphs, from FIRST on. LOGS: the folder where the log of a graph
+# that fails stays.
 . "$(dirname "$0")/../lib.sh"
 graph=$top_builddir/tests/session/graph
 mark=VOCL_TEST_MARK=$$

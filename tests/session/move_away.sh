@@ -16,14 +16,6 @@ at_most 900
 [ "$(status_of "$two" --embedded -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 unshare --pid --fork --kill-child --mount-proc true 2> "$scratch/err" || skip "$(cat "$scratch/err")"
 
-# program_of FILE: the process of the session that runs it
-program_of()
-{
-    grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
-        [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$1")" ] || echo "$process" | tr -dc 0-9
-    done
-}
-
 # begin OPTIONS PROGRAM...: with these options of two-hosts; $pid is the program, that says ready
 begin()
 {
@@ -55,11 +47,6 @@ refuses()
     wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     tail -n 1 "$scratch/asked"
 }
-one_worker()
-{
-    [ "$(session_workers "$mark" | wc -l)" = 1 ]
-}
-
 # Not on the program's host, and not on its worker's.
 nothing_listens()
 {
@@ -229,13 +216,13 @@ rests()
     goes here
     finish
 }
-replaced()
+replaced_times()
 {
-    [ "$(grep -c 'commands and data again' "$scratch/err")" = "$1" ]
+    [ "$(replaced)" = "$1" ]
 }
 came_again()
 {
-    replaced "$1" && one_worker
+    replaced_times "$1" && one_worker
 }
 # lose COUNT: its worker; so many have come again by then
 lose()
@@ -290,7 +277,7 @@ lost_at()
     target) came=0 && kill -KILL $target ;;
     itself) came=1 && kill -KILL $(session_workers "$mark" | grep -vx "$target") ;;
     esac || fail "no worker"
-    wait_until loss_noticed && wait_until replaced $came || fail "killed at $1: $(tail -n 5 "$scratch/err")"
+    wait_until loss_noticed && wait_until replaced_times $came || fail "killed at $1: $(tail -n 5 "$scratch/err")"
     release
     ! wait $asked || fail "killed at $1: moved: $(cat "$scratch/asked")"
     wait_until came_again $came || fail "not one worker: $(session_processes "$mark"; tail -n 5 "$scratch/err")"

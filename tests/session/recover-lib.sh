@@ -4,7 +4,7 @@
 #                                         and the command before the program. LOGS: where the log of one that fails stays
 #     survives_well HARM HOW PROGRAM...   the same, and it prints what it prints natively
 #     same_as_natively PROGRAM            what it printed is what is in $scratch/native
-#     replaced, checkpoints               how many there were
+#     checkpoints                         how many there were
 #     nth N                               one of the workers, by when it began
 #     await_lines N PATTERN               until the log has so many, seen at once; or the program ends
 #     $scratch/enough                     a file that is there when the harm has had its effect(): programs may wait for it
@@ -15,11 +15,6 @@ mark=VOCL_TEST_MARK=$$
 any_worker()
 {
     [ -n "$(session_workers "$mark")" ]
-}
-
-replaced()
-{
-    grep -c 'of commands and data again' "$scratch/err"
 }
 
 checkpoints()

@@ -76,12 +76,6 @@ as_many()
 {
     [ "$(session_workers "$mark" | wc -l)" = "$many" ]
 }
-program_of()
-{
-    grep -lszxFe "$mark" /proc/[0-9]*/environ | while read -r process; do
-        [ "$(readlink "${process%environ}exe")" != "$(readlink -f "$1")" ] || echo "$process" | tr -dc 0-9
-    done
-}
 
 # All go, one after the other, with no checkpoint in between; then one of them is lost.
 all_go_gated()

@@ -226,10 +226,6 @@ no_ssh()
 }
 
 # killed PHASE: who asked is killed in it.
-one_worker()
-{
-    [ "$(session_workers "$mark" | wc -l)" = 1 ]
-}
 killed()
 {
     export "$(held_at "$1")"

@@ -92,11 +92,6 @@ as_many_workers()
     [ "$(session_workers "$mark" | wc -l)" = "$workers" ]
 }
 
-replaced()
-{
-    grep -c 'of commands and data again' "$scratch/err"
-}
-
 all_replaced()
 {
     [ "$(replaced)" -ge "$wanted" ] || ! kill -0 "$running" 2> /dev/null
@@ -120,7 +115,7 @@ do_restore() { ! do_save || restored=$scratch/saved; }
 do_kill()
 {
     words=$(refusal kill)
-    [ -z "$words" ] || return 0
+    [ -z "$words" ] || { done_verbs="$done_verbs (kill)"; return 0; }
     killed=$(session_workers "$mark")
     wanted=$(($(replaced) + $(echo "$killed" | wc -l)))
     kill -KILL $killed || complain "no workers to kill"

@@ -257,6 +257,16 @@ loss_noticed()
     grep -q 'worker [0-9]* on .* is lost' "$scratch/err"
 }
 
+# few N WORD...: prints the first N of these, and in make check-stress all: of programs that are disturbed at random moments.
+# tests/session/verbs.sh disturbs each parity program at one that is chosen.
+few()
+{
+    few_most=$1
+    shift
+    [ "$(rounds 1)" = 1 ] || few_most=$#
+    printf '%s\n' "$@" | head -n "$few_most"
+}
+
 # beside COMMAND...: the command goes on beside others like it, as many as there are tokens (tokens.sh), in a shell of its own,
 # with a $scratch and a $mark of its own. The test's own token is one that its pieces may have. well_beside waits for all of
 # them, prints what they said, and fails if one did; after it $scratch/1, $scratch/2 and so on have what they left.

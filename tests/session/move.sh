@@ -74,10 +74,10 @@ beside really VOCL_SHARE=0 "$top_builddir/tests/session/moved_writes" 10
 for round in $(seq "$(rounds 1)"); do
     beside really VOCL_SHARE=1 "$top_builddir/tests/session/statuses" 8 1000
 done
-for program in buffer_ops callbacks command_buffer events images map_unmap programs several_contexts svm user_events; do
+for program in $(few 4 map_unmap svm images user_events buffer_ops callbacks command_buffer events programs several_contexts); do
     beside always VOCL_SHARE=1 "$parity/$program"
 done
-for program in contents host_access threads kernel_printf; do
+for program in $(few 2 contents threads host_access kernel_printf); do
     beside always VOCL_SHARE=0 "$parity/$program"
 done
 beside apart "$parity/svm"

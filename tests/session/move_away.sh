@@ -295,7 +295,7 @@ beside again pairs --apart
 beside several mpi
 beside several pairs
 beside several_kept
-for program in buffer_ops map_unmap host_pointer threads contents many_copies; do
+for program in $(few 3 host_pointer threads contents buffer_ops map_unmap many_copies); do
     beside same both "$parity/$program"
 done
 beside same icd "$parity/map_unmap"
@@ -305,7 +305,7 @@ same_kept()
     export VOCL_RECOVER=replay VOCL_RECOVER_LOG=1M
     same both "$1"
 }
-for program in buffer_ops map_unmap contents svm; do
+for program in $(few 2 contents svm buffer_ops map_unmap); do
     beside same_kept "$parity/$program"
 done
 for phase in early copy objects contents change; do

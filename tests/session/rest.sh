@@ -67,10 +67,10 @@ for how in VOCL_SHARE=1 VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"
     until_rested "$how" "$session/moved" 4 0
 done
 [ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"
-for program in buffer_ops callbacks map_unmap svm user_events; do
+for program in $(few 2 map_unmap svm buffer_ops callbacks user_events); do
     always VOCL_SHARE=1 "$parity/$program"
 done
-for program in contents images several_contexts; do
+for program in $(few 2 contents images several_contexts); do
     always VOCL_SHARE=0 "$parity/$program"
 done
 VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 300 vocl run --workers 2 -- "$session/graph" 1 600 \

@@ -16,6 +16,13 @@ void series_add(struct series *s, double sample)
     s->samples[s->count++] = sample;
 }
 
+struct round rounds_begin(int warm, int rounds)
+{
+    if (getenv("BENCH_ONCE"))
+        return (struct round){0, rounds < 1 ? rounds : 1};
+    return (struct round){-warm, rounds};
+}
+
 void round_add(const struct round *round, struct series *s, double sample)
 {
     if (round->number >= 0)

@@ -22,12 +22,14 @@ void series_add(struct series *s, double sample);
  *     }
  *
  * What is compared is measured in each round one after the other, so that whatever else the machine does falls on all.
+ * With BENCH_ONCE set there is one round and none before it, which says that the program works and nothing of time.
  */
 struct round {
     int number, count; /* below 0: it warms up */
 };
 #define EACH_ROUND(name, warm, rounds)                                                                                 \
-    for (struct round name = {-(warm), (rounds)}; name.number < name.count; name.number++)
+    for (struct round name = rounds_begin(warm, rounds); name.number < name.count; name.number++)
+struct round rounds_begin(int warm, int rounds);
 void round_add(const struct round *round, struct series *s, double sample);
 
 double series_median(struct series *s);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What is done on a machine with a GPU works where there is none: its short form, and the report that it makes.
 . "$(dirname "$0")/lib.sh"
+export BENCH_ONCE=1
 at_most 600
 need_foreign_programs
 "$top_srcdir/tests/gpu/run" --quick --output "$scratch/report.md" "$top_builddir" > "$scratch/out" 2>&1 ||

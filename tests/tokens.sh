@@ -11,20 +11,19 @@ try_token()
     exec 5> "$1" && flock -n 5
 }
 
-try_tokens()
-{
-    [ -z "$1" ] || ! try_token "$1" || return 0
-    for token in $(seq "$token_count"); do
-        ! try_token "$token_folder/token.$token" || return 0
-    done
-    exec 5>&-
-    return 1
-}
-
+# OWN is of a test that has a token already: who gets none of the machine's waits for that one, which a piece gives back.
 take_token()
 {
     command -v flock > /dev/null && mkdir -p -m 700 "$token_folder" || return 0
-    until try_tokens "$1"; do
-        sleep 0.1
+    while :; do
+        token=0
+        while [ $token -lt "$token_count" ]; do
+            token=$((token + 1))
+            ! try_token "$token_folder/token.$token" || return 0
+        done
+        [ -z "$1" ] || break
+        exec 5>&-
+        sleep 0.5
     done
+    exec 5> "$1" && flock 5
 }

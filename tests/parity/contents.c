@@ -52,7 +52,7 @@ static void object_read(cl_mem object, size_t size, size_t height)
 
 static void contents_try(const char *name, size_t size, size_t height, cl_mem_flags flags)
 {
-    const size_t count = size > 4 << 20 ? 3 : 6;
+    const size_t count = size > 4 << 20 ? 2 : 6;
     cl_mem objects[6];
     char line[128];
     for (size_t i = 0; i < count; i++) {
@@ -80,7 +80,7 @@ static void contents_try(const char *name, size_t size, size_t height, cl_mem_fl
 static void used_try(size_t size, size_t height)
 {
     char line[128];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (size > 4 << 20 ? 2 : 3); i++) {
         void *memory = NULL;
         cl_mem object;
         EXPECT(!posix_memalign(&memory, 4096, size));

@@ -450,8 +450,15 @@ bool parity_all_are(const unsigned char *bytes, size_t length, unsigned char wan
 uint64_t parity_hash(const void *data, size_t size)
 {
     const unsigned char *bytes = data;
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < size; i++)
+    uint64_t hash = 0xcbf29ce484222325u, word;
+    size_t i = 0;
+
+    for (; i + sizeof(word) <= size; i += sizeof(word)) {
+        memcpy(&word, bytes + i, sizeof(word));
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    for (; i < size; i++)
         hash = (hash ^ bytes[i]) * 0x100000001b3u;
     return hash;
 }

@@ -140,7 +140,7 @@ void parity_memory_free(unsigned char *memory, size_t length);
 
 bool parity_all_are(const unsigned char *bytes, size_t length, unsigned char wanted);
 
-/* FNV-1a of the bytes. */
+/* A hash of the bytes. */
 uint64_t parity_hash(const void *data, size_t size);
 void parity_hash_print(const char *name, const void *data, size_t size);
 

@@ -259,7 +259,7 @@ static void *run(void *argument)
         if (over_host)
             host(o);
         o->rounds++;
-        usleep(500); /* a busy machine has others */
+        breathe();
     }
     NEED(clEnqueueReadBuffer(o->queue, o->data, CL_TRUE, 0, SIZE, o->other, 0, NULL, NULL));
     same("in the end", o->other, o->is, COUNT);

@@ -5,15 +5,12 @@
  * usage: graph SEED COMMANDS [FILE], more of them if there is no such file yet
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/draw.h"
+#include "tests/session/moved.h"
 
 enum { BUFFERS = 6, QUEUES = 7, COUNT = 4096, SIZE = COUNT * 4, MOST = 64, WAITS = 64 };
 
@@ -54,16 +51,6 @@ static uint32_t pick(uint32_t below)
     return draw_below(&state, below);
 }
 
-static void need(cl_int status, const char *what, int line)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("line %d: %s: %d\n", line, what, status);
-    exit(1);
-}
-
-#define NEED(call) need((call), #call, __LINE__)
-
 /* ---- who waits for whom ---- */
 
 struct list {
@@ -71,7 +58,7 @@ struct list {
     cl_uint count;
 };
 
-static void wait_for(struct list *list, cl_event event)
+static void wait_after(struct list *list, cl_event event)
 {
     if (event)
         list->events[list->count++] = event;
@@ -79,9 +66,9 @@ static void wait_for(struct list *list, cl_event event)
 
 static void wait_for_use(struct list *list, const struct data *d, bool write)
 {
-    wait_for(list, d->writer);
+    wait_after(list, d->writer);
     for (cl_uint i = 0; write && i < d->reader_count; i++)
-        wait_for(list, d->readers[i]);
+        wait_after(list, d->readers[i]);
 }
 
 static void forget(cl_event *event)
@@ -286,7 +273,7 @@ static void command(void)
         gate_open = false;
     }
     if (!gate_open && !pick(3))
-        wait_for(&list, gate);
+        wait_after(&list, gate);
     switch (pick(10)) {
     case 0:
         event = run_write(queue, one, &list);
@@ -356,8 +343,11 @@ int main(int count, char **arguments)
 
     state = count > 1 ? strtoull(arguments[1], NULL, 0) : 1;
     open_all();
-    for (; commands < least || (count > 3 && access(arguments[3], F_OK)); commands++)
+    for (; commands < least || (count > 3 && access(arguments[3], F_OK)); commands++) {
         command();
+        if (commands >= least)
+            breathe();
+    }
     open_gate();
     for (int i = 0; i < QUEUES; i++)
         NEED(clFinish(queues[i]));

@@ -31,6 +31,12 @@ static inline void wait_for_in(const char *directory, const char *name)
     wait_for(path);
 }
 
+/* Between the rounds of a program that goes on until a test has what it waits for: others need the processors, too. */
+static inline void breathe(void)
+{
+    nanosleep(&(struct timespec){0, 10000000}, NULL);
+}
+
 static inline void say(const char *what)
 {
     puts(what);

@@ -215,7 +215,8 @@ int main(int count, char **words)
             come_and_go(round / 10);
             turn(turns, over, round / 10);
         }
-        usleep(100);
+        if (round % 4 == 3)
+            breathe();
     }
     check(large, calm, list, (cl_ulong)round);
     puts("right");

@@ -4,21 +4,11 @@
  * takes it before it is written again.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "tests/session/moved.h"
 
 enum { SIZE = 24 << 20, READS = 6 };
-
-static void need(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("%s: %d\n", what, status);
-    exit(1);
-}
 
 int main(int count, char **arguments)
 {
@@ -30,20 +20,20 @@ int main(int count, char **arguments)
     cl_mem buffer;
     cl_int status;
 
-    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+    NEED(clGetPlatformIDs(1, &platform, NULL));
+    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    need(status, "clCreateContext");
+    NEED(status);
     queue = clCreateCommandQueue(context, device, 0, &status);
-    need(status, "clCreateCommandQueue");
+    NEED(status);
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, SIZE, NULL, &status);
-    need(status, "clCreateBuffer");
+    NEED(status);
     for (int time = 1; time <= (count > 1 ? atoi(arguments[1]) : 10) || (count > 2 && access(arguments[2], F_OK));
          time++) {
         memset(wanted, time, SIZE);
-        need(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, SIZE, wanted, 0, NULL, NULL), "write");
+        NEED(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, SIZE, wanted, 0, NULL, NULL));
         for (int i = 0; i < READS; i++) {
-            need(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, SIZE, bytes, 0, NULL, NULL), "read");
+            NEED(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, SIZE, bytes, 0, NULL, NULL));
             if (!memcmp(bytes, wanted, SIZE))
                 continue;
             printf("time %d, read %d: it has not what was written\n", time, i);

@@ -110,6 +110,7 @@ static void *keep_overwriting(void *argument)
             pthread_barrier_wait(&all_have_begun);
         if (round % ROUNDS)
             continue;
+        breathe();
         NEED(clEnqueueReadBuffer(queue, seen, CL_TRUE, 0, SIZE, contents, 0, NULL, NULL));
         for (cl_uint i = 0; i < COUNT; i++) {
             if (contents[i] == round - i % 2)

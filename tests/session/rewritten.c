@@ -5,10 +5,7 @@
  * and looks whether that is so.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/session/moved.h"
 
 enum { BUFFERS = 12, OFTEN = 2, SELDOM = 40, COUNT = 1 << 20, SIZE = COUNT * 4 };
 
@@ -20,42 +17,34 @@ static cl_mem buffers[BUFFERS], said;
 static int wanted[BUFFERS];
 static int data[COUNT];
 
-static void need(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("%s: %d\n", what, status);
-    exit(1);
-}
-
-static void say(cl_int which)
+static void tell(cl_int which)
 {
     const size_t global = 1;
 
-    need(clSetKernelArg(put, 0, sizeof(cl_mem), &said), "clSetKernelArg");
-    need(clSetKernelArg(put, 1, sizeof(which), &which), "clSetKernelArg");
-    need(clSetKernelArg(put, 2, sizeof(wanted[which]), &wanted[which]), "clSetKernelArg");
-    need(clEnqueueNDRangeKernel(queue, put, 1, NULL, &global, NULL, 0, NULL, NULL), "a launch");
+    NEED(clSetKernelArg(put, 0, sizeof(cl_mem), &said));
+    NEED(clSetKernelArg(put, 1, sizeof(which), &which));
+    NEED(clSetKernelArg(put, 2, sizeof(wanted[which]), &wanted[which]));
+    NEED(clEnqueueNDRangeKernel(queue, put, 1, NULL, &global, NULL, 0, NULL, NULL));
 }
 
 static void add(int which, cl_int what)
 {
     const size_t global = COUNT;
 
-    need(clSetKernelArg(kernel, 0, sizeof(cl_mem), &buffers[which]), "clSetKernelArg");
-    need(clSetKernelArg(kernel, 1, sizeof(what), &what), "clSetKernelArg");
-    need(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL), "a launch");
+    NEED(clSetKernelArg(kernel, 0, sizeof(cl_mem), &buffers[which]));
+    NEED(clSetKernelArg(kernel, 1, sizeof(what), &what));
+    NEED(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
     wanted[which] += what;
-    say(which);
+    tell(which);
 }
 
 static void write_over(int which, cl_int what)
 {
     for (int i = 0; i < COUNT; i++)
         data[i] = what;
-    need(clEnqueueWriteBuffer(queue, buffers[which], CL_TRUE, 0, SIZE, data, 0, NULL, NULL), "a write");
+    NEED(clEnqueueWriteBuffer(queue, buffers[which], CL_TRUE, 0, SIZE, data, 0, NULL, NULL));
     wanted[which] = what;
-    say(which);
+    tell(which);
 }
 
 /* By a map of one of its halves. */
@@ -66,18 +55,18 @@ static void write_half(cl_int which, cl_int what)
 
     for (size_t at = 0; at < SIZE; at += half) {
         map = clEnqueueMapBuffer(queue, buffers[which], CL_TRUE, CL_MAP_WRITE, at, half, 0, NULL, NULL, &status);
-        need(status, "a map");
+        NEED(status);
         for (size_t i = 0; i < half / sizeof(*map); i++)
             map[i] = what;
-        need(clEnqueueUnmapMemObject(queue, buffers[which], map, 0, NULL, NULL), "an unmap");
+        NEED(clEnqueueUnmapMemObject(queue, buffers[which], map, 0, NULL, NULL));
     }
     wanted[which] = what;
-    say(which);
+    tell(which);
 }
 
 static void check(int which)
 {
-    need(clEnqueueReadBuffer(queue, buffers[which], CL_TRUE, 0, SIZE, data, 0, NULL, NULL), "a read");
+    NEED(clEnqueueReadBuffer(queue, buffers[which], CL_TRUE, 0, SIZE, data, 0, NULL, NULL));
     for (int i = 0; i < COUNT; i++) {
         if (data[i] == wanted[which])
             continue;
@@ -91,9 +80,9 @@ static int check_restored(void)
 {
     int others = 0;
 
-    need(clEnqueueReadBuffer(queue, said, CL_TRUE, 0, sizeof(wanted), wanted, 0, NULL, NULL), "a read");
+    NEED(clEnqueueReadBuffer(queue, said, CL_TRUE, 0, sizeof(wanted), wanted, 0, NULL, NULL));
     for (int which = 0; which < BUFFERS; which++) {
-        need(clEnqueueReadBuffer(queue, buffers[which], CL_TRUE, 0, SIZE, data, 0, NULL, NULL), "a read");
+        NEED(clEnqueueReadBuffer(queue, buffers[which], CL_TRUE, 0, SIZE, data, 0, NULL, NULL));
         for (int i = 0; i < COUNT; i++) {
             if (data[i] == wanted[which])
                 continue;
@@ -114,23 +103,23 @@ static void open_device(void)
     cl_program program;
     cl_int status;
 
-    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+    NEED(clGetPlatformIDs(1, &platform, NULL));
+    NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    need(status, "clCreateContext");
+    NEED(status);
     queue = clCreateCommandQueue(context, device, 0, &status);
-    need(status, "clCreateCommandQueue");
+    NEED(status);
     program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    need(clBuildProgram(program, 0, NULL, NULL, NULL, NULL), "clBuildProgram");
+    NEED(clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
     kernel = clCreateKernel(program, "add", &status);
-    need(status, "clCreateKernel");
+    NEED(status);
     put = clCreateKernel(program, "put", &status);
-    need(status, "clCreateKernel");
+    NEED(status);
     said = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(wanted), wanted, &status);
-    need(status, "clCreateBuffer");
+    NEED(status);
     for (int i = 0; i < BUFFERS; i++) {
         buffers[i] = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, SIZE, data, &status);
-        need(status, "clCreateBuffer");
+        NEED(status);
     }
 }
 
@@ -156,7 +145,8 @@ int main(int count, char **arguments)
         if (round % 100 == 99)
             check(round / 100 % BUFFERS);
         else if (round % 8 == 7)
-            need(clFinish(queue), "clFinish");
+            NEED(clFinish(queue));
+        breathe();
     }
     for (int i = 0; i < BUFFERS; i++)
         check(i);

@@ -47,6 +47,8 @@ static void *ask(void *argument)
             exit(1);
         }
         clReleaseEvent(event);
+        if (i >= rounds)
+            breathe();
     }
     clReleaseMemObject(buffer);
     clReleaseCommandQueue(queue);

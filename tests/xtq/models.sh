@@ -8,7 +8,7 @@ models=xtq
 
 # two helpers; with naps there are 36 million states, which is for make check-stress
 holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1 -DMOST_NAPS=0
-[ "$(rounds 1)" = 1 ] || compiler_options=-DCOLLAPSE holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1
+[ "$(rounds 1)" = 1 ] || compiler_options="-O2 -DCOLLAPSE" holds ring -DTOTAL=1 -DFIRST=1 -DSECOND=1
 holds ring -DMOST_NAPS=0
 holds ring -DTOTAL=2 -DFIRST=1
 holds ring -DTOTAL=2 -DFIRST=1 -DQUIET -DMOST_NAPS=2

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 at_most 900
 case $PROGRAMS in
-'') programs="buffer_ops callbacks contents events images kernel_printf map_unmap programs threads" ;;
+'') programs=$(few 5 buffer_ops callbacks events kernel_printf many_copies contents images map_unmap programs threads) ;;
 all) programs=$(cd "$top_builddir/tests/parity" && ls | grep -v '[-.]') ;;
 *) programs=$PROGRAMS ;;
 esac

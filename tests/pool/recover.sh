@@ -103,8 +103,9 @@ have_met()
 }
 for which in head tail; do
     : > "$scratch/err"
+    rm -f "$scratch/enough"
     as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT="$patient" vocl run --count 2 --policy spread -- \
-        "$scratch/bin/graph" 5 30000 > "$scratch/out" 2> "$scratch/err" &
+        "$scratch/bin/graph" 5 3000 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
     met=0
@@ -116,6 +117,7 @@ for which in head tail; do
         done | $which -n 1 | xargs -r kill -9
         wait_until replaced_again || fail "over two nodes: not replaced: $(grep -v debug: "$scratch/err" | tail -n 20)"
     done
+    touch "$scratch/enough"
     wait $program || fail "over two nodes: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
     grep -q 'had to do with' "$scratch/err" || fail "over two nodes: $(grep -v debug: "$scratch/err")"
     grep 'of commands and data again' "$scratch/err" | sed 's/^.*warn: //'

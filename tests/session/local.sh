@@ -7,35 +7,43 @@
 mark=VOCL_TEST_MARK=$$
 parity=$top_builddir/tests/parity
 
-# same WORKERS DOOR PROGRAM: prints what it prints natively.
+# same PROGRAM WORKERS:DOOR...: prints what it prints natively.
 same()
 {
-    "$3" > "$scratch/native" 2> /dev/null
+    program=$1
+    shift
+    "$parity/$program" > "$scratch/native" 2> /dev/null
     wanted=$?
     [ $wanted != 77 ] || return 0 # it ends at once, maybe while PoCL still starts
-    env "$mark" vocl run --local --workers "$1" --door "$2" -- "$3" > "$scratch/out" 2> "$scratch/err"
-    status=$?
-    [ $status -eq $wanted ] || fail "$*: status $status, natively $wanted: $(cat "$scratch/err")"
-    diff "$scratch/native" "$scratch/out" || fail "$*: something else is printed"
-    wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
+    for way in "$@"; do
+        env "$mark" vocl run --local --workers "${way%:*}" --door "${way#*:}" -- "$parity/$program" > "$scratch/out" 2> "$scratch/err"
+        status=$?
+        [ $status -eq $wanted ] || fail "$program $way: status $status, natively $wanted: $(cat "$scratch/err")"
+        diff "$scratch/native" "$scratch/out" || fail "$program $way: something else is printed"
+        wait_until none_left "$mark" || fail "left after $program $way: $(session_processes "$mark")"
+    done
 }
 
-for program in buffer_ops callbacks command_buffer device_info errors_buffer errors_kernel events host_pointer \
-        host_pointer_life images includes kernel_printf map_unmap many_copies many_devices native_kernel no_release programs several_contexts \
-        svm threads unused user_events; do
-    same 0 preload "$parity/$program"
+for program in callbacks command_buffer device_info errors_buffer errors_kernel host_pointer host_pointer_life includes kernel_printf \
+        map_unmap native_kernel no_release several_contexts unused user_events; do
+    beside same $program 0:preload
 done
-for program in buffer_ops events images programs svm threads; do
-    same 0 icd "$parity/$program"
+for program in buffer_ops events images programs svm; do
+    beside same $program 0:preload 0:icd
 done
-for program in many_devices many_copies host_pointer_devices threads; do
-    same 1 preload "$parity/$program"
-    same 2 icd "$parity/$program"
-done
+beside same many_devices 0:preload 1:preload 2:icd
+beside same many_copies 0:preload 1:preload 2:icd
+beside same threads 0:preload 0:icd 1:preload 2:icd
+beside same host_pointer_devices 1:preload 2:icd
+graph()
+{
+    vocl run --local --workers $(($1 - 1)) -- "$top_builddir/tests/session/graph" $1 1000 \
+        > "$scratch/out" 2> "$scratch/err" || fail "graph $1: $(cat "$scratch/out" "$scratch/err")"
+}
 for seed in 1 2 3; do
-    vocl run --local --workers $((seed - 1)) -- "$top_builddir/tests/session/graph" $seed 1000 \
-        > "$scratch/out" 2> "$scratch/err" || fail "graph $seed: $(cat "$scratch/out" "$scratch/err")"
+    beside graph $seed
 done
+well_beside
 
 # No worker, no process.
 mkfifo "$scratch/say"

@@ -37,7 +37,7 @@ mixed()
     survives_well "$harm" "$how vocl run --workers $workers" "$mapped" "$1" "${COMMANDS:-5000}"
 }
 
-for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-6} - 1))); do
+for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-$(rounds 3)} - 1))); do
     beside mixed "$seed"
 done
 [ -z "$SEEDS" ] || { well_beside && exit 0; }

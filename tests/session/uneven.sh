@@ -75,11 +75,11 @@ little()
 for network in tls plain; do
     beside little $network 1
     beside far $network 1 "$top_builddir/tests/session/long_source" 70 # one frame, and more than may go aside
-    for program in buffer_ops images map_unmap one_place threads; do
+    for program in $(few 3 images one_place threads buffer_ops map_unmap); do
         beside same $network 1 $program
     done
     beside same $network 2 many_copies
-    for seed in 1 2; do
+    for seed in $(seq $(rounds 1)); do
         beside far $network 2 "$graph" $seed 400
         beside cut $network 2 1$seed
     done
@@ -87,4 +87,4 @@ done
 well_beside
 cut_count=$(cat "$scratch"/*/cuts 2> /dev/null | grep -c cut)
 echo "cut $cut_count times, both ways"
-[ "$cut_count" -gt 3 ] || fail "the cable was hardly ever cut"
+[ "$cut_count" -gt 1 ] || fail "the cable was hardly ever cut"

@@ -303,6 +303,16 @@ static unsigned queue_length(const struct daemon *d)
     return count;
 }
 
+/* What this node says of the user it says before there is a place, too: he does not wait for its devices. */
+static void bar_own(struct request *r)
+{
+    const struct auth_peer *peer = connection_peer(r->client);
+    char why[256];
+
+    if (!node_takes_user(r->daemon, peer->name, peer->uid, peer->gid, why, sizeof(why)))
+        request_bar(r, r->daemon->config->name, why);
+}
+
 void broker_request(struct connection *c, const json_t *message)
 {
     struct daemon *d = connection_daemon(c);
@@ -352,6 +362,7 @@ void broker_request(struct connection *c, const json_t *message)
     *d->requests_last = r;
     d->requests_last = &r->next;
     connection_own(c, &asking, r);
+    bar_own(r);
     if ((json_object_get(message, "move") && !request_take_move(r, message)) ||
         (json_object_get(message, "rest") && !request_take_rest(r, message)) ||
         (json_object_get(message, "instead") && !request_take_loss(r, message)))

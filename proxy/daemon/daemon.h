@@ -188,7 +188,8 @@ struct connection *connection_open(struct daemon *d, const char *node, const cha
                                    const struct connection_owner *owner, void *argument);
 /* Takes message over. */
 void connection_send(struct connection *c, json_t *message);
-/* After what is to be sent was sent. */
+/* After what is to be sent was sent. As with connection_send() to who does not read, c and what it belongs to stay
+ * until the event loop has them again: only then its owner is told, and it is destroyed. */
 void connection_close(struct connection *c);
 const struct auth_peer *connection_peer(const struct connection *c);
 const char *connection_remote(const struct connection *c);
@@ -232,6 +233,9 @@ json_t *node_describe(const struct daemon *d);
 
 /* ---- node.c ---- */
 struct session *session_find(const struct daemon *d, const char *id);
+/* Whether the user of that name has that UID here, too, and may have devices. */
+bool node_takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why,
+                     size_t why_size);
 /* NULL and why; *never: it will not be otherwise later. */
 struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size);
 /* What was reserved and is not started is not needed any more. */

@@ -161,9 +161,7 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
     return NULL;
 }
 
-/* Whether the user is the one of that number here, too, and may have devices. */
-static bool takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why,
-                       size_t why_size)
+bool node_takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why, size_t why_size)
 {
     const struct passwd *here = uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
 
@@ -197,7 +195,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
         snprintf(why, why_size, "the node takes no sessions");
         return NULL;
     }
-    if (!takes_user(d, user, uid, gid, why, why_size)) {
+    if (!node_takes_user(d, user, uid, gid, why, why_size)) {
         *never = true;
         return NULL;
     }

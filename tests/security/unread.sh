@@ -16,4 +16,22 @@ for how in hold queue; do
     start_daemon
 done
 grep 'Sanitizer' "$scratch/log".* && fail "the sanitizer found something"
+
+# Who may not use the node does not wait for its devices, either.
+kill -TERM $daemon
+wait $daemon
+printf 'nobody %s\n' "$(new_key)" > "$scratch/theirs"
+cat "$scratch/theirs" >> "$scratch/keys"
+chmod 600 "$scratch/theirs"
+sed "s,^key-file.*,key-file $scratch/theirs," "$scratch/pool" > "$scratch/pool.nobody"
+echo 'deny = [ "nobody" ];' >> "$scratch/conf"
+start_daemon
+mkfifo "$scratch/fifo"
+say="$top_builddir/tests/security/say"
+"$say" "$scratch/pool" '{"do":"request","exclusive":true}' stay < "$scratch/fifo" > "$scratch/first" 2>&1 &
+exec 5> "$scratch/fifo"
+wait_until grep -q granted "$scratch/first" || fail "no device: $(cat "$scratch/first")"
+"$say" "$scratch/pool.nobody" as:nobody '{"do":"request","wait":600}' > "$scratch/out" 2>&1
+grep -q 'nobody may not use the devices of here' "$scratch/out" || fail "who is denied: $(cat "$scratch/out")"
+exec 5>&-
 exit 0

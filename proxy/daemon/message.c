@@ -117,8 +117,6 @@ static void start(struct connection *c, const json_t *message)
         connection_fail(c, "there is no such session of yours here");
     else if (session_start(s, c, message, why, sizeof(why)))
         connection_fail(c, why);
-    else
-        connection_send(c, json_pack("{s:s}", "started", s->id));
 }
 
 /* What was reserved is not for a worker but to be kept. */

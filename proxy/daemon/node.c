@@ -244,7 +244,7 @@ void session_release(struct daemon *d, const char *id)
 {
     struct session *s = session_find(d, id);
 
-    if (s && s->state == SESSION_RESERVED && !s->held)
+    if (s && s->state == SESSION_RESERVED && !s->held && !s->start)
         session_end(s, "not needed");
 }
 
@@ -410,6 +410,9 @@ static void exited(evutil_socket_t fd, short what, void *argument)
 
     (void)fd;
     (void)what;
+    worker_start_review(s);
+    if (s->start)
+        worker_start_cancel(s);
     measure_session(s);           /* it is there until it is waited for */
     worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
     if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid)
@@ -423,12 +426,16 @@ static void exited(evutil_socket_t fd, short what, void *argument)
     session_gone(s, info.si_code == CLD_EXITED || !info.si_pid ? info.si_status : 128 + info.si_status);
 }
 
-void session_watch(struct session *s)
+void session_keep(struct session *s)
 {
     s->pidfd = process_open(s->keeper);
     s->exited = s->pidfd >= 0 ? event_new(s->daemon->base, s->pidfd, EV_READ, exited, s) : NULL;
     if (s->exited)
         event_add(s->exited, NULL);
+}
+
+void session_watch(struct session *s)
+{
     s->state = SESSION_RUNNING;
     if (s->timer)
         event_free(s->timer);
@@ -445,8 +452,7 @@ void session_watch(struct session *s)
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size)
 {
     char *environment[MOST_VARIABLES] = {NULL};
-    int pmi = -1;
-    pid_t pid = -1;
+    int pmi = -1, error = -EIO;
 
     if (s->state != SESSION_RESERVED || s->client || s->held) {
         snprintf(why, why_size, "it was started already");
@@ -454,34 +460,54 @@ int session_start(struct session *s, struct connection *c, const json_t *message
     }
     if (take_environment(s->daemon->config, message, environment, why, why_size) &&
         (*message_text(message, "secret", "") || !relay_open(s, &pmi)))
-        pid = worker_start(s, environment, pmi, why, why_size);
-    if (pmi >= 0)
-        close(pmi);
+        error = worker_start(s, environment, pmi, why, why_size);
     for (unsigned i = 0; i < MOST_VARIABLES; i++)
         free(environment[i]);
-    if (pid < 0) {
+    if (error) {
         relay_close(s);
-        return -EIO;
+        return error;
     }
-    s->pid = pid;
+    if (s->timer) /* it does not lapse */
+        event_free(s->timer);
+    s->timer = NULL;
+    session_attach(s, c);
+    return 0;
+}
+
+/* Who asked for its worker hears that there is none. */
+static void refuse_start(struct session *s, const char *why)
+{
+    struct connection *c = s->client;
+
+    s->client = NULL;
+    if (!c)
+        return;
+    connection_own(c, NULL, NULL);
+    connection_fail(c, why);
+}
+
+static void begin(struct session *s)
+{
     s->started = true;
-    s->start_time = process_start_time(pid);
+    s->start_time = process_start_time(s->pid);
     s->began = wall_seconds();
     s->joules_before = energy_review(s->daemon);
     session_watch(s);
     if (state_save(s)) {
-        snprintf(why, why_size, "%s %s", s->daemon->config->name, s->daemon->trouble);
+        char why[256];
+
+        snprintf(why, sizeof(why), "%s %s", s->daemon->config->name, s->daemon->trouble);
+        refuse_start(s, why);
         session_end(s, why);
-        return -EIO;
+        return;
     }
-    session_attach(s, c);
+    connection_send(s->client, json_pack("{s:s}", "started", s->id));
     s->daemon->totals.sessions++;
     daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->of, s->user, s->program,
-               s->from, s->device_count, (int)pid);
+               s->from, s->device_count, (int)s->pid);
     for (unsigned i = 0; i < s->device_count; i++)
         share_review(s->daemon, s->devices[i]);
     daemon_changed(s->daemon);
-    return 0;
 }
 
 /* ---- over ---- */
@@ -494,6 +520,24 @@ static void kill_harder(evutil_socket_t fd, short what, void *argument)
     (void)what;
     worker_contained(s, SIGKILL);
     session_set_timer(s, kill_harder, GRACE_SECONDS);
+}
+
+void session_started(struct session *s, pid_t worker, int error)
+{
+    s->pid = worker;
+    if (!error && s->state == SESSION_RESERVED) {
+        begin(s);
+        return;
+    }
+    if (s->state == SESSION_RESERVED) {
+        snprintf(s->why, sizeof(s->why), "the worker does not start: %s", strerror(error));
+        refuse_start(s, s->why);
+    }
+    s->state = SESSION_ENDING;
+    if (s->keeper > 0)
+        kill_harder(-1, 0, s); /* what there is of it; then it is gone */
+    else
+        session_gone(s, 0);
 }
 
 void session_end_worker(struct session *s)
@@ -511,7 +555,10 @@ void session_end(struct session *s, const char *why)
         snprintf(s->why, sizeof(s->why), "%s", why);
     if (s->state == SESSION_RESERVED) {
         s->state = SESSION_ENDING;
-        session_gone(s, 0);
+        if (s->start)
+            worker_start_cancel(s);
+        else
+            session_gone(s, 0);
         return;
     }
     if (s->client)
@@ -531,8 +578,9 @@ void session_gone(struct session *s, int status)
     state_remove(s);
     if (s->held)
         sessions_account(s, status);
-    if (s->started) {
+    if (s->started || s->keeper > 0)
         worker_clean(s);
+    if (s->started) {
         d->totals.failed += status > 0;
         metrics_note(d, wall_seconds() - s->began);
         if (!*s->why && status > 0)

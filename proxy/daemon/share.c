@@ -303,6 +303,16 @@ static struct session *session_of_process(struct daemon *d, pid_t pid)
     return s;
 }
 
+static void review_starts(struct daemon *d)
+{
+    struct session *next;
+
+    for (struct session *s = d->sessions; s; s = next) {
+        next = s->next;
+        worker_start_review(s);
+    }
+}
+
 static void listen_again(evutil_socket_t fd, short what, void *argument)
 {
     struct daemon *d = argument;
@@ -329,8 +339,10 @@ static void on_worker(evutil_socket_t listener, short what, void *argument)
         event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
         return;
     }
-    if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length))
+    if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length)) {
+        review_starts(d); /* it may be faster here than the news that it runs */
         s = session_of_process(d, who.pid);
+    }
     control = s && !s->control ? calloc(1, sizeof(*control)) : NULL;
     if (!control) {
         daemon_log("warning", "refused a process that is no session's worker");

@@ -184,6 +184,7 @@ static void adopt(struct daemon *d, const char *name)
     }
     if (s->pid > 1 && s->start_time && process_start_time(s->pid) == s->start_time) {
         daemon_log("notice", "session %s goes on: user=%s pid=%d", s->id, s->user, (int)s->pid);
+        session_keep(s);
         session_watch(s);
         if (ending)
             session_end_worker(s);
@@ -191,7 +192,7 @@ static void adopt(struct daemon *d, const char *name)
     }
     if (!*s->why)
         snprintf(s->why, sizeof(s->why), "lost while there was no daemon");
-    s->pid = 0; /* by now perhaps somebody else's */
+    s->pid = s->keeper = 0; /* by now perhaps somebody else's */
     session_gone(s, -1);
 }
 

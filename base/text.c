@@ -1,3 +1,4 @@
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -108,4 +109,22 @@ char *text_visible(const char *text, char *visible, size_t size)
     }
     visible[used] = '\0';
     return visible;
+}
+
+void text_print(char *text, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    uint32_t character;
+    size_t start = size - 1;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length < size || !size)
+        return;
+    while (start && (unsigned char)text[start - 1] >> 6 == 2)
+        start--;
+    if (start && !read_character((const unsigned char *)text + start - 1, &character))
+        text[start - 1] = '\0';
 }

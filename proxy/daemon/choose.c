@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "proxy/daemon/request.h"
 
 #define YIELD_MS 3000 /* for so long what an older one elsewhere could have is left to it */
@@ -270,10 +271,10 @@ static bool is_beyond_limits(struct request *r, const json_t *directory)
         return false;
     count_of_user(directory, connection_peer(r->client)->name, r->of, &sessions, &devices);
     if (config->sessions_per_user && sessions >= config->sessions_per_user)
-        snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
+        text_print(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
     else if (config->devices_per_user && devices + r->wish.count > config->devices_per_user)
-        snprintf(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", config->devices_per_user,
-                 devices);
+        text_print(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", config->devices_per_user,
+                   devices);
     else
         return false;
     return true;
@@ -305,10 +306,10 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
             if (r->part_count == MOST_WISHED)
                 return false;
             r->part_count++;
-            snprintf(part->node, sizeof(part->node), "%s", list->names[device->node]);
-            snprintf(part->address, sizeof(part->address), "%s", list->addresses[device->node]);
+            text_print(part->node, sizeof(part->node), "%s", list->names[device->node]);
+            text_print(part->address, sizeof(part->address), "%s", list->addresses[device->node]);
             request_make_pattern(device->name, part->name, sizeof(part->name));
-            snprintf(part->type, sizeof(part->type), "%s", device->type);
+            text_print(part->type, sizeof(part->type), "%s", device->type);
         } else if (fnmatch(part->name, device->name, 0)) {
             *part->name = *part->type = '\0';
         }
@@ -327,7 +328,7 @@ static void tell_bars(struct request *r)
 
     json_object_foreach(r->barred, node, why)
     {
-        snprintf(r->why, sizeof(r->why), "%s: %s", node, json_string_value(why));
+        text_print(r->why, sizeof(r->why), "%s: %s", node, json_string_value(why));
     }
 }
 
@@ -341,7 +342,7 @@ static void tell_refusal(struct request *r)
     {
         text = json_string_value(why);
         if (text && *text)
-            snprintf(r->why, sizeof(r->why), "%s: %s", node, text);
+            text_print(r->why, sizeof(r->why), "%s: %s", node, text);
     }
 }
 
@@ -355,7 +356,7 @@ static bool tell_trouble(struct request *r, const json_t *directory)
     {
         if (strcmp(message_text(node, "state", ""), "failing"))
             continue;
-        snprintf(r->why, sizeof(r->why), "%s %s", message_text(node, "name", ""), message_text(node, "why", ""));
+        text_print(r->why, sizeof(r->why), "%s %s", message_text(node, "name", ""), message_text(node, "why", ""));
         return true;
     }
     return false;
@@ -367,7 +368,7 @@ static void tell_devices(const struct candidates *list, char *text, size_t size)
     static const char *const types[] = {"cpu", "gpu", "accelerator", "custom"};
     size_t length = 0;
 
-    snprintf(text, size, "no devices");
+    text_print(text, size, "no devices");
     for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++) {
         unsigned count = 0;
 
@@ -410,7 +411,7 @@ static bool is_moving(struct request *r, const json_t *directory)
         (part && is_arriving(directory, node, part)) || find_by(directory, "replaces", r->move.part, &node);
 
     if (moving)
-        snprintf(r->why, sizeof(r->why), "a move of it is not over yet");
+        text_print(r->why, sizeof(r->why), "a move of it is not over yet");
     return moving;
 }
 
@@ -421,8 +422,8 @@ static void take_held(struct request *r, unsigned most, const json_t *session, c
     const json_t *index;
     size_t i;
 
-    snprintf(part->node, sizeof(part->node), "%s", message_text(node, "name", ""));
-    snprintf(part->address, sizeof(part->address), "%s", message_text(node, "address", ""));
+    text_print(part->node, sizeof(part->node), "%s", message_text(node, "name", ""));
+    text_print(part->address, sizeof(part->address), "%s", message_text(node, "address", ""));
     json_array_foreach(json_object_get(session, "devices"), i, index)
     {
         if (i < MOST_DEVICES && i < most)
@@ -458,9 +459,9 @@ static enum outcome place_within(struct request *r, const json_t *directory)
     r->part_count = 0;
     r->outdated = true; /* it may have been granted a moment ago */
     if (count)
-        snprintf(r->why, sizeof(r->why), "only %u of these devices are held (VOCL_POOL_HOLD)", count);
+        text_print(r->why, sizeof(r->why), "only %u of these devices are held (VOCL_POOL_HOLD)", count);
     else
-        snprintf(r->why, sizeof(r->why), "there is no such hold of yours (VOCL_POOL_HOLD), or it is over");
+        text_print(r->why, sizeof(r->why), "there is no such hold of yours (VOCL_POOL_HOLD), or it is over");
     return OUTCOME_WAIT;
 }
 
@@ -506,13 +507,13 @@ enum outcome request_place(struct request *r)
     if (!list || r->held) {
         outcome = most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
     } else if (stands_back) {
-        snprintf(r->why, sizeof(r->why), "another has waited very long for its devices");
+        text_print(r->why, sizeof(r->why), "another has waited very long for its devices");
     } else if (choose(r, list->devices, list->count, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
     } else if (ever && outdated && r->tries) { /* why the last place was none stays the reason */
         outcome = OUTCOME_WAIT;
     } else if (*r->move.part) {
-        snprintf(r->why, sizeof(r->why), "%s", ever ? "all such devices are taken" : "there is no other such place");
+        text_print(r->why, sizeof(r->why), "%s", ever ? "all such devices are taken" : "there is no other such place");
         tell_refusal(r);
         outcome = ever ? OUTCOME_WAIT : OUTCOME_NEVER;
     } else if (!ever && json_object_size(r->barred)) {
@@ -521,11 +522,11 @@ enum outcome request_place(struct request *r)
     } else {
         tell_devices(list, there, sizeof(there));
         if (ever && !tell_trouble(r, directory))
-            snprintf(r->why, sizeof(r->why), "all such devices are taken%s",
-                     r->yields_ms ? ", or another has waited longer" : "");
+            text_print(r->why, sizeof(r->why), "all such devices are taken%s",
+                       r->yields_ms ? ", or another has waited longer" : "");
         else if (!ever)
-            snprintf(r->why, sizeof(r->why), "%s not that many such devices: there are %s",
-                     all_there ? "the pool has" : "the nodes that are there have", there);
+            text_print(r->why, sizeof(r->why), "%s not that many such devices: there are %s",
+                       all_there ? "the pool has" : "the nodes that are there have", there);
         outcome = ever || !all_there ? OUTCOME_WAIT : OUTCOME_NEVER;
     }
     candidates_free(list);

@@ -114,7 +114,7 @@ void connection_send(struct connection *c, json_t *message)
 
 void connection_fail(struct connection *c, const char *error)
 {
-    connection_send(c, json_pack("{s:s}", "error", error));
+    connection_send(c, message_pack("{s:s}", "error", error));
 }
 
 /* ---- messages ---- */
@@ -147,7 +147,7 @@ static bool take_record(struct connection *c, struct evbuffer *input)
     c->heard_ms = clock_ms();
     if (!strcmp(message_text(message, "do", ""), "pulse")) {
         c->pulses = true;
-        connection_send(c, json_pack("{s:b}", "pulse", 1));
+        connection_send(c, message_pack("{s:b}", "pulse", 1));
     } else if (c->owner && c->owner->message)
         c->owner->message(c, message);
     else if (c->owner)

@@ -223,6 +223,9 @@ void message_take(struct connection *c, json_t *message);
 /* A member of a message; fallback where there is none or it is of another kind. */
 const char *message_text(const json_t *message, const char *name, const char *fallback);
 long long message_number(const json_t *message, const char *name, long long fallback);
+/* As json_pack(); that it fails, as it does with a text that is no UTF-8, is logged: text_print() and text_visible()
+ * make none of that kind. */
+json_t *message_pack(const char *format, ...);
 /* A new list of numbers. */
 json_t *message_list(const unsigned *numbers, unsigned count);
 void watchers_tell(struct daemon *d);

@@ -31,7 +31,7 @@ void hex_show(const uint8_t *bytes, size_t count, char *text)
 
 bool hex_read(const char *text, uint8_t *bytes, size_t count)
 {
-    if (!text || strlen(text) != 2 * count)
+    if (!text || strlen(text) != 2 * count || strspn(text, "0123456789abcdefABCDEF") != 2 * count)
         return false;
     for (size_t i = 0; i < count; i++) {
         unsigned byte;

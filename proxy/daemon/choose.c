@@ -229,12 +229,40 @@ static bool is_within(const json_t *directory, const json_t *session)
     return *within && find_by(directory, "id", within, &node);
 }
 
-/* What a user has in the whole pool; a session of several nodes counts once, and the one that is to have more not. */
+/* The parts of a session of a user's: one that is to take another's place is none yet. */
+static unsigned count_parts(const json_t *directory, const char *user, const char *id)
+{
+    const json_t *node, *session;
+    unsigned count = 0;
+    size_t i, j;
+
+    json_array_foreach(directory, i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            count += !strcmp(message_text(session, "id", ""), id) && !strcmp(message_text(session, "user", ""), user) &&
+                     !is_arriving(directory, node, session);
+        }
+    }
+    return count;
+}
+
+/* A session of several nodes counts once. It has no more parts than the pool has nodes: others that are said to be its
+ * own, in the place of a lost one or of one that rests, count as sessions. */
+static unsigned weight_of(const json_t *directory, unsigned parts)
+{
+    const unsigned nodes = (unsigned)json_array_size(directory);
+
+    return parts > nodes ? parts - nodes + 1 : 1;
+}
+
+/* What a user has in the whole pool, but for the session that is to have more. */
 static void count_of_user(const json_t *directory, const char *user, const char *own, unsigned *sessions,
                           unsigned *devices)
 {
     const char *seen[1024];
     const json_t *node, *session;
+    unsigned ids = 0;
     size_t i, j;
 
     *sessions = *devices = 0;
@@ -243,7 +271,7 @@ static void count_of_user(const json_t *directory, const char *user, const char 
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
             const char *id = message_text(session, "id", "");
-            bool known = *sessions == 1024 || !strcmp(id, own);
+            bool known = ids == 1024 || !strcmp(id, own);
 
             if (strcmp(message_text(session, "user", ""), user))
                 continue;
@@ -251,10 +279,12 @@ static void count_of_user(const json_t *directory, const char *user, const char 
                 continue;
             if (!is_arriving(directory, node, session))
                 *devices += (unsigned)json_array_size(json_object_get(session, "devices"));
-            for (unsigned k = 0; k < *sessions && !known; k++)
+            for (unsigned k = 0; k < ids && !known; k++)
                 known = !strcmp(seen[k], id);
-            if (!known)
-                seen[(*sessions)++] = id;
+            if (known)
+                continue;
+            seen[ids++] = id;
+            *sessions += weight_of(directory, count_parts(directory, user, id));
         }
     }
 }
@@ -263,14 +293,16 @@ static void count_of_user(const json_t *directory, const char *user, const char 
 static bool is_beyond_limits(struct request *r, const json_t *directory)
 {
     const struct config *config = r->daemon->config;
+    const char *user = connection_peer(r->client)->name;
     unsigned sessions, devices;
 
     if (*r->move.part || *r->within) /* it has no more than before, or when it is over */
         return false;
     if (!config->sessions_per_user && !config->devices_per_user)
         return false;
-    count_of_user(directory, connection_peer(r->client)->name, r->of, &sessions, &devices);
-    if (config->sessions_per_user && sessions >= config->sessions_per_user)
+    count_of_user(directory, user, r->of, &sessions, &devices);
+    sessions += *r->of ? weight_of(directory, count_parts(directory, user, r->of) + 1) : 1;
+    if (config->sessions_per_user && sessions > config->sessions_per_user)
         text_print(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
     else if (config->devices_per_user && devices + r->wish.count > config->devices_per_user)
         text_print(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", config->devices_per_user,

@@ -132,7 +132,7 @@ bool request_take_loss(struct request *r, const json_t *message)
 {
     const char *id = message_text(message, "instead", "");
 
-    if (strlen(id) != SESSION_ID - 1 || rest_is_anothers(r->daemon, id, connection_peer(r->client)->name) ||
+    if (!message_is_id(id) || rest_is_anothers(r->daemon, id, connection_peer(r->client)->name) ||
         json_object_get(message, "move") || json_object_get(message, "rest")) {
         text_print(r->why, sizeof(r->why), "no such session of yours has lost a worker");
         return false;

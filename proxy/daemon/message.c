@@ -13,6 +13,11 @@ const char *message_text(const json_t *message, const char *name, const char *fa
     return text ? text : fallback;
 }
 
+bool message_is_id(const char *text)
+{
+    return strlen(text) == SESSION_ID - 1 && strspn(text, "0123456789abcdef") == SESSION_ID - 1;
+}
+
 long long message_number(const json_t *message, const char *name, long long fallback)
 {
     const json_t *number = json_object_get(message, name);

@@ -190,7 +190,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     long away;
 
     text_print(why, why_size, "a request that is none");
-    if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || uid < 0)
+    if (!message_is_id(id) || session_find(d, id) || !*user || uid < 0)
         return NULL;
     if (is_draining(d) && !*message_text(wish, "within", "")) { /* who holds devices is there already */
         text_print(why, why_size, "the node takes no sessions");
@@ -208,7 +208,7 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     s = session_new(d, id);
     if (!s)
         return NULL;
-    if (strlen(message_text(wish, "of", "")) == SESSION_ID - 1)
+    if (message_is_id(message_text(wish, "of", "")))
         text_print(s->of, sizeof(s->of), "%s", message_text(wish, "of", ""));
     text_print(s->replaces, sizeof(s->replaces), "%s", message_text(wish, "replaces", ""));
     text_print(s->within, sizeof(s->within), "%s", message_text(wish, "within", ""));

@@ -150,7 +150,7 @@ void rest_take(struct connection *c, const json_t *message)
     struct daemon *d = connection_daemon(c);
     struct rest *r;
 
-    if (strlen(id) != SESSION_ID - 1 || find(d, id) || rest_is_anothers(d, id, user) || !(r = calloc(1, sizeof(*r)))) {
+    if (!message_is_id(id) || find(d, id) || rest_is_anothers(d, id, user) || !(r = calloc(1, sizeof(*r)))) {
         connection_fail(c, "no such session of yours can rest here");
         return;
     }

@@ -148,7 +148,7 @@ static void adopt(struct daemon *d, const char *name)
     state_path(d, name, path, sizeof(path));
     state = json_load_file(path, 0, NULL);
     id = message_text(state, "id", "");
-    s = strlen(id) == SESSION_ID - 1 && !strcmp(name + strlen(PREFIX), id) ? session_new(d, id) : NULL;
+    s = message_is_id(id) && !strcmp(name + strlen(PREFIX), id) ? session_new(d, id) : NULL;
     if (!s) {
         daemon_log("error", "%s is no record of a session: ignored", path);
         json_decref(state);

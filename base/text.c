@@ -1,5 +1,6 @@
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -127,4 +128,17 @@ void text_print(char *text, size_t size, const char *format, ...)
         start--;
     if (start && !read_character((const unsigned char *)text + start - 1, &character))
         text[start - 1] = '\0';
+}
+
+char *text_quote(const char *text)
+{
+    char *quoted = malloc(4 * strlen(text) + 3), *at = quoted;
+
+    if (!quoted)
+        return NULL;
+    *at++ = '\'';
+    for (; *text; text++)
+        at = *text == '\'' ? stpcpy(at, "'\\''") : stpncpy(at, text, 1);
+    strcpy(at, "'");
+    return quoted;
 }

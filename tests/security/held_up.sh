@@ -94,7 +94,7 @@ nursery()
     nursery=$(children "$daemon" vocl-nursery)
     [ -n "$nursery" ]
 }
-if [ -z "$SANITIZER" ]; then
+if [ "${SANITIZER:-no}" = no ]; then
     wait_until nursery || fail "there is no nursery"
     kill -STOP "$nursery"
     starting

@@ -356,6 +356,7 @@ void connections_close(struct daemon *d)
 
     while ((c = LIST_FIRST(&d->connections))) {
         c->phase = PHASE_CLOSING;
+        c->owner = NULL; /* what it stands for is the next daemon's */
         destroy(c);
     }
 }

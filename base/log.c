@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/text.h"
 
 static const char *const names[] = {"none", "error", "warn", "info", "debug"};
 static int output = STDERR_FILENO;
@@ -55,18 +56,16 @@ bool vocl_log_enabled(enum log_level level)
     return level <= threshold();
 }
 
-/* One write a line, so that lines of several processes do not mix. */
+/* One write a line, so that lines of several processes do not mix; some of it is a peer's, and terminals obey. */
 static void put(const char *kind, const char *format, va_list arguments)
 {
-    char line[1024];
-    int length = snprintf(line, sizeof(line), "vocl[%d] %s: ", (int)getpid(), kind);
-    int more = vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
+    char text[1024], line[1024];
+    size_t length = (size_t)snprintf(line, sizeof(line), "vocl[%d] %s: ", (int)getpid(), kind);
 
-    length += more < 0 ? 0 : more;
-    if (length > (int)sizeof(line) - 1)
-        length = (int)sizeof(line) - 1;
-    line[length++] = '\n';
-    if (write(output, line, (size_t)length) < 0)
+    vsnprintf(text, sizeof(text), format, arguments);
+    length += strlen(text_visible(text, line + length, sizeof(line) - length));
+    line[length++] = '\n'; /* in the place of the end */
+    if (write(output, line, length) < 0)
         return; /* nowhere to say it */
 }
 

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +37,18 @@ static const char *remote_shell(void)
     return shell && *shell ? shell : "ssh -x -T -o BatchMode=yes";
 }
 
+bool rsh_is_host(const char *host)
+{
+    return *host && *host != '-';
+}
+
 bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS])
 {
     char *shell = strdup(remote_shell()), *save = NULL;
     unsigned count = 0;
 
-    if (!shell)
+    errno = EINVAL;
+    if (!rsh_is_host(host) || !shell)
         return false;
     for (char *word = strtok_r(shell, " ", &save); word && count < RSH_WORDS - 3; word = strtok_r(NULL, " ", &save))
         words[count++] = word;

@@ -326,7 +326,7 @@ const struct saved_piece *saved_pieces(const struct saved_list *saved, uint64_t 
     }
     for (*count = 0; low + *count < saved->piece_count && saved->pieces[low + *count].number == number;)
         ++*count;
-    return saved->pieces + low;
+    return *count ? saved->pieces + low : NULL;
 }
 
 int saved_read(const struct saved_list *saved, const struct saved_piece *piece, void *bytes, char *why, size_t size)

@@ -31,7 +31,7 @@ void hex_show(const uint8_t *bytes, size_t count, char *text)
 
 bool hex_read(const char *text, uint8_t *bytes, size_t count)
 {
-    if (!text || strlen(text) != 2 * count)
+    if (!text || strlen(text) != 2 * count || strspn(text, "0123456789abcdefABCDEF") != 2 * count)
         return false;
     for (size_t i = 0; i < count; i++) {
         unsigned byte;
@@ -418,6 +418,34 @@ ssize_t socket_receive_descriptors(int fd, void *bytes, size_t length, int *desc
             else
                 close(one);
         }
+    }
+    return got;
+}
+
+void socket_name_processes(int fd, bool on)
+{
+    const int value = on;
+
+    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &value, sizeof(value));
+}
+
+ssize_t socket_receive_of(int fd, void *bytes, size_t length, pid_t *process)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(struct ucred))];
+    } named;
+    struct iovec vector = {bytes, length};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &named, .msg_controllen = sizeof(named)};
+    const ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    struct ucred peer;
+
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
+        memcpy(&peer, CMSG_DATA(header), sizeof(peer));
+        if (peer.pid > 1 && peer.pid != getpid())
+            *process = peer.pid;
     }
     return got;
 }

@@ -44,6 +44,10 @@ int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int socket_write_all(int fd, const void *bytes, size_t length);
 /* Who made the connection of a Unix socket, if that is another process of this host that can be told; else 0. */
 pid_t socket_process(int fd);
+/* From now on the kernel says of what comes on a Unix socket which process said it; or no more. */
+void socket_name_processes(int fd, bool on);
+/* As recv() that does not wait; *process: who said it, if that is another process that can be told, else as it was. */
+ssize_t socket_receive_of(int fd, void *bytes, size_t length, pid_t *process);
 /* For a connection that lives long. */
 void socket_tune(int fd);
 /* And whose other end may be stopped for long, with what is sent to it under way: that it is gone is found out

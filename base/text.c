@@ -1,4 +1,6 @@
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -108,4 +110,35 @@ char *text_visible(const char *text, char *visible, size_t size)
     }
     visible[used] = '\0';
     return visible;
+}
+
+void text_print(char *text, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    uint32_t character;
+    size_t start = size - 1;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length < size || !size)
+        return;
+    while (start && (unsigned char)text[start - 1] >> 6 == 2)
+        start--;
+    if (start && !read_character((const unsigned char *)text + start - 1, &character))
+        text[start - 1] = '\0';
+}
+
+char *text_quote(const char *text)
+{
+    char *quoted = malloc(4 * strlen(text) + 3), *at = quoted;
+
+    if (!quoted)
+        return NULL;
+    *at++ = '\'';
+    for (; *text; text++)
+        at = *text == '\'' ? stpcpy(at, "'\\''") : stpncpy(at, text, 1);
+    strcpy(at, "'");
+    return quoted;
 }

@@ -212,15 +212,29 @@ void keep_detach(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The worker's own: the user's, with nothing of the daemon's. 0 or errno. */
-static int become_the_user(const struct keep_plan *plan, int log)
+/* The worker's own: with nothing of the daemon's. */
+static void take_descriptors(int pmi, int log, int problem)
 {
-    int null = open("/dev/null", O_RDWR), error = 0;
+    int null = open("/dev/null", O_RDWR);
 
-    keep_detach();
     dup2(null, 0);
     dup2(null, 1);
     dup2(log, 2);
+    pmi = fcntl(pmi, F_DUPFD, PMI_FD + 1); /* out of the way of the other */
+    if (problem <= PMI_FD)
+        problem = fcntl(problem, F_DUPFD, PMI_FD + 1);
+    dup2(problem, PROBLEM_FD);
+    fcntl(PROBLEM_FD, F_SETFD, FD_CLOEXEC);
+    if (pmi < 0 || dup2(pmi, PMI_FD) < 0)
+        close(PMI_FD);
+    close_range(PMI_FD + 1, ~0u, 0);
+}
+
+/* 0 or errno. */
+static int become_the_user(const struct keep_plan *plan)
+{
+    int error = 0;
+
     if (*plan->group && !keep_write_group(plan->group, "cgroup.procs", "0"))
         error = errno;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -239,16 +253,11 @@ static void become_worker(const struct keep_plan *plan, char **environment, int 
                           int (*run)(void))
 {
     char *arguments[] = {(char *)(uintptr_t)plan->program, (char *)(uintptr_t) "--worker", NULL};
-    struct start_word word = {.worker = -1, .error = become_the_user(plan, log)};
+    struct start_word word = {.worker = -1};
 
-    pmi = fcntl(pmi, F_DUPFD, PMI_FD + 1); /* out of the way of the other */
-    if (problem <= PMI_FD)
-        problem = fcntl(problem, F_DUPFD, PMI_FD + 1);
-    dup2(problem, PROBLEM_FD);
-    fcntl(PROBLEM_FD, F_SETFD, FD_CLOEXEC);
-    if (pmi < 0 || dup2(pmi, PMI_FD) < 0)
-        close(PMI_FD);
-    close_range(PMI_FD + 1, ~0u, 0);
+    keep_detach();
+    take_descriptors(pmi, log, problem); /* from then on its user may stop it, with all that it has */
+    word.error = become_the_user(plan);
     if (!word.error && run) {
         environ = environment;
         prctl(PR_SET_DUMPABLE, 1); /* as after exec: nothing is in it that is not the user's */
@@ -292,7 +301,9 @@ void keep_run(const struct keep_plan *plan, char **environment, int pmi, int pro
     k.log = log[0];
     fcntl(k.log, F_SETFL, O_NONBLOCK);
     word = (struct start_word){k.worker, k.worker < 0 ? errno : 0};
-    if (write(problem, &word, sizeof(word)) < 0 || k.worker < 0)
+    if (write(problem, &word, sizeof(word)) < 0 && k.worker > 0) /* nobody wants it any more */
+        kill(k.worker, SIGKILL);
+    if (k.worker < 0)
         _exit(126);
     close(problem);
     signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -156,21 +156,23 @@ static void hear(const char *host, struct tried *tried, long long before)
 
 static void look_at(const char *host, const char *endpoint)
 {
-    char program[4096], command[4400], *local[] = {program, strdup(DOCTOR_NODE), NULL}, *words[RSH_WORDS];
+    char program[4096], *quoted, *command = NULL, *local[] = {program, strdup(DOCTOR_NODE), NULL}, *words[RSH_WORDS];
     struct tried tried;
     struct timespec now;
     size_t length = 0;
     char *environment = make_environment(&length);
 
     snprintf(program, sizeof(program), "%s/vocl-doctor", settings_string(SETTING_LIBEXECDIR));
-    snprintf(command, sizeof(command), "'%s' " DOCTOR_NODE " %s", program, endpoint);
+    quoted = text_quote(program);
+    if (!quoted || asprintf(&command, "%s " DOCTOR_NODE " %s", quoted, endpoint) < 0)
+        fail(EXIT_BROKEN, "out of memory");
     clock_gettime(CLOCK_REALTIME, &now);
     if (rsh_is_here(host))
         tried = doctor_try(local, environment, length, THERE_MS);
     else if (rsh_words(host, command, words))
         tried = doctor_try(words, environment, length, THERE_MS);
     else
-        fail(EXIT_BROKEN, "out of memory");
+        fail(EXIT_BROKEN, rsh_is_host(host) ? "out of memory" : "VOCL_HOSTS: no host's name begins with -");
     if (strstr(tried.output, "vocl-doctor "))
         hear(host, &tried, now.tv_sec * 1000000000LL + now.tv_nsec);
     else

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/socket.h"
 #include "transport/internal.h"
 
 #define HELLO_MS 10000
@@ -152,10 +153,10 @@ static int read_more(struct caller *caller, const uint8_t *token, const char **r
                 return -ENOMEM;
         }
         left = whole - caller->got;
-        got = recv(caller->fd,
-                   caller->extra ? caller->extra + (caller->got - sizeof(caller->hello))
-                                 : (char *)&caller->hello + caller->got,
-                   left, MSG_DONTWAIT);
+        got = socket_receive_of(caller->fd,
+                                caller->extra ? caller->extra + (caller->got - sizeof(caller->hello))
+                                              : (char *)&caller->hello + caller->got,
+                                left, &caller->process);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)

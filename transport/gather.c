@@ -34,9 +34,9 @@ static const char *take_worker(struct start *start, const struct caller *caller)
 
     if (job->member_count == start->workers)
         return "not expected";
-    *member = (struct member){.fd = caller->fd,
-                              .rank = caller->rank,
-                              .process = caller->rank ? (pid_t)caller->hello.extra : socket_process(caller->fd)};
+    *member = (struct member){
+        .fd = caller->fd, .rank = caller->rank, .process = caller->rank ? caller->process : socket_process(caller->fd)};
+    socket_name_processes(caller->fd, false); /* on which descriptors may come */
     if (!caller->rank) {
         if (caller->hello.extra != sizeof(member->endpoint))
             return "it expects its peers nowhere";

@@ -212,6 +212,7 @@ struct caller {
     int fd;
     long until;
     uint32_t rank; /* of one that is expected, whom nobody else can be; or 0: a stranger */
+    pid_t process; /* of an expected one, by the kernel's word; or 0 */
     size_t got;
     struct hello hello;
     char *extra; /* hello.extra bytes and two zeros, or NULL */

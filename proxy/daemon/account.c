@@ -31,12 +31,12 @@ static json_t *record_of(const struct session *s, int status)
     for (unsigned i = 0; i < s->device_count; i++)
         json_array_append_new(devices, json_string(s->daemon->devices[s->devices[i]].name));
     json_t *record =
-        json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s, s:s}",
-                  "session", s->of, "node", s->daemon->config->name, "user", s->user, "uid", (int)s->uid, "program",
-                  s->program, "job", s->job, "from", s->from, "began", s->began, "ended", now, "seconds",
-                  now - s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
-                  "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
-                  (json_int_t)s->usage.bytes_out, "devices", devices, "end", end_of(s, status), "why", s->why);
+        message_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s, s:s}",
+                     "session", s->of, "node", s->daemon->config->name, "user", s->user, "uid", (int)s->uid, "program",
+                     s->program, "job", s->job, "from", s->from, "began", s->began, "ended", now, "seconds",
+                     now - s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
+                     "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                     (json_int_t)s->usage.bytes_out, "devices", devices, "end", end_of(s, status), "why", s->why);
 
     json_object_set_new(record, "part", json_string(s->id));
     if (joules >= 0 && s->joules_before >= 0)

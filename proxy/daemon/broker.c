@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "proxy/daemon/request.h"
 
 #define MOST_WAIT 1000000 /* seconds */
@@ -53,11 +54,12 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     json_t *message;
     bool good, never = false;
 
-    message = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", part->id,
-                        "user", peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job",
-                        r->job, "from", *r->move.part ? r->move.from : connection_remote(r->client), "devices",
-                        message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
-                        r->wish.exclusive, "share", (int)r->share);
+    message =
+        message_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", part->id,
+                     "user", peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job",
+                     r->job, "from", *r->move.part ? r->move.from : connection_remote(r->client), "devices",
+                     message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
+                     r->wish.exclusive, "share", (int)r->share);
     if (*r->move.part) {
         json_object_set_new(message, "replaces", json_string(r->move.part));
     }
@@ -136,7 +138,7 @@ static void reserve_parts(struct request *r)
         if (i)
             draw_name(part->id);
         else
-            snprintf(part->id, sizeof(part->id), "%s", r->id);
+            text_print(part->id, sizeof(part->id), "%s", r->id);
         good = send_part(r, part, "reserve");
         part->state = !good ? PART_REFUSED : own ? PART_GOOD : PART_ASKED;
     }
@@ -146,10 +148,10 @@ static void reserve_parts(struct request *r)
 /* How such a place would be asked for again. */
 static json_t *describe_wish(const struct request *r, const struct part *part)
 {
-    return json_pack("{s:s, s:i, s:I, s:b, s:i, s:s, s:s, s:s, s:s, s:s}", "do", "request", "count", (int)part->count,
-                     "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share,
-                     "name", part->name, "type", part->type, "policy", policy_name(r->policy), "program", r->program,
-                     "job", r->job);
+    return message_pack("{s:s, s:i, s:I, s:b, s:i, s:s, s:s, s:s, s:s, s:s}", "do", "request", "count",
+                        (int)part->count, "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share",
+                        (int)r->share, "name", part->name, "type", part->type, "policy", policy_name(r->policy),
+                        "program", r->program, "job", r->job);
 }
 
 static void grant(struct request *r)
@@ -158,13 +160,13 @@ static void grant(struct request *r)
 
     evtimer_del(r->timer);
     for (unsigned i = 0; i < r->part_count; i++)
-        json_array_append_new(nodes, json_pack("{s:s, s:s, s:s, s:i, s:o}", "name", r->parts[i].node, "part",
-                                               r->parts[i].id, "address", r->parts[i].address, "devices",
-                                               (int)r->parts[i].count, "wish", describe_wish(r, &r->parts[i])));
+        json_array_append_new(nodes, message_pack("{s:s, s:s, s:s, s:i, s:o}", "name", r->parts[i].node, "part",
+                                                  r->parts[i].id, "address", r->parts[i].address, "devices",
+                                                  (int)r->parts[i].count, "wish", describe_wish(r, &r->parts[i])));
     unlink_request(r);
     daemon_changed(r->daemon); /* the others are to know that it waits no more */
-    connection_send(r->client, json_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
-                                         r->daemon->config->network));
+    connection_send(r->client, message_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
+                                            r->daemon->config->network));
 }
 
 static void set_timer(struct request *r, long milliseconds)
@@ -187,7 +189,7 @@ static void wait_in_queue(struct request *r)
     }
     if (position != r->position_sent)
         connection_send(r->client,
-                        json_pack("{s:i, s:s, s:s}", "queued", (int)position, "why", r->why, "ticket", r->ticket));
+                        message_pack("{s:i, s:s, s:s}", "queued", (int)position, "why", r->why, "ticket", r->ticket));
     if (!r->position_sent)
         daemon_changed(r->daemon); /* the others are to know */
     r->position_sent = position;
@@ -241,7 +243,7 @@ static void on_timer(evutil_socket_t fd, short what, void *argument)
         if (r->parts[i].state != PART_ASKED)
             continue;
         r->parts[i].state = PART_SILENT;
-        snprintf(r->why, sizeof(r->why), "%s does not answer", r->parts[i].node);
+        text_print(r->why, sizeof(r->why), "%s does not answer", r->parts[i].node);
         peer_outdate(r->daemon, r->parts[i].node); /* others before it, until it tells again */
     }
     if (r->part_count)
@@ -279,8 +281,8 @@ void broker_answer(struct daemon *d, const char *node, const json_t *answer)
                           : json_is_true(json_object_get(answer, "good")) ? PART_GOOD
                                                                           : PART_REFUSED;
             if (part->state != PART_GOOD)
-                snprintf(r->why, sizeof(r->why), "%s: %s", node,
-                         answer ? message_text(answer, "why", "refused") : "lost");
+                text_print(r->why, sizeof(r->why), "%s: %s", node,
+                           answer ? message_text(answer, "why", "refused") : "lost");
             if (answer && json_is_true(json_object_get(answer, "never")))
                 request_bar(r, node, message_text(answer, "why", "refused"));
             else if (part->state == PART_REFUSED)
@@ -303,6 +305,16 @@ static unsigned queue_length(const struct daemon *d)
     return count;
 }
 
+/* What this node says of the user it says before there is a place, too: he does not wait for its devices. */
+static void bar_own(struct request *r)
+{
+    const struct auth_peer *peer = connection_peer(r->client);
+    char why[256];
+
+    if (!node_takes_user(r->daemon, peer->name, peer->uid, peer->gid, why, sizeof(why)))
+        request_bar(r, r->daemon->config->name, why);
+}
+
 void broker_request(struct connection *c, const json_t *message)
 {
     struct daemon *d = connection_daemon(c);
@@ -321,8 +333,8 @@ void broker_request(struct connection *c, const json_t *message)
     for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
         if (limits[i].value >= limits[i].least && limits[i].value <= limits[i].most)
             continue;
-        snprintf(why, sizeof(why), "%s: %lld to %lld, not %lld", limits[i].name, limits[i].least, limits[i].most,
-                 limits[i].value);
+        text_print(why, sizeof(why), "%s: %lld to %lld, not %lld", limits[i].name, limits[i].least, limits[i].most,
+                   limits[i].value);
         connection_fail(c, why);
         return;
     }
@@ -337,11 +349,11 @@ void broker_request(struct connection *c, const json_t *message)
     r->wish = (struct placement_wish){.count = (unsigned)count,
                                       .memory = (uint64_t)memory,
                                       .exclusive = json_is_true(json_object_get(message, "exclusive"))};
-    snprintf(r->wish.name, sizeof(r->wish.name), "%s", message_text(message, "name", ""));
-    snprintf(r->wish.type, sizeof(r->wish.type), "%s", message_text(message, "type", ""));
-    snprintf(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
-    snprintf(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
-    snprintf(r->within, sizeof(r->within), "%s", message_text(message, "within", ""));
+    text_print(r->wish.name, sizeof(r->wish.name), "%s", message_text(message, "name", ""));
+    text_print(r->wish.type, sizeof(r->wish.type), "%s", message_text(message, "type", ""));
+    text_print(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
+    text_print(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
+    text_print(r->within, sizeof(r->within), "%s", message_text(message, "within", ""));
     policy_read(message_text(message, "policy", ""), &r->policy);
     r->share = (unsigned)share;
     r->until_ms = r->since_ms + (*r->within ? 0 : (long)wait * 1000); /* what is held is there or not */
@@ -352,6 +364,7 @@ void broker_request(struct connection *c, const json_t *message)
     *d->requests_last = r;
     d->requests_last = &r->next;
     connection_own(c, &asking, r);
+    bar_own(r);
     if ((json_object_get(message, "move") && !request_take_move(r, message)) ||
         (json_object_get(message, "rest") && !request_take_rest(r, message)) ||
         (json_object_get(message, "instead") && !request_take_loss(r, message)))
@@ -362,12 +375,12 @@ void broker_request(struct connection *c, const json_t *message)
 
 static json_t *describe(const struct request *r)
 {
-    return json_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:I, s:b, s:s, s:s, s:s, s:b, s:O}", "user",
-                     connection_peer(r->client)->name, "devices", (int)r->wish.count, "waited",
-                     (double)(clock_ms() - r->since_ms) / 1000, "why", r->why, "broker", r->daemon->config->name,
-                     "ticket", r->ticket, "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "name",
-                     r->wish.name, "type", r->wish.type, "policy", policy_name(r->policy), "held", r->held, "barred",
-                     r->barred);
+    return message_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:I, s:b, s:s, s:s, s:s, s:b, s:O}", "user",
+                        connection_peer(r->client)->name, "devices", (int)r->wish.count, "waited",
+                        (double)(clock_ms() - r->since_ms) / 1000, "why", r->why, "broker", r->daemon->config->name,
+                        "ticket", r->ticket, "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive,
+                        "name", r->wish.name, "type", r->wish.type, "policy", policy_name(r->policy), "held", r->held,
+                        "barred", r->barred);
 }
 
 json_t *broker_queue(const struct daemon *d)

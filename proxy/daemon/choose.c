@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "proxy/daemon/request.h"
 
 #define YIELD_MS 3000 /* for so long what an older one elsewhere could have is left to it */
@@ -228,12 +229,40 @@ static bool is_within(const json_t *directory, const json_t *session)
     return *within && find_by(directory, "id", within, &node);
 }
 
-/* What a user has in the whole pool; a session of several nodes counts once, and the one that is to have more not. */
+/* The parts of a session of a user's: one that is to take another's place is none yet. */
+static unsigned count_parts(const json_t *directory, const char *user, const char *id)
+{
+    const json_t *node, *session;
+    unsigned count = 0;
+    size_t i, j;
+
+    json_array_foreach(directory, i, node)
+    {
+        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        {
+            count += !strcmp(message_text(session, "id", ""), id) && !strcmp(message_text(session, "user", ""), user) &&
+                     !is_arriving(directory, node, session);
+        }
+    }
+    return count;
+}
+
+/* A session of several nodes counts once. It has no more parts than the pool has nodes: others that are said to be its
+ * own, in the place of a lost one or of one that rests, count as sessions. */
+static unsigned weight_of(const json_t *directory, unsigned parts)
+{
+    const unsigned nodes = (unsigned)json_array_size(directory);
+
+    return parts > nodes ? parts - nodes + 1 : 1;
+}
+
+/* What a user has in the whole pool, but for the session that is to have more. */
 static void count_of_user(const json_t *directory, const char *user, const char *own, unsigned *sessions,
                           unsigned *devices)
 {
     const char *seen[1024];
     const json_t *node, *session;
+    unsigned ids = 0;
     size_t i, j;
 
     *sessions = *devices = 0;
@@ -242,7 +271,7 @@ static void count_of_user(const json_t *directory, const char *user, const char 
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
             const char *id = message_text(session, "id", "");
-            bool known = *sessions == 1024 || !strcmp(id, own);
+            bool known = ids == 1024 || !strcmp(id, own);
 
             if (strcmp(message_text(session, "user", ""), user))
                 continue;
@@ -250,10 +279,12 @@ static void count_of_user(const json_t *directory, const char *user, const char 
                 continue;
             if (!is_arriving(directory, node, session))
                 *devices += (unsigned)json_array_size(json_object_get(session, "devices"));
-            for (unsigned k = 0; k < *sessions && !known; k++)
+            for (unsigned k = 0; k < ids && !known; k++)
                 known = !strcmp(seen[k], id);
-            if (!known)
-                seen[(*sessions)++] = id;
+            if (known)
+                continue;
+            seen[ids++] = id;
+            *sessions += weight_of(directory, count_parts(directory, user, id));
         }
     }
 }
@@ -262,18 +293,20 @@ static void count_of_user(const json_t *directory, const char *user, const char 
 static bool is_beyond_limits(struct request *r, const json_t *directory)
 {
     const struct config *config = r->daemon->config;
+    const char *user = connection_peer(r->client)->name;
     unsigned sessions, devices;
 
     if (*r->move.part || *r->within) /* it has no more than before, or when it is over */
         return false;
     if (!config->sessions_per_user && !config->devices_per_user)
         return false;
-    count_of_user(directory, connection_peer(r->client)->name, r->of, &sessions, &devices);
-    if (config->sessions_per_user && sessions >= config->sessions_per_user)
-        snprintf(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
+    count_of_user(directory, user, r->of, &sessions, &devices);
+    sessions += *r->of ? weight_of(directory, count_parts(directory, user, r->of) + 1) : 1;
+    if (config->sessions_per_user && sessions > config->sessions_per_user)
+        text_print(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
     else if (config->devices_per_user && devices + r->wish.count > config->devices_per_user)
-        snprintf(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", config->devices_per_user,
-                 devices);
+        text_print(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", config->devices_per_user,
+                   devices);
     else
         return false;
     return true;
@@ -305,10 +338,10 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
             if (r->part_count == MOST_WISHED)
                 return false;
             r->part_count++;
-            snprintf(part->node, sizeof(part->node), "%s", list->names[device->node]);
-            snprintf(part->address, sizeof(part->address), "%s", list->addresses[device->node]);
+            text_print(part->node, sizeof(part->node), "%s", list->names[device->node]);
+            text_print(part->address, sizeof(part->address), "%s", list->addresses[device->node]);
             request_make_pattern(device->name, part->name, sizeof(part->name));
-            snprintf(part->type, sizeof(part->type), "%s", device->type);
+            text_print(part->type, sizeof(part->type), "%s", device->type);
         } else if (fnmatch(part->name, device->name, 0)) {
             *part->name = *part->type = '\0';
         }
@@ -327,7 +360,7 @@ static void tell_bars(struct request *r)
 
     json_object_foreach(r->barred, node, why)
     {
-        snprintf(r->why, sizeof(r->why), "%s: %s", node, json_string_value(why));
+        text_print(r->why, sizeof(r->why), "%s: %s", node, json_string_value(why));
     }
 }
 
@@ -341,7 +374,7 @@ static void tell_refusal(struct request *r)
     {
         text = json_string_value(why);
         if (text && *text)
-            snprintf(r->why, sizeof(r->why), "%s: %s", node, text);
+            text_print(r->why, sizeof(r->why), "%s: %s", node, text);
     }
 }
 
@@ -355,7 +388,7 @@ static bool tell_trouble(struct request *r, const json_t *directory)
     {
         if (strcmp(message_text(node, "state", ""), "failing"))
             continue;
-        snprintf(r->why, sizeof(r->why), "%s %s", message_text(node, "name", ""), message_text(node, "why", ""));
+        text_print(r->why, sizeof(r->why), "%s %s", message_text(node, "name", ""), message_text(node, "why", ""));
         return true;
     }
     return false;
@@ -367,7 +400,7 @@ static void tell_devices(const struct candidates *list, char *text, size_t size)
     static const char *const types[] = {"cpu", "gpu", "accelerator", "custom"};
     size_t length = 0;
 
-    snprintf(text, size, "no devices");
+    text_print(text, size, "no devices");
     for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++) {
         unsigned count = 0;
 
@@ -410,7 +443,7 @@ static bool is_moving(struct request *r, const json_t *directory)
         (part && is_arriving(directory, node, part)) || find_by(directory, "replaces", r->move.part, &node);
 
     if (moving)
-        snprintf(r->why, sizeof(r->why), "a move of it is not over yet");
+        text_print(r->why, sizeof(r->why), "a move of it is not over yet");
     return moving;
 }
 
@@ -421,8 +454,8 @@ static void take_held(struct request *r, unsigned most, const json_t *session, c
     const json_t *index;
     size_t i;
 
-    snprintf(part->node, sizeof(part->node), "%s", message_text(node, "name", ""));
-    snprintf(part->address, sizeof(part->address), "%s", message_text(node, "address", ""));
+    text_print(part->node, sizeof(part->node), "%s", message_text(node, "name", ""));
+    text_print(part->address, sizeof(part->address), "%s", message_text(node, "address", ""));
     json_array_foreach(json_object_get(session, "devices"), i, index)
     {
         if (i < MOST_DEVICES && i < most)
@@ -458,9 +491,9 @@ static enum outcome place_within(struct request *r, const json_t *directory)
     r->part_count = 0;
     r->outdated = true; /* it may have been granted a moment ago */
     if (count)
-        snprintf(r->why, sizeof(r->why), "only %u of these devices are held (VOCL_POOL_HOLD)", count);
+        text_print(r->why, sizeof(r->why), "only %u of these devices are held (VOCL_POOL_HOLD)", count);
     else
-        snprintf(r->why, sizeof(r->why), "there is no such hold of yours (VOCL_POOL_HOLD), or it is over");
+        text_print(r->why, sizeof(r->why), "there is no such hold of yours (VOCL_POOL_HOLD), or it is over");
     return OUTCOME_WAIT;
 }
 
@@ -506,13 +539,13 @@ enum outcome request_place(struct request *r)
     if (!list || r->held) {
         outcome = most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
     } else if (stands_back) {
-        snprintf(r->why, sizeof(r->why), "another has waited very long for its devices");
+        text_print(r->why, sizeof(r->why), "another has waited very long for its devices");
     } else if (choose(r, list->devices, list->count, chosen, &ever)) {
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
     } else if (ever && outdated && r->tries) { /* why the last place was none stays the reason */
         outcome = OUTCOME_WAIT;
     } else if (*r->move.part) {
-        snprintf(r->why, sizeof(r->why), "%s", ever ? "all such devices are taken" : "there is no other such place");
+        text_print(r->why, sizeof(r->why), "%s", ever ? "all such devices are taken" : "there is no other such place");
         tell_refusal(r);
         outcome = ever ? OUTCOME_WAIT : OUTCOME_NEVER;
     } else if (!ever && json_object_size(r->barred)) {
@@ -521,11 +554,11 @@ enum outcome request_place(struct request *r)
     } else {
         tell_devices(list, there, sizeof(there));
         if (ever && !tell_trouble(r, directory))
-            snprintf(r->why, sizeof(r->why), "all such devices are taken%s",
-                     r->yields_ms ? ", or another has waited longer" : "");
+            text_print(r->why, sizeof(r->why), "all such devices are taken%s",
+                       r->yields_ms ? ", or another has waited longer" : "");
         else if (!ever)
-            snprintf(r->why, sizeof(r->why), "%s not that many such devices: there are %s",
-                     all_there ? "the pool has" : "the nodes that are there have", there);
+            text_print(r->why, sizeof(r->why), "%s not that many such devices: there are %s",
+                       all_there ? "the pool has" : "the nodes that are there have", there);
         outcome = ever || !all_there ? OUTCOME_WAIT : OUTCOME_NEVER;
     }
     candidates_free(list);

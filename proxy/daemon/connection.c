@@ -46,19 +46,30 @@ void *connection_argument(const struct connection *c)
     return c->argument;
 }
 
-void connection_destroy(struct connection *c)
+static void destroy(struct connection *c)
 {
-    if (c->busy) {
-        c->gone = true;
-        return;
-    }
     LIST_REMOVE(c, in);
+    event_free(c->end);
     if (c->deadline)
         event_free(c->deadline);
     if (c->owner && c->owner->closed)
         c->owner->closed(c);
     bufferevent_free(c->stream);
     free(c);
+}
+
+static void on_end(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    destroy(argument);
+}
+
+void connection_drop(struct connection *c)
+{
+    c->phase = PHASE_CLOSING;
+    c->dropped = true;
+    event_active(c->end, EV_TIMEOUT, 0);
 }
 
 void connection_set_seconds(struct connection *c, int reading)
@@ -75,7 +86,7 @@ void connection_close(struct connection *c)
     c->phase = PHASE_CLOSING;
     bufferevent_disable(c->stream, EV_READ);
     if (!evbuffer_get_length(bufferevent_get_output(c->stream)))
-        connection_destroy(c);
+        connection_drop(c);
 }
 
 void connection_own(struct connection *c, const struct connection_owner *owner, void *argument)
@@ -98,13 +109,12 @@ void connection_send(struct connection *c, json_t *message)
     if (evbuffer_get_length(bufferevent_get_output(c->stream)) <= MOST_UNSENT)
         return;
     daemon_log("warning", "%s does not read what it is sent: closed", c->remote);
-    c->phase = PHASE_CLOSING;
-    connection_destroy(c);
+    connection_drop(c);
 }
 
 void connection_fail(struct connection *c, const char *error)
 {
-    connection_send(c, json_pack("{s:s}", "error", error));
+    connection_send(c, message_pack("{s:s}", "error", error));
 }
 
 /* ---- messages ---- */
@@ -137,7 +147,7 @@ static bool take_record(struct connection *c, struct evbuffer *input)
     c->heard_ms = clock_ms();
     if (!strcmp(message_text(message, "do", ""), "pulse")) {
         c->pulses = true;
-        connection_send(c, json_pack("{s:b}", "pulse", 1));
+        connection_send(c, message_pack("{s:b}", "pulse", 1));
     } else if (c->owner && c->owner->message)
         c->owner->message(c, message);
     else if (c->owner)
@@ -155,12 +165,8 @@ static void on_read(struct bufferevent *stream, void *argument)
     struct evbuffer *input = bufferevent_get_input(stream);
     struct connection *c = argument;
 
-    c->busy = true;
     while (c->phase != PHASE_CLOSING && take[c->phase](c, input))
         ;
-    c->busy = false;
-    if (c->gone)
-        connection_destroy(c);
 }
 
 static void on_written(struct bufferevent *stream, void *argument)
@@ -169,7 +175,7 @@ static void on_written(struct bufferevent *stream, void *argument)
 
     (void)stream;
     if (c->phase == PHASE_CLOSING)
-        connection_destroy(c);
+        connection_drop(c);
 }
 
 static void on_event(struct bufferevent *stream, short what, void *argument)
@@ -177,10 +183,8 @@ static void on_event(struct bufferevent *stream, short what, void *argument)
     struct connection *c = argument;
 
     (void)stream;
-    if (what & BEV_EVENT_CONNECTED)
-        return;
-    c->phase = PHASE_CLOSING;
-    connection_destroy(c);
+    if (!(what & BEV_EVENT_CONNECTED))
+        connection_drop(c);
 }
 
 static struct connection *connection_new(struct daemon *d, int fd, enum phase phase)
@@ -189,8 +193,11 @@ static struct connection *connection_new(struct daemon *d, int fd, enum phase ph
 
     if (!c)
         return NULL;
-    c->stream = bufferevent_socket_new(d->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    c->end = event_new(d->base, -1, 0, on_end, c);
+    c->stream = c->end ? bufferevent_socket_new(d->base, fd, BEV_OPT_CLOSE_ON_FREE) : NULL;
     if (!c->stream) {
+        if (c->end)
+            event_free(c->end);
         free(c);
         return NULL;
     }
@@ -313,7 +320,7 @@ struct connection *connection_open(struct daemon *d, const char *node, const cha
     snprintf(c->remote, sizeof(c->remote), "%s", address);
     snprintf(c->node, sizeof(c->node), "%s", node);
     if (bufferevent_socket_connect(c->stream, (struct sockaddr *)&found, (int)length)) {
-        connection_destroy(c);
+        destroy(c);
         return NULL;
     }
     c->owner = owner;
@@ -331,18 +338,15 @@ bool connection_is_silent(const struct connection *c)
 
 void connections_judge(struct daemon *d, long now, bool was_away)
 {
-    struct connection *next;
+    struct connection *c;
 
-    for (struct connection *c = LIST_FIRST(&d->connections); c; c = next) {
-        next = LIST_NEXT(c, in);
+    LIST_FOREACH (c, &d->connections, in) {
         if (was_away)
             c->heard_ms = now;
         if (c->phase != PHASE_OPEN || !connection_is_silent(c))
             continue;
         daemon_log("warning", "%s does not answer any more", c->remote);
-        c->phase = PHASE_CLOSING;
-        connection_destroy(c);
-        next = LIST_FIRST(&d->connections); /* others may have gone with it */
+        connection_drop(c);
     }
 }
 
@@ -352,16 +356,16 @@ void connections_close(struct daemon *d)
 
     while ((c = LIST_FIRST(&d->connections))) {
         c->phase = PHASE_CLOSING;
-        connection_destroy(c);
+        c->owner = NULL; /* what it stands for is the next daemon's */
+        destroy(c);
     }
 }
 
 void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c))
 {
-    struct connection *next;
+    struct connection *c;
 
-    for (struct connection *c = LIST_FIRST(&d->connections); c; c = next) {
-        next = LIST_NEXT(c, in);
+    LIST_FOREACH (c, &d->connections, in) {
         if (c->owner == owner && c->phase == PHASE_OPEN)
             visit(c);
     }

@@ -29,11 +29,12 @@ struct connection {
     struct event *deadline; /* a stranger's */
     bool pulses;            /* it says that it is there */
     long heard_ms;
-    bool outgoing, stranger, busy, gone; /* busy: inside one of its callbacks */
+    bool outgoing, stranger, dropped;
+    struct event *end; /* destroys it */
 };
 
-/* Its memory goes at once, or when its callback returns. */
-void connection_destroy(struct connection *c);
+/* Nothing more comes or goes. The event loop destroys it, and tells its owner: callers further up still use both. */
+void connection_drop(struct connection *c);
 /* For how long it may say nothing; 0: for ever. */
 void connection_set_seconds(struct connection *c, int reading);
 

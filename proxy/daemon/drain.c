@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
 #define FILE_NAME "drains"
@@ -31,7 +32,7 @@ static int change(struct daemon *d, json_t *list, char *why, size_t why_size)
     int error = state_write(d, FILE_NAME, list);
 
     if (error) {
-        snprintf(why, why_size, "it cannot be recorded: %s", strerror(-error));
+        text_print(why, why_size, "it cannot be recorded: %s", strerror(-error));
         json_decref(list);
         return error;
     }
@@ -46,12 +47,12 @@ int drain_add(struct daemon *d, const char *owner, const char *by, const char *r
     json_t *list = without(d->drains, owner);
 
     if (json_array_size(list) >= MOST_DRAINS) {
-        snprintf(why, why_size, "it is drained by too many already");
+        text_print(why, why_size, "it is drained by too many already");
         json_decref(list);
         return -ENOSPC;
     }
-    json_array_append_new(
-        list, json_pack("{s:s, s:s, s:s, s:f}", "owner", owner, "by", by, "reason", reason, "since", wall_seconds()));
+    json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:f}", "owner", owner, "by", by, "reason", reason,
+                                             "since", wall_seconds()));
     return change(d, list, why, why_size);
 }
 
@@ -65,7 +66,7 @@ int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size)
         json_decref(list);
         if (!*other)
             return 0; /* it takes sessions */
-        snprintf(why, why_size, "it is not drained by %s, but by %s", owner, other);
+        text_print(why, why_size, "it is not drained by %s, but by %s", owner, other);
         return -EPERM;
     }
     return change(d, list, why, why_size);
@@ -79,16 +80,16 @@ bool is_draining(const struct daemon *d)
 void drain_describe(const struct daemon *d, char *text, size_t size)
 {
     const json_t *drain;
-    size_t i, length = 0;
+    size_t i, length;
 
     *text = '\0';
     json_array_foreach(d->drains, i, drain)
     {
         const char *reason = message_text(drain, "reason", "");
 
-        if (length < size)
-            length += (size_t)snprintf(text + length, size - length, "%s%s%s%s", i ? "; " : "",
-                                       message_text(drain, "owner", ""), *reason ? ": " : "", reason);
+        length = strlen(text);
+        text_print(text + length, size - length, "%s%s%s%s", i ? "; " : "", message_text(drain, "owner", ""),
+                   *reason ? ": " : "", reason);
     }
 }
 

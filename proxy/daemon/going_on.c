@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "proxy/daemon/request.h"
 
 /* ---- moves ---- */
@@ -34,7 +35,7 @@ static bool take_devices(struct request *r, const json_t *node, const json_t *pa
         return false;
     name = any ? "" : name;
     request_make_pattern(name, r->wish.name, sizeof(r->wish.name));
-    snprintf(r->wish.type, sizeof(r->wish.type), "%s", *name ? type : "");
+    text_print(r->wish.type, sizeof(r->wish.type), "%s", *name ? type : "");
     r->wish.count = r->move.count;
     return r->move.count != 0;
 }
@@ -56,14 +57,14 @@ static bool bar_places(struct request *r, const json_t *directory, const char *t
         }
         found = true;
         if (*to && strcmp(state, "up") && strcmp(state, "outdated")) {
-            snprintf(r->why, sizeof(r->why), "%s takes no sessions: it is %s", name, state);
+            text_print(r->why, sizeof(r->why), "%s takes no sessions: it is %s", name, state);
             return false;
         }
     }
     if (!found && *to)
-        snprintf(r->why, sizeof(r->why), "there is no node %s", to);
+        text_print(r->why, sizeof(r->why), "there is no node %s", to);
     else if (!found)
-        snprintf(r->why, sizeof(r->why), "the pool has no other node");
+        text_print(r->why, sizeof(r->why), "the pool has no other node");
     return found;
 }
 
@@ -71,12 +72,12 @@ static bool may_move(struct request *r, const json_t *part)
 {
     *r->why = '\0';
     if (part && *message_text(part, "within", "")) {
-        snprintf(r->why, sizeof(r->why), "its devices are held for it, and others are not");
+        text_print(r->why, sizeof(r->why), "its devices are held for it, and others are not");
         return false;
     }
     if (part && !strcmp(message_text(part, "user", ""), connection_peer(r->client)->name))
         return true;
-    snprintf(r->why, sizeof(r->why), "there is no such session of yours");
+    text_print(r->why, sizeof(r->why), "there is no such session of yours");
     return false;
 }
 
@@ -88,11 +89,11 @@ bool request_take_move(struct request *r, const json_t *message)
 
     r->move.device = message_number(message, "device", -1);
     if (good) {
-        snprintf(r->of, sizeof(r->of), "%s", message_text(part, "id", ""));
-        snprintf(r->move.part, sizeof(r->move.part), "%s", message_text(part, "part", ""));
-        snprintf(r->move.from, sizeof(r->move.from), "%s", message_text(part, "from", ""));
-        snprintf(r->move.node, sizeof(r->move.node), "%s", message_text(node, "name", ""));
-        snprintf(r->program, sizeof(r->program), "%s", message_text(part, "program", ""));
+        text_print(r->of, sizeof(r->of), "%s", message_text(part, "id", ""));
+        text_print(r->move.part, sizeof(r->move.part), "%s", message_text(part, "part", ""));
+        text_print(r->move.from, sizeof(r->move.from), "%s", message_text(part, "from", ""));
+        text_print(r->move.node, sizeof(r->move.node), "%s", message_text(node, "name", ""));
+        text_print(r->program, sizeof(r->program), "%s", message_text(part, "program", ""));
         r->share = (unsigned)message_number(part, "share", 100);
         r->wish.memory = (uint64_t)message_number(part, "limit", 0);
         r->wish.exclusive = json_is_true(json_object_get(part, "exclusive"));
@@ -100,11 +101,11 @@ bool request_take_move(struct request *r, const json_t *message)
                bar_places(r, directory, message_text(message, "node", ""));
     }
     if (good && r->move.device >= 0 && r->move.count > 1) {
-        snprintf(r->why, sizeof(r->why), "it has %u devices there: one alone is not enough", r->move.count);
+        text_print(r->why, sizeof(r->why), "it has %u devices there: one alone is not enough", r->move.count);
         good = false;
     }
     if (!good && !*r->why)
-        snprintf(r->why, sizeof(r->why), "its devices are not known");
+        text_print(r->why, sizeof(r->why), "its devices are not known");
     json_decref(directory);
     return good;
 }
@@ -116,10 +117,10 @@ bool request_take_rest(struct request *r, const json_t *message)
     const char *id = message_text(message, "rest", "");
 
     if (!rest_is_of(r->daemon, id, connection_peer(r->client)) || json_object_get(message, "move")) {
-        snprintf(r->why, sizeof(r->why), "no such session of yours rests here");
+        text_print(r->why, sizeof(r->why), "no such session of yours rests here");
         return false;
     }
-    snprintf(r->of, sizeof(r->of), "%s", id);
+    text_print(r->of, sizeof(r->of), "%s", id);
     r->one_node = true;
     return true;
 }
@@ -131,12 +132,12 @@ bool request_take_loss(struct request *r, const json_t *message)
 {
     const char *id = message_text(message, "instead", "");
 
-    if (strlen(id) != SESSION_ID - 1 || rest_is_anothers(r->daemon, id, connection_peer(r->client)->name) ||
+    if (!message_is_id(id) || rest_is_anothers(r->daemon, id, connection_peer(r->client)->name) ||
         json_object_get(message, "move") || json_object_get(message, "rest")) {
-        snprintf(r->why, sizeof(r->why), "no such session of yours has lost a worker");
+        text_print(r->why, sizeof(r->why), "no such session of yours has lost a worker");
         return false;
     }
-    snprintf(r->of, sizeof(r->of), "%s", id);
+    text_print(r->of, sizeof(r->of), "%s", id);
     r->one_node = true;
     return true;
 }

@@ -109,9 +109,9 @@ json_t *history_part(const struct daemon *d, const json_t *question, const char 
     bool over = false;
 
     if (!*d->config->accounting)
-        return json_pack("{s:s}", "error", "keeps no account (accounting in its configuration)");
+        return message_pack("{s:s}", "error", "keeps no account (accounting in its configuration)");
     if (r.at < 0 || (!find_file(d, &r, inode) && inode))
-        return json_pack("{s:s}", "error", "the file that was read has been removed meanwhile");
+        return message_pack("{s:s}", "error", "the file that was read has been removed meanwhile");
     records = json_array();
     if (!read_part(d, &r, records)) {
         over = !r.file;
@@ -119,6 +119,6 @@ json_t *history_part(const struct daemon *d, const json_t *question, const char 
         if (!over && !look_at(d, &r, r.file - 1))
             over = true;
     }
-    return json_pack("{s:o, s:I, s:I, s:b}", "records", records, "file", (json_int_t)r.status.st_ino, "at",
-                     (json_int_t)r.at, "over", over);
+    return message_pack("{s:o, s:I, s:I, s:b}", "records", records, "file", (json_int_t)r.status.st_ino, "at",
+                        (json_int_t)r.at, "over", over);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
 struct session *hold_of(const struct session *s)
@@ -104,7 +105,7 @@ static void look(evutil_socket_t fd, short what, void *argument)
             hold->active_ms = clock_ms();
     }
     if (config->idle_seconds && clock_ms() - hold->active_ms > 1000L * config->idle_seconds) {
-        snprintf(why, sizeof(why), "it was held for %u seconds for nothing", config->idle_seconds);
+        text_print(why, sizeof(why), "it was held for %u seconds for nothing", config->idle_seconds);
         session_end(hold, why);
     } else if (config->session_seconds && age >= config->session_seconds) {
         time_is_up(fd, what, hold);
@@ -120,7 +121,7 @@ bool hold_begin(struct session *s, struct connection *c)
     s->held = true;
     s->active_ms = clock_ms();
     if (!*s->program)
-        snprintf(s->program, sizeof(s->program), "(hold)");
+        text_print(s->program, sizeof(s->program), "(hold)");
     session_set_timer(s, look, 1);
     session_attach(s, c);
     daemon_log("info", "session %s is held: user=%s from=%s devices=%u", s->of, s->user, s->from, s->device_count);

@@ -45,8 +45,8 @@ extern const char page_start[] __asm__("page_start"), page_end[] __asm__("page_e
 /* Of the history what came after since, which may be NULL: none of it. */
 static char *status_text(struct daemon *d, const char *since)
 {
-    json_t *status = json_pack("{s:s, s:f, s:o, s:o}", "answered by", d->config->name, "time", wall_seconds(), "nodes",
-                               peers_directory(d), "queue", queue_of_pool(d));
+    json_t *status = message_pack("{s:s, s:f, s:o, s:o}", "answered by", d->config->name, "time", wall_seconds(),
+                                  "nodes", peers_directory(d), "queue", queue_of_pool(d));
     json_t *history = since ? json_array() : NULL, *sample;
     size_t i;
     char *text;
@@ -83,8 +83,8 @@ static void sample(evutil_socket_t fd, short what, void *argument)
     }
     queue = queue_of_pool(d);
     json_array_append_new(d->http->history,
-                          json_pack("{s:f, s:i, s:i, s:o}", "time", wall_seconds(), "sessions", (int)sessions, "queue",
-                                    (int)json_array_size(queue), "loads", loads));
+                          message_pack("{s:f, s:i, s:i, s:o}", "time", wall_seconds(), "sessions", (int)sessions,
+                                       "queue", (int)json_array_size(queue), "loads", loads));
     json_decref(queue);
     if (json_array_size(d->http->history) > SAMPLES)
         json_array_remove(d->http->history, 0);

@@ -1,7 +1,9 @@
 /* What the messages of clients and other daemons ask for. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
 const char *message_text(const json_t *message, const char *name, const char *fallback)
@@ -11,11 +13,30 @@ const char *message_text(const json_t *message, const char *name, const char *fa
     return text ? text : fallback;
 }
 
+bool message_is_id(const char *text)
+{
+    return strlen(text) == SESSION_ID - 1 && strspn(text, "0123456789abcdef") == SESSION_ID - 1;
+}
+
 long long message_number(const json_t *message, const char *name, long long fallback)
 {
     const json_t *number = json_object_get(message, name);
 
     return json_is_integer(number) ? (long long)json_integer_value(number) : fallback;
+}
+
+json_t *message_pack(const char *format, ...)
+{
+    json_error_t error;
+    va_list arguments;
+    json_t *message;
+
+    va_start(arguments, format);
+    message = json_vpack_ex(&error, 0, format, arguments);
+    va_end(arguments);
+    if (!message)
+        daemon_log("error", "what is to be said or recorded cannot be: %s", error.text);
+    return message;
 }
 
 json_t *message_list(const unsigned *numbers, unsigned count)
@@ -42,8 +63,8 @@ static void reserve(struct connection *c, const json_t *message)
     bool never = false;
     struct session *s = session_reserve(d, message, &never, why, sizeof(why));
 
-    connection_send(c, s ? json_pack("{s:s, s:b}", "reserved", id, "good", 1)
-                         : json_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
+    connection_send(c, s ? message_pack("{s:s, s:b}", "reserved", id, "good", 1)
+                         : message_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
     if (s || never)
         return;
     news_repeat(d); /* he takes what he knows of this node for outdated now */
@@ -78,7 +99,7 @@ static const struct connection_owner watcher = {watcher_message, watcher_closed,
 
 static void tell(struct connection *c)
 {
-    connection_send(c, json_pack("{s:o}", "state", node_describe(connection_daemon(c))));
+    connection_send(c, message_pack("{s:o}", "state", node_describe(connection_daemon(c))));
 }
 
 static void watch(struct connection *c)
@@ -88,7 +109,7 @@ static void watch(struct connection *c)
     connection_daemon(c)->watchers++;
     connection_own(c, &watcher, NULL);
     if (d->tree) /* it stays the same */
-        connection_send(c, json_pack("{s:s}", "tree", d->tree));
+        connection_send(c, message_pack("{s:s}", "tree", d->tree));
     tell(c);
 }
 
@@ -103,8 +124,8 @@ static void tell_status(struct connection *c)
 {
     struct daemon *d = connection_daemon(c);
 
-    connection_send(c, json_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
-                                 "queue", queue_of_pool(d)));
+    connection_send(c, message_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
+                                    "queue", queue_of_pool(d)));
 }
 
 static void start(struct connection *c, const json_t *message)
@@ -117,8 +138,6 @@ static void start(struct connection *c, const json_t *message)
         connection_fail(c, "there is no such session of yours here");
     else if (session_start(s, c, message, why, sizeof(why)))
         connection_fail(c, why);
-    else
-        connection_send(c, json_pack("{s:s}", "started", s->id));
 }
 
 /* What was reserved is not for a worker but to be kept. */
@@ -127,7 +146,7 @@ static void hold(struct connection *c, const json_t *message)
     struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
 
     if (s && s->uid == connection_peer(c)->uid && hold_begin(s, c))
-        connection_send(c, json_pack("{s:s}", "held", s->id));
+        connection_send(c, message_pack("{s:s}", "held", s->id));
     else
         connection_fail(c, "there is no such reservation of yours here");
 }
@@ -142,7 +161,7 @@ static void attach(struct connection *c, const json_t *message)
         return;
     }
     session_attach(s, c);
-    connection_send(c, json_pack("{s:s}", "attached", s->id));
+    connection_send(c, message_pack("{s:s}", "attached", s->id));
 }
 
 static bool is_admin(struct connection *c)
@@ -161,9 +180,9 @@ static void drain(struct connection *c, const json_t *message, bool begins)
     char why[256] = "";
 
     if (!is_admin(c))
-        snprintf(why, sizeof(why), "only administrators of the pool may");
+        text_print(why, sizeof(why), "only administrators of the pool may");
     else if (!*owner || strlen(owner) > 32 || strlen(reason) > 128)
-        snprintf(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
+        text_print(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
     else if (begins ? drain_add(d, owner, user, reason, why, sizeof(why)) : drain_lift(d, owner, why, sizeof(why)))
         daemon_log("warning", "%s not by %s for %s: %s", begins ? "drained" : "resumed", user, owner, why);
     else
@@ -172,7 +191,7 @@ static void drain(struct connection *c, const json_t *message, bool begins)
     if (*why)
         connection_fail(c, why);
     else
-        connection_send(c, json_pack("{s:b}", "draining", is_draining(d)));
+        connection_send(c, message_pack("{s:b}", "draining", is_draining(d)));
 }
 
 /* The first part here of the session of that name, or the part, if it may be changed by who asks. */
@@ -191,12 +210,12 @@ static void kill_session(struct connection *c, const json_t *message)
     struct session *s = session_part(c, id), *next;
     char why[128];
 
-    snprintf(why, sizeof(why), "ended by %s", connection_peer(c)->name);
+    text_print(why, sizeof(why), "ended by %s", connection_peer(c)->name);
     if (!s && !rest_kill(c, id, why)) {
         connection_fail(c, "there is no such session here that you may end");
         return;
     }
-    connection_send(c, json_pack("{s:s}", "killed", id));
+    connection_send(c, message_pack("{s:s}", "killed", id));
     for (; s; s = next) { /* the part that it moves to, too */
         next = s->next;
         if (!strcmp(s->of, id))

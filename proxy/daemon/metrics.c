@@ -193,7 +193,7 @@ static void print_totals(const struct daemon *d, FILE *out)
 
 char *metrics_text(struct daemon *d, bool whole_pool)
 {
-    json_t *directory = whole_pool ? peers_directory(d) : json_pack("[o]", node_describe(d));
+    json_t *directory = whole_pool ? peers_directory(d) : message_pack("[o]", node_describe(d));
     json_t *queue = whole_pool ? queue_of_pool(d) : broker_queue(d);
     size_t length;
     char *text = NULL;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
 #define MOST_TEXT 400
@@ -16,7 +17,7 @@ static void mover_closed(struct connection *c)
 
     s->mover = NULL;
     if (s->client)
-        connection_send(s->client, json_pack("{s:s}", "unmove", s->id));
+        connection_send(s->client, message_pack("{s:s}", "unmove", s->id));
 }
 
 static const struct connection_owner mover = {NULL, mover_closed, NULL};
@@ -49,12 +50,12 @@ void move_ask(struct session *s, struct connection *c, const json_t *message)
                connection_peer(c)->name);
     s->mover = c;
     json_decref(s->move);
-    s->move = json_pack("{s:s}", "phase", "asked");
+    s->move = message_pack("{s:s}", "phase", "asked");
     connection_own(c, &mover, s);
     connection_send(s->client,
-                    json_pack("{s:{s:s, s:I, s:I, s:b, s:s}}", "move", "to", to, "device", (json_int_t)device, "wait",
-                              (json_int_t)wait, "any", json_is_true(json_object_get(message, "any")), "by",
-                              connection_peer(c)->name));
+                    message_pack("{s:{s:s, s:I, s:I, s:b, s:s}}", "move", "to", to, "device", (json_int_t)device,
+                                 "wait", (json_int_t)wait, "any", json_is_true(json_object_get(message, "any")), "by",
+                                 connection_peer(c)->name));
     daemon_changed(s->daemon);
 }
 
@@ -66,9 +67,12 @@ static json_t *take_words(const json_t *message)
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         const char *text = message_text(message, texts[i], NULL);
+        char cut[MOST_TEXT + 1];
 
-        if (text)
-            json_object_set_new(words, texts[i], json_sprintf("%.*s", MOST_TEXT, text));
+        if (!text)
+            continue;
+        text_print(cut, sizeof(cut), "%s", text);
+        json_object_set_new(words, texts[i], json_string(cut));
     }
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         const long long number = message_number(message, numbers[i], -1);
@@ -88,7 +92,7 @@ static void finish(struct session *s, json_t *words, bool good, bool leaves)
     daemon_log("notice", "session %s %s: %s", s->of, good ? "moves" : "stays where it is",
                message_text(words, "text", ""));
     if (good && leaves) {
-        snprintf(s->why, sizeof(s->why), "moved to %s", message_text(words, "to", "?"));
+        text_print(s->why, sizeof(s->why), "moved to %s", message_text(words, "to", "?"));
         s->leaving = true;
     }
     if (!good) {
@@ -112,7 +116,7 @@ void move_hear(struct session *s, const json_t *message, bool over)
     json_decref(s->move);
     s->move = words;
     if (s->mover)
-        connection_send(s->mover, json_pack("{s:O}", "moving", words));
+        connection_send(s->mover, message_pack("{s:O}", "moving", words));
     daemon_changed(s->daemon);
 }
 
@@ -125,9 +129,9 @@ void move_end(struct session *s, const char *why)
         return;
     connection_own(c, NULL, NULL);
     if (s->rests)
-        connection_send(c, json_pack("{s:s}", "rests", s->of));
+        connection_send(c, message_pack("{s:s}", "rests", s->of));
     else if (s->move && !*message_text(s->move, "phase", ""))
-        connection_send(c, json_pack("{s:O}", "moved", s->move));
+        connection_send(c, message_pack("{s:O}", "moved", s->move));
     else
         connection_fail(c, why);
 }

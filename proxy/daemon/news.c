@@ -121,7 +121,7 @@ static json_t *telling; /* what flush() tells */
 
 static void tell_one(struct connection *c)
 {
-    connection_send(c, json_pack("{s:O}", "have", telling));
+    connection_send(c, message_pack("{s:O}", "have", telling));
 }
 
 static void flush(evutil_socket_t fd, short what, void *argument)
@@ -270,9 +270,9 @@ static void send_record(struct connection *c, const char *name)
 
     if (!own && (!peer || !peer->version))
         return;
-    record = json_pack("{s:s, s:I, s:I, s:I}", "record", name, "version", (json_int_t)version_of(d, name), "age",
-                       (json_int_t)(clock_ms() - (own ? d->news->told_ms : peer->told_ms)), "tree",
-                       (json_int_t)tree_hash(own ? d->tree : peer->tree_text));
+    record = message_pack("{s:s, s:I, s:I, s:I}", "record", name, "version", (json_int_t)version_of(d, name), "age",
+                          (json_int_t)(clock_ms() - (own ? d->news->told_ms : peer->told_ms)), "tree",
+                          (json_int_t)tree_hash(own ? d->tree : peer->tree_text));
     if (state)
         json_object_set(record, "state", state);
     connection_send(c, record);
@@ -285,7 +285,7 @@ static void send_tree(struct connection *c, const char *name)
     const char *text = !strcmp(name, d->config->name) ? d->tree : peer ? peer->tree_text : NULL;
 
     if (text)
-        connection_send(c, json_pack("{s:s, s:s}", "tree", text, "node", name));
+        connection_send(c, message_pack("{s:s, s:s}", "tree", text, "node", name));
 }
 
 static void on_message(struct connection *c, json_t *message)
@@ -315,7 +315,7 @@ void news_watched(struct connection *c, bool all)
 
     connection_own(c, all ? &watching : &talking, NULL);
     if (all && news_of(d))
-        connection_send(c, json_pack("{s:o}", "have", everything(d)));
+        connection_send(c, message_pack("{s:o}", "have", everything(d)));
 }
 
 /* ---- those that are watched ---- */
@@ -348,7 +348,7 @@ static void hear_versions(struct peer *from, json_t *have)
         json_object_set_new(wanted, name, json_integer(version));
     }
     if (json_object_size(wanted))
-        connection_send(from->connection, json_pack("{s:s, s:O}", "do", "want", "nodes", wanted));
+        connection_send(from->connection, message_pack("{s:s, s:O}", "do", "want", "nodes", wanted));
     json_decref(wanted);
 }
 
@@ -370,7 +370,7 @@ static void hear_record(struct peer *from, const json_t *record)
     else
         peer_lose(peer);
     if (tree && tree != (long long)tree_hash(peer->tree_text))
-        connection_send(from->connection, json_pack("{s:s, s:s}", "do", "tree", "node", name));
+        connection_send(from->connection, message_pack("{s:s, s:s}", "do", "tree", "node", name));
     news_note(from->daemon, name);
 }
 

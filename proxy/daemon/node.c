@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/socket.h"
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 #include "transport/starter.h"
 
@@ -69,8 +70,8 @@ struct session *session_new(struct daemon *d, const char *id)
         return NULL;
     s->daemon = d;
     s->pidfd = -1;
-    snprintf(s->id, sizeof(s->id), "%s", id);
-    snprintf(s->of, sizeof(s->of), "%s", id);
+    text_print(s->id, sizeof(s->id), "%s", id);
+    text_print(s->of, sizeof(s->of), "%s", id);
     s->began = wall_seconds();
     s->joules_before = -1;
     s->share = 100;
@@ -161,21 +162,19 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
     return NULL;
 }
 
-/* Whether the user is the one of that number here, too, and may have devices. */
-static bool takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why,
-                       size_t why_size)
+bool node_takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why, size_t why_size)
 {
     const struct passwd *here = uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
 
     if (uid < d->config->least_uid)
-        snprintf(why, why_size, "%s lends devices to users from number %u on (least-uid)", d->config->name,
-                 d->config->least_uid);
+        text_print(why, why_size, "%s lends devices to users from number %u on (least-uid)", d->config->name,
+                   d->config->least_uid);
     else if (!here)
-        snprintf(why, why_size, "%s knows no user %lld", d->config->name, uid);
+        text_print(why, why_size, "%s knows no user %lld", d->config->name, uid);
     else if (strcmp(here->pw_name, name))
-        snprintf(why, why_size, "to %s user %lld is %s, and not %s", d->config->name, uid, here->pw_name, name);
+        text_print(why, why_size, "to %s user %lld is %s, and not %s", d->config->name, uid, here->pw_name, name);
     else if (gid < 0 || gid >= UINT32_MAX || !config_allows(d->config, name, (gid_t)gid))
-        snprintf(why, why_size, "%s may not use the devices of %s", name, d->config->name);
+        text_print(why, why_size, "%s may not use the devices of %s", name, d->config->name);
     else
         return true;
     return false;
@@ -190,33 +189,33 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
     struct session *s;
     long away;
 
-    snprintf(why, why_size, "a request that is none");
-    if (strlen(id) != SESSION_ID - 1 || session_find(d, id) || !*user || uid < 0)
+    text_print(why, why_size, "a request that is none");
+    if (!message_is_id(id) || session_find(d, id) || !*user || uid < 0)
         return NULL;
     if (is_draining(d) && !*message_text(wish, "within", "")) { /* who holds devices is there already */
-        snprintf(why, why_size, "the node takes no sessions");
+        text_print(why, why_size, "the node takes no sessions");
         return NULL;
     }
-    if (!takes_user(d, user, uid, gid, why, why_size)) {
+    if (!node_takes_user(d, user, uid, gid, why, why_size)) {
         *never = true;
         return NULL;
     }
     away = lapse_seconds((uid_t)uid);
     if (away) {
-        snprintf(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
+        text_print(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
         return NULL;
     }
     s = session_new(d, id);
     if (!s)
         return NULL;
-    if (strlen(message_text(wish, "of", "")) == SESSION_ID - 1)
-        snprintf(s->of, sizeof(s->of), "%s", message_text(wish, "of", ""));
-    snprintf(s->replaces, sizeof(s->replaces), "%s", message_text(wish, "replaces", ""));
-    snprintf(s->within, sizeof(s->within), "%s", message_text(wish, "within", ""));
-    snprintf(s->user, sizeof(s->user), "%s", user);
-    snprintf(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
-    snprintf(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
-    snprintf(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
+    if (message_is_id(message_text(wish, "of", "")))
+        text_print(s->of, sizeof(s->of), "%s", message_text(wish, "of", ""));
+    text_print(s->replaces, sizeof(s->replaces), "%s", message_text(wish, "replaces", ""));
+    text_print(s->within, sizeof(s->within), "%s", message_text(wish, "within", ""));
+    text_print(s->user, sizeof(s->user), "%s", user);
+    text_print(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
+    text_print(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
+    text_print(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
     s->uid = (uid_t)uid;
     s->gid = (gid_t)gid;
     s->share = (unsigned)message_number(wish, "share", 100);
@@ -226,14 +225,14 @@ struct session *session_reserve(struct daemon *d, const json_t *wish, bool *neve
         refused = *s->within ? hold_refuse(s, memory, never) : refuse_devices(s, exclusive, memory);
     if (refused) {
         if (refused != why)
-            snprintf(why, why_size, "%s", refused);
+            text_print(why, why_size, "%s", refused);
         session_free(s);
         return NULL;
     }
     s->exclusive = exclusive;
     s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
     if (state_save(s)) {
-        snprintf(why, why_size, "%s %s", d->config->name, d->trouble);
+        text_print(why, why_size, "%s %s", d->config->name, d->trouble);
         session_free(s);
         return NULL;
     }
@@ -246,7 +245,7 @@ void session_release(struct daemon *d, const char *id)
 {
     struct session *s = session_find(d, id);
 
-    if (s && s->state == SESSION_RESERVED && !s->held)
+    if (s && s->state == SESSION_RESERVED && !s->held && !s->start)
         session_end(s, "not needed");
 }
 
@@ -279,7 +278,7 @@ static void client_closed(struct connection *c)
 static void leave(struct session *s, const json_t *message)
 {
     if (s->state != SESSION_ENDING || s->ended) /* who ends it has said why */
-        snprintf(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
+        text_print(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
     s->leaving = true;
     s->rests = json_is_true(json_object_get(message, "rests"));
     if (s->rests)
@@ -368,11 +367,11 @@ static bool take_environment(const struct config *config, const json_t *message,
     size_t index;
 
     if (!*secret && strcmp(config->network, "mpi")) {
-        snprintf(why, why_size, "the network of node %s is %s, and the session's is mpi", config->name,
-                 config->network);
+        text_print(why, why_size, "the network of node %s is %s, and the session's is mpi", config->name,
+                   config->network);
         return false;
     }
-    snprintf(why, why_size, "no worker can be started with that");
+    text_print(why, why_size, "no worker can be started with that");
     if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || rank < 1 || rank >= size ||
         size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)) ||
         (*guests && !hex_read(guests, bytes, SECRET_BYTES)))
@@ -412,6 +411,9 @@ static void exited(evutil_socket_t fd, short what, void *argument)
 
     (void)fd;
     (void)what;
+    worker_start_review(s);
+    if (s->start)
+        worker_start_cancel(s);
     measure_session(s);           /* it is there until it is waited for */
     worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
     if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid)
@@ -425,12 +427,16 @@ static void exited(evutil_socket_t fd, short what, void *argument)
     session_gone(s, info.si_code == CLD_EXITED || !info.si_pid ? info.si_status : 128 + info.si_status);
 }
 
-void session_watch(struct session *s)
+void session_keep(struct session *s)
 {
     s->pidfd = process_open(s->keeper);
     s->exited = s->pidfd >= 0 ? event_new(s->daemon->base, s->pidfd, EV_READ, exited, s) : NULL;
     if (s->exited)
         event_add(s->exited, NULL);
+}
+
+void session_watch(struct session *s)
+{
     s->state = SESSION_RUNNING;
     if (s->timer)
         event_free(s->timer);
@@ -447,43 +453,62 @@ void session_watch(struct session *s)
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size)
 {
     char *environment[MOST_VARIABLES] = {NULL};
-    int pmi = -1;
-    pid_t pid = -1;
+    int pmi = -1, error = -EIO;
 
     if (s->state != SESSION_RESERVED || s->client || s->held) {
-        snprintf(why, why_size, "it was started already");
+        text_print(why, why_size, "it was started already");
         return -EBUSY;
     }
     if (take_environment(s->daemon->config, message, environment, why, why_size) &&
         (*message_text(message, "secret", "") || !relay_open(s, &pmi)))
-        pid = worker_start(s, environment, pmi, why, why_size);
-    if (pmi >= 0)
-        close(pmi);
+        error = worker_start(s, environment, pmi, why, why_size);
     for (unsigned i = 0; i < MOST_VARIABLES; i++)
         free(environment[i]);
-    if (pid < 0) {
+    if (error) {
         relay_close(s);
-        return -EIO;
+        return error;
     }
-    s->pid = pid;
+    if (s->timer) /* it does not lapse */
+        event_free(s->timer);
+    s->timer = NULL;
+    session_attach(s, c);
+    return 0;
+}
+
+/* Who asked for its worker hears that there is none. */
+static void refuse_start(struct session *s, const char *why)
+{
+    struct connection *c = s->client;
+
+    s->client = NULL;
+    if (!c)
+        return;
+    connection_own(c, NULL, NULL);
+    connection_fail(c, why);
+}
+
+static void begin(struct session *s)
+{
     s->started = true;
-    s->start_time = process_start_time(pid);
+    s->start_time = process_start_time(s->pid);
     s->began = wall_seconds();
     s->joules_before = energy_review(s->daemon);
     session_watch(s);
     if (state_save(s)) {
-        snprintf(why, why_size, "%s %s", s->daemon->config->name, s->daemon->trouble);
+        char why[256];
+
+        text_print(why, sizeof(why), "%s %s", s->daemon->config->name, s->daemon->trouble);
+        refuse_start(s, why);
         session_end(s, why);
-        return -EIO;
+        return;
     }
-    session_attach(s, c);
+    connection_send(s->client, message_pack("{s:s}", "started", s->id));
     s->daemon->totals.sessions++;
     daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->of, s->user, s->program,
-               s->from, s->device_count, (int)pid);
+               s->from, s->device_count, (int)s->pid);
     for (unsigned i = 0; i < s->device_count; i++)
         share_review(s->daemon, s->devices[i]);
     daemon_changed(s->daemon);
-    return 0;
 }
 
 /* ---- over ---- */
@@ -498,6 +523,24 @@ static void kill_harder(evutil_socket_t fd, short what, void *argument)
     session_set_timer(s, kill_harder, GRACE_SECONDS);
 }
 
+void session_started(struct session *s, pid_t worker, int error)
+{
+    s->pid = worker;
+    if (!error && s->state == SESSION_RESERVED) {
+        begin(s);
+        return;
+    }
+    if (s->state == SESSION_RESERVED) {
+        text_print(s->why, sizeof(s->why), "the worker does not start: %s", strerror(error));
+        refuse_start(s, s->why);
+    }
+    s->state = SESSION_ENDING;
+    if (s->keeper > 0)
+        kill_harder(-1, 0, s); /* what there is of it; then it is gone */
+    else
+        session_gone(s, 0);
+}
+
 void session_end_worker(struct session *s)
 {
     s->state = SESSION_ENDING;
@@ -510,14 +553,17 @@ void session_end(struct session *s, const char *why)
     if (s->state == SESSION_ENDING)
         return;
     if (why != s->why)
-        snprintf(s->why, sizeof(s->why), "%s", why);
+        text_print(s->why, sizeof(s->why), "%s", why);
     if (s->state == SESSION_RESERVED) {
         s->state = SESSION_ENDING;
-        session_gone(s, 0);
+        if (s->start)
+            worker_start_cancel(s);
+        else
+            session_gone(s, 0);
         return;
     }
     if (s->client)
-        connection_send(s->client, json_pack("{s:s, s:s}", "ended", s->id, "why", why));
+        connection_send(s->client, message_pack("{s:s, s:s}", "ended", s->id, "why", why));
     session_end_worker(s);
     state_save(s); /* for the daemon after this one; where it cannot be, that one does not know it */
     daemon_changed(s->daemon);
@@ -533,12 +579,13 @@ void session_gone(struct session *s, int status)
     state_remove(s);
     if (s->held)
         sessions_account(s, status);
-    if (s->started) {
+    if (s->started || s->keeper > 0)
         worker_clean(s);
+    if (s->started) {
         d->totals.failed += status > 0;
         metrics_note(d, wall_seconds() - s->began);
         if (!*s->why && status > 0)
-            snprintf(s->why, sizeof(s->why), "its worker ended with status %d", status);
+            text_print(s->why, sizeof(s->why), "its worker ended with status %d", status);
         sessions_account(s, status);
     }
     if (s->client) {
@@ -546,7 +593,7 @@ void session_gone(struct session *s, int status)
 
         s->client = NULL;
         connection_own(c, NULL, NULL);
-        connection_send(c, json_pack("{s:s, s:s}", "ended", s->id, "why", s->why));
+        connection_send(c, message_pack("{s:s, s:s}", "ended", s->id, "why", s->why));
         connection_close(c);
     }
     session_free(s);

@@ -176,9 +176,10 @@ static void on_closed(struct connection *c)
 static void watch(struct peer *peer)
 {
     if (news_is_on(peer->daemon))
-        connection_send(peer->connection, json_pack("{s:s, s:s}", "do", "watch", "news", peer->near ? "all" : "none"));
+        connection_send(peer->connection,
+                        message_pack("{s:s, s:s}", "do", "watch", "news", peer->near ? "all" : "none"));
     else
-        connection_send(peer->connection, json_pack("{s:s}", "do", "watch"));
+        connection_send(peer->connection, message_pack("{s:s}", "do", "watch"));
     peer->watched = peer->near;
 }
 
@@ -447,8 +448,8 @@ json_t *peers_directory(struct daemon *d)
         } else if (peer && peer->state) {
             json_array_append(list, peer->state);
         } else {
-            json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address",
-                                                  node->address, "state", "lost", "devices", "sessions"));
+            json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address",
+                                                     node->address, "state", "lost", "devices", "sessions"));
         }
     }
     if (!own)

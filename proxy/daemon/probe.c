@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "base/variable.h"
 #include "proxy/daemon/daemon.h"
 
@@ -52,7 +53,7 @@ static int read_line(struct daemon *d, char *line)
         !at || device->index != d->device_count)
         return -EBADMSG;
     device->memory = memory;
-    snprintf(device->name, sizeof(device->name), "%s", line + at);
+    text_visible(line + at, device->name, sizeof(device->name)); /* drivers may say what they like */
     d->device_count++;
     return 0;
 }
@@ -144,8 +145,8 @@ static int probe_once(struct daemon *d, char *why, size_t why_size)
     free(d->known_tree);
     d->known_tree = d->tree ? tree_of_text(d->tree, d->config->name) : NULL;
     if (error)
-        snprintf(why, why_size, "asking for this node's devices: %s",
-                 WIFSIGNALED(status) && error == -EIO ? "the native OpenCL crashed" : strerror(-error));
+        text_print(why, why_size, "asking for this node's devices: %s",
+                   WIFSIGNALED(status) && error == -EIO ? "the native OpenCL crashed" : strerror(-error));
     return error;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
 #define PATIENCE_MS 60000 /* so long others pass who fit where it does not */
@@ -61,8 +62,8 @@ static bool read_wish(const json_t *entry, struct placement_wish *wish, enum pol
     *wish = (struct placement_wish){.count = (unsigned)count,
                                     .memory = (uint64_t)memory,
                                     .exclusive = json_is_true(json_object_get(entry, "exclusive"))};
-    snprintf(wish->name, sizeof(wish->name), "%s", message_text(entry, "name", ""));
-    snprintf(wish->type, sizeof(wish->type), "%s", message_text(entry, "type", ""));
+    text_print(wish->name, sizeof(wish->name), "%s", message_text(entry, "name", ""));
+    text_print(wish->type, sizeof(wish->type), "%s", message_text(entry, "type", ""));
     return policy_read(message_text(entry, "policy", ""), policy);
 }
 

@@ -63,7 +63,7 @@ static void worker_says(evutil_socket_t fd, short what, void *argument)
     if (relay->from_worker > MOST_TEXT || !is_plain(text, (size_t)got))
         refuse(s, "its worker");
     else
-        connection_send(s->client, json_pack("{s:s%}", "pmi", text, (size_t)got));
+        connection_send(s->client, message_pack("{s:s%}", "pmi", text, (size_t)got));
 }
 
 void relay_take(struct session *s, const char *text)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
 struct rest {
@@ -51,7 +52,7 @@ static void answer(struct rest *r, const char *why)
     if (why)
         connection_fail(c, why);
     else
-        connection_send(c, json_pack("{s:s}", "woken", r->id));
+        connection_send(c, message_pack("{s:s}", "woken", r->id));
 }
 
 static bool is_of(const struct rest *r, struct connection *c)
@@ -73,7 +74,7 @@ void rest_wake(struct connection *c, const json_t *message)
     } else {
         r->asker = c;
         connection_own(c, &asker, r);
-        connection_send(r->keeper, json_pack("{s:s}", "wake", connection_peer(c)->name));
+        connection_send(r->keeper, message_pack("{s:s}", "wake", connection_peer(c)->name));
     }
 }
 
@@ -84,7 +85,7 @@ bool rest_kill(struct connection *c, const char *id, const char *why)
     if (!r || !is_of(r, c))
         return false;
     daemon_log("notice", "session %s is not to go on: %s", r->id, why);
-    connection_send(r->keeper, json_pack("{s:s}", "end", why));
+    connection_send(r->keeper, message_pack("{s:s}", "end", why));
     return true;
 }
 
@@ -149,14 +150,14 @@ void rest_take(struct connection *c, const json_t *message)
     struct daemon *d = connection_daemon(c);
     struct rest *r;
 
-    if (strlen(id) != SESSION_ID - 1 || find(d, id) || rest_is_anothers(d, id, user) || !(r = calloc(1, sizeof(*r)))) {
+    if (!message_is_id(id) || find(d, id) || rest_is_anothers(d, id, user) || !(r = calloc(1, sizeof(*r)))) {
         connection_fail(c, "no such session of yours can rest here");
         return;
     }
     *r = (struct rest){.next = d->rests, .daemon = d, .since = wall_seconds(), .keeper = c};
-    snprintf(r->id, sizeof(r->id), "%s", id);
-    snprintf(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
-    snprintf(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
+    text_print(r->id, sizeof(r->id), "%s", id);
+    text_print(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
+    text_print(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
     r->devices = (unsigned)message_number(message, "devices", 0);
     d->rests = r;
     connection_own(c, &keeper, r);
@@ -176,10 +177,10 @@ json_t *rests_describe(const struct daemon *d)
     json_t *list = json_array();
 
     for (const struct rest *r = d->rests; r; r = r->next)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:f}", "id", r->id, "user",
-                                              connection_peer(r->keeper)->name, "program", r->program, "job", r->job,
-                                              "from", connection_remote(r->keeper), "state", "at rest", "devices",
-                                              (int)r->devices, "began", r->since));
+        json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:f}", "id", r->id, "user",
+                                                 connection_peer(r->keeper)->name, "program", r->program, "job", r->job,
+                                                 "from", connection_remote(r->keeper), "state", "at rest", "devices",
+                                                 (int)r->devices, "began", r->since));
     return list;
 }
 
@@ -208,6 +209,6 @@ void rest_ask(struct session *s, struct connection *c)
     if (c)
         connection_own(c, &suspender, s);
     daemon_log("notice", "session %s is to rest: asked by %s", s->of, c ? connection_peer(c)->name : "others who wait");
-    connection_send(s->client, json_pack("{s:s}", "suspend", s->id));
+    connection_send(s->client, message_pack("{s:s}", "suspend", s->id));
     daemon_changed(s->daemon);
 }

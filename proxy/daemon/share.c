@@ -18,8 +18,10 @@
 #include "proxy/daemon/daemon.h"
 
 #define SLICE_US 20000
-#define CREDIT_US 50000 /* that an idle session may bring along at most */
-#define REST_US 200000  /* when there are no descriptors */
+#define CREDIT_US 50000   /* that an idle session may bring along at most */
+#define REST_US 200000    /* when there are no descriptors */
+#define MOST_LAUNCHES 1e7 /* in a second */
+#define MOST_BYTES 1e12
 #define DEAF_US 2000000 /* a worker that does not give back its turn loses it after so long */
 
 struct control {
@@ -242,28 +244,53 @@ void share_leave(struct session *s)
     }
 }
 
-static void add_used(struct session *s, const uint64_t *values)
+/* A worker is what its kernels make of it, so nothing counts of what it tells that cannot have been: since it began, or
+ * with what it was given. */
+static void believe(uint64_t *own, uint64_t *total, uint64_t told, double most)
 {
+    const uint64_t now = (double)told > most ? (uint64_t)most : told;
+
+    if (now <= *own)
+        return;
+    *total += now - *own;
+    *own = now;
+}
+
+/* Of all its devices. */
+static uint64_t memory_at_most(const struct session *s)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < s->device_count; i++)
+        most += s->memory ? s->memory : s->daemon->devices[s->devices[i]].memory;
+    return most;
+}
+
+static void take_used(struct session *s, const uint64_t *values)
+{
+    const double seconds = wall_seconds() - s->began + 1; /* clocks may be set */
+    const double left_us = seconds * 1e6 * s->device_count - (double)s->usage.device_ns / 1e3;
+    const double told_us = (double)values[4], us = told_us < left_us ? told_us : left_us > 0 ? left_us : 0;
+    const uint64_t most = memory_at_most(s);
     struct daemon *d = s->daemon;
 
-    d->totals.launches += values[0] - s->usage.launches;
-    d->totals.bytes_in += values[1] - s->usage.bytes_in;
-    d->totals.bytes_out += values[2] - s->usage.bytes_out;
-    s->usage.launches = values[0];
-    s->usage.bytes_in = values[1];
-    s->usage.bytes_out = values[2];
-    s->usage.memory = values[3];
+    s->active_ms = clock_ms();
+    if (seconds > 0) {
+        believe(&s->usage.launches, &d->totals.launches, values[0], seconds * MOST_LAUNCHES);
+        believe(&s->usage.bytes_in, &d->totals.bytes_in, values[1], seconds * MOST_BYTES);
+        believe(&s->usage.bytes_out, &d->totals.bytes_out, values[2], seconds * MOST_BYTES);
+    }
+    s->usage.memory = values[3] < most ? values[3] : most;
+    s->usage.device_ns += (uint64_t)(us * 1e3);
+    d->totals.device_seconds += us / 1e6;
+    for (unsigned i = 0; i < s->device_count; i++)
+        d->devices[s->devices[i]].busy_us += (long)(us / s->device_count);
 }
 
 static void take(struct session *s, const struct control_message *message)
 {
     if (message->kind == CONTROL_USED) {
-        s->active_ms = clock_ms();
-        add_used(s, message->values);
-        s->usage.device_ns += message->values[4] * 1000;
-        s->daemon->totals.device_seconds += (double)message->values[4] / 1e6;
-        for (unsigned i = 0; i < s->device_count; i++)
-            s->daemon->devices[s->devices[i]].busy_us += (long)message->values[4] / (long)s->device_count;
+        take_used(s, message->values);
         return;
     }
     if (message->device >= s->device_count)
@@ -303,6 +330,16 @@ static struct session *session_of_process(struct daemon *d, pid_t pid)
     return s;
 }
 
+static void review_starts(struct daemon *d)
+{
+    struct session *next;
+
+    for (struct session *s = d->sessions; s; s = next) {
+        next = s->next;
+        worker_start_review(s);
+    }
+}
+
 static void listen_again(evutil_socket_t fd, short what, void *argument)
 {
     struct daemon *d = argument;
@@ -329,8 +366,10 @@ static void on_worker(evutil_socket_t listener, short what, void *argument)
         event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
         return;
     }
-    if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length))
+    if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length)) {
+        review_starts(d); /* it may be faster here than the news that it runs */
         s = session_of_process(d, who.pid);
+    }
     control = s && !s->control ? calloc(1, sizeof(*control)) : NULL;
     if (!control) {
         daemon_log("warning", "refused a process that is no session's worker");

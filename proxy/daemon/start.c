@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "base/socket.h"
 #include "base/variable.h"
@@ -157,7 +158,7 @@ bool worker_contained(const struct session *s, int number)
 {
     const bool killed = number == SIGKILL && worker_kill_group(s);
 
-    return (s->pid > 1 && s->keeper > 1 && !kill(s->keeper, number == SIGKILL ? SIGQUIT : number)) || killed;
+    return (s->keeper > 1 && !kill(s->keeper, number == SIGKILL ? SIGQUIT : number)) || killed;
 }
 
 /* ---- the process ---- */
@@ -241,26 +242,35 @@ static void free_plan(struct plan *plan)
 
 struct nursery {
     pid_t pid;
-    int fd;
-    long tried_ms;
-    char **environment; /* the configuration's, that it has */
-    bool useless;       /* with these drivers */
+    int fd, pidfd;
+    struct event *exited;
 };
 
-static struct nursery nursery = {.fd = -1};
+static struct nursery *nursery; /* or NULL */
+static struct {
+    long ms;
+    char **environment; /* the configuration's, that it had */
+    bool useless;       /* with these drivers */
+} tried;
 
-static void nursery_end(void)
+static void nursery_exited(evutil_socket_t fd, short what, void *argument)
 {
+    struct nursery *n = argument;
     int status = 0;
 
-    if (nursery.pid > 0) {
-        close(nursery.fd);
-        kill(nursery.pid, SIGKILL);
-        waitpid(nursery.pid, &status, 0);
-        nursery.useless = WIFEXITED(status) && WEXITSTATUS(status) == NURSERY_USELESS;
+    (void)fd;
+    (void)what;
+    waitpid(n->pid, &status, WNOHANG);
+    if (n == nursery) {
+        nursery = NULL;
+        tried.useless = WIFEXITED(status) && WEXITSTATUS(status) == NURSERY_USELESS;
+        if (!tried.useless)
+            daemon_log("warning", "the nursery does not answer: workers load their drivers themselves");
     }
-    nursery.pid = 0;
-    nursery.fd = -1;
+    event_free(n->exited);
+    close(n->pidfd);
+    close(n->fd);
+    free(n);
 }
 
 static void nursery_become(const struct plan *plan, int fd)
@@ -279,122 +289,292 @@ static void nursery_become(const struct plan *plan, int fd)
     _exit(127);
 }
 
+/* A process that is watched, or NULL. */
+static struct nursery *nursery_fork(struct daemon *d, const struct plan *plan)
+{
+    struct nursery *n = calloc(1, sizeof(*n));
+    int ends[2];
+
+    if (!n || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+        free(n);
+        return NULL;
+    }
+    n->pid = fork();
+    if (n->pid == 0)
+        nursery_become(plan, ends[1]);
+    close(ends[1]);
+    n->fd = ends[0];
+    n->pidfd = n->pid > 0 ? process_open(n->pid) : -1;
+    n->exited = n->pidfd >= 0 ? event_new(d->base, n->pidfd, EV_READ, nursery_exited, n) : NULL;
+    if (n->exited) {
+        event_add(n->exited, NULL);
+        return n;
+    }
+    close(n->fd); /* it ends with that */
+    if (n->pidfd >= 0)
+        close(n->pidfd);
+    free(n);
+    return NULL;
+}
+
 void nursery_open(struct daemon *d)
 {
     const char *journal = getenv("JOURNAL_STREAM");
     struct plan plan = {.keep = {.count = 0}};
-    int ends[2];
 
-    nursery_end();
-    nursery.tried_ms = clock_ms();
-    nursery.environment = d->config->environment;
-    nursery.useless = false;
-    if (!d->config->prefork || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+    if (nursery)
+        kill(nursery->pid, SIGKILL);
+    nursery = NULL;
+    tried.ms = clock_ms();
+    tried.environment = d->config->environment;
+    tried.useless = false;
+    if (!d->config->prefork)
         return;
     snprintf(plan.keep.program, sizeof(plan.keep.program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
     add_common(&plan, d);
     if (journal)
         add(&plan, "JOURNAL_STREAM=%s", journal);
-    nursery.pid = fork();
-    if (nursery.pid == 0)
-        nursery_become(&plan, ends[1]);
-    close(ends[1]);
-    nursery.fd = ends[0];
-    if (nursery.pid < 0)
-        close(ends[0]);
+    nursery = nursery_fork(d, &plan);
     free_plan(&plan);
 }
 
-/* What the nursery is to make of a copy of itself: over a socket of its own, for there are secrets in it. The keeper's
- * number, a child of this process; or -1. */
-static pid_t nursery_ask(struct daemon *d, struct plan *plan, int pmi, int problem)
+/* ---- a start that is under way: the daemon waits for none of those who have a part in it ---- */
+
+struct start {
+    struct session *session;
+    struct plan plan;
+    int pmi, problem; /* the worker's ends, as long as there is no keeper; or -1 */
+    int words;        /* where start_words come from */
+    int answer;       /* where the nursery's copy says its number, or -1 */
+    pid_t asked;      /* the nursery */
+    pid_t worker;
+    int error;
+    struct event *ready, *late;
+};
+
+static void close_fd(int *fd)
 {
-    const int given[2] = {problem, pmi};
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void start_free(struct start *start)
+{
+    if (start->ready)
+        event_free(start->ready);
+    if (start->late)
+        event_free(start->late);
+    close_fd(&start->pmi);
+    close_fd(&start->problem);
+    close_fd(&start->words);
+    close_fd(&start->answer);
+    free_plan(&start->plan);
+    free(start);
+}
+
+static void finish(struct start *start, int error)
+{
+    struct session *s = start->session;
+    const pid_t worker = start->worker;
+
+    s->start = NULL;
+    start_free(start);
+    session_started(s, worker, error);
+}
+
+static void on_ready(evutil_socket_t fd, short what, void *argument);
+
+/* Until something comes there; START_MS from now it is late. */
+static bool await(struct start *start, int fd)
+{
+    const struct timeval time = {START_MS / 1000, START_MS % 1000 * 1000};
+
+    if (start->ready)
+        event_free(start->ready);
+    start->ready = event_new(start->session->daemon->base, fd, EV_READ | EV_PERSIST, on_ready, start);
+    return start->ready && !event_add(start->ready, NULL) && !evtimer_add(start->late, &time);
+}
+
+static void take_keeper(struct start *start, pid_t keeper)
+{
+    start->session->keeper = keeper;
+    close_fd(&start->answer);
+    close_fd(&start->pmi);
+    close_fd(&start->problem);
+    session_keep(start->session);
+    if (start->session->state == SESSION_ENDING)
+        finish(start, ECANCELED);
+    else if (!await(start, start->words))
+        finish(start, ENOMEM);
+}
+
+/* 0 or errno. */
+static int fork_keeper(struct start *start)
+{
+    pid_t keeper = fork();
+
+    if (keeper == 0)
+        keep_run(&start->plan.keep, start->plan.environment, start->pmi, start->problem, NULL);
+    if (keeper < 0)
+        return errno;
+    take_keeper(start, keeper);
+    return 0;
+}
+
+static void without_nursery(struct start *start)
+{
+    int error;
+
+    close_fd(&start->answer);
+    if (nursery && nursery->pid == start->asked)
+        kill(nursery->pid, SIGKILL); /* nursery_exited() sees to the rest */
+    error = start->session->state == SESSION_ENDING ? ECANCELED : fork_keeper(start);
+    if (error)
+        finish(start, error);
+}
+
+static bool has_room(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+
+    return poll(&ready, 1, 0) == 1 && !(ready.revents & (POLLHUP | POLLERR));
+}
+
+/* What the nursery is to make of a copy of itself: over a socket of its own, which has room for it, for there are
+ * secrets in it. The keeper's PID, a child of this process, comes back there. */
+static bool nursery_ask(struct start *start)
+{
+    const int given[2] = {start->problem, start->pmi};
+    struct daemon *d = start->session->daemon;
+    struct plan *plan = &start->plan;
     char *bytes = NULL;
     size_t size = 0;
     FILE *text;
-    pid_t keeper = -1;
+    bool good = false;
     int ends[2];
 
-    if (!nursery.pid || nursery.environment != d->config->environment) {
-        if ((clock_ms() - nursery.tried_ms > NURSERY_MS && !nursery.useless) ||
-            nursery.environment != d->config->environment)
-            nursery_open(d);
-        if (nursery.pid <= 0)
-            return -1;
-    }
-    text = open_memstream(&bytes, &size);
+    if (tried.environment != d->config->environment ||
+        (!nursery && !tried.useless && clock_ms() - tried.ms > NURSERY_MS))
+        nursery_open(d);
+    text = nursery && has_room(nursery->fd) ? open_memstream(&bytes, &size) : NULL;
     if (!text)
-        return -1;
+        return false;
     for (unsigned i = 0; i < plan->keep.count; i++)
         fwrite(plan->environment[i], 1, strlen(plan->environment[i]) + 1, text);
     fclose(text);
     plan->keep.length = (uint32_t)size;
     if (bytes && !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-        if (socket_send_descriptors(nursery.fd, "", 1, &ends[1], 1) ||
-            socket_send_descriptors(ends[0], "", 1, given, pmi >= 0 ? 2 : 1) ||
-            socket_write_all(ends[0], &plan->keep, sizeof(plan->keep)) || socket_write_all(ends[0], bytes, size))
-            keeper = -1;
+        start->answer = ends[0];
+        start->asked = nursery->pid;
+        good = !socket_send_descriptors(nursery->fd, "", 1, &ends[1], 1) &&
+               !socket_send_descriptors(ends[0], "", 1, given, start->pmi >= 0 ? 2 : 1) &&
+               !socket_write_all(ends[0], &plan->keep, sizeof(plan->keep)) && !socket_write_all(ends[0], bytes, size) &&
+               await(start, ends[0]);
         close(ends[1]);
-        if (socket_read_all(ends[0], &keeper, sizeof(keeper), START_MS))
-            keeper = -1;
-        close(ends[0]);
     }
     free(bytes);
-    if (keeper <= 0) {
-        nursery_end();
-        if (!nursery.useless)
-            daemon_log("warning", "the nursery does not answer: workers load their drivers themselves");
-    }
-    return keeper;
+    if (!good)
+        close_fd(&start->answer);
+    return good;
 }
 
-pid_t worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size)
+static void take_answer(struct start *start)
 {
-    struct plan plan = {.keep = {.count = 0}};
-    struct pollfd told = {.events = POLLIN};
-    struct start_word word;
-    int problem[2], error = 0;
-    pid_t pid = -1;
+    pid_t keeper = -1;
+    const ssize_t got = recv(start->answer, &keeper, sizeof(keeper), MSG_DONTWAIT);
 
-    if (geteuid() != 0 && s->uid != geteuid()) {
+    if (got == sizeof(keeper) && keeper > 0)
+        take_keeper(start, keeper);
+    else if (got >= 0 || (errno != EAGAIN && errno != EINTR))
+        without_nursery(start);
+}
+
+/* Until exec closes it: at once. */
+static void take_words(struct start *start)
+{
+    struct start_word word;
+    ssize_t got;
+
+    while ((got = read(start->words, &word, sizeof(word))) == sizeof(word)) {
+        start->worker = word.error ? start->worker : word.worker;
+        start->error = word.error ? word.error : start->error;
+    }
+    if (got >= 0 || (errno != EAGAIN && errno != EINTR))
+        finish(start, start->error ? start->error : start->worker > 0 ? 0 : EIO);
+}
+
+static void on_ready(evutil_socket_t fd, short what, void *argument)
+{
+    struct start *start = argument;
+
+    (void)fd;
+    (void)what;
+    if (start->answer >= 0)
+        take_answer(start);
+    else
+        take_words(start);
+}
+
+void worker_start_review(struct session *s)
+{
+    if (s->start && s->start->answer >= 0)
+        take_answer(s->start);
+    if (s->start && s->start->answer < 0)
+        take_words(s->start);
+}
+
+/* A folder that does not answer, say, or a worker that its user stops. */
+static void on_late(evutil_socket_t fd, short what, void *argument)
+{
+    struct start *start = argument;
+
+    (void)fd;
+    (void)what;
+    if (start->answer >= 0)
+        without_nursery(start);
+    else
+        finish(start, ETIMEDOUT);
+}
+
+void worker_start_cancel(struct session *s)
+{
+    if (s->keeper > 0)
+        finish(s->start, ECANCELED);
+}
+
+int worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size)
+{
+    struct start *start = calloc(1, sizeof(*start));
+    int problem[2] = {-1, -1}, error = start ? 0 : ENOMEM;
+
+    if (start) {
+        if (pipe2(problem, O_CLOEXEC))
+            error = errno;
+        *start = (struct start){.session = s, .pmi = pmi, .words = problem[0], .problem = problem[1], .answer = -1};
+        start->late = evtimer_new(s->daemon->base, on_late, start);
+        s->start = start;
+    }
+    if (!error && geteuid() != 0 && s->uid != geteuid()) {
         snprintf(why, why_size, "a daemon that is not root's serves its own user only");
-        return -1;
+        error = EPERM;
+    } else if (!error) {
+        fcntl(problem[0], F_SETFL, O_NONBLOCK);
+        make_plan(s, environment, &start->plan);
+        if (group_make(s))
+            worker_group_path(s, "", start->plan.keep.group, sizeof(start->plan.keep.group));
+        error = !start->late ? ENOMEM : nursery_ask(start) ? 0 : fork_keeper(start);
+        if (error)
+            worker_clean(s);
     }
-    if (pipe2(problem, O_CLOEXEC))
-        return -1;
-    make_plan(s, environment, &plan);
-    if (group_make(s))
-        worker_group_path(s, "", plan.keep.group, sizeof(plan.keep.group));
-    s->keeper = nursery_ask(s->daemon, &plan, pmi, problem[1]);
-    if (s->keeper < 0)
-        s->keeper = fork();
-    if (s->keeper == 0)
-        keep_run(&plan.keep, plan.environment, pmi, problem[1], NULL);
-    close(problem[1]);
-    if (s->keeper < 0)
-        error = errno;
-    told.fd = problem[0];
-    while (!error) {                     /* until exec closes it: at once */
-        if (!poll(&told, 1, START_MS)) { /* a folder that does not answer, say: others are waiting */
-            error = ETIMEDOUT;
-            kill(s->keeper, SIGKILL);
-        } else if (read(problem[0], &word, sizeof(word)) == sizeof(word)) {
-            error = word.error;
-            pid = word.worker;
-        } else {
-            break;
-        }
-    }
-    if (error || pid < 0) {
+    if (!error)
+        return 0;
+    if (error != EPERM)
         snprintf(why, why_size, "the worker does not start: %s", strerror(error));
-        if (s->keeper > 0) /* it has nothing to keep */
-            waitpid(s->keeper, NULL, 0);
-        pid = -1;
-    }
-    close(problem[0]);
-    free_plan(&plan);
-    if (pid < 0)
-        worker_clean(s);
-    return pid;
+    s->start = NULL;
+    if (start)
+        start_free(start);
+    else
+        close_fd(&pmi);
+    return -error;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 
 #define PREFIX "session-"
@@ -28,7 +29,7 @@ int state_open(struct daemon *d, char *why, size_t why_size)
     int fd;
 
     if (mkdir(d->config->state, 0755) && errno != EEXIST) {
-        snprintf(why, why_size, "%s: %s", d->config->state, strerror(errno));
+        text_print(why, why_size, "%s: %s", d->config->state, strerror(errno));
         return -errno;
     }
     state_path(d, "lock", path, sizeof(path));
@@ -75,7 +76,7 @@ static void set_trouble(struct daemon *d, int error)
     const bool before = *d->trouble;
 
     if (error)
-        snprintf(d->trouble, sizeof(d->trouble), "cannot record sessions: %s", strerror(-error));
+        text_print(d->trouble, sizeof(d->trouble), "cannot record sessions: %s", strerror(-error));
     else
         *d->trouble = '\0';
     if (error)
@@ -92,12 +93,12 @@ int state_save(const struct session *s)
     json_t *state;
     int error;
 
-    state = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:I, s:i, s:b, s:b, s:b, s:s}", "id", s->id,
-                      "user", s->user, "program", s->program, "from", s->from, "uid", (int)s->uid, "gid", (int)s->gid,
-                      "pid", (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began, "devices",
-                      message_list(s->devices, s->device_count), "memory", (json_int_t)s->memory, "share",
-                      (int)s->share, "exclusive", s->exclusive, "started", s->started, "ending",
-                      s->state == SESSION_ENDING, "why", s->why);
+    state = message_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:I, s:i, s:b, s:b, s:b, s:s}", "id",
+                         s->id, "user", s->user, "program", s->program, "from", s->from, "uid", (int)s->uid, "gid",
+                         (int)s->gid, "pid", (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began,
+                         "devices", message_list(s->devices, s->device_count), "memory", (json_int_t)s->memory, "share",
+                         (int)s->share, "exclusive", s->exclusive, "started", s->started, "ending",
+                         s->state == SESSION_ENDING, "why", s->why);
     json_object_set_new(state, "keeper", json_integer(s->keeper));
     json_object_set_new(state, "job", json_string(s->job));
     json_object_set_new(state, "of", json_string(s->of));
@@ -120,7 +121,7 @@ void state_review(struct daemon *d)
     if (!*d->trouble)
         return;
     state_path(d, "trial", path, sizeof(path));
-    state = json_pack("{s:o}", "trial", json_sprintf("%0*d", 3000, 0)); /* as much as a session's */
+    state = message_pack("{s:o}", "trial", json_sprintf("%0*d", 3000, 0)); /* as much as a session's */
     error = write_file(state, path);
     unlink(path);
     json_decref(state);
@@ -147,19 +148,19 @@ static void adopt(struct daemon *d, const char *name)
     state_path(d, name, path, sizeof(path));
     state = json_load_file(path, 0, NULL);
     id = message_text(state, "id", "");
-    s = strlen(id) == SESSION_ID - 1 && !strcmp(name + strlen(PREFIX), id) ? session_new(d, id) : NULL;
+    s = message_is_id(id) && !strcmp(name + strlen(PREFIX), id) ? session_new(d, id) : NULL;
     if (!s) {
         daemon_log("error", "%s is no record of a session: ignored", path);
         json_decref(state);
         return;
     }
-    snprintf(s->of, sizeof(s->of), "%s", message_text(state, "of", s->id));
-    snprintf(s->replaces, sizeof(s->replaces), "%s", message_text(state, "replaces", ""));
-    snprintf(s->within, sizeof(s->within), "%s", message_text(state, "within", ""));
-    snprintf(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
-    snprintf(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
-    snprintf(s->job, sizeof(s->job), "%s", message_text(state, "job", ""));
-    snprintf(s->from, sizeof(s->from), "%s", message_text(state, "from", ""));
+    text_print(s->of, sizeof(s->of), "%s", message_text(state, "of", s->id));
+    text_print(s->replaces, sizeof(s->replaces), "%s", message_text(state, "replaces", ""));
+    text_print(s->within, sizeof(s->within), "%s", message_text(state, "within", ""));
+    text_print(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
+    text_print(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
+    text_print(s->job, sizeof(s->job), "%s", message_text(state, "job", ""));
+    text_print(s->from, sizeof(s->from), "%s", message_text(state, "from", ""));
     s->uid = (uid_t)message_number(state, "uid", 0);
     s->gid = (gid_t)message_number(state, "gid", 0);
     s->pid = (pid_t)message_number(state, "pid", 0);
@@ -169,7 +170,7 @@ static void adopt(struct daemon *d, const char *name)
     s->share = (unsigned)message_number(state, "share", 100);
     s->started = s->pid > 1; /* an older daemon did not say so */
     s->exclusive = json_is_true(json_object_get(state, "exclusive"));
-    snprintf(s->why, sizeof(s->why), "%s", message_text(state, "why", ""));
+    text_print(s->why, sizeof(s->why), "%s", message_text(state, "why", ""));
     ending = json_is_true(json_object_get(state, "ending"));
     s->began = json_number_value(json_object_get(state, "began"));
     json_array_foreach(json_object_get(state, "devices"), i, index)
@@ -184,14 +185,15 @@ static void adopt(struct daemon *d, const char *name)
     }
     if (s->pid > 1 && s->start_time && process_start_time(s->pid) == s->start_time) {
         daemon_log("notice", "session %s goes on: user=%s pid=%d", s->id, s->user, (int)s->pid);
+        session_keep(s);
         session_watch(s);
         if (ending)
             session_end_worker(s);
         return;
     }
     if (!*s->why)
-        snprintf(s->why, sizeof(s->why), "lost while there was no daemon");
-    s->pid = 0; /* by now perhaps somebody else's */
+        text_print(s->why, sizeof(s->why), "lost while there was no daemon");
+    s->pid = s->keeper = 0; /* by now perhaps somebody else's */
     session_gone(s, -1);
 }
 

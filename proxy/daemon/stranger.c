@@ -27,7 +27,7 @@ unsigned strangers_room(void)
 
 static bool is_stranger_of(const struct connection *c, const uint8_t *address)
 {
-    return c->stranger && !c->gone && (!address || !memcmp(c->address, address, sizeof(c->address)));
+    return c->stranger && !c->dropped && (!address || !memcmp(c->address, address, sizeof(c->address)));
 }
 
 /* How many of an address, NULL: of all, there are; and who of them has been there longest. */
@@ -86,8 +86,7 @@ static void turn_away(struct connection *c, const char *why)
 {
     c->daemon->totals.refused++;
     daemon_log("warning", "%s has not proved who it is: %s", c->remote, why);
-    c->phase = PHASE_CLOSING;
-    connection_destroy(c);
+    connection_drop(c);
 }
 
 static void make_room(struct daemon *d, const uint8_t *address)

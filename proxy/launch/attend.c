@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "base/socket.h"
+#include "base/text.h"
 #include "proxy/launch/attend.h"
 #include "proxy/launch/requests.h"
 #include "proxy/launch/surrogate.h"
@@ -67,7 +68,7 @@ void attend_leave(struct attended *node, bool now, const char *why)
 {
     node->leaving = true;
     node->now |= now;
-    snprintf(node->why, sizeof(node->why), "%s", why);
+    text_print(node->why, sizeof(node->why), "%s", why);
     say_leave(node);
 }
 

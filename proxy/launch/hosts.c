@@ -19,6 +19,7 @@
 #include "base/rsh.h"
 #include "base/settings.h"
 #include "base/socket.h"
+#include "base/text.h"
 #include "proxy/launch/ranks.h"
 #include "proxy/launch/remote.h"
 #include "proxy/launch/tunnel.h"
@@ -42,19 +43,17 @@ struct stages {
 static void become_remote(const char *host, const char *program, int end, int output)
 {
     const char *there = settings_string(SETTING_PROXY);
-    char *words[RSH_WORDS], command[PATH_MAX + 32];
+    const char *home = strncmp(there, "~/", 2) ? "" : "\"$HOME\""; /* as shells of any kind read it */
     char *here[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--remote", NULL};
+    char *words[RSH_WORDS], *command = NULL, *quoted;
 
     rank_become(output);
     dup2(end, 0);
     dup2(end, 1);
     if (rsh_is_here(host))
         rank_execute(here);
-    if (!strncmp(there, "~/", 2)) /* as shells of any kind read it */
-        snprintf(command, sizeof(command), "\"$HOME\"'%s' --remote", there + 1);
-    else
-        snprintf(command, sizeof(command), "'%s' --remote", *there ? there : program);
-    if (!rsh_words(host, command, words))
+    quoted = text_quote(*home ? there + 1 : *there ? there : program);
+    if (!quoted || asprintf(&command, "%s%s --remote", home, quoted) < 0 || !rsh_words(host, command, words))
         _exit(127);
     rank_execute(words);
 }
@@ -98,7 +97,8 @@ static int make_header(struct stages *stages, unsigned rank, unsigned size, cons
 static int start_there(struct ranks *ranks, unsigned rank, const char *host, const char *endpoint, const char *program,
                        int output)
 {
-    int ends[2], error = make_header(&ranks->stages[rank], rank, ranks->size, host, endpoint);
+    int ends[2],
+        error = !rsh_is_host(host) ? -EINVAL : make_header(&ranks->stages[rank], rank, ranks->size, host, endpoint);
     pid_t pid = -1;
 
     if (!error)

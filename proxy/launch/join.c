@@ -93,7 +93,7 @@ static json_t *make_request(bool holds)
                         settings_number(SETTING_POOL_EXCLUSIVE) != 0, "memory", (json_int_t)memory, "type",
                         settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
                         settings_string(SETTING_POOL_POLICY));
-    snprintf(program, sizeof(program), "%s", name ? name : "");
+    text_print(program, sizeof(program), "%s", name ? name : "");
     if (json_object_set_new(request, "program", json_string(program))) /* no UTF-8 */
         json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
     if (*settings_string(SETTING_POOL_HOLD) && !holds)

@@ -248,7 +248,7 @@ void moves_hear_program(void *owner, const struct channel_message *message, int 
     if (message->kind == CHANNEL_START) {
         start(message);
     } else if (message->kind == CHANNEL_END && node) {
-        snprintf(why, sizeof(why), "%s", *node->why ? node->why : now ? "lost, or not needed" : "not needed");
+        text_print(why, sizeof(why), "%s", *node->why ? node->why : now ? "lost, or not needed" : "not needed");
         attend_leave(node, now, why);
     } else if (message->kind == CHANNEL_END) {
         tell_program(CHANNEL_ENDED, message->number, "there is no such worker");

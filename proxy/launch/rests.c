@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/requests.h"
+#include "base/text.h"
 #include "proxy/launch/costs.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/rests.h"
@@ -194,7 +195,7 @@ static void hear_line(void)
     if (json_object_get(message, "wake"))
         ask_program("resume", "");
     else if (json_object_get(message, "end"))
-        snprintf(rest.ended, sizeof(rest.ended), "%s", text_of(message, "end"));
+        text_print(rest.ended, sizeof(rest.ended), "%s", text_of(message, "end"));
     else if (json_object_get(message, "error"))
         vocl_log(LOG_WARN, "the pool: %s", text_of(message, "error"));
     json_decref(message);

@@ -62,6 +62,15 @@ int main(void)
                  "\\xc2\\x9b31m"));                         /* an escape of eight bits */
     EXPECT(shows("\xe2\x80\xaegpj", "\\xe2\\x80\\xaegpj")); /* from right to left */
     EXPECT(shows("\xff\xfe", "\\xff\\xfe") && shows("\xc0\x8a", "\\xc0\\x8a") && shows("\xe2\x82", "\\xe2\\x82"));
+    EXPECT(!strcmp(text_quote("/a b/c"), "'/a b/c'") && !strcmp(text_quote("a'b"), "'a'\\''b'"));
+    text_print(tiny, sizeof(tiny), "%s", "abcdefgh");
+    EXPECT(!strcmp(tiny, "abcde"));
+    text_print(tiny, sizeof(tiny), "%s%s", "abc\xc3\xaf", "d");
+    EXPECT(!strcmp(tiny, "abc\xc3\xaf"));
+    text_print(tiny, sizeof(tiny), "%s", "abcd\xc3\xaf");
+    EXPECT(!strcmp(tiny, "abcd"));
+    text_print(tiny, sizeof(tiny), "%s", "a\xe2\x82\xac\xe2\x82\xac");
+    EXPECT(!strcmp(tiny, "a\xe2\x82\xac"));
     EXPECT(!strcmp(text_visible("ab\x01", tiny, sizeof(tiny)), "ab"));
     EXPECT(!strcmp(text_visible("abcdefgh", tiny, sizeof(tiny)), "abcde"));
     EXPECT(!strcmp(text_visible("abcd\xc3\xaf", tiny, sizeof(tiny)), "abcd"));

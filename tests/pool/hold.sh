@@ -81,11 +81,13 @@ export VOCL_POOL_HOLD=00112233445566778899aabbccddeeff VOCL_POOL_COUNT=1
 refused "no such hold" 'no such hold'
 unset VOCL_POOL_HOLD VOCL_POOL_COUNT
 
-# a daemon that is lost, and there again
-kill -9 $daemon
-wait $daemon 2> /dev/null
-start_daemon
-wait_until are 'one held 2;' || fail "held, by a new daemon: $(states); $(cat "$scratch/log")"
+# a daemon that is lost, or stopped, and there again
+for how in KILL TERM; do
+    kill -$how $daemon
+    wait $daemon 2> /dev/null
+    start_daemon
+    wait_until are 'one held 2;' || fail "held, by a new daemon after $how: $(states); $(cat "$scratch/log")"
+done
 step 2 2
 
 # who may end a session may end what is held

@@ -52,8 +52,26 @@ vocl pool nodes > "$scratch/nodes"
 clean "$scratch/nodes"
 clean "$scratch/log"
 
-# What names nothing ends nothing.
+# What is too long is cut between two characters: half of one would make records that are none, and sessions without one.
 vocl pool resume here
+long=$(printf '%0125d' 0)
+name=$(printf '%062d\303\251' 0)
+cp "$top_builddir/tests/pool/burn" "$scratch/$name"
+vocl run -- "$scratch/$name" 0 0 0 wait < "$scratch/wait" > /dev/null 2> "$scratch/err" &
+program=$!
+wait_until runs || fail "no session of a program with a long name: $(cat "$scratch/err" "$scratch/log")"
+id=$(vocl pool sessions --json | sed -n 's/.*"id": *"\([0-9a-f]*\)".*/\1/p' | head -n 1)
+"$top_builddir/tests/security/say" "$scratch/pool" "{\"do\":\"attach\",\"session\":\"$id\"}" \
+    "-{\"do\":\"end\",\"why\":\"${long}0$(printf '\303\251')\"}" read > "$scratch/out" || fail "attach: $(cat "$scratch/out")"
+recorded()
+{
+    grep -q "\"session\":\"$id\".*\"why\":\"${long}0\"" "$scratch/accounting"
+}
+wait_until recorded || fail "a session is not on record: $(cat "$scratch/accounting" "$scratch/log")"
+grep "$id" "$scratch/accounting" | grep -q "\"program\":\"$(printf '%062d' 0)\"" || fail "its program: $(cat "$scratch/accounting")"
+kill $program 2> /dev/null && wait $program
+
+# What names nothing ends nothing.
 vocl run -- "$top_builddir/tests/pool/burn" 0 0 0 wait < "$scratch/wait" > /dev/null 2> "$scratch/err" &
 program=$!
 wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"

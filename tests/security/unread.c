@@ -1,0 +1,174 @@
+/*
+ * unread POOLFILE hold|queue: a connection does not read what it asked for, until the daemon has nearly as much for it
+ * as it keeps (4 MiB). Then something else makes the daemon say one thing more to it, and close it.
+ *
+ *     hold   it holds devices, and another connection of the same user ends that
+ *     queue  it waits for devices, and the one before it goes: its place changes
+ *
+ * Ends with 0 if the daemon answers afterwards.
+ */
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "pool/client.h"
+
+enum { MOST_UNSENT = 4 << 20, UNDER = 60, BURST = 20000, PATIENCE_MS = 120000 };
+
+static struct poolfile pool;
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "unread: %s: %s\n", what, why);
+    exit(1);
+}
+
+static void open_client(struct client *client)
+{
+    const int little = 1 << 12;
+    char why[512];
+
+    if (client_connect(client, &pool, pool.nodes[0].address, why, sizeof(why)))
+        die("connect", why);
+    setsockopt(client->fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little));
+}
+
+static void tell(struct client *client, json_t *message)
+{
+    if (client_send(client, message))
+        die("the daemon", "gone");
+    json_decref(message);
+}
+
+static json_t *ask(struct client *client, json_t *message)
+{
+    json_t *answer = NULL;
+
+    tell(client, message);
+    if (client_receive(client, &answer, PATIENCE_MS))
+        die("the daemon", "does not answer");
+    return answer;
+}
+
+/* What the daemon's kernel has of this connection: not acknowledged by us, not read by the daemon. */
+static void queues_there(int fd, unsigned *unacknowledged, unsigned *unread)
+{
+    struct sockaddr_in own;
+    socklen_t length = sizeof(own);
+    FILE *file = fopen("/proc/net/tcp", "r");
+    unsigned theirs, state, sent, read;
+    char line[512];
+
+    *unacknowledged = *unread = 0;
+    getsockname(fd, (struct sockaddr *)&own, &length);
+    while (file && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, " %*d: %*8x:%*x %*8x:%x %x %x:%x", &theirs, &state, &sent, &read) == 4 &&
+            theirs == ntohs(own.sin_port) && state == 1) {
+            *unacknowledged = sent;
+            *unread = read;
+        }
+    }
+    if (file)
+        fclose(file);
+}
+
+/* What the daemon has not given its kernel yet of the answers, once it has read all that was said. */
+static long unsent(struct client *client, long answers)
+{
+    const long until = clock_ms() + PATIENCE_MS;
+    unsigned unacknowledged, unread;
+    int here, under_way;
+
+    do {
+        if (clock_ms() > until)
+            die("the daemon", "does not read");
+        usleep(20000);
+        ioctl(client->fd, TIOCOUTQ, &under_way);
+        queues_there(client->fd, &unacknowledged, &unread);
+    } while (under_way || unread);
+    usleep(20000);
+    ioctl(client->fd, FIONREAD, &here);
+    queues_there(client->fd, &unacknowledged, &unread);
+    return answers - here - (long)unacknowledged;
+}
+
+static void fill(struct client *client)
+{
+    json_t *pulse = json_pack("{s:s}", "do", "pulse");
+    long answers, room;
+    int one = 0;
+
+    tell(client, json_incref(pulse));
+    while (one <= 0) {
+        usleep(10000);
+        ioctl(client->fd, FIONREAD, &one);
+    }
+    answers = one;
+    for (int full = 0; full < 3; full++) { /* the kernel may still take some */
+        while ((room = (MOST_UNSENT - UNDER - unsent(client, answers)) / one) > 0) {
+            full = 0;
+            if (room > BURST)
+                room = BURST;
+            for (long i = 0; i < room; i++)
+                tell(client, json_incref(pulse));
+            answers += room * one;
+        }
+        usleep(300000);
+    }
+    fprintf(stderr, "%ld of %d bytes are unsent\n", unsent(client, answers), MOST_UNSENT);
+    json_decref(pulse);
+}
+
+static void fill_hold(void)
+{
+    static struct client asker, holder, other; /* stay open */
+    const char *id;
+    json_t *answer;
+
+    open_client(&asker);
+    answer = ask(&asker, json_pack("{s:s}", "do", "request"));
+    id = json_string_value(json_object_get(answer, "granted"));
+    if (!id)
+        die("request", "nothing is granted");
+    open_client(&holder);
+    json_decref(ask(&holder, json_pack("{s:s, s:s}", "do", "hold", "session", id)));
+    fill(&holder);
+    open_client(&other);
+    json_decref(ask(&other, json_pack("{s:s, s:s}", "do", "kill", "session", id)));
+    json_decref(answer);
+}
+
+static void fill_queue(void)
+{
+    static struct client clients[3];
+
+    for (int i = 0; i < 3; i++) { /* the first one gets it */
+        open_client(&clients[i]);
+        json_decref(
+            ask(&clients[i], json_pack("{s:s, s:b, s:i}", "do", "request", "exclusive", 1, "wait", i ? 600 : 0)));
+    }
+    fill(&clients[2]);
+    client_close(&clients[1]);
+    sleep(3); /* it is told at the next look at it, within 2 s */
+}
+
+int main(int count, char **words)
+{
+    json_t *question = json_pack("{s:s}", "do", "status"), *answer;
+    char why[512];
+
+    if (count < 3 || poolfile_read_file(&pool, words[1], why, sizeof(why)))
+        die("usage", "unread POOLFILE hold|queue");
+    if (!strcmp(words[2], "hold"))
+        fill_hold();
+    else
+        fill_queue();
+    if (client_ask(&(struct client){.fd = -1}, &pool, NULL, question, &answer, why, sizeof(why)))
+        die("afterwards", why);
+    return 0;
+}

@@ -60,8 +60,6 @@ cl_int device_address_exec_info(cl_kernel kernel, size_t size, const void *value
         if (!addressed_has(kernel->program->context, address))
             return CL_INVALID_VALUE;
     }
-    if (size > 65536)
-        return CL_OUT_OF_RESOURCES;
     error = exec_info_send(kernel, CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT, size, value);
     if (!error)
         kernel->uses_addresses = true;

@@ -115,8 +115,6 @@ static cl_int set_pointers(cl_kernel kernel, size_t size, const void *pointers)
         if (!svm_remote_has(pointer))
             return CL_INVALID_VALUE;
     }
-    if (size > 65536)
-        return CL_OUT_OF_RESOURCES;
     if (!kernel_keep_pointers(kernel, pointers, size / sizeof(void *)))
         return CL_OUT_OF_HOST_MEMORY;
     wire_put_set_svm_pointers(stream_begin(node), &m);

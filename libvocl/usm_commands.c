@@ -326,7 +326,7 @@ static cl_int check_pointers(const void *value, size_t size)
         if (!usm_find(pointer, &usm) && !svm_has(pointer))
             return CL_INVALID_VALUE;
     }
-    return size > 65536 ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+    return CL_SUCCESS;
 }
 
 cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)

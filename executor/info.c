@@ -97,7 +97,7 @@ static cl_int simple(const struct query *q, struct wire_buffer *value)
 
 static cl_int formats(const struct query *q, struct wire_buffer *value)
 {
-    cl_image_format list[1024];
+    cl_image_format *list = NULL;
     cl_mem_flags flags;
     cl_uint count = 0;
     cl_int error;
@@ -105,9 +105,14 @@ static cl_int formats(const struct query *q, struct wire_buffer *value)
     if (q->m->input_length != sizeof(flags))
         return CL_INVALID_VALUE;
     memcpy(&flags, q->m->input, sizeof(flags));
-    error = clGetSupportedImageFormats(q->object->native, flags, q->m->second, 1024, list, &count);
+    error = clGetSupportedImageFormats(q->object->native, flags, q->m->second, 0, NULL, &count);
+    if (!error && count && !(list = malloc(count * sizeof(*list))))
+        error = CL_OUT_OF_HOST_MEMORY;
     if (!error && count)
-        wire_put_bytes(value, list, (count < 1024 ? count : 1024) * sizeof(*list));
+        error = clGetSupportedImageFormats(q->object->native, flags, q->m->second, count, list, NULL);
+    if (!error && count)
+        wire_put_bytes(value, list, count * sizeof(*list));
+    free(list);
     return error;
 }
 

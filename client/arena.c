@@ -234,6 +234,23 @@ bool arena_has_all(const void *pointer, size_t size)
            size <= atomic_load(&arena.mapped) - (size_t)((uintptr_t)pointer - (uintptr_t)arena.base);
 }
 
+size_t arena_size(const void *memory)
+{
+    const size_t offset = (size_t)((const uint8_t *)memory - arena.base);
+    const struct block *block;
+    size_t size = 0;
+
+    if (!arena_has(memory))
+        return 0;
+    pthread_mutex_lock(&arena.lock);
+    for (block = arena.blocks; block && block->offset != offset; block = block->next)
+        ;
+    if (block && block->used)
+        size = block->size;
+    pthread_mutex_unlock(&arena.lock);
+    return size;
+}
+
 /* Cut a used block of that size out of a free one, at an aligned offset. */
 static void *cut(struct block *block, size_t offset, size_t size)
 {

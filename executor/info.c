@@ -128,11 +128,17 @@ static cl_int timers(const struct query *q, struct wire_buffer *value)
 
 static cl_int binaries(const struct query *q, struct wire_buffer *value)
 {
-    size_t sizes[WIRE_MAX_DEVICES], length = 0;
-    unsigned char *pointers[WIRE_MAX_DEVICES] = {0};
-    cl_int error = clGetProgramInfo(q->object->native, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &length);
-    size_t count = length / sizeof(*sizes);
+    size_t length = 0, *sizes, count;
+    cl_int error = clGetProgramInfo(q->object->native, CL_PROGRAM_BINARY_SIZES, 0, NULL, &length);
+    unsigned char **pointers;
 
+    if (error)
+        return error;
+    count = length / sizeof(*sizes);
+    sizes = malloc(length + 1);
+    pointers = calloc(count + 1, sizeof(*pointers));
+    error = sizes && pointers ? clGetProgramInfo(q->object->native, CL_PROGRAM_BINARY_SIZES, length, sizes, NULL)
+                              : CL_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; !error && i < count; i++) {
         pointers[i] = calloc(1, sizes[i] + 1);
         if (!pointers[i])
@@ -140,13 +146,15 @@ static cl_int binaries(const struct query *q, struct wire_buffer *value)
     }
     if (!error)
         error = clGetProgramInfo(q->object->native, CL_PROGRAM_BINARIES, count * sizeof(*pointers), pointers, NULL);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; pointers && i < count; i++) {
         if (!error) {
             wire_put_u64(value, sizes[i]);
             wire_put_bytes(value, pointers[i], sizes[i]);
         }
         free(pointers[i]);
     }
+    free(pointers);
+    free(sizes);
     return error;
 }
 

@@ -59,7 +59,7 @@ cl_int device_address_exec_info(cl_kernel kernel, size_t size, const void *value
 
     if (!device_address_offered(kernel->program->context))
         return CL_INVALID_OPERATION;
-    if (!value || !size || size % sizeof(address))
+    if ((!value && size) || size % sizeof(address))
         return CL_INVALID_VALUE;
     for (size_t at = 0; at < size; at += sizeof(address)) {
         memcpy(&address, (const uint8_t *)value + at, sizeof(address));

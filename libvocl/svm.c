@@ -141,10 +141,10 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t s
     if (!context_capabilities(kernel->program->context))
         return CL_INVALID_OPERATION;
     if (!value)
-        return CL_INVALID_VALUE;
+        size = 0;
     switch (param) {
     case CL_KERNEL_EXEC_INFO_SVM_PTRS:
-        if (!size || size % sizeof(void *))
+        if (size % sizeof(void *))
             return CL_INVALID_VALUE;
         if (is_remote(kernel->program->context))
             return set_pointers(kernel, size, value);

@@ -319,7 +319,7 @@ static cl_int check_pointers(const void *value, size_t size)
     struct usm usm;
     void *pointer;
 
-    if (!size || size % sizeof(pointer))
+    if (size % sizeof(pointer))
         return CL_INVALID_VALUE;
     for (size_t at = 0; at < size; at += sizeof(pointer)) {
         memcpy(&pointer, (const uint8_t *)value + at, sizeof(pointer));
@@ -344,7 +344,7 @@ cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, c
 
     if (!usm_offered(kernel->program->context))
         return CL_INVALID_OPERATION;
-    if (!value)
+    if (!value && size)
         return CL_INVALID_VALUE;
     if (param == CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL)
         error = check_pointers(value, size);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "client/cache.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
@@ -317,7 +318,7 @@ static cl_int build_later(cl_program program, cl_uint count, const cl_device_id 
     *build = (struct build){program, count, list, copy, notify, data};
     handle_use(program);
     building_add(program, 1);
-    if (pthread_create(&thread, NULL, build_thread, build))
+    if (thread_start(&thread, build_thread, build)) /* which does not take the program's signals */
         build_thread(build);
     else
         pthread_detach(thread);

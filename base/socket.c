@@ -19,9 +19,9 @@
 #include "base/socket.h"
 
 #define WRITE_MS 10000
-#define CONNECT_SECONDS 7
-#define FULL_MS 10
-#define FULL_TRIES 200
+#define CONNECT_MS 7000
+#define FULL_MS 2000
+#define FULL_NAP_MS 10
 
 void hex_show(const uint8_t *bytes, size_t count, char *text)
 {
@@ -184,33 +184,35 @@ int endpoint_listen_tcp(struct endpoint *endpoint, const char *host)
     return 0;
 }
 
-/* No connect() waits for ever, also not for a listener of this host that accepts nobody. */
-static void bound_connect(int fd, bool bound)
+/* Whether it is connected within that time: 0 or negative errno. */
+static int await_connected(int fd, long milliseconds)
 {
-    const struct timeval time = {bound ? CONNECT_SECONDS : 0, 0};
+    socklen_t length = sizeof(int);
+    int error = socket_wait(fd, POLLOUT, milliseconds);
 
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+    if (error <= 0)
+        return error ? error : -ETIMEDOUT;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) ? -errno : -error;
 }
 
-/* flags: SOCK_NONBLOCK, or 0. */
-static int connect_to(const struct addrinfo *at, int flags)
+/* No connect() waits for ever, also not for a listener of this host that accepts nobody. With 0 it does not wait. */
+static int connect_to(const struct addrinfo *at, long milliseconds)
 {
-    int tries = 3, error, fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+    int tries = 3, error, fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -errno;
     setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &tries, sizeof(tries));
-    bound_connect(fd, true);
-    if (!connect(fd, at->ai_addr, at->ai_addrlen) || (flags && errno == EINPROGRESS)) {
-        bound_connect(fd, false);
+    error = connect(fd, at->ai_addr, at->ai_addrlen) ? -errno : 0;
+    if (error == -EINPROGRESS)
+        error = milliseconds ? await_connected(fd, milliseconds) : 0;
+    if (!error)
         return fd;
-    }
-    error = errno == EINPROGRESS || errno == EAGAIN ? -ETIMEDOUT : -errno;
     close(fd);
     return error;
 }
 
-static int connect_tcp(const char *text, int flags)
+static int connect_tcp(const char *text, long milliseconds)
 {
     struct addrinfo *found = NULL;
     const char *port;
@@ -222,46 +224,70 @@ static int connect_tcp(const char *text, int flags)
     if (error)
         return error;
     for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
-        fd = connect_to(at, flags);
+        fd = connect_to(at, milliseconds);
     freeaddrinfo(found);
     return fd;
 }
 
-static int connect_any(const char *text, int flags)
+/* Others may wait to be let in, and be more than have room. */
+static int connect_unix(const char *name)
 {
+    const long until = clock_ms() + FULL_MS;
     struct sockaddr_un address;
-    socklen_t length;
-    int fd, error;
+    socklen_t length = unix_address(name, &address);
+    int error, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (!strncmp(text, "tcp:", 4))
-        return connect_tcp(text + 4, flags);
-    if (strncmp(text, "unix:", 5))
-        return -EINVAL;
-    length = unix_address(text + 5, &address);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    /* others may wait to be let in, and be more than have room */
-    for (int tries = 0; connect(fd, (struct sockaddr *)&address, length); tries++) {
-        error = -errno;
-        if (error == -EAGAIN && tries < FULL_TRIES && poll(NULL, 0, FULL_MS) == 0)
-            continue;
-        close(fd);
-        return error == -EAGAIN ? -ETIMEDOUT : error;
-    }
-    if (!(flags & SOCK_NONBLOCK))
+    while ((error = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0) == -EAGAIN && clock_ms() < until)
+        poll(NULL, 0, FULL_NAP_MS);
+    if (!error)
+        return fd;
+    close(fd);
+    return error == -EAGAIN ? -ETIMEDOUT : error;
+}
+
+static int connect_any(const char *text, long milliseconds)
+{
+    if (!strncmp(text, "tcp:", 4))
+        return connect_tcp(text + 4, milliseconds);
+    return strncmp(text, "unix:", 5) ? -EINVAL : connect_unix(text + 5);
+}
+
+int endpoint_connect_within(const char *text, long milliseconds)
+{
+    const int fd = connect_any(text, milliseconds);
+
+    if (fd >= 0)
         fcntl(fd, F_SETFL, 0);
     return fd;
 }
 
 int endpoint_connect(const char *text)
 {
-    return connect_any(text, 0);
+    return endpoint_connect_within(text, CONNECT_MS);
 }
 
 int endpoint_connect_start(const char *text)
 {
-    return connect_any(text, SOCK_NONBLOCK);
+    return connect_any(text, 0);
+}
+
+int socket_wait(int fd, short events, long milliseconds)
+{
+    const long until = clock_ms() + milliseconds;
+    struct pollfd ready = {.fd = fd, .events = events};
+    long left;
+
+    while ((left = until - clock_ms()) > 0) {
+        const int count = poll(&ready, 1, (int)left);
+
+        if (count > 0)
+            return ready.revents;
+        if (count < 0 && errno != EINTR)
+            return -errno;
+    }
+    return 0;
 }
 
 int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms)
@@ -270,16 +296,11 @@ int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms)
     uint8_t *at = bytes;
 
     while (length) {
-        struct pollfd ready = {.fd = fd, .events = POLLIN};
-        long left = until - clock_ms();
+        const int ready = socket_wait(fd, POLLIN, until - clock_ms());
         ssize_t got;
 
-        if (left <= 0)
-            return -ETIMEDOUT;
-        if (poll(&ready, 1, (int)left) < 0 && errno != EINTR)
-            return -errno;
-        if (!ready.revents)
-            continue;
+        if (ready <= 0)
+            return ready ? ready : -ETIMEDOUT;
         got = recv(fd, at, length, MSG_DONTWAIT);
         if (got == 0)
             return -ECONNRESET;
@@ -304,10 +325,7 @@ int socket_write_all(int fd, const void *bytes, size_t length)
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno == EAGAIN) {
-            struct pollfd ready = {.fd = fd, .events = POLLOUT};
-            long left = until - clock_ms();
-
-            if (left <= 0 || poll(&ready, 1, (int)left) == 0)
+            if (!socket_wait(fd, POLLOUT, until - clock_ms()))
                 return -ETIMEDOUT;
             continue;
         }
@@ -371,7 +389,6 @@ int socket_send_descriptors(int fd, const void *bytes, size_t length, const int 
     union control control = {.header = {CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
     struct iovec vector = {(void *)(uintptr_t)bytes, length};
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-    struct pollfd ready = {.fd = fd, .events = POLLOUT};
     ssize_t sent;
 
     if (count > MOST_DESCRIPTORS)
@@ -383,7 +400,7 @@ int socket_send_descriptors(int fd, const void *bytes, size_t length, const int 
     }
     do
         sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (sent < 0 && (errno == EINTR || (errno == EAGAIN && poll(&ready, 1, WRITE_MS) > 0)));
+    while (sent < 0 && (errno == EINTR || (errno == EAGAIN && socket_wait(fd, POLLOUT, WRITE_MS) > 0)));
     return sent == (ssize_t)length ? 0 : sent < 0 ? -errno : -EIO;
 }
 
@@ -394,13 +411,12 @@ ssize_t socket_receive_descriptors(int fd, void *bytes, size_t length, int *desc
     struct iovec vector = {bytes, length};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
     const unsigned room = *count;
     const struct cmsghdr *header;
     ssize_t got;
 
     *count = 0;
-    if (timeout_ms <= 0 || poll(&ready, 1, (int)timeout_ms) <= 0)
+    if (socket_wait(fd, POLLIN, timeout_ms) <= 0)
         return -ETIMEDOUT;
     got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0)

@@ -37,8 +37,12 @@ int endpoint_own_address(const char *hosts, char *address, size_t size);
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
 /* Blocks at most some seconds; a descriptor or negative errno. */
 int endpoint_connect(const char *text);
+int endpoint_connect_within(const char *text, long milliseconds);
 /* The same without waiting: it does not block, and can be written to when it is connected. */
 int endpoint_connect_start(const char *text);
+/* As poll() of one descriptor, which signals of the program do not end: what has happened, 0 if nothing has within that
+ * time, or negative errno. */
+int socket_wait(int fd, short events, long milliseconds);
 /* Read or write all of it within the time given (ms); 0 or negative errno. */
 int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int socket_write_all(int fd, const void *bytes, size_t length);

@@ -108,10 +108,8 @@ static cl_mem next_of(cl_context context, cl_mem before)
 
     pthread_mutex_lock(&lock);
     buffer = before ? before->next_addressed : first;
-    while (buffer && buffer->context != context)
+    while (buffer && (buffer->context != context || !handle_try_use(&buffer->object)))
         buffer = buffer->next_addressed;
-    if (buffer)
-        handle_use(buffer);
     pthread_mutex_unlock(&lock);
     if (before)
         handle_drop(before);

@@ -33,7 +33,8 @@ static struct {
     atomic_size_t mapped; /* grows only, by whole pages */
     bool reserved;        /* the addresses of the rest are taken */
     int fd;
-    ino_t inode; /* of the file that it was */
+    dev_t device; /* with the inode: the file that it was */
+    ino_t inode;
     uint8_t nonce[16];
     struct block *blocks;
 } arena = {.sharing = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
@@ -50,6 +51,16 @@ static void *const addresses[] = {
 #endif
     NULL, NULL, NULL};
 
+/* The program may have closed it, and have a file of its own by that number: -1. */
+static int own_file(void)
+{
+    struct stat file;
+
+    return arena.fd >= 0 && !fstat(arena.fd, &file) && file.st_ino == arena.inode && file.st_dev == arena.device
+               ? arena.fd
+               : -1;
+}
+
 /* Under the lock, or before anybody knows of it. */
 static bool grow(size_t size)
 {
@@ -57,7 +68,7 @@ static bool grow(size_t size)
     const int fixed = arena.reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
     void *wanted = arena.base + mapped, *address;
 
-    address = mmap(wanted, more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, arena.fd, (off_t)mapped);
+    address = mmap(wanted, more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, own_file(), (off_t)mapped);
     if (address == MAP_FAILED)
         return false;
     if (address != wanted) { /* an old kernel, for which the place is a wish */
@@ -140,6 +151,7 @@ static bool create_with(struct node *node)
         getrandom(arena.nonce, sizeof(arena.nonce), 0) != sizeof(arena.nonce) || fstat(arena.fd, &file))
         return false;
     arena.inode = file.st_ino;
+    arena.device = file.st_dev;
     for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
         if (!create_at(addresses[i]))
             continue;
@@ -196,9 +208,7 @@ bool arena_given_to(struct node *node)
 
 bool arena_can_be_shared(void)
 {
-    struct stat file;
-
-    return arena.fd >= 0 && !fstat(arena.fd, &file) && file.st_ino == arena.inode;
+    return own_file() >= 0;
 }
 
 /* What the child writes there is not the parent's. */
@@ -208,9 +218,10 @@ static void part(void)
 
     if (!arena.base)
         return;
-    mmap(arena.base, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, arena.fd, 0);
+    mmap(arena.base, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, own_file(), 0);
     madvise(arena.base, mapped, MADV_DONTDUMP);
-    close(arena.fd);
+    if (own_file() >= 0)
+        close(arena.fd);
     arena.fd = -1;
 }
 
@@ -232,6 +243,23 @@ bool arena_has_all(const void *pointer, size_t size)
 {
     return arena_has(pointer) &&
            size <= atomic_load(&arena.mapped) - (size_t)((uintptr_t)pointer - (uintptr_t)arena.base);
+}
+
+size_t arena_size(const void *memory)
+{
+    const size_t offset = (size_t)((const uint8_t *)memory - arena.base);
+    const struct block *block;
+    size_t size = 0;
+
+    if (!arena_has(memory))
+        return 0;
+    pthread_mutex_lock(&arena.lock);
+    for (block = arena.blocks; block && block->offset != offset; block = block->next)
+        ;
+    if (block && block->used)
+        size = block->size;
+    pthread_mutex_unlock(&arena.lock);
+    return size;
 }
 
 /* Cut a used block of that size out of a free one, at an aligned offset. */
@@ -328,7 +356,7 @@ bool arena_identify(struct arena_file *file)
 {
     struct stat stat;
 
-    if (!arena.base || arena.fd < 0 || fstat(arena.fd, &stat))
+    if (!arena.base || fstat(own_file(), &stat))
         return false;
     *file = (struct arena_file){stat.st_dev, stat.st_ino};
     return true;
@@ -343,17 +371,17 @@ bool arena_show(void *at, const void *memory, size_t size, int protection, bool 
 {
     const int flags = MAP_FIXED | (shared ? MAP_SHARED | MAP_NORESERVE : MAP_PRIVATE);
 
-    return mmap(at, size, protection, flags, arena.fd, (off_t)arena_offset(memory)) != MAP_FAILED;
+    return mmap(at, size, protection, flags, own_file(), (off_t)arena_offset(memory)) != MAP_FAILED;
 }
 
 bool arena_next_data(const void *memory, size_t size, size_t *start, size_t *end)
 {
     const off_t first = (off_t)arena_offset(memory), last = first + (off_t)size;
-    off_t data = lseek(arena.fd, first + (off_t)*start, SEEK_DATA), hole;
+    off_t data = lseek(own_file(), first + (off_t)*start, SEEK_DATA), hole;
 
     if (data < 0 || data >= last)
         return false;
-    hole = lseek(arena.fd, data, SEEK_HOLE);
+    hole = lseek(own_file(), data, SEEK_HOLE);
     *start = (size_t)(data - first);
     *end = hole < 0 || hole > last ? size : (size_t)(hole - first);
     return true;

@@ -17,6 +17,8 @@ bool arena_can_be_shared(void);
 void *arena_alloc(size_t size, size_t alignment);
 /* Nothing for memory that is not arena_alloc's. */
 void arena_free(void *memory);
+/* Of what begins there; 0: nothing does. */
+size_t arena_size(const void *memory);
 /* It gets its pages at once, which is faster than one after the other, if the system can. */
 void arena_populate(void *memory, size_t size);
 /* Its contents are not needed any more, but for those of pages that it shares with others. */

@@ -319,7 +319,7 @@ int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
         error = hostptr_before(e, root, use);
     if (!error && e->counted && !e->used)
         error = window_use(e, root, use, false);
-    if (error || !root->coherence)
+    if (error || !root->coherence || e->queue->settled)
         return error;
     if (use & USE_WRITE)
         error = enqueue_need_event(e, CL_COMMAND_MARKER);
@@ -389,7 +389,7 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     written_note(root, offset, size);
     if (root->svm_remote)
         svm_remote_written((uint8_t *)root->host_pointer + offset, size);
-    if (!root->coherence)
+    if (!root->coherence || e->queue->settled)
         return;
     more = realloc(e->written, (e->written_count + 1) * sizeof(*more));
     if (!more) {

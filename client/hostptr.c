@@ -74,10 +74,11 @@ int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use)
         h->kept = true;
     }
     pthread_mutex_unlock(&lock);
-    if (error || (looked && atomic_load(&h->agreed)))
+    if (error)
         return error;
-    pthread_mutex_lock(&h->work);
-    error = hosted_bring(h, e->node, written);
+    pthread_mutex_lock(&h->work); /* another thread, which came first, may still be bringing what the program wrote */
+    if (!looked || !atomic_load(&h->agreed))
+        error = hosted_bring(h, e->node, written);
     if (!error)
         atomic_store(&h->agreed, true);
     pthread_mutex_unlock(&h->work);

@@ -264,10 +264,12 @@ static int begin(struct move *m)
     error = unshare_check(m);
     if (error)
         return error;
+    move_phase(m, "early");
     if (!quiesce_calls(m, clock_ns() + QUICK_NS))
         return 0;
-    move_phase(m, "early");
-    error = make_early(m);
+    error = unshare_check(m); /* meanwhile the program may have made its first buffer, in memory that it shares */
+    if (!error)
+        error = make_early(m);
     halt_set(HALT_NONE);
     if (error)
         return error;

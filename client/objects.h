@@ -180,6 +180,7 @@ struct _cl_command_queue {
         well;              /* well: up to there none has failed but those that are known to have */
     atomic_uint eager;     /* of which commands' events the program asks, as far as is known: event_sort() */
     atomic_uint functions; /* to be called back for its commands */
+    bool settled;          /* a command of another queue has seen to it that contents are where this one's look */
     /* under the session's lock */
     struct lane lane;
     struct behind behind[MOST_BEHIND];

@@ -167,7 +167,8 @@ int broadcast_end(cl_context context, enum stream_urgency urgency)
     for (unsigned i = 0; i < context->node_count; i++) {
         int one = stream_finish(context->nodes[i], urgency);
 
-        error = i == 0 || error ? one : 0;
+        if (error == -ECONNRESET || (!error && one != -ECONNRESET)) /* of nodes that are lost the others do not know */
+            error = one;
     }
     session_unlock(session);
     return error;

@@ -26,6 +26,8 @@ uint64_t svm_remote_choose(cl_context context, struct node *node, cl_svm_mem_fla
 bool svm_remote_free(void *memory);
 bool svm_remote_has(const void *pointer);
 bool svm_remote_has_all(const void *pointer, size_t size);
+/* Of the one that begins there; 0: none does. */
+size_t svm_remote_size(const void *memory);
 /* The commands on such memory, which end e. */
 int svm_remote_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event);
 int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event);

@@ -232,6 +232,18 @@ bool svm_remote_has_all(const void *pointer, size_t size)
     return has;
 }
 
+size_t svm_remote_size(const void *memory)
+{
+    const struct svm_remote *m;
+    size_t size;
+
+    pthread_mutex_lock(&lock);
+    m = find(memory);
+    size = m && m->memory == memory ? m->size : 0;
+    pthread_mutex_unlock(&lock);
+    return size;
+}
+
 /* ---- memory ---- */
 
 static uint64_t alloc_on_node(cl_context context, struct node *node, uint64_t wanted, cl_svm_mem_flags flags,

@@ -206,14 +206,18 @@ int exec_describe_node(struct executor *x, const struct exec_describe_node *m)
 /* How many there are; made if they are as many as have numbers. */
 static cl_int make_sub_devices(const struct exec_create_sub_devices *m, cl_device_id *made, cl_uint *count)
 {
-    cl_device_partition_property properties[1025] = {0};
+    cl_device_partition_property *properties = calloc(1, m->properties_length + sizeof(*properties));
     cl_int error;
 
-    memcpy(properties, m->properties_length ? m->properties : properties, m->properties_length);
+    if (!properties)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (m->properties_length)
+        memcpy(properties, m->properties, m->properties_length);
     error = clCreateSubDevices(m->device->native, properties, 0, NULL, count);
-    if (error || *count != m->sub_devices_count)
-        return error;
-    return clCreateSubDevices(m->device->native, properties, *count, made, NULL);
+    if (!error && *count == m->sub_devices_count)
+        error = clCreateSubDevices(m->device->native, properties, *count, made, NULL);
+    free(properties);
+    return error;
 }
 
 int exec_create_sub_devices(struct executor *x, const struct exec_create_sub_devices *m)

@@ -97,7 +97,7 @@ static cl_int simple(const struct query *q, struct wire_buffer *value)
 
 static cl_int formats(const struct query *q, struct wire_buffer *value)
 {
-    cl_image_format list[1024];
+    cl_image_format *list = NULL;
     cl_mem_flags flags;
     cl_uint count = 0;
     cl_int error;
@@ -105,9 +105,14 @@ static cl_int formats(const struct query *q, struct wire_buffer *value)
     if (q->m->input_length != sizeof(flags))
         return CL_INVALID_VALUE;
     memcpy(&flags, q->m->input, sizeof(flags));
-    error = clGetSupportedImageFormats(q->object->native, flags, q->m->second, 1024, list, &count);
+    error = clGetSupportedImageFormats(q->object->native, flags, q->m->second, 0, NULL, &count);
+    if (!error && count && !(list = malloc(count * sizeof(*list))))
+        error = CL_OUT_OF_HOST_MEMORY;
     if (!error && count)
-        wire_put_bytes(value, list, (count < 1024 ? count : 1024) * sizeof(*list));
+        error = clGetSupportedImageFormats(q->object->native, flags, q->m->second, count, list, NULL);
+    if (!error && count)
+        wire_put_bytes(value, list, count * sizeof(*list));
+    free(list);
     return error;
 }
 
@@ -123,11 +128,17 @@ static cl_int timers(const struct query *q, struct wire_buffer *value)
 
 static cl_int binaries(const struct query *q, struct wire_buffer *value)
 {
-    size_t sizes[WIRE_MAX_DEVICES], length = 0;
-    unsigned char *pointers[WIRE_MAX_DEVICES] = {0};
-    cl_int error = clGetProgramInfo(q->object->native, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &length);
-    size_t count = length / sizeof(*sizes);
+    size_t length = 0, *sizes, count;
+    cl_int error = clGetProgramInfo(q->object->native, CL_PROGRAM_BINARY_SIZES, 0, NULL, &length);
+    unsigned char **pointers;
 
+    if (error)
+        return error;
+    count = length / sizeof(*sizes);
+    sizes = malloc(length + 1);
+    pointers = calloc(count + 1, sizeof(*pointers));
+    error = sizes && pointers ? clGetProgramInfo(q->object->native, CL_PROGRAM_BINARY_SIZES, length, sizes, NULL)
+                              : CL_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; !error && i < count; i++) {
         pointers[i] = calloc(1, sizes[i] + 1);
         if (!pointers[i])
@@ -135,13 +146,15 @@ static cl_int binaries(const struct query *q, struct wire_buffer *value)
     }
     if (!error)
         error = clGetProgramInfo(q->object->native, CL_PROGRAM_BINARIES, count * sizeof(*pointers), pointers, NULL);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; pointers && i < count; i++) {
         if (!error) {
             wire_put_u64(value, sizes[i]);
             wire_put_bytes(value, pointers[i], sizes[i]);
         }
         free(pointers[i]);
     }
+    free(pointers);
+    free(sizes);
     return error;
 }
 

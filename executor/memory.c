@@ -63,8 +63,10 @@ static void migrate_begin(struct command *c, const struct exec_migrate *m)
 
 int exec_migrate(struct command *c, const struct exec_migrate *m)
 {
-    cl_mem objects[1024];
+    cl_mem *objects = malloc((m->objects_count + 1) * sizeof(*objects));
 
+    if (!objects)
+        return -ENOMEM;
     if (m->objects_count)
         migrate_begin(c, m);
     for (uint32_t i = 0; i < m->objects_count; i++) {
@@ -74,5 +76,6 @@ int exec_migrate(struct command *c, const struct exec_migrate *m)
     if (!c->error)
         c->error = clEnqueueMigrateMemObjects(c->queue->native, m->objects_count, objects, m->flags, c->wait_count,
                                               command_waits(c), c->ask);
+    free(objects);
     return 0;
 }

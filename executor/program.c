@@ -80,17 +80,18 @@ int exec_create_program_builtin(struct executor *x, const struct exec_create_pro
     struct wire_create_program_builtin_reply reply = {.call = m->call};
     struct wire_buffer kernels = {0};
     cl_device_id devices[WIRE_MAX_DEVICES];
-    char names[65537];
+    char *names = strndup(m->names_length ? m->names : "", m->names_length);
 
-    if (!m->devices_count)
-        return -EBADMSG;
+    if (!m->devices_count || !names) {
+        free(names);
+        return m->devices_count ? -ENOMEM : -EBADMSG;
+    }
     devices_native(m->devices, m->devices_count, devices);
-    memcpy(names, m->names, m->names_length);
-    names[m->names_length] = '\0';
     program->error = context->error;
     if (!program->error)
         program->native =
             clCreateProgramWithBuiltInKernels(context->native, m->devices_count, devices, names, &program->error);
+    free(names);
     if (is_usable(program))
         kernels_describe(program->native, devices[0], false, &kernels);
     reply.error = program->error;

@@ -14,7 +14,7 @@ static void set_pointers(struct executor *x, cl_kernel kernel, const struct exec
                                                             : usm_at(x, known[count]) != NULL)
             count++;
     }
-    if (count)
+    if (count || !m->value_length)
         clSetKernelExecInfo(kernel, m->param, count * sizeof(*known), known);
     free(known);
 }

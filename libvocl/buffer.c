@@ -93,6 +93,14 @@ static bool all_see(cl_context context, const void *memory, size_t size)
     return all;
 }
 
+/* Whether it is larger than the shared virtual memory that begins there. */
+static bool is_too_large(const void *memory, size_t size)
+{
+    const size_t whole = arena_size(memory), elsewhere = whole ? 0 : svm_remote_size(memory);
+
+    return whole + elsewhere && size > whole + elsewhere;
+}
+
 static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size, void *host_pointer, bool addressed,
                             cl_mem *out)
 {
@@ -110,7 +118,7 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         return error;
     for (cl_uint i = 0; i < context->device_count; i++)
         most = context->devices[i]->alloc_size > most ? context->devices[i]->alloc_size : most;
-    if (size > most)
+    if (size > most || (flags & CL_MEM_USE_HOST_PTR && is_too_large(host_pointer, size)))
         return CL_INVALID_BUFFER_SIZE;
     error = memory_new(context, CL_MEM_OBJECT_BUFFER, flags, &buffer);
     if (error)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "client/cache.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
@@ -317,7 +318,7 @@ static cl_int build_later(cl_program program, cl_uint count, const cl_device_id 
     *build = (struct build){program, count, list, copy, notify, data};
     handle_use(program);
     building_add(program, 1);
-    if (pthread_create(&thread, NULL, build_thread, build))
+    if (thread_start(&thread, build_thread, build)) /* which does not take the program's signals */
         build_thread(build);
     else
         pthread_detach(thread);
@@ -361,10 +362,20 @@ static char *join_names(cl_uint count, const char **names, size_t *length)
     return text;
 }
 
+/* NULL: no memory. */
+static uint32_t *ids_of(cl_uint count, const cl_program *programs)
+{
+    uint32_t *ids = malloc((count + 1) * sizeof(*ids));
+
+    for (cl_uint i = 0; ids && i < count; i++)
+        ids[i] = programs[i]->object.id;
+    return ids;
+}
+
 cl_int compile_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids,
                     const struct program_step *step, struct call *call)
 {
-    uint32_t header_ids[1024];
+    uint32_t *header_ids = ids_of(step->input_count, step->inputs);
     struct wire_compile_program m = {.program = program->object.id,
                                      .devices = ids,
                                      .devices_count = count,
@@ -378,9 +389,10 @@ cl_int compile_send(struct node *node, cl_program program, cl_uint count, const 
                                      .files = step->files.bytes,
                                      .files_length = (uint32_t)step->files.length};
 
-    for (cl_uint i = 0; i < step->input_count; i++)
-        header_ids[i] = step->inputs[i]->object.id;
+    if (!header_ids)
+        return CL_OUT_OF_HOST_MEMORY;
     call_send_compile_program(node, &m, call);
+    free(header_ids);
     return CL_SUCCESS;
 }
 
@@ -455,8 +467,8 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
 
     if (!handle_check(program, WIRE_PROGRAM))
         return CL_INVALID_PROGRAM;
-    if (!count != !devices || count > MOST_DEVICES || (!notify && data) || header_count > 1024 ||
-        !header_count != !headers || (header_count && !names))
+    if (!count != !devices || count > MOST_DEVICES || (!notify && data) || !header_count != !headers ||
+        (header_count && !names))
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < header_count; i++) {
         if (!handle_check(headers[i], WIRE_PROGRAM))
@@ -481,7 +493,7 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
 {
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    if (!count != !devices || count > MOST_DEVICES || !input_count || !inputs || input_count > 1024)
+    if (!count != !devices || count > MOST_DEVICES || !input_count || !inputs)
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < input_count; i++) {
         if (!handle_check(inputs[i], WIRE_PROGRAM))
@@ -497,10 +509,10 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     return context_check_list(context, count, devices);
 }
 
-void link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-               cl_uint input_count, const cl_program *inputs, struct call *call)
+cl_int link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                 cl_uint input_count, const cl_program *inputs, struct call *call)
 {
-    uint32_t input_ids[1024];
+    uint32_t *input_ids = ids_of(input_count, inputs);
     struct wire_link_program m = {.program = program->object.id,
                                   .context = program->context->object.id,
                                   .devices = ids,
@@ -511,9 +523,11 @@ void link_send(struct node *node, cl_program program, cl_uint count, const uint3
                                   .inputs = input_ids,
                                   .inputs_count = input_count};
 
-    for (cl_uint i = 0; i < input_count; i++)
-        input_ids[i] = inputs[i]->object.id;
+    if (!input_ids)
+        return CL_OUT_OF_HOST_MEMORY;
     call_send_link_program(node, &m, call);
+    free(input_ids);
+    return CL_SUCCESS;
 }
 
 cl_int link_take(cl_program program, bool first, struct call *call, bool *created)
@@ -542,11 +556,13 @@ static cl_int link_now(cl_program program, const char *options, cl_uint input_co
 
     if (!calls)
         return CL_OUT_OF_HOST_MEMORY;
-    for (unsigned i = 0; i < context->node_count; i++) {
+    for (unsigned i = 0; !error && i < context->node_count; i++) {
         cl_uint own = devices_of_node(context->nodes[i], program->device_count, program->devices, ids);
 
-        if (own)
-            link_send(context->nodes[i], program, own, ids, options, input_count, inputs, &calls[asked++]);
+        if (!own)
+            continue;
+        error = link_send(context->nodes[i], program, own, ids, options, input_count, inputs, &calls[asked]);
+        asked += !error;
     }
     for (unsigned i = 0; i < asked; i++) {
         cl_int one = link_take(program, i == 0, &calls[i], created);

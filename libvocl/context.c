@@ -56,23 +56,28 @@ static bool fits_nodes(cl_uint count, const cl_device_id *devices)
     return true;
 }
 
+/* NULL: none is the node's. */
+static cl_device_id first_of_node(const struct node *node, cl_uint count, const cl_device_id *devices)
+{
+    for (cl_uint i = 0; i < count; i++) {
+        if (devices[i]->node == node)
+            return devices[i];
+    }
+    return NULL;
+}
+
 /* On each worker they are of one native platform: native contexts go no further. */
 static cl_int check_devices(cl_uint count, const cl_device_id *devices)
 {
-    cl_device_id first[MOST_NODES] = {0}; /* one of each node */
-
     for (cl_uint i = 0; i < count; i++) {
         if (!handle_check(devices[i], WIRE_DEVICE))
             return CL_INVALID_DEVICE;
     }
     for (cl_uint i = 0; i < count; i++) {
-        const unsigned node = devices[i]->node->index;
-
         if (!devices[i]->node->alive)
             return CL_DEVICE_NOT_AVAILABLE;
-        if (first[node] && first[node]->platform != devices[i]->platform)
+        if (first_of_node(devices[i]->node, count, devices)->platform != devices[i]->platform)
             return CL_INVALID_DEVICE;
-        first[node] = devices[i];
     }
     return fits_nodes(count, devices) ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
 }
@@ -214,7 +219,8 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
     TIMELINE(clCreateContextFromType);
 
     cl_platform_id platform = NULL;
-    cl_device_id devices[MOST_DEVICES], first[MOST_NODES] = {0};
+    cl_device_id *devices = NULL;
+    cl_context context = NULL;
     cl_uint count = 0, same = 0;
     cl_int error = names_platform(properties) ? check_properties(properties) : CL_INVALID_PLATFORM;
 
@@ -226,23 +232,23 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
             platform = (cl_platform_id)properties[i + 1];
     }
     if (!error)
-        error = clGetDeviceIDs(platform, type, MOST_DEVICES, devices, &count);
-    if (error) {
-        fail_ret(ret, error);
-        return NULL;
-    }
-    for (cl_uint i = 0; i < count && i < MOST_DEVICES;
+        error = clGetDeviceIDs(platform, type, 0, NULL, &count);
+    if (!error && !(devices = malloc(count * sizeof(*devices))))
+        error = CL_OUT_OF_HOST_MEMORY;
+    if (!error)
+        error = clGetDeviceIDs(platform, type, count, devices, NULL);
+    for (cl_uint i = 0; !error && i < count;
          i++) { /* of each worker those of one platform: what goes into one context */
-        cl_device_id *of_node = &first[devices[i]->node->index];
+        const cl_device_id first = first_of_node(devices[i]->node, same, devices);
 
-        if (!devices[i]->node->alive)
-            continue;
-        if (!*of_node)
-            *of_node = devices[i];
-        if ((*of_node)->platform == devices[i]->platform)
+        if (devices[i]->node->alive && (!first || first->platform == devices[i]->platform))
             devices[same++] = devices[i];
     }
-    return clCreateContext(properties, same ? same : 1, devices, notify, data, ret);
+    if (!error)
+        context = clCreateContext(properties, same ? same : 1, devices, notify, data, &error);
+    free(devices);
+    fail_ret(ret, error);
+    return context;
 }
 
 /* Callbacks registered on an object, last first, before it goes. */

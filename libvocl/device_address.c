@@ -8,14 +8,20 @@
 cl_int device_address_info(cl_mem memory, size_t size, void *value, size_t *size_ret)
 {
     const cl_mem root = memory_root(memory);
-    cl_mem_device_address_ext addresses[MOST_DEVICES];
     const cl_uint count = memory->context->device_count;
+    cl_mem_device_address_ext *addresses;
+    cl_int error;
 
     if (!root->addresses || memory->type != CL_MEM_OBJECT_BUFFER)
         return CL_INVALID_OPERATION;
+    addresses = malloc(count * sizeof(*addresses));
+    if (!addresses)
+        return CL_OUT_OF_HOST_MEMORY;
     for (cl_uint i = 0; i < count; i++)
         addresses[i] = root->addresses[i] + memory->origin;
-    return info_return(addresses, count * sizeof(*addresses), size, value, size_ret);
+    error = info_return(addresses, count * sizeof(*addresses), size, value, size_ret);
+    free(addresses);
+    return error;
 }
 
 /* ---- kernels ---- */
@@ -53,15 +59,13 @@ cl_int device_address_exec_info(cl_kernel kernel, size_t size, const void *value
 
     if (!device_address_offered(kernel->program->context))
         return CL_INVALID_OPERATION;
-    if (!value || !size || size % sizeof(address))
+    if ((!value && size) || size % sizeof(address))
         return CL_INVALID_VALUE;
     for (size_t at = 0; at < size; at += sizeof(address)) {
         memcpy(&address, (const uint8_t *)value + at, sizeof(address));
         if (!addressed_has(kernel->program->context, address))
             return CL_INVALID_VALUE;
     }
-    if (size > 65536)
-        return CL_OUT_OF_RESOURCES;
     error = exec_info_send(kernel, CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT, size, value);
     if (!error)
         kernel->uses_addresses = true;

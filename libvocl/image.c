@@ -162,22 +162,48 @@ static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_ima
     return native || !(flags & apart) ? native : error;
 }
 
+/* All of them; the list is to be freed. */
+static cl_int formats_take(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_image_format **all,
+                           cl_uint *count)
+{
+    cl_image_format *list = NULL;
+    size_t size = 0;
+    cl_int error;
+
+    if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER)
+        return CL_INVALID_VALUE;
+    for (int i = 0; i < 2; i++) { /* how long the list is, and the list */
+        error = cl_error(info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags,
+                                       sizeof(flags), size, list, &size));
+        if (!error && !list && !(list = malloc(size + 1)))
+            error = CL_OUT_OF_HOST_MEMORY;
+        if (error) {
+            free(list);
+            return error;
+        }
+    }
+    *all = list;
+    *count = (cl_uint)(size / sizeof(*list));
+    return CL_SUCCESS;
+}
+
 static cl_int check_format(cl_context context, cl_mem_flags flags, cl_mem_object_type type,
                            const cl_image_format *format)
 {
-    cl_image_format formats[512];
-    cl_uint count = 0;
+    cl_image_format *formats;
+    cl_uint count, i = 0;
     cl_int error;
 
     if (!format || !image_element_size(format))
         return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
     flags &= CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
-    error = clGetSupportedImageFormats(context, flags ? flags : CL_MEM_READ_WRITE, type, 512, formats, &count);
-    for (cl_uint i = 0; !error && i < count && i < 512; i++) {
-        if (!memcmp(&formats[i], format, sizeof(*format)))
-            return CL_SUCCESS;
-    }
-    return error ? error : CL_IMAGE_FORMAT_NOT_SUPPORTED;
+    error = formats_take(context, flags ? flags : CL_MEM_READ_WRITE, type, &formats, &count);
+    if (error)
+        return error;
+    while (i < count && memcmp(&formats[i], format, sizeof(*format)))
+        i++;
+    free(formats);
+    return i < count ? CL_SUCCESS : CL_IMAGE_FORMAT_NOT_SUPPORTED;
 }
 
 /* ---- creation ---- */
@@ -402,22 +428,20 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
 {
     TIMELINE(clGetSupportedImageFormats);
 
-    cl_image_format all[1024];
-    size_t size = 0;
+    cl_image_format *all;
     cl_uint found;
     cl_int error;
 
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
-    if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (!count && formats))
+    if (!count && formats)
         return CL_INVALID_VALUE;
-    error = cl_error(info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags,
-                                   sizeof(flags), sizeof(all), formats ? all : NULL, &size));
+    error = formats_take(context, flags, type, &all, &found);
     if (error)
         return error;
-    found = (cl_uint)(size / sizeof(*all));
     if (formats)
         memcpy(formats, all, (found < count ? found : count) * sizeof(*all));
+    free(all);
     if (count_ret)
         *count_ret = found;
     return CL_SUCCESS;

@@ -292,7 +292,7 @@ static cl_int given_memory(cl_kernel kernel, const struct argument_description *
     if (!handle_check(memory, WIRE_MEMORY) || memory->context != kernel->program->context)
         return CL_INVALID_MEM_OBJECT;
     if (d->what && d->image != (memory->type != CL_MEM_OBJECT_BUFFER))
-        return CL_INVALID_ARG_VALUE;
+        return CL_INVALID_MEM_OBJECT;
     out->word = word_of(&memory->object.id, sizeof(memory->object.id));
     if (!written_all(memory) && argument_use(d, memory) & USE_WRITE)
         coherence_note_all(memory);
@@ -496,11 +496,12 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
 
 bool kernel_keep_pointers(cl_kernel kernel, const void *pointers, size_t count)
 {
-    void **copy = malloc(count * sizeof(*copy)), **before;
+    void **copy = malloc((count + 1) * sizeof(*copy)), **before;
 
     if (!copy)
         return false;
-    memcpy(copy, pointers, count * sizeof(*copy));
+    if (count)
+        memcpy(copy, pointers, count * sizeof(*copy));
     for (size_t i = 0; i < count; i++)
         svm_remote_written(copy[i], SVM_WHOLE);
     spin_lock(&kernel->lock);

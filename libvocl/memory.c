@@ -286,8 +286,7 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
 
     if (!handle_check(queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    if (!object_count || !objects || object_count > 1024 ||
-        flags & ~(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
+    if (!object_count || !objects || flags & ~(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < object_count; i++) {
         if (!handle_check(objects[i], WIRE_MEMORY))

@@ -1,7 +1,8 @@
 /*
  * Native kernels: functions of the application as commands. They run here, in the application: when what comes before
  * is complete their buffers are fetched, the function is called on the library's callback thread, and what it wrote is
- * sent back before the queue goes on.
+ * sent back before the queue goes on. In a context of several nodes it is decided when the command is enqueued which
+ * contents these are: they are at the queue's node before it, and what it writes is there after it.
  */
 #include <string.h>
 
@@ -130,7 +131,75 @@ static cl_int native_new(cl_command_queue queue, void(CL_CALLBACK *function)(voi
         native->mover = clCreateCommandQueueWithProperties(queue->context, queue->device, NULL, &error);
     if (error)
         native_free(&native->command);
+    else
+        native->mover->settled = true;
     *out = native;
+    return error;
+}
+
+/* What waits for the buffers, on whichever node, waits for the end of the native kernel. */
+static int note_written(cl_command_queue queue, cl_event over, cl_uint count, const cl_mem *buffers)
+{
+    cl_event noted = NULL;
+    struct enqueue e;
+    int error = enqueue_open(&e, queue, 1, &over, true, CL_COMMAND_MARKER);
+
+    if (error)
+        return error;
+    for (cl_uint i = 0; i < count; i++) {
+        if (!(buffers[i]->flags & CL_MEM_READ_ONLY))
+            coherence_after(&e, buffers[i], 0, buffers[i]->size);
+    }
+    enqueue_put_marker(&e, stream_begin(e.node));
+    error = enqueue_finish(&e, stream_end(e.node, STREAM_SOON), &noted);
+    if (!error)
+        handle_release(noted, WIRE_EVENT, 0);
+    return error;
+}
+
+/* The buffers come to the queue's node first. */
+static cl_int enqueue_gathered(cl_command_queue queue, struct native *native, cl_uint count, const cl_mem *buffers,
+                               cl_uint wait_count, const cl_event *list, cl_event *event)
+{
+    cl_event gathered, over;
+    cl_int error = clEnqueueMigrateMemObjects(queue, count, buffers, 0, wait_count, list, &gathered);
+
+    if (error) {
+        native_free(&native->command);
+        return error;
+    }
+    error = cl_error(host_command_enqueue(queue, CL_COMMAND_NATIVE_KERNEL, &native->command, 1, &gathered, &over));
+    handle_release(gathered, WIRE_EVENT, 0);
+    if (error)
+        return error;
+    error = cl_error(note_written(queue, over, count, buffers));
+    if (!error && event)
+        *event = over;
+    else
+        handle_release(over, WIRE_EVENT, 0);
+    return error;
+}
+
+static cl_int enqueue_native(cl_command_queue queue, struct native *native, cl_uint wait_count, const cl_event *list,
+                             cl_event *event)
+{
+    const bool several = queue->context->node_count > 1;
+    cl_mem *buffers = malloc((native->count + 1) * sizeof(*buffers));
+    cl_uint count = 0;
+    cl_int error;
+
+    if (!buffers) {
+        native_free(&native->command);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    for (cl_uint i = 0; several && i < native->count; i++) {
+        if (native->buffers[i])
+            buffers[count++] = native->buffers[i];
+    }
+    error = count ? enqueue_gathered(queue, native, count, buffers, wait_count, list, event)
+                  : cl_error(host_command_enqueue(queue, CL_COMMAND_NATIVE_KERNEL, &native->command, wait_count, list,
+                                                  event));
+    free(buffers);
     return error;
 }
 
@@ -150,7 +219,5 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)
         error = event_check_list(queue->context, wait_count, list);
     if (!error)
         error = native_new(queue, function, arguments, size, count, buffers, places, &native);
-    if (error)
-        return error;
-    return cl_error(host_command_enqueue(queue, CL_COMMAND_NATIVE_KERNEL, &native->command, wait_count, list, event));
+    return error ? error : enqueue_native(queue, native, wait_count, list, event);
 }

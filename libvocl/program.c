@@ -386,7 +386,7 @@ cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, 
     HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
         error = CL_INVALID_CONTEXT;
-    else if (!count || !devices || count > MOST_DEVICES || !names || strlen(names) > 65536)
+    else if (!count || !devices || count > MOST_DEVICES || !names)
         error = CL_INVALID_VALUE;
     else
         error = context_check_list(context, count, devices);

@@ -38,8 +38,8 @@ cl_int build_take(cl_program program, bool first, struct call *call, const struc
 cl_int compile_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids,
                     const struct program_step *step, struct call *call);
 cl_int compile_take(struct call *call);
-void link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
-               cl_uint input_count, const cl_program *inputs, struct call *call);
+cl_int link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
+                 cl_uint input_count, const cl_program *inputs, struct call *call);
 cl_int link_take(cl_program program, bool first, struct call *call, bool *created);
 
 /* ---- promise.c ---- */

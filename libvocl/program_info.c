@@ -107,27 +107,34 @@ static cl_int binaries(cl_program program, size_t size, void *value, size_t *siz
     return error;
 }
 
+static cl_int binary_sizes_of(struct node *node, cl_program program, size_t *all)
+{
+    size_t own[WIRE_MAX_DEVICES], count = 0, at = 0;
+    cl_int error = cl_error(info_ask(node, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL, 0,
+                                     sizeof(own), own, &count));
+
+    for (cl_uint i = 0; !error && i < program->device_count; i++) {
+        if (program->devices[i]->node == node && at < count / sizeof(*own))
+            all[i] = own[at++];
+    }
+    return error;
+}
+
 /* CL_PROGRAM_BINARY_SIZES: each node tells those of its own devices. */
 static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t *size_ret)
 {
-    size_t all[MOST_DEVICES] = {0}, own[WIRE_MAX_DEVICES];
+    const size_t length = program->device_count * sizeof(size_t);
+    size_t *all = calloc(1, length);
+    cl_int error = all ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 
-    for (unsigned node = 0; node < program->context->node_count; node++) {
-        struct node *asked = program->context->nodes[node];
-        size_t count = 0, at = 0;
-        cl_int error = cl_error(info_ask(asked, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL,
-                                         0, sizeof(own), own, &count));
-
-        if (error)
-            return error;
-        for (cl_uint i = 0; i < program->device_count; i++) {
-            if (program->devices[i]->node == asked && at < count / sizeof(*own))
-                all[i] = own[at++];
-        }
-    }
-    if (value && size >= program->device_count * sizeof(*all) && remember_sizes(program, all))
-        return CL_OUT_OF_HOST_MEMORY;
-    return info_return(all, program->device_count * sizeof(*all), size, value, size_ret);
+    for (unsigned i = 0; !error && i < program->context->node_count; i++)
+        error = binary_sizes_of(program->context->nodes[i], program, all);
+    if (!error && value && size >= length)
+        error = remember_sizes(program, all);
+    if (!error)
+        error = info_return(all, length, size, value, size_ret);
+    free(all);
+    return error;
 }
 
 cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, void *value, size_t *size_ret)

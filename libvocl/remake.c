@@ -202,10 +202,9 @@ static int ask_step(cl_program program, const struct program_step *step, struct 
         build_send(node, program, count, ids, step->options, &step->files, call, NULL);
         return 0;
     case STEP_COMPILE:
-        return compile_send(node, program, count, ids, step, call);
+        return call_verdict(compile_send(node, program, count, ids, step, call));
     default:
-        link_send(node, program, count, ids, step->options, step->input_count, step->inputs, call);
-        return 0;
+        return call_verdict(link_send(node, program, count, ids, step->options, step->input_count, step->inputs, call));
     }
 }
 

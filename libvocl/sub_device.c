@@ -12,7 +12,7 @@ struct partition {
     cl_device_partition_property properties[];
 };
 
-/* How many there are, with what ends them; SIZE_MAX: too many. */
+/* How many there are, with what ends them. */
 static size_t properties_length(const cl_device_partition_property *properties)
 {
     size_t length = 0;
@@ -21,7 +21,7 @@ static size_t properties_length(const cl_device_partition_property *properties)
         length++;
     if (properties[0] == CL_DEVICE_PARTITION_BY_COUNTS) /* a list that ends with a 0 of its own */
         length++;
-    return length * sizeof(*properties) > 8192 ? SIZE_MAX : length;
+    return length;
 }
 
 static struct partition *partition_new(const cl_device_partition_property *properties, size_t length, cl_uint count,
@@ -310,8 +310,6 @@ cl_int clCreateSubDevices(cl_device_id device, const cl_device_partition_propert
     if (!properties)
         return CL_INVALID_VALUE;
     length = properties_length(properties);
-    if (length == SIZE_MAX)
-        return CL_INVALID_VALUE;
     if (devices)
         wanted = parts_expected(device, properties);
     if (wanted > most)

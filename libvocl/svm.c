@@ -115,8 +115,6 @@ static cl_int set_pointers(cl_kernel kernel, size_t size, const void *pointers)
         if (!svm_remote_has(pointer))
             return CL_INVALID_VALUE;
     }
-    if (size > 65536)
-        return CL_OUT_OF_RESOURCES;
     if (!kernel_keep_pointers(kernel, pointers, size / sizeof(void *)))
         return CL_OUT_OF_HOST_MEMORY;
     wire_put_set_svm_pointers(stream_begin(node), &m);
@@ -143,10 +141,10 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t s
     if (!context_capabilities(kernel->program->context))
         return CL_INVALID_OPERATION;
     if (!value)
-        return CL_INVALID_VALUE;
+        size = 0;
     switch (param) {
     case CL_KERNEL_EXEC_INFO_SVM_PTRS:
-        if (!size || size % sizeof(void *))
+        if (size % sizeof(void *))
             return CL_INVALID_VALUE;
         if (is_remote(kernel->program->context))
             return set_pointers(kernel, size, value);

@@ -319,14 +319,14 @@ static cl_int check_pointers(const void *value, size_t size)
     struct usm usm;
     void *pointer;
 
-    if (!size || size % sizeof(pointer))
+    if (size % sizeof(pointer))
         return CL_INVALID_VALUE;
     for (size_t at = 0; at < size; at += sizeof(pointer)) {
         memcpy(&pointer, (const uint8_t *)value + at, sizeof(pointer));
         if (!usm_find(pointer, &usm) && !svm_has(pointer))
             return CL_INVALID_VALUE;
     }
-    return size > 65536 ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+    return CL_SUCCESS;
 }
 
 cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
@@ -344,7 +344,7 @@ cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, c
 
     if (!usm_offered(kernel->program->context))
         return CL_INVALID_OPERATION;
-    if (!value)
+    if (!value && size)
         return CL_INVALID_VALUE;
     if (param == CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL)
         error = check_pointers(value, size);

@@ -66,7 +66,7 @@ static int consider(struct start *start, struct caller *caller, const char *refu
         return 0;
     if (known)
         snprintf(start->why, start->why_size, "a worker on %s: %s", caller->hello.host, refused);
-    else if (start->job->lifeline < 0 || poll(&(struct pollfd){start->job->lifeline, POLLIN, 0}, 1, REASON_MS) <= 0 ||
+    else if (start->job->lifeline < 0 || socket_wait(start->job->lifeline, POLLIN, REASON_MS) <= 0 ||
              !launch_hear(start))
         snprintf(start->why, start->why_size, "worker %u: %s", caller->rank, refused);
     return known ? -EPROTO : -ECHILD;

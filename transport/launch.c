@@ -182,11 +182,9 @@ int launch_helper(struct start *start, char **arguments, char **environment)
 /* Descriptors come with zeros: anything else is a line that says why they do not come, and is left there. */
 static bool speaks(const struct start *start)
 {
-    struct pollfd ready = {start->job->lifeline, POLLIN, 0};
-    const long left = start->until - clock_ms();
     char byte;
 
-    return left > 0 && poll(&ready, 1, (int)left) > 0 &&
+    return socket_wait(start->job->lifeline, POLLIN, start->until - clock_ms()) > 0 &&
            recv(start->job->lifeline, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && byte;
 }
 

@@ -1,10 +1,10 @@
 /* The end of a whole MPI job: all have to come to MPI_Finalize. */
 #include <errno.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/leave.h"
+#include "base/socket.h"
 #include "transport/link.h"
 
 #define LEAVING_MS 5000
@@ -13,14 +13,12 @@
 /* False: it did not come. */
 static bool wait_for_end(const struct bell *bell, long until)
 {
-    struct pollfd end = {.fd = bell->socket.fd, .events = POLLIN};
     char bytes[256];
-    long left;
 
-    while ((left = until - clock_ms()) > 0 && poll(&end, 1, (int)left) >= 0) {
-        ssize_t got = end.revents ? recv(bell->socket.fd, bytes, sizeof(bytes), MSG_DONTWAIT) : -1;
+    while (socket_wait(bell->socket.fd, POLLIN, until - clock_ms()) > 0) {
+        ssize_t got = recv(bell->socket.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
-        if (!got || (end.revents && got < 0 && errno != EAGAIN && errno != EINTR))
+        if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
             return true;
     }
     return false;

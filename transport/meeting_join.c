@@ -124,21 +124,13 @@ static struct tls *knock(const struct meeting *m, int fd, long until)
 /* The program's address; with a tunnel that is not all there is, and it has less time. */
 static int connect_direct(const struct meeting *m, const char *endpoint)
 {
-    int fd = m->tunnel < 0 ? endpoint_connect(endpoint) : endpoint_connect_start(endpoint), error = 0;
-    struct pollfd ready = {fd, POLLOUT, 0};
-    socklen_t length = sizeof(error);
+    const int fd = m->tunnel < 0 ? endpoint_connect(endpoint) : endpoint_connect_within(endpoint, DIRECT_MS);
 
     if (fd < 0)
         return fd;
     fcntl(fd, F_SETFL, O_NONBLOCK);
     socket_tune(fd);
-    if (m->tunnel < 0)
-        return fd;
-    error =
-        poll(&ready, 1, DIRECT_MS) == 1 && !getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) ? -error : -ETIMEDOUT;
-    if (error)
-        close(fd);
-    return error ? error : fd;
+    return fd;
 }
 
 /* The first connection with the program, and where this worker then expects others. */

@@ -16,6 +16,7 @@
 
 #define WIRE_MAX_DEVICES 256
 #define WIRE_MAX_WAIT 4096
+#define WIRE_MAX_OBJECTS (1u << 20) /* in one list */
 #define WIRE_MAX_INLINE 16384
 #define WIRE_MAX_ARGUMENTS (1u << 20)
 #define WIRE_MAX_RECORDED (2u << 20)

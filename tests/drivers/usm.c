@@ -222,7 +222,7 @@ static cl_int check_pointers(size_t size, const void *value, bool (*has)(const v
         if (!has(((void *const *)value)[i]))
             return CL_INVALID_VALUE;
     }
-    return size && size % sizeof(void *) == 0 ? CL_SUCCESS : CL_INVALID_VALUE;
+    return size % sizeof(void *) == 0 ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
 static bool is_device_address(const void *pointer)

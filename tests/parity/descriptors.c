@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 1 << 18, FREE = 16 };
+enum { COUNT = 1 << 18, FREE = 16, MUCH = 48 << 20 };
 
 static const char *source = "kernel void scale(global int *a, int by) { a[get_global_id(0)] *= by; }\n";
 static int data[COUNT], back[COUNT];
@@ -71,17 +71,34 @@ static void close_numbers(int fd, const struct stat *file, const char *what)
     }
 }
 
+/* More memory than has been in use so far. */
+static void use_much(const struct parity *p)
+{
+    char *memory = calloc(1, MUCH), *back = calloc(1, MUCH);
+    cl_mem buffer = parity_buffer(p, CL_MEM_READ_WRITE, MUCH, NULL);
+
+    memset(memory, 7, MUCH);
+    parity_write(p->queue, buffer, 0, MUCH, memory);
+    parity_read(p->queue, buffer, 0, MUCH, back);
+    printf("much memory: %s\n", memcmp(memory, back, MUCH) ? "wrong" : "right");
+    CHECK(clReleaseMemObject(buffer));
+    free(memory);
+    free(back);
+}
+
 static void take_for_file(const struct parity *p)
 {
     int fd = memfd_create("mine", 0);
     struct stat before, after;
 
-    if (fd < 0 || write(fd, "mine", 4) != 4 || fstat(fd, &before))
+    if (fd < 0 || write(fd, "mine", 4) != 4 || ftruncate(fd, 4L * MUCH) || fstat(fd, &before))
         abort();
     take_numbers(fd);
     use(p, "a file at all numbers");
+    use_much(p);
     fstat(fd, &after);
     printf("its size is %ld, its offset %ld\n", (long)after.st_size, (long)lseek(fd, 0, SEEK_CUR));
+    printf("it has %ld blocks more\n", (long)(after.st_blocks - before.st_blocks));
     close_numbers(fd, &before, "file");
     close(fd);
     use(p, "after it");

@@ -68,6 +68,7 @@ static void errors_try(cl_kernel add)
     SHOW("argument of no kernel", clSetKernelArgDevicePointerEXT_(NULL, 0, 0));
     SHOW("argument that is a number", clSetKernelArgDevicePointerEXT_(add, 1, 0));
     SHOW("no buffer's", clSetKernelExecInfo(add, CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT, sizeof(wrong), wrong));
+    SHOW("no addresses", clSetKernelExecInfo(add, CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT, 0, NULL));
     CHECK(clReleaseMemObject(plain));
     CHECK(clReleaseMemObject(without));
 }

@@ -73,6 +73,26 @@ static void frees_and_moves(int *memory)
     }
 }
 
+static void buffer_show(const char *name, cl_mem_flags flags, size_t size, void *memory)
+{
+    cl_int status;
+    cl_mem buffer = clCreateBuffer(p.context, flags, size, memory, &status);
+    printf("%s = %s, %s\n", name, parity_error_name(status), buffer ? "something" : "nothing");
+    if (buffer)
+        CHECK(clReleaseMemObject(buffer));
+}
+
+/* Over 1000 bytes. */
+static void buffers(void)
+{
+    char *memory = clSVMAlloc(p.context, CL_MEM_READ_WRITE, 1000, 0);
+    EXPECT(memory);
+    buffer_show("buffer over more than there is", CL_MEM_USE_HOST_PTR, 1001, memory);
+    buffer_show("buffer over all of it", CL_MEM_USE_HOST_PTR, 1000, memory);
+    buffer_show("buffer over its end", CL_MEM_USE_HOST_PTR, 488, memory + 512);
+    clSVMFree(p.context, memory);
+}
+
 static void kernels(int *memory)
 {
     cl_program program = parity_program(&p,
@@ -90,6 +110,9 @@ static void kernels(int *memory)
     SHOW("argument, local", clSetKernelArgSVMPointer(kernel, 2, memory));
     SHOW("exec info, NULL kernel", clSetKernelExecInfo(NULL, CL_KERNEL_EXEC_INFO_SVM_PTRS, 8, pointers));
     SHOW("exec info, good", clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 8, pointers));
+    SHOW("exec info, nothing", clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, NULL));
+    SHOW("exec info, none of these", clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, pointers));
+    SHOW("exec info, no list", clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 8, NULL));
     SHOW("exec info, no system memory",
          clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, sizeof(no), &no));
     CHECK(clReleaseKernel(kernel));
@@ -148,6 +171,7 @@ int main(void)
     parity_rich();
     kernels(memory);
     native_kernels();
+    buffers();
     clSVMFree(p.context, memory);
     clSVMFree(p.context, target);
     CHECK(clReleaseEvent(foreign));

@@ -1,5 +1,5 @@
-/* Functions of this program enqueued as commands (clEnqueueNativeKernel): with arguments, memory objects, wait lists.
- */
+/* Functions of this program enqueued as commands (clEnqueueNativeKernel): with arguments, memory objects, wait lists;
+ * and between kernels of another device, if there are several. */
 #include "parity.h"
 
 enum { COUNT = 1024, SIZE = COUNT * 4 };
@@ -68,6 +68,73 @@ static void run(void)
     CHECK(clReleaseMemObject(two));
 }
 
+/* Each round adds and multiplies, by the first device and by the last: all of it enqueued at once. Nobody waits for the
+ * event of the first native kernel; of another buffer a native kernel only reads. */
+static void between(void)
+{
+    const char *source = "kernel void triple(global int *data) { data[get_global_id(0)] *= 3; }";
+    enum { ROUNDS = 8 };
+    static int calls;
+    cl_device_id devices[16];
+    cl_uint count = 0;
+    cl_program program;
+    cl_kernel triple;
+    cl_mem sum, one;
+    cl_event added = NULL, tripled = NULL;
+    cl_int status;
+    struct parity all = p;
+    cl_command_queue last;
+
+    CHECK(clGetDeviceIDs(p.platform, CL_DEVICE_TYPE_ALL, 16, devices, &count));
+    all.device = devices[count - 1];
+    all.context = clCreateContext(NULL, count, devices, NULL, NULL, &status);
+    CHECK(status);
+    last = parity_queue(&all, 0);
+    all.device = devices[0];
+    all.queue = parity_queue(&all, 0);
+    program = clCreateProgramWithSource(all.context, 1, &source, NULL, &status);
+    CHECK(status);
+    CHECK(clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
+    triple = parity_kernel(program, "triple");
+    sum = parity_buffer(&all, CL_MEM_READ_WRITE, SIZE,
+                        NULL); /* PoCL 3.1 gives pointers in the order in which they are made */
+    parity_write(all.queue, sum, 0, SIZE, numbers);
+    for (int i = 0; i < COUNT; i++)
+        result[i] = 1;
+    one = parity_buffer(&all, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, SIZE, result);
+    parity_args(triple, 1, sizeof(sum), &sum);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct arguments arguments = {.calls = &calls};
+        const void *places[] = {&arguments.data, &arguments.other};
+        const cl_mem both[] = {sum, one};
+        const cl_event before = tripled;
+        CHECK(clEnqueueNativeKernel(all.queue, add_other, &arguments, sizeof(arguments), 2, both, places,
+                                    before != NULL, before ? &before : NULL, &added));
+        CHECK(clEnqueueNDRangeKernel(last, triple, 1, NULL, (size_t[]){COUNT}, NULL, 1, &added, &tripled));
+        CHECK(clFlush(all.queue));
+        CHECK(clFlush(last));
+        CHECK(clReleaseEvent(added));
+        if (before)
+            CHECK(clReleaseEvent(before));
+    }
+    CHECK(clEnqueueReadBuffer(all.queue, sum, CL_TRUE, 0, SIZE, result, 1, &tripled, NULL));
+    for (int i = 0; i < COUNT; i++) {
+        cl_int wanted = numbers[i];
+        for (int round = 0; round < ROUNDS; round++)
+            wanted = (wanted + 1) * 3;
+        EXPECT(result[i] == wanted);
+    }
+    printf("between kernels: %d calls, right\n", calls);
+    CHECK(clReleaseEvent(tripled));
+    CHECK(clReleaseMemObject(sum));
+    CHECK(clReleaseMemObject(one));
+    CHECK(clReleaseKernel(triple));
+    CHECK(clReleaseProgram(program));
+    CHECK(clReleaseCommandQueue(last));
+    CHECK(clReleaseCommandQueue(all.queue));
+    CHECK(clReleaseContext(all.context));
+}
+
 int main(void)
 {
     cl_device_exec_capabilities can;
@@ -77,6 +144,7 @@ int main(void)
     for (int i = 0; i < COUNT; i++)
         numbers[i] = i;
     run();
+    between();
     parity_close(&p);
     return 0;
 }

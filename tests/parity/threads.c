@@ -1,6 +1,7 @@
 /*
  * Sixteen threads in one context: each with a queue of its own, then all with one queue, then each waiting for events
- * of the others, then creating, building and releasing. A kernel object belongs to one thread, as OpenCL wants.
+ * of the others, then creating, building and releasing. A kernel object belongs to one thread, as OpenCL wants. And a
+ * thread with the least stack that there is, as runtimes give theirs, for all but building.
  */
 #include "parity.h"
 #include <pthread.h>
@@ -177,6 +178,107 @@ static void workers_release(void)
     }
 }
 
+static void context_calls(void)
+{
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)p.platform, 0};
+    cl_int status;
+    cl_context context = clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &status);
+    CHECK(status);
+    CHECK(clReleaseContext(context));
+    context = clCreateContext(properties, 1, &p.device, NULL, NULL, &status);
+    CHECK(status);
+    CHECK(clReleaseContext(context));
+}
+
+static void query_calls(void)
+{
+    static char text[65536];
+    static cl_image_format formats[1024];
+    unsigned char *binary;
+    size_t size, value;
+    cl_uint count;
+
+    CHECK(clGetPlatformInfo(p.platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL));
+    CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS, sizeof(text), text, NULL));
+    CHECK(clGetKernelInfo(workers[0].kernel, CL_KERNEL_FUNCTION_NAME, sizeof(text), text, NULL));
+    CHECK(
+        clGetKernelWorkGroupInfo(workers[0].kernel, p.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof(value), &value, NULL));
+    CHECK(clGetSupportedImageFormats(p.context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE2D, 1024, formats, &count));
+    CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL));
+    binary = malloc(size);
+    CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL));
+    free(binary);
+}
+
+static void object_calls(void)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
+    const cl_buffer_region part = {0, 256};
+    const cl_int zero = 0;
+    cl_mem buffer = parity_buffer(&p, CL_MEM_READ_WRITE, 4096, NULL), sub, image;
+    cl_kernel kernel = parity_kernel(program, "next");
+    cl_event gate = parity_gate(&p), marker;
+    cl_int status;
+
+    sub = clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &status);
+    CHECK(status);
+    image = clCreateImage(p.context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+    CHECK(status);
+    CHECK(clEnqueueFillBuffer(p.queue, sub, &zero, sizeof(zero), 0, 256, 0, NULL, NULL));
+    CHECK(clEnqueueMarkerWithWaitList(p.queue, 1, &gate, &marker));
+    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK(clWaitForEvents(1, &marker));
+    CHECK(clReleaseEvent(marker));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clReleaseMemObject(image));
+    CHECK(clReleaseMemObject(sub));
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clReleaseKernel(kernel));
+}
+
+static void command_calls(void)
+{
+    static cl_int data[COUNT], back[COUNT];
+    cl_int status;
+    void *mapped;
+
+    round_run(&workers[0], data, back, 1);
+    mapped = clEnqueueMapBuffer(p.queue, workers[0].buffer, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, NULL, NULL, &status);
+    CHECK(status);
+    CHECK(clEnqueueUnmapMemObject(p.queue, workers[0].buffer, mapped, 0, NULL, NULL));
+    CHECK(clFinish(p.queue));
+}
+
+static void *small_stack_run(void *argument)
+{
+    (void)argument;
+    context_calls();
+    query_calls();
+    object_calls();
+    command_calls();
+    return NULL;
+}
+
+/* What a driver does when it is first asked may take more. A sanitizer makes frames larger. */
+static void small_stack(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    const size_t size = 1 << 20;
+#else
+    const size_t size = 16384;
+#endif
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    small_stack_run(NULL);
+    EXPECT(!pthread_attr_init(&attributes) && !pthread_attr_setstacksize(&attributes, size));
+    EXPECT(!pthread_create(&thread, &attributes, small_stack_run, NULL));
+    EXPECT(!pthread_join(thread, NULL));
+    EXPECT(!pthread_attr_destroy(&attributes));
+    puts("a small stack: right");
+}
+
 int main(void)
 {
     parity_open(&p, 0);
@@ -192,6 +294,7 @@ int main(void)
     queues_share(loose);
     all_run("one out-of-order queue", rounds_run);
     all_run("objects", objects_churn);
+    small_stack();
     workers_release();
     CHECK(clReleaseProgram(program));
     CHECK(clReleaseCommandQueue(loose));

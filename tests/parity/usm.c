@@ -173,6 +173,7 @@ static void errors_try(void)
     SHOW("argument 7", clSetKernelArgMemPointerINTEL_(add, 7, memory));
     SHOW("argument without kernel", clSetKernelArgMemPointerINTEL_(NULL, 0, memory));
     SHOW("argument that is a number", clSetKernelArgMemPointerINTEL_(add, 1, memory));
+    SHOW("no pointers", clSetKernelExecInfo(add, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, 0, NULL));
     SHOW("indirect", clSetKernelExecInfo(add, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof(flag), &flag));
     CHECK(clReleaseKernel(add));
     CHECK(clMemFreeINTEL_(p.context, memory));

@@ -260,6 +260,32 @@ static void failed_twice(int in_order)
     clReleaseMemObject(buffer);
 }
 
+/* A buffer is no image, nor the other way round; PoCL takes both. */
+static void argument_kinds(void)
+{
+    const char *text =
+        "kernel void look(read_only image2d_t image, global int *out) { *out = get_image_width(image); }";
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
+    cl_program looks = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, NULL);
+    cl_mem image = clCreateImage(context, CL_MEM_READ_ONLY, &format, &desc, NULL, NULL);
+    cl_kernel look;
+    cl_int status;
+
+    need("build", clBuildProgram(looks, 0, NULL, NULL, NULL, NULL));
+    look = clCreateKernel(looks, "look", &status);
+    need("clCreateKernel", status);
+    want("a buffer as an image", clSetKernelArg(look, 0, sizeof(buffer), &buffer), CL_INVALID_MEM_OBJECT);
+    want("an image as a buffer", clSetKernelArg(look, 1, sizeof(image), &image), CL_INVALID_MEM_OBJECT);
+    want("an image", clSetKernelArg(look, 0, sizeof(image), &image), CL_SUCCESS);
+    want("a buffer", clSetKernelArg(look, 1, sizeof(buffer), &buffer), CL_SUCCESS);
+    clReleaseKernel(look);
+    clReleaseMemObject(image);
+    clReleaseMemObject(buffer);
+    clReleaseProgram(looks);
+}
+
 int main(void)
 {
     cl_int status;
@@ -281,6 +307,7 @@ int main(void)
     refused_later();
     bad_links();
     sharing();
+    argument_kinds();
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

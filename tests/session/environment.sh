@@ -1,6 +1,6 @@
 #!/bin/sh
-# What programs meet beside OpenCL: a folder that is gone, few descriptors, rights that the user has not, no /proc, no
-# loopback, layers, a platform chosen by name. It works, or what is printed names the cause.
+# What programs meet beside OpenCL: signals, a folder that is gone, few descriptors, rights that the user has not, no /proc,
+# no loopback, layers, a platform chosen by name. It works, or what is printed names the cause.
 . "$(dirname "$0")/../lib.sh"
 
 program=$top_builddir/tests/parity/vector_add
@@ -105,8 +105,15 @@ if [ "$SANITIZER" = no ]; then
     done
 fi
 
-# The native platform's name, and how VOCL is told from it all the same.
+# Signals all the while.
 "$platform" > "$scratch/native" 2> /dev/null || fail "no native platform"
+for option in "" "--network tls" "--network mpi" "--workers 2" --local; do
+    for round in 1 2 3 4 5 6; do
+        VOCL_PLATFORM=native works "a timer, round $round $option" vocl run $option -- "$platform" 300
+    done
+done
+
+# The native platform's name, and how VOCL is told from it all the same.
 for option in "" "--door icd" "--door preload" --local "--workers 2"; do
     VOCL_PLATFORM=native vocl run $option -- "$platform" > "$scratch/out" 2> "$scratch/err" ||
         fail "VOCL_PLATFORM=native $option: $(cat "$scratch/err")"

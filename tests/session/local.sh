@@ -25,14 +25,15 @@ same()
 }
 
 for program in callbacks command_buffer device_info errors_buffer errors_kernel host_pointer host_pointer_life includes kernel_printf \
-        map_unmap native_kernel no_release several_contexts unused user_events; do
+        map_unmap no_release several_contexts unused user_events; do
     beside same $program 0:preload
 done
 for program in buffer_ops events images programs svm; do
     beside same $program 0:preload 0:icd
 done
-beside same many_devices 0:preload 1:preload 2:icd
-beside same many_copies 0:preload 1:preload 2:icd
+for program in many_devices many_copies native_kernel; do
+    beside same $program 0:preload 1:preload 2:icd
+done
 beside same threads 0:preload 0:icd 1:preload 2:icd
 beside same host_pointer_devices 1:preload 2:icd
 graph()

@@ -168,6 +168,26 @@ goes_before()
 beside shared
 beside shared VOCL_RECOVER=replay
 
+# The program makes its first buffer while the move begins.
+first()
+{
+    env "$mark" "$(held_at early)" VOCL_LOG=info vocl run --spare 1 -- "$top_builddir/tests/session/moved_first" \
+        "$scratch/make" "$scratch/read" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    vocl move $program --to spare > "$scratch/asked" 2>&1 &
+    asked=$!
+    held || fail "no move: $(tail -n 5 "$scratch/err")"
+    touch "$scratch/make"
+    wait_until grep -q made "$scratch/out" || fail "no first buffer: $(tail -n 5 "$scratch/err")"
+    release
+    wait $asked || fail "the first buffer while a move begins: $(cat "$scratch/asked" "$scratch/err")"
+    touch "$scratch/read"
+    wait $program || fail "the first buffer while a move begins: status $?: $(cat "$scratch/out" "$scratch/err")"
+    echo "the first buffer was made while a move began"
+}
+beside first
+
 # The target dies where a phase begins.
 "$moved" 4 0 | tail -n 1 > "$scratch/native"
 dies_at()

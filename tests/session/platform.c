@@ -1,10 +1,30 @@
-/* Prints the platform's name, vendor, version and suffix, and whether it tells that it is VOCL's. */
+/*
+ * platform [MICROSECONDS]: prints the platform's name, vendor, version and suffix, and whether it tells that it is
+ * VOCL's. With an argument a timer sends signals so often all the while, and no call that they interrupt is restarted.
+ */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
-int main(void)
+static void nothing(int number)
+{
+    (void)number;
+}
+
+static void tick(int microseconds)
+{
+    const struct sigaction action = {.sa_handler = nothing};
+    const struct itimerval often = {{0, microseconds}, {0, microseconds}};
+
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+}
+
+int main(int count, char **arguments)
 {
     static const cl_platform_info asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, CL_PLATFORM_VERSION,
                                              CL_PLATFORM_ICD_SUFFIX_KHR};
@@ -14,6 +34,8 @@ int main(void)
     size_t size;
     int listed = 0;
 
+    if (count > 1)
+        tick(atoi(arguments[1]));
     if (clGetPlatformIDs(1, &platform, NULL))
         return 1;
     for (int i = 0; i < 4; i++) {

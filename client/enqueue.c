@@ -87,6 +87,8 @@ static void enqueue_free(struct enqueue *e)
         session_unlock(e->node->session);
     }
     wire_buffer_free(&e->recorded);
+    if (e->event && !e->sent)
+        event_unsent(e->event);
 }
 
 void enqueue_clear(struct enqueue *e, cl_command_queue queue)
@@ -148,6 +150,7 @@ static void number(struct enqueue *e)
 
 void enqueue_sent(struct enqueue *e)
 {
+    e->sent = true;
     coherence_sent(e);
     number(e);
     enqueue_leave(e);
@@ -155,6 +158,7 @@ void enqueue_sent(struct enqueue *e)
 
 int enqueue_finish(struct enqueue *e, int status, cl_event *event)
 {
+    e->sent |= !status;
     if (!status)
         coherence_sent(e);
     if (!status && e->arrival)

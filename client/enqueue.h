@@ -30,6 +30,7 @@ struct enqueue {
     struct window_use *uses; /* window_use() has been told of so far */
     unsigned use_count;
     bool hosted;     /* hostptr_before() */
+    bool sent;       /* its node knows of it, and of its event */
     bool inside;     /* halt_enter() */
     bool counted;    /* window_enter() */
     bool used;       /* window_use() has been told of all that it uses */

@@ -70,7 +70,7 @@ struct slice { /* time_slices.c: of a device */
     uint64_t busy_us;
 };
 
-#define MOST_LISTED (WIRE_MAX_WAIT + WIRE_MAX_DEVICES) /* objects in all lists of a command */
+#define MOST_LISTED (WIRE_MAX_AFTER + WIRE_MAX_DEVICES) /* objects in all lists of a command */
 
 struct executor {
     struct executor_host host;

@@ -277,6 +277,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     if (!e.site)
         stream_repeat(e.node, mark);
     error = site_send(&e);
+    e.sent = !error;
     if (!error)
         arguments_clean(kernel, e.node);
     spin_unlock(&kernel->lock);

@@ -5,7 +5,7 @@
 #include "next.h"
 #include <pthread.h>
 
-enum { CHAIN = 100 };
+enum { CHAIN = 100, LONG = 5001 };
 
 static cl_command_queue loose;
 
@@ -91,6 +91,29 @@ static void gates_several(void)
         CHECK(clReleaseEvent(event));
         CHECK(clReleaseMemObject(buffer));
     }
+}
+
+/* Lists of any length, as runtimes of task graphs have: of one gate as often, and of as many. */
+static void lists_long(const char *name, cl_command_queue queue)
+{
+    static cl_event gates[LONG];
+    cl_mem buffer = buffer_create();
+    cl_event last;
+    for (int i = 0; i < LONG; i++)
+        gates[i] = i % 2 ? gates[i - 1] : parity_gate(&p);
+    CHECK(clEnqueueMarkerWithWaitList(queue, LONG, gates, NULL));
+    last = launch(queue, buffer, 1, 1, LONG, gates);
+    CHECK(clFlush(queue));
+    for (int i = 0; i < LONG; i += 2) {
+        pending_check(last);
+        CHECK(clSetUserEventStatus(gates[i], CL_COMPLETE));
+        CHECK(clReleaseEvent(gates[i]));
+    }
+    CHECK(clWaitForEvents(1, &last));
+    CHECK(clFinish(queue));
+    result_check(name, buffer, 1);
+    CHECK(clReleaseEvent(last));
+    CHECK(clReleaseMemObject(buffer));
 }
 
 /* One gate, two queues: a launch in one, waited for by a copy in the other. */
@@ -236,6 +259,8 @@ int main(void)
     chain_run("chain in order", p.queue);
     chain_run("chain out of order", loose);
     gates_several();
+    lists_long("long lists in order", p.queue);
+    lists_long("long lists out of order", loose);
     queues_two();
     for (int way = 0; way < 4; way++)
         thread_opens(way);

@@ -102,8 +102,10 @@ static cl_int binaries(cl_program program, size_t size, void *value, size_t *siz
         return CL_SUCCESS;
     if (size < needed)
         return CL_INVALID_VALUE;
-    for (unsigned i = 0; !error && i < program->context->node_count; i++)
-        error = binaries_of(program->context->nodes[i], program, value);
+    for (unsigned i = 0; !error && i < program->context->node_count; i++) {
+        if (handle_is_on(&program->object, program->context->nodes[i]))
+            error = binaries_of(program->context->nodes[i], program, value);
+    }
     return error;
 }
 
@@ -115,9 +117,12 @@ static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t 
     for (unsigned node = 0; node < program->context->node_count; node++) {
         struct node *asked = program->context->nodes[node];
         size_t count = 0, at = 0;
-        cl_int error = cl_error(info_ask(asked, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL,
-                                         0, sizeof(own), own, &count));
+        cl_int error;
 
+        if (!handle_is_on(&program->object, asked))
+            continue;
+        error = cl_error(info_ask(asked, WIRE_INFO_PROGRAM, program->object.id, 0, CL_PROGRAM_BINARY_SIZES, NULL, 0,
+                                  sizeof(own), own, &count));
         if (error)
             return error;
         for (cl_uint i = 0; i < program->device_count; i++) {
@@ -144,8 +149,8 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
     if (is_of_build(param))
         program_wait(program);
     if (!program->built && (param == CL_PROGRAM_NUM_KERNELS || param == CL_PROGRAM_KERNEL_NAMES))
-        return cl_error(info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0,
-                                      size, value, size_ret));
+        return cl_error(info_ask_once(program_node(&program->object), WIRE_INFO_PROGRAM, &program->object, 0, param,
+                                      NULL, 0, size, value, size_ret));
     switch (param) {
     case CL_PROGRAM_REFERENCE_COUNT:
         /* native counts what holds it, too */
@@ -169,8 +174,8 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
     case CL_PROGRAM_KERNEL_NAMES:
         return kernel_names(program, size, value, size_ret);
     }
-    return cl_error(info_ask_once(program->context->node, WIRE_INFO_PROGRAM, &program->object, 0, param, NULL, 0, size,
-                                  value, size_ret));
+    return cl_error(info_ask_once(program_node(&program->object), WIRE_INFO_PROGRAM, &program->object, 0, param, NULL,
+                                  0, size, value, size_ret));
 }
 
 cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info param, size_t size,

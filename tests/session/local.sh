@@ -28,7 +28,7 @@ done
 for program in buffer_ops events images programs svm threads; do
     same 0 icd "$parity/$program"
 done
-for program in many_devices many_copies host_pointer_devices threads; do
+for program in many_devices many_copies host_pointer_devices one_device threads; do
     same 1 preload "$parity/$program"
     same 2 icd "$parity/$program"
 done

@@ -165,8 +165,6 @@ static int wait_for(struct enqueue *e, cl_event event)
     uint32_t *longer;
     cl_event *held;
 
-    if (e->wait_count >= WIRE_MAX_WAIT)
-        return -E2BIG;
     held = realloc(e->held, (e->held_count + 1) * sizeof(cl_event));
     if (!held)
         return -ENOMEM;
@@ -226,10 +224,12 @@ static int transfer_between(struct enqueue *e, const struct part *from, struct n
 
     if (coherence_watched())
         atomic_store(&memory_root(to->memory)->written, WRITTEN_ALL); /* this node's, which the program has not */
-    wire_put_migrate_out(stream_begin(holder), &migrate_out);
-    wire_put_migrate_in(&e->node->batch, &in);
-    group_meet(holder, e->node);
-    stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */
+    wire_put_migrate_in(stream_begin(e->node), &in);
+    if (!e->node->batch.failed) { /* or contents would wait there for nobody */
+        wire_put_migrate_out(&holder->batch, &migrate_out);
+        group_meet(holder, e->node);
+        stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */
+    }
     return stream_end(e->node, STREAM_SOON);
 }
 
@@ -268,7 +268,9 @@ static int migrate(struct enqueue *e, cl_mem root, struct piece *piece)
     if (!event)
         return -ENOMEM;
     error = transfer_between(e, &part, from->node, &after, after_count, &part, event);
-    if (!error)
+    if (error)
+        event_unsent(event);
+    else
         error = wait_for(e, event);
     if (!error && !add_holder(piece, e->node, event, true))
         error = -ENOMEM;
@@ -567,7 +569,9 @@ static int copy_between(struct enqueue *e, const struct part *from, struct node 
         if (!event)
             return -ENOMEM;
         error = transfer_between(e, &source_share, holder, after, after_count, &target_share, event);
-        if (!error && !last)
+        if (error)
+            event_unsent(event);
+        else if (!last)
             error = wait_for(e, event);
         if (!last)
             handle_release(event, WIRE_EVENT, 0);

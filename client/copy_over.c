@@ -66,6 +66,7 @@ static int copy_part(struct copying *c, const struct part *part)
     }
     session_unlock(m->session);
     if (lost) {
+        event_unsent(event);
         handle_release(event, WIRE_EVENT, 0);
         return explain(c, -ECONNRESET);
     }

@@ -87,6 +87,8 @@ static void enqueue_free(struct enqueue *e)
         session_unlock(e->node->session);
     }
     wire_buffer_free(&e->recorded);
+    if (e->event && !e->sent)
+        event_unsent(e->event);
 }
 
 void enqueue_clear(struct enqueue *e, cl_command_queue queue)
@@ -148,6 +150,7 @@ static void number(struct enqueue *e)
 
 void enqueue_sent(struct enqueue *e)
 {
+    e->sent = true;
     coherence_sent(e);
     number(e);
     enqueue_leave(e);
@@ -155,6 +158,7 @@ void enqueue_sent(struct enqueue *e)
 
 int enqueue_finish(struct enqueue *e, int status, cl_event *event)
 {
+    e->sent |= !status;
     if (!status)
         coherence_sent(e);
     if (!status && e->arrival)
@@ -203,6 +207,17 @@ void enqueue_put_marker(struct enqueue *e, struct wire_buffer *out)
     m.wait = e->wait;
     m.wait_count = e->wait_count;
     wire_put_enqueue_marker(out, &m);
+}
+
+void enqueue_put_place(struct enqueue *e, struct wire_buffer *out)
+{
+    const struct wire_enqueue_place m = {.queue = e->queue->object.id,
+                                         .event = e->event_id,
+                                         .subscribe = e->subscribe,
+                                         .wait = e->wait,
+                                         .wait_count = e->wait_count};
+
+    wire_put_enqueue_place(out, &m);
 }
 
 void enqueue_put_barrier(struct enqueue *e, struct wire_buffer *out)
@@ -276,7 +291,7 @@ int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
 
     if (error)
         return error;
-    enqueue_put_marker(e, stream_begin(e->node));
+    enqueue_put_place(e, stream_begin(e->node));
     return enqueue_end(e, blocking, event);
 }
 
@@ -319,8 +334,10 @@ int enqueue_marker(cl_command_queue queue, cl_command_type type, cl_uint count, 
         return error;
     if (type == CL_COMMAND_BARRIER)
         enqueue_put_barrier(&e, stream_begin(e.node));
-    else
+    else if (type == CL_COMMAND_MARKER)
         enqueue_put_marker(&e, stream_begin(e.node));
+    else
+        enqueue_put_place(&e, stream_begin(e.node));
     return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
 }
 
@@ -337,6 +354,6 @@ int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, s
     session_unlock(e.node->session);
     if (error)
         return enqueue_fail(&e, error);
-    enqueue_put_marker(&e, stream_begin(e.node));
+    enqueue_put_place(&e, stream_begin(e.node));
     return enqueue_finish(&e, stream_end(e.node, STREAM_SOON), event);
 }

@@ -30,6 +30,7 @@ struct enqueue {
     struct window_use *uses; /* window_use() has been told of so far */
     unsigned use_count;
     bool hosted;     /* hostptr_before() */
+    bool sent;       /* its node knows of it, and of its event */
     bool inside;     /* halt_enter() */
     bool counted;    /* window_enter() */
     bool used;       /* window_use() has been told of all that it uses */
@@ -64,9 +65,10 @@ void enqueue_sent(struct enqueue *e);
 void enqueue_leave(struct enqueue *e);
 /* The result is error, whatever it means. */
 int enqueue_fail(struct enqueue *e, int error);
-/* A marker that says it is another command, or a barrier, if that is its type. */
+/* A marker, a barrier, or what stands for a command of another type in its place, by the type. */
 int enqueue_marker(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list, cl_event *event);
 void enqueue_put_marker(struct enqueue *e, struct wire_buffer *out);
+void enqueue_put_place(struct enqueue *e, struct wire_buffer *out);
 void enqueue_put_barrier(struct enqueue *e, struct wire_buffer *out);
 /* The same for one that the program does: it waits for the gate, and is over after that. */
 int enqueue_gated(cl_command_queue queue, cl_command_type type, cl_event gate, struct arrival *done, cl_event *event);

@@ -30,6 +30,13 @@ cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type t
     return event;
 }
 
+void event_unsent(cl_event event)
+{
+    session_lock(event->node->session);
+    node_set_clear(&event->known);
+    session_unlock(event->node->session);
+}
+
 cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4])
 {
     cl_event event = event_new(queue->context, queue, type);
@@ -109,6 +116,7 @@ static void import(struct node *node, cl_event event)
     const struct wire_import_event in = {event->object.id, event->context->object.id};
     const struct wire_export_event out = {event->object.id, node->peer};
     const struct wire_set_user_event over = {event->object.id, atomic_load(&event->status)};
+    const size_t mark = node->batch.length;
 
     if (node_set_has(&event->known, node->index))
         return;
@@ -117,9 +125,12 @@ static void import(struct node *node, cl_event event)
         return;
     }
     wire_put_import_event(&node->batch, &in);
-    if (over.status <= CL_COMPLETE) {
+    if (over.status <= CL_COMPLETE)
         wire_put_set_user_event(&node->batch, &over);
-    } else {
+    if (node->batch.failed) {
+        node->batch.length = mark;
+        node_set_remove(&event->known, node->index);
+    } else if (over.status > CL_COMPLETE) {
         wire_put_export_event(&event->node->batch, &out);
         group_meet(event->node, node);
         stream_finish(event->node, STREAM_SOON);

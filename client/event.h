@@ -16,6 +16,8 @@ uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint
 /* That of one, of which the node then knows in any case. */
 uint32_t event_id(struct node *node, cl_event event);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
+/* Of a command that was not sent: its node does not know of it. */
+void event_unsent(cl_event event);
 /* The event of a command of which no node knows: it is over. times: where the queue has profiling. */
 cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
 /* Its place in its queue: known when it has been sent, by when it may be over. */

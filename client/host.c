@@ -1,6 +1,6 @@
 /*
  * Commands that run in the application: when what comes before is complete they run on the library's callback thread,
- * and the queue waits for them. So the node sees a marker, and one that waits for a user event, the gate.
+ * and the queue waits for them. So the node sees their place, and another that waits for a user event, the gate.
  */
 #include <errno.h>
 
@@ -56,7 +56,7 @@ int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct ho
         command->free(command);
         return -ENOMEM;
     }
-    error = enqueue_marker(queue, CL_COMMAND_MARKER, count, list, &reached);
+    error = enqueue_marker(queue, type, count, list, &reached);
     if (!error)
         error = enqueue_gated(queue, type, command->gate, command->done, event);
     if (!error)

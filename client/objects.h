@@ -205,7 +205,8 @@ struct mapping {
     void *pointer;
     cl_map_flags flags;
     size_t origin[3], region[3], row_pitch, slice_pitch;
-    bool owned; /* the memory is the mapping's own */
+    struct node *node; /* which has mapped it natively, too, if it is in place */
+    bool owned;        /* the memory is the mapping's own */
 };
 
 /* Who wants to know what was written since the last time: a move, checkpoints, and what reads for a store. */

@@ -38,6 +38,7 @@ int queue_wait_idle(cl_command_queue queue)
     e.event->subscribed = SUBSCRIBE_COMPLETE;
     wire_put_enqueue_marker(stream_begin(e.node), &m);
     error = stream_end(e.node, STREAM_NOW);
+    e.sent = !error;
     enqueue_leave(&e);
     if (!error && event_wait_asked(e.event, timeline_now()) == NODE_LOST_STATUS)
         error = -ECONNRESET;

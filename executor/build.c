@@ -45,7 +45,11 @@ static void build_work(struct slow *slow)
 {
     struct build *b = (struct build *)slow;
     const bool links = b->kind == LINK;
-    const struct build_turn turn =
+    struct build_turn turn;
+
+    if (b->error)
+        return;
+    turn =
         build_turn_take(b->devices[0], b->options, links, links ? b->input_count : 1, links ? b->inputs : &b->program);
 
     switch (b->kind) {
@@ -157,8 +161,12 @@ static struct build *build_new(enum build_kind kind, uint32_t call, struct devic
     b->device_count = device_count;
     devices_native(devices, device_count, b->devices);
     for (uint32_t i = 0; i < input_count; i++) {
-        if (!is_usable(inputs[i]) || !b->inputs)
-            return NULL; /* the session ends */
+        if (!b->inputs)
+            return NULL;             /* the session ends */
+        if (!is_usable(inputs[i])) { /* it has failed to come into being here */
+            b->error = CL_INVALID_OPERATION;
+            continue;
+        }
         clRetainProgram(inputs[i]->native);
         b->inputs[b->input_count++] = inputs[i]->native;
     }

@@ -273,8 +273,7 @@ cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties
 
 /* ---- commands ---- */
 
-/* A command that does nothing, after the list and, in a queue in order, after all before it. */
-static cl_int nothing(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
+cl_int driver_nothing(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
     cl_context context = NULL;
     cl_mem scratch;
@@ -304,14 +303,14 @@ cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list
     if (HAS(queue, clEnqueueMarkerWithWaitList) && !(count && ignores_list(queue)))
         return clEnqueueMarkerWithWaitList(queue, count, list, event);
     if (count)
-        return nothing(queue, count, list, event);
+        return driver_nothing(queue, count, list, event);
     return event ? clEnqueueMarker(queue, event) : CL_SUCCESS;
 }
 
 cl_int driver_timed_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
     return driver_of(queue)->times_markers ? driver_marker(queue, count, list, event)
-                                           : nothing(queue, count, list, event);
+                                           : driver_nothing(queue, count, list, event);
 }
 
 /* Without the newer call it waits for everything before it, too. Not clEnqueueWaitForEvents: PoCL has none. */
@@ -321,7 +320,7 @@ cl_int driver_barrier(cl_command_queue queue, cl_uint count, const cl_event *lis
 
     if (HAS(queue, clEnqueueBarrierWithWaitList))
         return clEnqueueBarrierWithWaitList(queue, count, list, event);
-    error = count ? nothing(queue, count, list, NULL) : CL_SUCCESS;
+    error = count ? driver_nothing(queue, count, list, NULL) : CL_SUCCESS;
     if (!error)
         error = clEnqueueBarrier(queue);
     if (!error && event)

@@ -41,6 +41,8 @@ cl_program driver_create_program_il(cl_context context, const void *il, size_t l
 cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties *properties, cl_int *error);
 cl_int driver_create_sub_devices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                                  cl_device_id *devices, cl_uint *count_ret);
+/* A command that does nothing, after the list and, in a queue in order, after all before it. */
+cl_int driver_nothing(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 /* The same for a queue that is profiled: its event has times, which not every driver's markers have. */
 cl_int driver_timed_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);

@@ -201,6 +201,21 @@ static bool build_on(struct node *node, cl_program program, cl_uint count, const
     return !promised;
 }
 
+/* Whether each of the devices' nodes has each of the programs. count 0: all devices of the context. */
+static bool are_on(cl_context context, cl_uint count, const cl_device_id *devices, cl_uint program_count,
+                   const cl_program *programs)
+{
+    for (cl_uint i = 0; i < (count ? count : context->device_count); i++) {
+        const struct node *node = count ? devices[i]->node : context->devices[i]->node;
+
+        for (cl_uint k = 0; k < program_count; k++) {
+            if (!handle_is_on(&programs[k]->object, node))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* count 0: for all devices of the program. */
 static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
 {
@@ -342,6 +357,8 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
     program_wait(program);
     if (atomic_load(&program->live_kernels))
         return CL_INVALID_OPERATION;
+    if (count && !are_on(program->context, count, devices, 1, &program))
+        return CL_BUILD_PROGRAM_FAILURE; /* as native: it has nothing to build for one of them */
     return notify ? build_later(program, count, devices, options, notify, data)
                   : build_now(program, count, devices, options);
 }
@@ -480,7 +497,10 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
     if (error)
         return error;
     program_wait(program);
-    if (atomic_load(&program->live_kernels) || program->binary)
+    if (atomic_load(&program->live_kernels) || program->binary ||
+        (count && !are_on(program->context, count, devices, 1, &program)) ||
+        !are_on(program->context, count ? count : program->device_count, count ? devices : program->devices,
+                header_count, headers))
         return CL_INVALID_OPERATION;
     error = compile_now(program, count, devices, options, header_count, headers, names);
     if (notify)
@@ -491,6 +511,8 @@ cl_int clCompileProgram(cl_program program, cl_uint count, const cl_device_id *d
 static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *devices, cl_uint input_count,
                          const cl_program *inputs, bool data_alone)
 {
+    cl_int error;
+
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
     if (!count != !devices || count > MOST_DEVICES || !input_count || !inputs)
@@ -506,7 +528,8 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     }
     if (data_alone)
         return CL_INVALID_VALUE;
-    return context_check_list(context, count, devices);
+    error = context_check_list(context, count, devices);
+    return error || are_on(context, count, devices, input_count, inputs) ? error : CL_INVALID_OPERATION;
 }
 
 cl_int link_send(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
@@ -535,10 +558,12 @@ cl_int link_take(cl_program program, bool first, struct call *call, bool *create
     struct wire_link_program_reply reply;
     cl_int error = cl_error(call_wait_link_program(call, &reply));
 
-    if (error)
+    if (error) {
+        *created = false;
         return error;
+    }
     error = reply.error;
-    *created |= reply.created != 0;
+    *created &= reply.created != 0;
     if (!error)
         error = take_kernels(program, first, reply.kernels, reply.kernels_length);
     call_free(call);
@@ -563,7 +588,10 @@ static cl_int link_now(cl_program program, const char *options, cl_uint input_co
             continue;
         error = link_send(context->nodes[i], program, own, ids, options, input_count, inputs, &calls[asked]);
         asked += !error;
+        if (!error && !program_add_node(program, context->nodes[i]))
+            error = CL_OUT_OF_HOST_MEMORY;
     }
+    *created = !error;
     for (unsigned i = 0; i < asked; i++) {
         cl_int one = link_take(program, i == 0, &calls[i], created);
 

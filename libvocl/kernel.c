@@ -1,4 +1,6 @@
 /* Kernels: arguments are kept here and travel with the launch, those that changed since the last. */
+#include <errno.h>
+
 #include "base/settings.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
@@ -29,13 +31,21 @@ static int kernel_create_on(struct object *object, struct node *node)
                                          .name = kernel->description->name,
                                          .name_length = (uint32_t)strlen(kernel->description->name)};
     struct wire_clone_kernel clone = {.kernel = object->id};
+    struct wire_buffer *out;
 
+    if (!handle_is_on(&kernel->program->object, node))
+        return -ECONNRESET; /* unless another has it */
     kernel_renew(object, node);
+    out = stream_begin(node);
+    if (!node_set_add(&kernel->known, node->index)) {
+        session_unlock(node->session);
+        return -ENOMEM;
+    }
     if (kernel->made_from) {
         clone.source = kernel->made_from->object.id;
-        wire_put_clone_kernel(stream_begin(node), &clone);
+        wire_put_clone_kernel(out, &clone);
     } else {
-        wire_put_create_kernel(stream_begin(node), &m);
+        wire_put_create_kernel(out, &m);
     }
     return stream_end(node, STREAM_LATER);
 }
@@ -43,6 +53,17 @@ static int kernel_create_on(struct object *object, struct node *node)
 static cl_context kernel_context(const struct object *object)
 {
     return ((const struct _cl_kernel *)object)->program->context;
+}
+
+static bool kernel_is_on(const struct object *object, const struct node *node)
+{
+    return node_set_has(&((const struct _cl_kernel *)object)->known, node->index);
+}
+
+/* Its own program's first: the context's may have neither. */
+static struct node *kernel_node(const struct object *object)
+{
+    return program_node(&((const struct _cl_kernel *)object)->program->object);
 }
 
 static void kernel_destroy(struct object *object)
@@ -57,6 +78,7 @@ static void kernel_destroy(struct object *object)
     free(kernel->pointers);
     atomic_fetch_sub(&program->live_kernels, 1);
     session_lock(session);
+    node_set_clear(&kernel->known);
     handle_free(&kernel->object);
     session_unlock(session);
     handle_drop(program);
@@ -64,7 +86,9 @@ static void kernel_destroy(struct object *object)
 
 const struct kind kernel_kind = {
     .size = sizeof(struct _cl_kernel),
+    .node = kernel_node,
     .context = kernel_context,
+    .is_on = kernel_is_on,
     .create_on = kernel_create_on,
     .renew = kernel_renew,
     .destroy = kernel_destroy,
@@ -461,8 +485,10 @@ void arguments_send(cl_kernel kernel, struct node *node, enum stream_urgency urg
 /* VOCL_ARGUMENT_CACHE=0: what the cache is worth can then be measured. */
 __attribute__((noinline)) static void send_now(cl_kernel kernel)
 {
-    for (unsigned i = 0; i < kernel->program->context->node_count; i++)
-        arguments_send(kernel, kernel->program->context->nodes[i], STREAM_NOW);
+    for (unsigned i = 0; i < kernel->program->context->node_count; i++) {
+        if (handle_is_on(&kernel->object, kernel->program->context->nodes[i]))
+            arguments_send(kernel, kernel->program->context->nodes[i], STREAM_NOW);
+    }
 }
 
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)

@@ -53,6 +53,8 @@ static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dim
         return CL_INVALID_KERNEL;
     if (kernel->program->context != queue->context)
         return CL_INVALID_CONTEXT;
+    if (!node_set_has(&kernel->known, queue->node->index))
+        return CL_INVALID_PROGRAM_EXECUTABLE;
     if (dims < 1 || dims > queue->device->dimensions || dims > 3)
         return CL_INVALID_WORK_DIMENSION;
     room = queue->device->local_size;
@@ -277,6 +279,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     if (!e.site)
         stream_repeat(e.node, mark);
     error = site_send(&e);
+    e.sent = !error;
     if (!error)
         arguments_clean(kernel, e.node);
     spin_unlock(&kernel->lock);

@@ -151,7 +151,8 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
                                  .blocking = blocking,
                                  .part = part_piece(buffer, offset, size),
                                  .layout = layout_linear(at, size)};
-    *mapping = (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}};
+    *mapping =
+        (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}, .node = queue->node};
     mapping_add(buffer, mapping);
     if (buffer->direct && arena_has(at))
         error = cl_error(enqueue_nothing(&e, blocking, event));
@@ -177,8 +178,10 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
 
     if (buffer->direct && arena_has(mapping->pointer))
         return cl_error(enqueue_nothing(e, CL_FALSE, event));
-    if (buffer->arena && !buffer->direct)
+    if (buffer->arena && !buffer->direct && mapping->node == e->node)
         return unmap_in_place(e, buffer, mapping, event);
+    if (buffer->arena && !buffer->direct) /* another has mapped it; all see the same memory */
+        return cl_error(enqueue_nothing(e, CL_FALSE, event));
     return cl_error(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
                         ? enqueue_transfer(e, &write, event)
                         : enqueue_nothing(e, CL_FALSE, event));

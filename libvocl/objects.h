@@ -65,6 +65,7 @@ struct special {
 struct _cl_program {
     struct object object;
     cl_context context;
+    struct node_set known; /* nodes that have it: perhaps not all of the context's */
     cl_uint device_count;
     cl_device_id *devices;
     char *source;
@@ -106,6 +107,7 @@ struct argument {
 struct _cl_kernel {
     struct object object;
     cl_program program;
+    struct node_set known; /* nodes that have it */
     struct kernel_description *description;
     struct spin lock; /* arguments and limits */
     struct argument *arguments;

@@ -31,6 +31,16 @@ cl_program program_new(cl_context context, cl_uint count, const cl_device_id *de
 
 /* ---- on a node ---- */
 
+bool program_add_node(cl_program program, struct node *node)
+{
+    bool added;
+
+    session_lock(node->session);
+    added = node_set_add(&program->known, node->index);
+    session_unlock(node->session);
+    return added;
+}
+
 static int source_create_on(cl_program program, struct node *node)
 {
     const struct wire_create_program m = {program->object.id, program->context->object.id,
@@ -77,8 +87,6 @@ static int binaries_create_on(cl_program program, struct node *node)
     int error;
 
     m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
-    if (!m.devices_count)
-        return 0;
     if (!pick_binaries(program, node, &sizes, &bytes)) {
         wire_buffer_free(&sizes);
         wire_buffer_free(&bytes);
@@ -130,8 +138,6 @@ static int names_create_on(cl_program program, struct node *node)
     int error;
 
     m.devices_count = devices_of_node(node, program->device_count, program->devices, ids);
-    if (!m.devices_count)
-        return 0;
     error = call_create_program_builtin(node, &m, &reply, &call);
     if (error)
         return error;
@@ -144,11 +150,24 @@ static int names_create_on(cl_program program, struct node *node)
     return error;
 }
 
+static bool has_device_on(const struct _cl_program *program, const struct node *node)
+{
+    for (cl_uint i = 0; i < program->device_count; i++) {
+        if (program->devices[i]->node == node)
+            return true;
+    }
+    return false;
+}
+
 /* As it was before it was built. */
 static int program_create_on(struct object *object, struct node *node)
 {
     cl_program program = (cl_program)object;
 
+    if (!has_device_on(program, node))
+        return 0;
+    if (!program_add_node(program, node))
+        return -ENOMEM;
     switch (program->made.how) {
     case MADE_FROM_SOURCE:
         return source_create_on(program, node);
@@ -169,6 +188,22 @@ static cl_context program_context(const struct object *object)
     return ((const struct _cl_program *)object)->context;
 }
 
+static bool program_is_on(const struct object *object, const struct node *node)
+{
+    return node_set_has(&((const struct _cl_program *)object)->known, node->index);
+}
+
+struct node *program_node(const struct object *object)
+{
+    const cl_context context = program_context(object);
+
+    for (unsigned i = 0; i < context->node_count; i++) {
+        if (program_is_on(object, context->nodes[i]))
+            return context->nodes[i];
+    }
+    return context->node;
+}
+
 static void program_destroy(struct object *object)
 {
     cl_program program = (cl_program)object;
@@ -187,6 +222,7 @@ static void program_destroy(struct object *object)
     pthread_cond_destroy(&program->built_now);
     pthread_mutex_destroy(&program->lock);
     session_lock(session);
+    node_set_clear(&program->known);
     handle_free(&program->object);
     session_unlock(session);
     handle_drop(context);
@@ -194,7 +230,9 @@ static void program_destroy(struct object *object)
 
 const struct kind program_kind = {
     .size = sizeof(struct _cl_program),
+    .node = program_node,
     .context = program_context,
+    .is_on = program_is_on,
     .create_on = program_create_on,
     .settle_on = program_settle_on,
     .state = program_state,
@@ -308,15 +346,17 @@ static bool keep_binaries(cl_program program, const size_t *lengths, const unsig
     return true;
 }
 
-static cl_int binaries_send(cl_program program, cl_int *statuses)
+/* On all nodes, whatever one says. */
+static cl_int create_on_all(cl_program program)
 {
     cl_context context = program->context;
     int error = 0;
 
-    program->made.statuses = statuses;
-    for (unsigned i = 0; !error && i < context->node_count; i++)
-        error = binaries_create_on(program, context->nodes[i]);
-    program->made.statuses = NULL;
+    for (unsigned i = 0; i < context->node_count; i++) {
+        const int one = program_create_on(&program->object, context->nodes[i]);
+
+        error = error ? error : one;
+    }
     return cl_error(error);
 }
 
@@ -332,8 +372,12 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
     HALT_GUARD;
     if (!error) {
         program = program_new(context, count, devices);
-        error = program && keep_binaries(program, lengths, binaries) ? binaries_send(program, statuses)
-                                                                     : CL_OUT_OF_HOST_MEMORY;
+        error = program && keep_binaries(program, lengths, binaries) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    }
+    if (!error) {
+        program->made.statuses = statuses;
+        error = create_on_all(program);
+        program->made.statuses = NULL;
     }
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
@@ -350,7 +394,7 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
     TIMELINE(clCreateProgramWithIL);
 
     cl_program program = NULL;
-    cl_int error = CL_SUCCESS, one;
+    cl_int error = CL_SUCCESS;
 
     HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
@@ -363,10 +407,8 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
     }
     if (program)
         program->il = true;
-    for (unsigned i = 0; program && program->made.bytes && i < context->node_count; i++) { /* it is released on all */
-        one = cl_error(il_create_on(program, context->nodes[i]));
-        error = error ? error : one;
-    }
+    if (!error)
+        error = create_on_all(program);
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
         program = NULL;
@@ -395,8 +437,8 @@ cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, 
         error =
             program && keep_made(program, MADE_FROM_NAMES, names, strlen(names)) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
-    for (unsigned i = 0; !error && i < context->node_count; i++)
-        error = cl_error(names_create_on(program, context->nodes[i]));
+    if (!error)
+        error = create_on_all(program);
     if (error && program) {
         handle_release(program, WIRE_PROGRAM, 0);
         program = NULL;

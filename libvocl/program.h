@@ -22,6 +22,10 @@ bool kernel_keep_pointers(cl_kernel kernel, const void *pointers, size_t count);
 /* An address as an argument; good: it is one. */
 cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64_t value, bool good);
 cl_program program_new(cl_context context, cl_uint count, const cl_device_id *devices);
+/* The node has it, with what it is sent next. False: no memory. */
+bool program_add_node(cl_program program, struct node *node);
+/* The first that has it. */
+struct node *program_node(const struct object *program);
 bool program_is_building(cl_program program);
 void program_wait(cl_program program); /* until no build with a callback is under way */
 /* The program's kernels, from the node's kernel table; replaces what was known of them. */

@@ -37,6 +37,6 @@ cl_int site_nothing(struct enqueue *e, const struct site *site)
     if (site->buffer) /* markers are not recorded */
         enqueue_put_barrier(e, site_encode(e));
     else
-        enqueue_put_marker(e, site_encode(e));
+        enqueue_put_place(e, site_encode(e));
     return site_finish(e, site);
 }

@@ -106,7 +106,7 @@ static cl_int set_pointers(cl_kernel kernel, size_t size, const void *pointers)
 {
     const uint8_t *bytes = pointers;
     const struct wire_set_svm_pointers m = {kernel->object.id, pointers, (uint32_t)size};
-    struct node *node = kernel->program->context->node;
+    struct node *node = kernel_kind.node(&kernel->object);
 
     for (size_t at = 0; at < size; at += sizeof(void *)) {
         void *pointer;

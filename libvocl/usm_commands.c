@@ -333,9 +333,17 @@ cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, 
 {
     const struct wire_set_exec_info m = {kernel->object.id, param, value, (uint32_t)size};
 
+    const cl_context context = kernel->program->context;
+    int error = 0;
+
     HALT_GUARD;
-    wire_put_set_exec_info(broadcast_begin(kernel->program->context), &m);
-    return cl_error(broadcast_end(kernel->program->context, STREAM_LATER));
+    for (unsigned i = 0; !error && i < context->node_count; i++) {
+        if (!handle_is_on(&kernel->object, context->nodes[i]))
+            continue;
+        wire_put_set_exec_info(stream_begin(context->nodes[i]), &m);
+        error = stream_end(context->nodes[i], STREAM_LATER);
+    }
+    return cl_error(error);
 }
 
 cl_int usm_exec_info(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)

@@ -287,6 +287,7 @@ static void map_ask(void)
 static void unmap_twice_ask(void)
 {
     cl_int code;
+    cl_event event = NULL;
     cl_mem fresh = parity_buffer(&p, CL_MEM_READ_WRITE, SIZE, NULL);
     void *mapped = clEnqueueMapBuffer(p.queue, fresh, CL_TRUE, CL_MAP_READ, 0, SIZE, 0, NULL, NULL, &code);
     CHECK(code);
@@ -296,6 +297,9 @@ static void unmap_twice_ask(void)
     SHOW("clEnqueueUnmapMemObject", clEnqueueUnmapMemObject(p.queue, fresh, mapped, 0, NULL, NULL));
     CHECK(clFinish(p.queue));
     SHOW("clEnqueueUnmapMemObject(again)", clEnqueueUnmapMemObject(p.queue, fresh, mapped, 0, NULL, NULL));
+    SHOW("clEnqueueUnmapMemObject(again, with an event)",
+         clEnqueueUnmapMemObject(p.queue, fresh, mapped, 0, NULL, &event));
+    EXPECT(event == NULL);
     CHECK(clReleaseMemObject(fresh));
 }
 

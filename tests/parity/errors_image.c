@@ -299,6 +299,7 @@ static void buffer_ask(void)
 static void map_ask(void)
 {
     size_t row, slice;
+    cl_event event = NULL;
     SHOW_NEW("clEnqueueMapImage(NULL queue)", MAP(NULL, image, CL_MAP_READ, &row, &slice));
     SHOW_NEW("clEnqueueMapImage(NULL image)", MAP(p.queue, NULL, CL_MAP_READ, &row, &slice));
     SHOW_NEW("clEnqueueMapImage(a buffer)", MAP(p.queue, buffer, CL_MAP_READ, &row, &slice));
@@ -308,6 +309,9 @@ static void map_ask(void)
     SHOW_NEW("clEnqueueMapImage(2D, no slice pitch)", MAP(p.queue, image, CL_MAP_READ, &row, NULL));
     SHOW_NEW("clEnqueueMapImage(3D, no slice pitch)", MAP(p.queue, deep, CL_MAP_READ, &row, NULL));
     SHOW("clEnqueueUnmapMemObject(not mapped)", clEnqueueUnmapMemObject(p.queue, second, data, 0, NULL, NULL));
+    SHOW("clEnqueueUnmapMemObject(not mapped, with an event)",
+         clEnqueueUnmapMemObject(p.queue, second, data, 0, NULL, &event));
+    EXPECT(event == NULL);
     SHOW("clEnqueueCopyBuffer(an image)", clEnqueueCopyBuffer(p.queue, image, buffer, 0, 0, 16, 0, NULL, NULL));
     SHOW("clEnqueueFillBuffer(an image)", clEnqueueFillBuffer(p.queue, image, data, 4, 0, 16, 0, NULL, NULL));
 }

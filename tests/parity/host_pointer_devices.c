@@ -126,6 +126,37 @@ static void pointers(void)
     clSVMFree(context, out);
 }
 
+/* Mapped in one device's queue, unmapped in another's. */
+static void maps_cross(void)
+{
+    const size_t size = 655360;
+    unsigned char *memory = aligned_alloc(4096, size), *seen = malloc(size), *map;
+    static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_READ | CL_MAP_WRITE,
+                                         CL_MAP_WRITE_INVALIDATE_REGION};
+    for (cl_uint i = 0; i < PARITY_COUNT(flags) * 4; i++) {
+        const cl_map_flags how = flags[i / 4];
+        cl_command_queue queue = queues[i % 2 * (devices - 1)], other = queues[i / 2 % 2 * (devices - 1)];
+        cl_mem buffer = buffer_over(memory, size);
+        cl_uint two = 0x02020202;
+        cl_event event;
+        cl_int status;
+        CHECK(clEnqueueFillBuffer(queues[0], buffer, &two, sizeof(two), 0, size, 0, NULL, NULL));
+        CHECK(clFinish(queues[0]));
+        map = clEnqueueMapBuffer(queue, buffer, CL_TRUE, how, size / 2, size / 4, 0, NULL, NULL, &status);
+        CHECK(status);
+        if (how != CL_MAP_READ)
+            memset(map, 3, size / 4);
+        CHECK(clEnqueueUnmapMemObject(other, buffer, map, 0, NULL, &event));
+        CHECK(clWaitForEvents(1, &event));
+        parity_read(queue, buffer, 0, size, seen);
+        parity_hash_print("unmapped by another", seen, size);
+        CHECK(clReleaseEvent(event));
+        CHECK(clReleaseMemObject(buffer));
+    }
+    free(memory);
+    free(seen);
+}
+
 int main(int argc, char **argv)
 {
     cl_platform_id platform;
@@ -149,6 +180,7 @@ int main(int argc, char **argv)
     turns("on no page's border", COUNT - 1, data + 1);
     turns("small", 100, data);
     image_turns();
+    maps_cross();
     if (argc < 2 || strcmp(argv[1], "no-svm"))
         pointers();
     CHECK(clReleaseProgram(program));

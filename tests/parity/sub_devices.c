@@ -28,6 +28,20 @@ static void device_show(cl_device_id device)
     printf("\n");
 }
 
+/* PoCL has one binary for all parts of a device. */
+static void binaries_take(cl_program program, cl_uint count)
+{
+    size_t sizes[64] = {0};
+    unsigned char *binaries[64] = {NULL};
+    CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL));
+    for (cl_uint i = 0; i < count; i++)
+        binaries[i] = malloc(sizes[i] + 1);
+    CHECK(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binaries), binaries, NULL));
+    printf("binaries: the first has %s\n", sizes[0] ? "bytes" : "none");
+    for (cl_uint i = 0; i < count; i++)
+        free(binaries[i]);
+}
+
 /* In a context of all of them, a queue for each: the buffer goes from one to the next. */
 static void devices_use(const cl_device_id *devices, cl_uint count)
 {
@@ -37,6 +51,7 @@ static void devices_use(const cl_device_id *devices, cl_uint count)
     cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
     CHECK(status);
     CHECK(clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
+    binaries_take(program, count);
     cl_kernel kernel = parity_kernel(program, "add");
     cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(data), data, &status);
     CHECK(status);

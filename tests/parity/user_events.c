@@ -5,7 +5,7 @@
 #include "next.h"
 #include <pthread.h>
 
-enum { CHAIN = 100 };
+enum { CHAIN = 100, LONG = 5001 };
 
 static cl_command_queue loose;
 
@@ -91,6 +91,29 @@ static void gates_several(void)
         CHECK(clReleaseEvent(event));
         CHECK(clReleaseMemObject(buffer));
     }
+}
+
+/* Lists of any length, as runtimes of task graphs have: of one gate as often, and of as many. */
+static void lists_long(const char *name, cl_command_queue queue)
+{
+    static cl_event gates[LONG];
+    cl_mem buffer = buffer_create();
+    cl_event last;
+    for (int i = 0; i < LONG; i++)
+        gates[i] = i % 2 ? gates[i - 1] : parity_gate(&p);
+    CHECK(clEnqueueMarkerWithWaitList(queue, LONG, gates, NULL));
+    last = launch(queue, buffer, 1, 1, LONG, gates);
+    CHECK(clFlush(queue));
+    for (int i = 0; i < LONG; i += 2) {
+        pending_check(last);
+        CHECK(clSetUserEventStatus(gates[i], CL_COMPLETE));
+        CHECK(clReleaseEvent(gates[i]));
+    }
+    CHECK(clWaitForEvents(1, &last));
+    CHECK(clFinish(queue));
+    result_check(name, buffer, 1);
+    CHECK(clReleaseEvent(last));
+    CHECK(clReleaseMemObject(buffer));
 }
 
 /* One gate, two queues: a launch in one, waited for by a copy in the other. */
@@ -180,6 +203,102 @@ static void kinds_fail(cl_command_queue queue)
     CHECK(clReleaseEvent(gate));
 }
 
+static void CL_CALLBACK nothing(void *argument)
+{
+    (void)argument;
+}
+
+/* It is over, though what came before it in its queue is not. */
+static void over_check(const char *name, cl_event event)
+{
+    CHECK(clFlush(loose));
+    printf("%s: ", name);
+    fflush(stdout);
+    CHECK(clWaitForEvents(1, &event));
+    printf("over\n");
+    CHECK(clReleaseEvent(event));
+}
+
+static void svm_independent(void)
+{
+    enum { SIZE = 1024 };
+    void *one = clSVMAlloc(p.context, CL_MEM_READ_WRITE, SIZE, 0), *other = NULL;
+    const void *list[] = {one};
+    cl_event event;
+    cl_int zero = 0;
+    if (!one)
+        return;
+    other = clSVMAlloc(p.context, CL_MEM_READ_WRITE, SIZE, 0);
+    CHECK(clEnqueueSVMMap(loose, CL_FALSE, CL_MAP_WRITE, one, SIZE, 0, NULL, &event));
+    over_check("SVM map", event);
+    CHECK(clEnqueueSVMUnmap(loose, one, 0, NULL, &event));
+    over_check("SVM unmap", event);
+    CHECK(clEnqueueSVMMemFill(loose, one, &zero, sizeof(zero), SIZE, 0, NULL, &event));
+    over_check("SVM fill", event);
+    CHECK(clEnqueueSVMMemcpy(loose, CL_FALSE, other, one, SIZE, 0, NULL, &event));
+    over_check("SVM copy", event);
+    CHECK(clEnqueueSVMMigrateMem(loose, 1, list, NULL, 0, 0, NULL, &event));
+    over_check("SVM migrate", event);
+    CHECK(clEnqueueSVMFree(loose, 1, &one, NULL, NULL, 0, NULL, &event));
+    over_check("SVM free", event);
+    clSVMFree(p.context, other);
+}
+
+static void maps_independent(cl_mem memory, cl_mem image)
+{
+    static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
+    const size_t origin[3] = {0}, region[] = {16, 16, 1};
+    size_t pitch;
+    cl_event event;
+    cl_int status;
+    for (size_t i = 0; i < PARITY_COUNT(flags); i++) {
+        void *map = clEnqueueMapBuffer(loose, memory, CL_FALSE, flags[i], 0, 4096, 0, NULL, &event, &status);
+        CHECK(status);
+        over_check("map", event);
+        CHECK(clEnqueueUnmapMemObject(loose, memory, map, 0, NULL, &event));
+        over_check("unmap", event);
+        map =
+            clEnqueueMapImage(loose, image, CL_FALSE, flags[i], origin, region, &pitch, NULL, 0, NULL, &event, &status);
+        CHECK(status);
+        over_check("image map", event);
+        CHECK(clEnqueueUnmapMemObject(loose, image, map, 0, NULL, &event));
+        over_check("image unmap", event);
+    }
+}
+
+/* Out of order nothing waits for what it does not name, but for barriers. */
+static void independent(void)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 16, .image_height = 16};
+    cl_mem held = buffer_create(), buffer = buffer_create();
+    cl_event gate = parity_gate(&p), first = launch(loose, held, 1, 1, 1, &gate), behind[2], event;
+    cl_int status;
+    cl_mem image = clCreateImage(p.context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+    CHECK(status);
+    maps_independent(buffer, image);
+    svm_independent();
+    CHECK(clEnqueueNativeKernel(loose, nothing, NULL, 0, 0, NULL, NULL, 0, NULL, &event));
+    over_check("native kernel", event);
+    CHECK(clEnqueueBarrierWithWaitList(loose, 1, &gate, NULL));
+    clEnqueueMapBuffer(loose, buffer, CL_FALSE, CL_MAP_READ, 0, 4096, 0, NULL, &behind[0], &status);
+    CHECK(status);
+    CHECK(clEnqueueNativeKernel(loose, nothing, NULL, 0, 0, NULL, NULL, 0, NULL, &behind[1]));
+    CHECK(clFlush(loose));
+    pending_check(first);
+    pending_check(behind[0]);
+    pending_check(behind[1]);
+    CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK(clFinish(loose));
+    for (int i = 0; i < 2; i++)
+        CHECK(clReleaseEvent(behind[i]));
+    CHECK(clReleaseEvent(first));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clReleaseMemObject(image));
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clReleaseMemObject(held));
+}
+
 /* The gate fails: its dependants fail in turn and have no effect. */
 static void gate_fails(const char *name, cl_command_queue queue, cl_int code)
 {
@@ -236,7 +355,10 @@ int main(void)
     chain_run("chain in order", p.queue);
     chain_run("chain out of order", loose);
     gates_several();
+    lists_long("long lists in order", p.queue);
+    lists_long("long lists out of order", loose);
     queues_two();
+    independent();
     for (int way = 0; way < 4; way++)
         thread_opens(way);
     gate_fails("out of order", loose, -5);

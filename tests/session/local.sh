@@ -31,7 +31,7 @@ done
 for program in buffer_ops events images programs svm; do
     beside same $program 0:preload 0:icd
 done
-for program in many_devices many_copies native_kernel; do
+for program in many_devices many_copies native_kernel one_device; do
     beside same $program 0:preload 1:preload 2:icd
 done
 beside same threads 0:preload 0:icd 1:preload 2:icd

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
-for name in many_devices many_copies events_over host_pointer_devices native_kernel; do
+for name in many_devices many_copies events_over host_pointer_devices native_kernel one_device; do
     program=$top_builddir/tests/parity/$name
     "$program" > "$scratch/native" 2> /dev/null || fail "$name natively"
     for workers in 2 4 8; do

@@ -268,6 +268,7 @@ static void put_object_command(struct wire_buffer *out, unsigned which)
         break;
     case 13:
         PUT(enqueue_marker, Q, E, .wait = &wait, .wait_count = 1);
+        PUT(enqueue_place, Q, .event = ++fresh, .wait = &wait, .wait_count = 1);
         break;
     case 14:
         PUT(enqueue_barrier, Q, E);

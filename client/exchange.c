@@ -34,6 +34,7 @@ struct region {
     enum state state;
     unsigned buffers, uses; /* uses: nodes that have them, each for itself */
     bool gone;              /* neither here nor there is anything left of the buffers */
+    size_t left;            /* left_of() */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -264,21 +265,37 @@ static bool share(struct region *r)
     return true;
 }
 
+static bool add_left(struct region *r, uint8_t *start, uint8_t *end, int protection)
+{
+    (void)protection;
+    r->left += (size_t)(end - start);
+    return true;
+}
+
+/* Under the lock: how much of it the program has not unmapped, as free() does. A buffer that was released may keep its
+ * region until the program looks. */
+static size_t left_of(struct region *r)
+{
+    r->left = 0;
+    return each_left(r, add_left) ? r->left : 0;
+}
+
 /* Under the lock: one that has all of the buffer, but for what is on the pages before and behind it. */
 static struct region *find(const uint8_t *start, const uint8_t *end)
 {
     struct region *r = regions;
 
-    while (r && (r->state != SHARED || !r->buffers || start < r->pages - PAGE || end > r->pages + r->size + PAGE))
+    while (r && (r->state != SHARED || !r->buffers || start < r->pages - PAGE || end > r->pages + r->size + PAGE ||
+                 left_of(r) != r->size))
         r = r->next;
     return r;
 }
 
 static bool overlaps(const uint8_t *start, const uint8_t *end)
 {
-    const struct region *r = regions;
+    struct region *r = regions;
 
-    while (r && (r->state != SHARED || start >= r->pages + r->size || end <= r->pages))
+    while (r && (r->state != SHARED || start >= r->pages + r->size || end <= r->pages || !left_of(r)))
         r = r->next;
     return r != NULL;
 }

@@ -138,6 +138,36 @@ static void reused(void)
     printf("the same again: %d\n", same);
 }
 
+/* Memory that is freed after its buffer, allocated again at the same place, and another buffer's. */
+static void freed_and_allocated(void)
+{
+    const size_t size = 655360;
+    const cl_uint two = 0x02020202;
+    unsigned char *read = malloc(size), *place = NULL, *map;
+    bool same = true;
+
+    for (int round = 0; round < 6; round++) {
+        cl_mem buffer;
+        cl_int status;
+
+        place = mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (place ? MAP_FIXED : 0), -1, 0);
+        EXPECT(place != MAP_FAILED);
+        buffer = parity_buffer(&p, CL_MEM_USE_HOST_PTR, size, place);
+        CHECK(clEnqueueFillBuffer(p.queue, buffer, &two, 4, 0, size, 0, NULL, NULL));
+        map = clEnqueueMapBuffer(p.queue, buffer, CL_TRUE, CL_MAP_WRITE, size / 2, size / 4, 0, NULL, NULL, &status);
+        CHECK(status);
+        memset(map, 3, size / 4);
+        CHECK(clEnqueueUnmapMemObject(p.queue, buffer, map, 0, NULL, NULL));
+        CHECK(clEnqueueReadBuffer(p.queue, buffer, CL_TRUE, 0, size, read, 0, NULL, NULL));
+        for (size_t i = 0; i < size; i++)
+            same &= read[i] == (i >= size / 2 && i < size / 2 + size / 4 ? 3 : 2);
+        CHECK(clReleaseMemObject(buffer));
+        EXPECT(!munmap(place, size));
+    }
+    printf("freed and allocated again: %d\n", same);
+    free(read);
+}
+
 int main(void)
 {
     cl_program program;
@@ -149,6 +179,7 @@ int main(void)
     forks(100000);
     freed_first();
     reused();
+    freed_and_allocated();
     CHECK(clReleaseKernel(add));
     CHECK(clReleaseProgram(program));
     parity_close(&p);

@@ -25,7 +25,8 @@ struct block {
 };
 
 static struct {
-    pthread_mutex_t sharing; /* for arena_shared_with(), which asks the node */
+    pthread_mutex_t sharing; /* for arena_shared_with(), */
+    pthread_cond_t told;     /* which asks the node */
     pthread_mutex_t lock;    /* blocks */
     struct session *session;
     uint8_t *base;
@@ -37,7 +38,10 @@ static struct {
     ino_t inode;
     uint8_t nonce[16];
     struct block *blocks;
-} arena = {.sharing = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+} arena = {.sharing = PTHREAD_MUTEX_INITIALIZER,
+           .told = PTHREAD_COND_INITIALIZER,
+           .lock = PTHREAD_MUTEX_INITIALIZER,
+           .fd = -1};
 
 /* Where no program and no library is on any machine seen so far; the kernel chooses when all are taken, and then the
  * worker of later may have something else there. */
@@ -176,29 +180,44 @@ static bool first_blocks(void)
     return true;
 }
 
+/* Under the lock; but not while a node is asked that comes to an arena: it may be lost, and before another one stands
+ * for it somebody may have to ask of a third. */
+static void find_out(struct node *node)
+{
+    bool good;
+
+    if (!settings_share_memory()) {
+        node->memory = NODE_MEMORY_APART;
+        return;
+    }
+    if (arena.session != node->session) { /* the session before a fork had another */
+        arena.session = node->session;
+        arena.base = NULL;
+        good = create_with(node) && first_blocks();
+    } else {
+        node->memory = NODE_MEMORY_ASKED;
+        pthread_mutex_unlock(&arena.sharing);
+        good = arena.base && share(node);
+        pthread_mutex_lock(&arena.sharing);
+    }
+    node->memory = good ? NODE_MEMORY_SHARED : NODE_MEMORY_APART;
+    pthread_cond_broadcast(&arena.told);
+}
+
 bool arena_shared_with(struct node *node)
 {
     enum node_memory known = node->memory;
-    bool good;
 
-    if (known != NODE_MEMORY_UNKNOWN)
-        return known == NODE_MEMORY_SHARED && node_is_there(node);
-    pthread_mutex_lock(&arena.sharing);
-    if (node->memory == NODE_MEMORY_UNKNOWN && !settings_share_memory())
-        node->memory = NODE_MEMORY_APART;
-    if (node->memory == NODE_MEMORY_UNKNOWN) {
-        if (arena.session == node->session) {
-            good = arena.base && share(node);
-        } else { /* the session before a fork had another */
-            arena.session = node->session;
-            arena.base = NULL;
-            good = create_with(node) && first_blocks();
-        }
-        node->memory = good ? NODE_MEMORY_SHARED : NODE_MEMORY_APART;
+    if (known == NODE_MEMORY_UNKNOWN || known == NODE_MEMORY_ASKED) {
+        pthread_mutex_lock(&arena.sharing);
+        while (node->memory == NODE_MEMORY_ASKED)
+            pthread_cond_wait(&arena.told, &arena.sharing);
+        if (node->memory == NODE_MEMORY_UNKNOWN)
+            find_out(node);
+        known = node->memory;
+        pthread_mutex_unlock(&arena.sharing);
     }
-    good = node->memory == NODE_MEMORY_SHARED && node_is_there(node);
-    pthread_mutex_unlock(&arena.sharing);
-    return good;
+    return known == NODE_MEMORY_SHARED && node_is_there(node);
 }
 
 bool arena_given_to(struct node *node)
@@ -228,6 +247,7 @@ static void part(void)
 void arena_after_fork(void)
 {
     pthread_mutex_init(&arena.sharing, NULL);
+    pthread_cond_init(&arena.told, NULL);
     pthread_mutex_init(&arena.lock, NULL);
     part();
     svm_remote_after_fork();

@@ -52,7 +52,7 @@ struct object {
 };
 
 /* A worker's native platform, or several: all devices that live in one process. */
-enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
+enum node_memory { NODE_MEMORY_UNKNOWN, NODE_MEMORY_ASKED, NODE_MEMORY_SHARED, NODE_MEMORY_APART };
 
 /* timeline.c: of the member that is behind a node. */
 struct node_timeline {

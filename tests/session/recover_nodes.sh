@@ -70,6 +70,28 @@ alone_again()
 beside alone_again VOCL_SHARE=1
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || beside alone_again VOCL_NETWORK=tls VOCL_SHARE=0
 
+# The second is asked whether it sees the program's memory, and does not answer; both are lost, and whoever stands for the first
+# is asked before there is one for the second.
+both_asked()
+{
+    : > "$scratch/err"
+    env "$mark" VOCL_RECOVER=replay VOCL_LOG=info timeout -k 10 600 vocl run --workers 2 -- "$top_builddir/tests/session/late_memory" \
+        "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
+    wait_until grep -q ready "$scratch/out" || fail "memory: no session: $(cat "$scratch/err")"
+    first=$(one_of first) second=$(one_of last)
+    kill -STOP $second
+    touch "$scratch/enough"
+    kill -KILL $first
+    wait_until loss_noticed || fail "memory: the loss is not noticed: $(cat "$scratch/err")"
+    kill -KILL $second
+    wait $program || fail "memory: status $?: $(cat "$scratch/out" "$scratch/err")"
+    wait_until none_left "$mark" || fail "memory: left: $(session_processes "$mark")"
+    replaced > "$scratch/replaced"
+    echo "memory: $(replaced) replaced"
+}
+beside both_asked
+
 # Stopped: found by its silence.
 stopped()
 {

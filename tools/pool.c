@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #define MOST_WAIT 1000000
 #define LEAST_ID 4
+#define NO_NODE 3        /* the exit status */
 #define LEAVE_SECONDS 30 /* for what has moved away to end */
 
 static const char help[] =
@@ -43,7 +45,8 @@ static const char help[] =
     "  -o, --owner=NAME   whose drain it is (default: the user)\n"
     "  -r, --reason=TEXT  why it is drained\n"
     "  -T, --timeout=SECONDS\n"
-    "                     wait: so long at most (default: no limit)\n"
+    "                     wait: so long at most (default: no limit); drain, resume: until the\n"
+    "                     daemon, which may be starting again, does it (default: at once)\n"
     "  -w, --wait=SECONDS drain: until no session is left, so long at most; move: for a place\n"
     "  -m, --move         drain: its sessions go to other nodes\n"
     "  -t, --to=NODE      move: where to (default: by the policy)\n"
@@ -54,8 +57,9 @@ static const char help[] =
     "  -D, --do           rebalance: moves them there\n"
     "  -q, --quiet        move: says nothing of how far it is\n"
     "\n"
-    "The exit status is 0, 1 if a daemon did not do what it was asked for or the time was up, or 2 after a mistake "
-    "on the command line.\n"
+    "The exit status is 0, 1 if a daemon did not do what it was asked for or the time was up, 2 after a mistake "
+    "on the command line,\n"
+    "or 3 if there is no pool, or it has no node of that name.\n"
     "See vocl(1).\n";
 
 __attribute__((noreturn, format(printf, 2, 3))) static void fail(int status, const char *format, ...)
@@ -154,30 +158,44 @@ static bool is_id(const char *text)
     return strlen(text) >= LEAST_ID && strspn(text, "0123456789abcdef") == strlen(text);
 }
 
-/* Of a session that rests resume is what wakes it. */
-static void change_node(const struct poolfile *pool, const char *what, const char *name, const struct choices *choices)
+/* Whether that was done, or why not. Of a session that rests resume is what wakes it. */
+static bool try_to_change(const struct poolfile *pool, const char *what, const char *name,
+                          const struct choices *choices, char *why, size_t why_size)
 {
-    json_t *status = pool_status(pool), *node = find_node(status, name), *question;
-    char why[512];
+    json_t *status = pool_try_status(pool, why, why_size), *node = find_node(status, name), *question, *answer = NULL;
 
-    if (!node && !strcmp(what, "resume") && is_id(name)) { /* a session */
+    if (status && !node && !strcmp(what, "resume") && is_id(name)) { /* a session */
         json_decref(status);
         if (pool_wake(pool, name))
             exit(1);
-        return;
+        return true;
     }
-    if (!node)
-        fail(1, "there is no node %s", name);
-    if (!strcmp(text_of(node, "state"), "lost"))
-        fail(1, "%s does not answer", name);
-    question = json_pack("{s:s, s:s}", "do", what, "reason", choices->reason);
-    if (*choices->owner)
-        json_object_set_new(question, "owner", json_string(choices->owner));
-    node = try_to_ask(pool, text_of(node, "address"), question, why, sizeof(why));
-    if (!node)
-        fail(1, "%s: %s", name, why);
-    json_decref(node);
+    if (status && !node)
+        fail(NO_NODE, "there is no node %s", name);
+    if (node && !strcmp(text_of(node, "state"), "lost")) {
+        snprintf(why, why_size, "it does not answer");
+    } else if (node) {
+        question = json_pack("{s:s, s:s}", "do", what, "reason", choices->reason);
+        if (*choices->owner)
+            json_object_set_new(question, "owner", json_string(choices->owner));
+        answer = try_to_ask(pool, text_of(node, "address"), question, why, why_size);
+    }
     json_decref(status);
+    json_decref(answer);
+    return answer != NULL;
+}
+
+/* A daemon may just be starting again: with a time-out it is asked until then. */
+static void change_node(const struct poolfile *pool, const char *what, const char *name, const struct choices *choices)
+{
+    struct look look = look_for(choices->timeout < 0 ? 0 : choices->timeout * 1000);
+    char why[512];
+
+    while (look_again(&look)) {
+        if (try_to_change(pool, what, name, choices, why, sizeof(why)))
+            return;
+    }
+    fail(1, "%s: %s", name, why);
 }
 
 static void check_id(const char *id)
@@ -414,7 +432,7 @@ int main(int count, char **words)
     struct choices choices = {
         .owner = "", .reason = "", .wait = -1, .timeout = -1, .from = "", .wish = {.to = "", .device = -1}};
     uint64_t number;
-    int option, status = 0;
+    int option, error, status = 0;
 
     while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:T:mt:d:af:Dqh", options, NULL)) != -1) {
         switch (option) {
@@ -487,8 +505,9 @@ int main(int count, char **words)
             return 2;
         }
     }
-    if (poolfile_read(&pool, where, why, sizeof(why)))
-        fail(1, "%s", why);
+    error = poolfile_read(&pool, where, why, sizeof(why));
+    if (error)
+        fail(error == -ENOENT ? NO_NODE : 1, "%s", why);
     if (*settings_string(SETTING_POOL_USER))
         pool.user = strdup(settings_string(SETTING_POOL_USER));
     if (is_top && words[optind])

@@ -54,4 +54,24 @@ only_ours()
 wait_until only_ours || fail "Slurm does not lift its own: $(vocl pool nodes; cat "$scratch"/*.out)"
 state draining || fail "Slurm lifted the administrator's: $(vocl pool nodes)"
 vocl pool resume "$host" && state up || fail "the administrator's: $(vocl pool nodes)"
+
+# nodes of no pool are none of its affair, and a daemon that starts again is waited for
+scripts()
+{
+    for script in prolog epilog; do
+        SLURM_JOB_ID=1 SLURM_JOB_GRES=gpu:1 VOCL_POOL=$1 sh "$top_builddir/etc/slurm/$script.sh" 2> "$scratch/err" ||
+            fail "$script with the pool $1: $(cat "$scratch/err")"
+    done
+}
+scripts "$scratch/no-such-file"
+[ "$(status_of vocl pool drain nobody 2> /dev/null)" = 3 ] || fail "a node that there is not"
+(PATH=/usr/bin:/bin scripts "$scratch/pool") || exit 1 # without vocl
+kill "$daemon"
+wait "$daemon"
+scripts "$scratch/pool" &
+scripts=$!
+start_daemon
+trap end_slurm EXIT
+wait $scripts || fail "a daemon that starts again"
+await "state=$host:up" || fail "after the scripts: $(vocl pool nodes)"
 exit 0

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -189,6 +190,16 @@ static void keep(struct keeper *k, int signals)
     tell_left_out(k);
 }
 
+static void leave_status(const struct keeper *k)
+{
+    FILE *file = fopen(k->plan->status, "we");
+
+    if (!file)
+        return; /* there is no daemon's folder any more */
+    fprintf(file, "%d\n", k->status);
+    fclose(file);
+}
+
 /* Nothing of the daemon's but where its log goes. */
 static void close_others(int log, int problem)
 {
@@ -308,5 +319,6 @@ void keep_run(const struct keep_plan *plan, char **environment, int pmi, int pro
     close(problem);
     signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     keep(&k, signals);
+    leave_status(&k);
     _exit(k.status);
 }

@@ -23,6 +23,8 @@ struct keep_plan {
     char session[33], user[64], folder[256];
     char group[4096]; /* its control group's folder, or "" */
     char program[4096];
+    char status[4096]; /* the file in which the worker's exit status is left, for a daemon that is not the keeper's
+                          parent */
     uid_t uid;
     gid_t gid;
     bool drop; /* it becomes that user's */

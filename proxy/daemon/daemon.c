@@ -266,6 +266,8 @@ static int run(const char *path, bool detach)
     for (struct session *s = d->sessions; s; s = s->next) {
         if (s->start) /* nobody would know it */
             worker_contained(s, SIGKILL);
+        else if (s->started)
+            state_save(s); /* with what it has used until now */
     }
     daemon_log("notice", "%s ends%s", d->config->name, d->sessions ? "; its sessions go on" : "");
     http_close(d);

@@ -376,6 +376,9 @@ int state_open(struct daemon *d, char *why, size_t why_size);
 int state_save(const struct session *s);
 void state_review(struct daemon *d);
 void state_remove(const struct session *s);
+/* Where its keeper leaves its worker's exit status, for a daemon that cannot wait for it; and that, or -1. */
+void state_status_path(const struct session *s, char *path, size_t size);
+int state_status(const struct session *s);
 void state_adopt(struct daemon *d);
 void state_path(const struct daemon *d, const char *name, char *path, size_t size);
 /* A file there, whole or not at all. 0 or negative errno. */

@@ -416,15 +416,17 @@ static void exited(evutil_socket_t fd, short what, void *argument)
         worker_start_cancel(s);
     measure_session(s);           /* it is there until it is waited for */
     worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
-    if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid)
-        info.si_status = -1; /* not this daemon's child, but that of one before it */
+    if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid) {
+        info.si_status = state_status(s); /* not this daemon's child, but that of one before it */
+        info.si_code = CLD_EXITED;
+    }
     if (info.si_code == CLD_EXITED && !info.si_status && s->client && !s->leaving && s->state == SESSION_RUNNING) {
         s->ended = true;
         s->state = SESSION_ENDING;
         session_set_timer(s, word_is_late, WORD_SECONDS);
         return;
     }
-    session_gone(s, info.si_code == CLD_EXITED || !info.si_pid ? info.si_status : 128 + info.si_status);
+    session_gone(s, info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status);
 }
 
 void session_keep(struct session *s)

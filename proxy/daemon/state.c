@@ -47,6 +47,26 @@ static void session_path(const struct session *s, char *path, size_t size)
     snprintf(path, size, "%s/" PREFIX "%s", s->daemon->config->state, s->id);
 }
 
+void state_status_path(const struct session *s, char *path, size_t size)
+{
+    snprintf(path, size, "%s/status-%s", s->daemon->config->state, s->id);
+}
+
+int state_status(const struct session *s)
+{
+    char path[4096];
+    FILE *file;
+    int status = -1;
+
+    state_status_path(s, path, sizeof(path));
+    file = fopen(path, "re");
+    if (file && fscanf(file, "%d", &status) != 1)
+        status = -1;
+    if (file)
+        fclose(file);
+    return status;
+}
+
 /* Whole or not at all. 0 or negative errno; state may be NULL. */
 static int write_file(const json_t *state, const char *path)
 {
@@ -104,6 +124,7 @@ int state_save(const struct session *s)
     json_object_set_new(state, "of", json_string(s->of));
     json_object_set_new(state, "replaces", json_string(s->replaces));
     json_object_set_new(state, "within", json_string(s->within));
+    json_object_set_new(state, "device_ns", json_integer((json_int_t)s->usage.device_ns));
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);
@@ -134,6 +155,8 @@ void state_remove(const struct session *s)
 
     session_path(s, path, sizeof(path));
     unlink(path);
+    state_status_path(s, path, sizeof(path));
+    unlink(path);
 }
 
 static void adopt(struct daemon *d, const char *name)
@@ -143,6 +166,7 @@ static void adopt(struct daemon *d, const char *name)
     json_t *state, *index;
     const char *id;
     bool ending;
+    int status;
     size_t i;
 
     state_path(d, name, path, sizeof(path));
@@ -168,6 +192,7 @@ static void adopt(struct daemon *d, const char *name)
     s->start_time = (unsigned long)message_number(state, "start_time", 0);
     s->memory = (uint64_t)message_number(state, "memory", 0);
     s->share = (unsigned)message_number(state, "share", 100);
+    s->usage.device_ns = (uint64_t)message_number(state, "device_ns", 0);
     s->started = s->pid > 1; /* an older daemon did not say so */
     s->exclusive = json_is_true(json_object_get(state, "exclusive"));
     text_print(s->why, sizeof(s->why), "%s", message_text(state, "why", ""));
@@ -191,10 +216,11 @@ static void adopt(struct daemon *d, const char *name)
             session_end_worker(s);
         return;
     }
-    if (!*s->why)
+    status = state_status(s);
+    if (status < 0 && !*s->why)
         text_print(s->why, sizeof(s->why), "lost while there was no daemon");
     s->pid = s->keeper = 0; /* by now perhaps somebody else's */
-    session_gone(s, -1);
+    session_gone(s, status);
 }
 
 void state_adopt(struct daemon *d)

@@ -73,8 +73,9 @@ vocl devices > "$scratch/out" 2>&1 || fail "nobody holds them: $(cat "$scratch/o
 held --count 2
 wait_until are 'one held 2;' || fail "two of one node: $(states)"
 step 1 2
+wait_until are 'one held 2;' || fail "two of one node, after a session: $(states)"
 hold=$(vocl pool --json sessions | python3 -c 'import json, sys; print(json.load(sys.stdin)["nodes"][0]["sessions"][0]["id"])')
-[ "$(VOCL_POOL_HOLD=$hold VOCL_POOL_COUNT=1 vocl devices 2> /dev/null | grep -c ' CPU ')" = 1 ] || fail "one of two"
+[ "$(VOCL_POOL_HOLD=$hold VOCL_POOL_COUNT=1 vocl devices 2> "$scratch/err.one" | grep -c ' CPU ')" = 1 ] || fail "one of two: $(cat "$scratch/err.one")"
 export VOCL_POOL_HOLD=$hold VOCL_POOL_COUNT=3
 refused "more than are held" 'only 2 of these'
 export VOCL_POOL_HOLD=00112233445566778899aabbccddeeff VOCL_POOL_COUNT=1

@@ -50,7 +50,39 @@ grep -q "\"why\":\"ended by $user\"" "$scratch/accounting" || fail "no account o
 kill $program 2> /dev/null && wait $program
 wait $second || fail "who waited has got nothing: $(cat "$scratch/err2" "$scratch/log")"
 await sessions=0 || fail "a session is left: $(vocl pool sessions)"
-[ -z "$(ls "$scratch"/state/session-* 2> /dev/null)" ] || fail "state is left"
+
+# One that ends well after the restart, and one while there is no daemon: both are on record so, with all that they used.
+seconds()
+{
+    sed 's/.*"device.seconds": *\([0-9.]*\).*/\1/'
+}
+used()
+{
+    vocl pool --json sessions | tr '\n' ' ' | seconds | awk '{ exit !($1 > 0.3) }'
+}
+for when in after meanwhile; do
+    rm -f "$scratch/enough"
+    vocl run -- "$top_builddir/tests/pool/burn" 1 "$scratch/enough" > /dev/null 2> "$scratch/err" &
+    program=$!
+    await running=1 && wait_until used || fail "$when: no session: $(vocl pool sessions; cat "$scratch/err" "$scratch/log")"
+    worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
+    stop
+    if [ $when = meanwhile ]; then
+        touch "$scratch/enough"
+        wait $program || fail "$when: status $?: $(cat "$scratch/err")"
+        wait_until over || fail "its worker does not end"
+    fi
+    start_daemon
+    if [ $when = after ]; then
+        await running=1 || fail "$when: the session is not known: $(vocl pool sessions; cat "$scratch/log")"
+        touch "$scratch/enough"
+        wait $program || fail "$when: status $?: $(cat "$scratch/err")"
+    fi
+    await sessions=0 || fail "$when: a session is left: $(vocl pool sessions)"
+    tail -n 1 "$scratch/accounting" | grep -q '"end":"completed"' || fail "$when: on record is $(tail -n 1 "$scratch/accounting")"
+    tail -n 1 "$scratch/accounting" | seconds | awk '{ exit !($1 > 0.3) }' || fail "$when: used: $(tail -n 1 "$scratch/accounting")"
+done
+[ -z "$(ls "$scratch"/state/session-* "$scratch"/state/status-* 2> /dev/null)" ] || fail "state is left"
 
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
 exit 0

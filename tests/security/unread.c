@@ -5,7 +5,7 @@
  *     hold   it holds devices, and another connection of the same user ends that
  *     queue  it waits for devices, and the one before it goes: its place changes
  *
- * Ends with 0 if the daemon answers afterwards.
+ * Goes on until standard input ends, and ends with 0 if the daemon answers then.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -154,7 +154,6 @@ static void fill_queue(void)
     }
     fill(&clients[2]);
     client_close(&clients[1]);
-    sleep(3); /* it is told at the next look at it, within 2 s */
 }
 
 int main(int count, char **words)
@@ -168,6 +167,8 @@ int main(int count, char **words)
         fill_hold();
     else
         fill_queue();
+    while (getchar() != EOF)
+        ;
     if (client_ask(&(struct client){.fd = -1}, &pool, NULL, question, &answer, why, sizeof(why)))
         die("afterwards", why);
     return 0;

@@ -5,10 +5,19 @@ make_pool here 'devices = ( { match = "*"; sessions = 8; } );'
 start_at='env MALLOC_PERTURB_=165 GLIBC_TUNABLES=glibc.malloc.tcache_count=0' # memory that was given back is not what it was
 start_daemon
 export VOCL_POOL="$scratch/pool"
+mkfifo "$scratch/stay"
+closed_or_over()
+{
+    grep -q 'does not read what it is sent: closed' "$scratch/log" || ! kill -0 $unread 2> /dev/null
+}
 for how in hold queue; do
-    "$top_builddir/tests/security/unread" "$scratch/pool" $how > "$scratch/out" 2>&1 ||
-        fail "$how: $(cat "$scratch/out" "$scratch/log")"
-    grep -q 'does not read what it is sent: closed' "$scratch/log" || fail "$how: it was not closed: $(cat "$scratch/out" "$scratch/log")"
+    "$top_builddir/tests/security/unread" "$scratch/pool" $how < "$scratch/stay" > "$scratch/out" 2>&1 &
+    unread=$!
+    exec 6> "$scratch/stay"
+    wait_until closed_or_over || fail "$how: it was not closed: $(cat "$scratch/out" "$scratch/log")"
+    exec 6>&-
+    wait $unread || fail "$how: $(cat "$scratch/out" "$scratch/log")"
+    grep -q 'does not read what it is sent: closed' "$scratch/log" || fail "$how: it ended: $(cat "$scratch/out" "$scratch/log")"
     await sessions=0 queue=0 || fail "$how: something stays"
     cp "$scratch/log" "$scratch/log.$how"
     kill -TERM $daemon

@@ -8,6 +8,7 @@
  * Goes on until standard input ends, and ends with 0 if the daemon answers then.
  */
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,9 @@ static json_t *ask(struct client *client, json_t *message)
 }
 
 /* What the daemon's kernel has of this connection: not acknowledged by us, not read by the daemon. */
-static void queues_there(int fd, unsigned *unacknowledged, unsigned *unread)
+static bool queues_there(int fd, unsigned *unacknowledged, unsigned *unread)
 {
+    bool open = false;
     struct sockaddr_in own;
     socklen_t length = sizeof(own);
     FILE *file = fopen("/proc/net/tcp", "r");
@@ -69,12 +71,14 @@ static void queues_there(int fd, unsigned *unacknowledged, unsigned *unread)
     while (file && fgets(line, sizeof(line), file)) {
         if (sscanf(line, " %*d: %*8x:%*x %*8x:%x %x %x:%x", &theirs, &state, &sent, &read) == 4 &&
             theirs == ntohs(own.sin_port) && state == 1) {
+            open = true;
             *unacknowledged = sent;
             *unread = read;
         }
     }
     if (file)
         fclose(file);
+    return open;
 }
 
 /* What the daemon has not given its kernel yet of the answers, once it has read all that was said. */
@@ -89,7 +93,8 @@ static long unsent(struct client *client, long answers)
             die("the daemon", "does not read");
         usleep(20000);
         ioctl(client->fd, TIOCOUTQ, &under_way);
-        queues_there(client->fd, &unacknowledged, &unread);
+        if (!queues_there(client->fd, &unacknowledged, &unread))
+            return MOST_UNSENT; /* what it was told of the queue was enough, and it is closed */
     } while (under_way || unread);
     usleep(20000);
     ioctl(client->fd, FIONREAD, &here);
@@ -115,7 +120,7 @@ static void fill(struct client *client)
             if (room > BURST)
                 room = BURST;
             for (long i = 0; i < room; i++)
-                tell(client, json_incref(pulse));
+                client_send(client, pulse);
             answers += room * one;
         }
         usleep(300000);

@@ -234,13 +234,14 @@ bool arena_can_be_shared(void)
 static void part(void)
 {
     const size_t mapped = atomic_load(&arena.mapped);
+    const int file = own_file();
 
     if (!arena.base)
         return;
-    mmap(arena.base, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, own_file(), 0);
+    mmap(arena.base, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, file, 0);
     madvise(arena.base, mapped, MADV_DONTDUMP);
-    if (own_file() >= 0)
-        close(arena.fd);
+    if (file >= 0)
+        close(file);
     arena.fd = -1;
 }
 
@@ -374,11 +375,9 @@ void arena_populate(void *memory, size_t size)
 
 bool arena_identify(struct arena_file *file)
 {
-    struct stat stat;
-
-    if (!arena.base || fstat(own_file(), &stat))
+    if (!arena.base || own_file() < 0)
         return false;
-    *file = (struct arena_file){stat.st_dev, stat.st_ino};
+    *file = (struct arena_file){arena.device, arena.inode};
     return true;
 }
 
@@ -397,11 +396,12 @@ bool arena_show(void *at, const void *memory, size_t size, int protection, bool 
 bool arena_next_data(const void *memory, size_t size, size_t *start, size_t *end)
 {
     const off_t first = (off_t)arena_offset(memory), last = first + (off_t)size;
-    off_t data = lseek(own_file(), first + (off_t)*start, SEEK_DATA), hole;
+    const int file = own_file();
+    off_t data = lseek(file, first + (off_t)*start, SEEK_DATA), hole;
 
     if (data < 0 || data >= last)
         return false;
-    hole = lseek(own_file(), data, SEEK_HOLE);
+    hole = lseek(file, data, SEEK_HOLE);
     *start = (size_t)(data - first);
     *end = hole < 0 || hole > last ? size : (size_t)(hole - first);
     return true;

@@ -295,7 +295,7 @@ static bool overlaps(const uint8_t *start, const uint8_t *end)
 {
     struct region *r = regions;
 
-    while (r && (r->state != SHARED || start >= r->pages + r->size || end <= r->pages || !left_of(r)))
+    while (r && (r->state != SHARED || start >= r->pages + r->size || end <= r->pages || each_left(r, is_left)))
         r = r->next;
     return r != NULL;
 }

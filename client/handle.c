@@ -7,6 +7,7 @@
 
 #include "client/client.h"
 #include "client/journal.h"
+#include "client/stream.h"
 
 #define SLAB_SIZE ((size_t)64 << 10)
 #define SLAB_FIRST 64 /* the header's size */
@@ -456,11 +457,8 @@ int handle_create(struct object *object)
 
     if (!context)
         return handle_create_on(object, object_node(kind, object));
-    for (unsigned i = 0; i < context->node_count; i++) {
-        int one = handle_create_on(object, context->nodes[i]);
-
-        error = i == 0 || error ? one : 0;
-    }
+    for (unsigned i = 0; i < context->node_count; i++)
+        error = stream_joined(error, handle_create_on(object, context->nodes[i]));
     return error;
 }
 

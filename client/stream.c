@@ -155,6 +155,11 @@ struct wire_buffer *broadcast_begin(cl_context context)
     return batch;
 }
 
+int stream_joined(int error, int one)
+{
+    return error == -ECONNRESET || (!error && one != -ECONNRESET) ? one : error;
+}
+
 int broadcast_end(cl_context context, enum stream_urgency urgency)
 {
     const struct wire_buffer *first = &context->node->batch;
@@ -164,12 +169,8 @@ int broadcast_end(cl_context context, enum stream_urgency urgency)
 
     for (unsigned i = 1; i < context->node_count && !first->failed; i++)
         wire_put_bytes(&context->nodes[i]->batch, first->bytes + mark, first->length - mark);
-    for (unsigned i = 0; i < context->node_count; i++) {
-        int one = stream_finish(context->nodes[i], urgency);
-
-        if (error == -ECONNRESET || (!error && one != -ECONNRESET)) /* of nodes that are lost the others do not know */
-            error = one;
-    }
+    for (unsigned i = 0; i < context->node_count; i++)
+        error = stream_joined(error, stream_finish(context->nodes[i], urgency));
     session_unlock(session);
     return error;
 }

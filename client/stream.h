@@ -17,6 +17,9 @@ int stream_finish(struct node *node, enum stream_urgency urgency);
 /* Send what gathered if the node would have nothing to do otherwise. Under the lock. */
 void stream_advance(struct node *node);
 void stream_push(struct node *node);
+/* What came of a command for several nodes (begin with -ECONNRESET), with one more of them: the first error, unless
+ * that node is lost and another is not. */
+int stream_joined(int error, int one);
 /* The same for all nodes of a context. An error if none of them is left. */
 struct wire_buffer *broadcast_begin(cl_context context);
 int broadcast_end(cl_context context, enum stream_urgency urgency);

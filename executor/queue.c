@@ -50,9 +50,11 @@ int exec_enqueue_marker(struct command *c, const struct exec_enqueue_marker *m)
 int exec_enqueue_place(struct command *c, const struct exec_enqueue_place *m)
 {
     (void)m;
-    if (!c->error && c->queue->out_of_order) /* a marker would wait for all if its list happens to be over */
+    if (c->error)
+        return 0;
+    if (c->queue->out_of_order) /* a marker would wait for all if its list happens to be over */
         c->error = driver_nothing(c->queue->native, c->wait_count, command_waits(c), c->ask);
-    else if (!c->error)
+    else
         c->error = clEnqueueMarkerWithWaitList(c->queue->native, c->wait_count, command_waits(c), c->ask);
     return 0;
 }

@@ -56,8 +56,7 @@ static bool fits_nodes(cl_uint count, const cl_device_id *devices)
     return true;
 }
 
-/* NULL: none is the node's. */
-static cl_device_id first_of_node(const struct node *node, cl_uint count, const cl_device_id *devices)
+cl_device_id first_of_node(const struct node *node, cl_uint count, const cl_device_id *devices)
 {
     for (cl_uint i = 0; i < count; i++) {
         if (devices[i]->node == node)

@@ -45,6 +45,8 @@ void device_number(cl_device_id device, cl_device_info param, void *to, size_t s
 bool context_has_device(cl_context context, cl_device_id device);
 /* CL_SUCCESS if all are of it, and no node has to be told of more than it takes. */
 cl_int context_check_list(cl_context context, cl_uint count, const cl_device_id *devices);
+/* The first of those devices that is the node's, or NULL. */
+cl_device_id first_of_node(const struct node *node, cl_uint count, const cl_device_id *devices);
 /* The numbers of those devices that are the node's; how many. */
 cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_id *devices, uint32_t *ids);
 

@@ -150,21 +150,12 @@ static int names_create_on(cl_program program, struct node *node)
     return error;
 }
 
-static bool has_device_on(const struct _cl_program *program, const struct node *node)
-{
-    for (cl_uint i = 0; i < program->device_count; i++) {
-        if (program->devices[i]->node == node)
-            return true;
-    }
-    return false;
-}
-
 /* As it was before it was built. */
 static int program_create_on(struct object *object, struct node *node)
 {
     cl_program program = (cl_program)object;
 
-    if (!has_device_on(program, node))
+    if (!first_of_node(node, program->device_count, program->devices))
         return 0;
     if (!program_add_node(program, node))
         return -ENOMEM;

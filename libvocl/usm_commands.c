@@ -3,6 +3,7 @@
  * as a transfer if one side is the program's; what both sides of is the program's, or another node's, is done by the
  * program, in the queue's order (host.c).
  */
+#include <errno.h>
 #include <string.h>
 
 #include "libvocl/internal.h"
@@ -332,16 +333,15 @@ static cl_int check_pointers(const void *value, size_t size)
 cl_int exec_info_send(cl_kernel kernel, cl_kernel_exec_info param, size_t size, const void *value)
 {
     const struct wire_set_exec_info m = {kernel->object.id, param, value, (uint32_t)size};
-
     const cl_context context = kernel->program->context;
-    int error = 0;
+    int error = -ECONNRESET;
 
     HALT_GUARD;
-    for (unsigned i = 0; !error && i < context->node_count; i++) {
+    for (unsigned i = 0; i < context->node_count; i++) {
         if (!handle_is_on(&kernel->object, context->nodes[i]))
             continue;
         wire_put_set_exec_info(stream_begin(context->nodes[i]), &m);
-        error = stream_end(context->nodes[i], STREAM_LATER);
+        error = stream_joined(error, stream_end(context->nodes[i], STREAM_LATER));
     }
     return cl_error(error);
 }

@@ -88,6 +88,8 @@ double number_of(const json_t *object, const char *name)
 
 /* ---- asking daemons ---- */
 
+#define SEE_DOCTOR "; `vocl doctor --pool` looks for what is wrong"
+
 /* NULL, and why. address NULL: any daemon. */
 static json_t *try_to_ask(const struct poolfile *pool, const char *address, json_t *question, char *why,
                           size_t why_size)
@@ -107,7 +109,7 @@ static json_t *ask(const struct poolfile *pool, const char *address, json_t *que
     json_t *answer = try_to_ask(pool, address, question, why, sizeof(why));
 
     if (!answer)
-        fail(1, "%s; `vocl doctor --pool` looks for what is wrong", why);
+        fail(1, "%s" SEE_DOCTOR, why);
     return answer;
 }
 
@@ -163,6 +165,7 @@ static bool try_to_change(const struct poolfile *pool, const char *what, const c
                           const struct choices *choices, char *why, size_t why_size)
 {
     json_t *status = pool_try_status(pool, why, why_size), *node = find_node(status, name), *question, *answer = NULL;
+    bool changed;
 
     if (status && !node && !strcmp(what, "resume") && is_id(name)) { /* a session */
         json_decref(status);
@@ -180,9 +183,10 @@ static bool try_to_change(const struct poolfile *pool, const char *what, const c
             json_object_set_new(question, "owner", json_string(choices->owner));
         answer = try_to_ask(pool, text_of(node, "address"), question, why, why_size);
     }
+    changed = answer != NULL;
     json_decref(status);
     json_decref(answer);
-    return answer != NULL;
+    return changed;
 }
 
 /* A daemon may just be starting again: with a time-out it is asked until then. */
@@ -195,7 +199,7 @@ static void change_node(const struct poolfile *pool, const char *what, const cha
         if (try_to_change(pool, what, name, choices, why, sizeof(why)))
             return;
     }
-    fail(1, "%s: %s", name, why);
+    fail(1, "%s: %s" SEE_DOCTOR, name, why);
 }
 
 static void check_id(const char *id)

@@ -12,13 +12,6 @@ works()
     VOCL_POOL="$scratch/pool" vocl run -- "$vector" > "$scratch/out" 2> "$scratch/err" || fail "$1: $(cat "$scratch/err" "$scratch/log")"
     cmp "$scratch/native" "$scratch/out" || fail "$1: vector_add prints something else"
 }
-# children PID NAME: its children of that name
-children()
-{
-    for children_stat in /proc/[0-9]*/stat; do
-        sed -n "s/^\([0-9]*\) ($2) [A-Za-z] $1 .*/\1/p" "$children_stat" 2> /dev/null
-    done
-}
 nursery()
 {
     nursery=$(children "$daemon" vocl-nursery)

@@ -96,6 +96,14 @@ start_daemon()
     wait_until grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 }
 
+# children PID NAME: its children of that name
+children()
+{
+    for children_stat in /proc/[0-9]*/stat; do
+        sed -n "s/^\([0-9]*\) ($2) [A-Za-z] $1 .*/\1/p" "$children_stat" 2> /dev/null
+    done
+}
+
 await()
 {
     vocl pool wait --timeout=300 "$@"

@@ -9,13 +9,6 @@ secret=$(new_key)
 start="{\"do\":\"start\",\"session\":\"\$ID\",\"endpoint\":\"tcp:127.0.0.1:9\",\"secret\":\"$secret\",\"rank\":1,\"size\":2}"
 mkfifo "$scratch/fifo"
 
-# children PID NAME: its children of that name
-children()
-{
-    for children_stat in /proc/[0-9]*/stat; do
-        sed -n "s/^\([0-9]*\) ($2) [A-Za-z] $1 .*/\1/p" "$children_stat" 2> /dev/null
-    done
-}
 is_stopped()
 {
     worker= keeper=$(children "$daemon" vocl-p.*)

@@ -65,16 +65,24 @@ static void put(struct wire_buffer *out, const struct enqueue *e, const struct d
 
 /* ---- what the node is to tell ---- */
 
+/* Whether other nodes have the same memory: their commands would not wait for a write that is on its way. */
+static bool others_have_it(const struct data_command *m)
+{
+    const cl_mem root = memory_root(m->part.memory);
+
+    return root->arena && root->context->node_count > 1;
+}
+
 /* A blocking write returns when the data are on their way, and what is enqueued later comes behind it (WIRE_ORDERS),
  * unless something is to be told, or what is before it in the queue can have its effect in memory that the node has,
- * too, or may wait for a user event: what waits for that would come behind what waits for it. What is written at an
- * address ends with the node's command, for the program may free the memory then. */
+ * too, or may wait for a user event: what waits for that would come behind what waits for it; or other nodes have the
+ * memory. What is written at an address ends with the node's command, for the program may free the memory then. */
 static int want_written(struct enqueue *e, const struct data_command *m, const cl_event *event)
 {
     const bool shared = queue_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
                         atomic_load(&e->queue->enqueued) != atomic_load(&e->queue->finished);
-    const bool waits =
-        m->blocking && (!is_object(m) || event || e->wait_count || shared || queue_may_be_gated(e->queue));
+    const bool waits = m->blocking && (!is_object(m) || event || e->wait_count || shared ||
+                                       queue_may_be_gated(e->queue) || others_have_it(m));
     int error = waits ? enqueue_need_event(e, m->type) : 0;
 
     if (!error)

@@ -157,6 +157,30 @@ static void maps_cross(void)
     free(seen);
 }
 
+/* A blocking write to one device is over when it returns: another one reads what was written. */
+static void written_by_another(void)
+{
+    const size_t size = 8192;
+    unsigned char *memory = aligned_alloc(4096, size), *ones = malloc(size), *seen = malloc(size);
+    unsigned stale = 0;
+
+    memset(ones, 1, size);
+    for (cl_uint round = 0; round < 300; round++) {
+        cl_mem buffer;
+
+        memset(memory, 0, size);
+        buffer = buffer_over(memory, size);
+        CHECK(clEnqueueWriteBuffer(queues[0], buffer, CL_TRUE, 0, size, ones, 0, NULL, NULL));
+        parity_read(queues[devices - 1], buffer, 0, size, seen);
+        stale += memcmp(ones, seen, size) != 0;
+        CHECK(clReleaseMemObject(buffer));
+    }
+    printf("written by another: %u of 300 stale\n", stale);
+    free(memory);
+    free(ones);
+    free(seen);
+}
+
 int main(int argc, char **argv)
 {
     cl_platform_id platform;
@@ -181,6 +205,7 @@ int main(int argc, char **argv)
     turns("small", 100, data);
     image_turns();
     maps_cross();
+    written_by_another();
     if (argc < 2 || strcmp(argv[1], "no-svm"))
         pointers();
     CHECK(clReleaseProgram(program));

@@ -35,6 +35,13 @@ struct image {
 
 /* ---- windows ---- */
 
+static void image_free(struct image *image)
+{
+    if (image)
+        free(image->bytes);
+    free(image);
+}
+
 static void drop_unused(struct journal *j, bool all)
 {
     struct image **at = &j->images;
@@ -49,8 +56,7 @@ static void drop_unused(struct journal *j, bool all)
         if (image->root)
             image->root->window.image = NULL;
         *at = image->next;
-        free(image->bytes);
-        free(image);
+        image_free(image);
     }
 }
 
@@ -142,41 +148,42 @@ static bool has_image(const struct journal *j, cl_mem root)
     return root->window.image && root->window.image->window == j->window;
 }
 
-/* Under the lock, which is let go: nobody writes there meanwhile. */
+/* Under the lock: the memory's image, no longer in the list, or NULL. */
+static struct image *unlink_image(struct journal *j, cl_mem root)
+{
+    struct image **at = &j->images, *image;
+
+    while (*at && (*at)->root != root)
+        at = &(*at)->next;
+    image = *at;
+    if (image)
+        *at = image->next;
+    root->window.image = NULL;
+    return image;
+}
+
+/* Under the lock, which is released: nobody writes there meanwhile, but the journal may end and free its list. */
 static int take_image(struct journal *j, cl_mem root)
 {
     struct session *session = j->node->session;
-    struct image *image = root->window.image;
+    struct image *image = unlink_image(j, root);
 
-    root->window.image = NULL;
     session_unlock(session);
-    if (!image) {
+    if (!image)
         image = calloc(1, sizeof(*image));
-        if (image)
-            image->bytes = malloc(root->size);
-    }
+    if (image && !image->bytes)
+        image->bytes = malloc(root->size);
     if (image && image->bytes)
         memcpy(image->bytes, root->arena, root->size);
     session_lock(session);
-    if (!image || !image->bytes || root->window.image) {
-        const int error = root->window.image ? 0 : -ENOMEM;
+    if (j->off || root->window.image || !image || !image->bytes) {
+        const bool needed = !j->off && !root->window.image;
 
-        if (image && !image->root) {
-            free(image->bytes);
-            free(image);
-        } else if (image) {
-            image->root = NULL;
-        }
-        return error;
+        image_free(image);
+        return needed ? -ENOMEM : 0;
     }
-    if (!image->root) {
-        image->next = j->images;
-        j->images = image;
-    }
-    image->root = root;
-    image->at = root->arena;
-    image->size = root->size;
-    image->window = j->window;
+    *image = (struct image){j->images, root, j->window, root->arena, image->bytes, root->size};
+    j->images = image;
     root->window.image = image;
     j->imaged += root->size;
     return 0;

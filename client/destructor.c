@@ -18,6 +18,11 @@ struct destructor {
 
 static struct destructor *all; /* under the session's lock */
 
+void destructor_after_fork(void)
+{
+    all = NULL;
+}
+
 static void run(struct callback *callback)
 {
     struct destructor *destructor = (struct destructor *)callback;

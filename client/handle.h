@@ -118,6 +118,7 @@ void handle_after_fork(void);
 int destructor_add(struct node *node, struct callback **list, void (*function)(void), void *data);
 /* Release on the node an object that has destructor callbacks, and destroy it when the node says so. */
 void destructor_begin(struct object *object, struct node *node);
+void destructor_after_fork(void);
 /* Under the lock. */
 bool destructor_note(struct node *node, uint32_t kind, uint32_t id);
 /* Whether there is an object whose end is waited for. */

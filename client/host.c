@@ -13,6 +13,11 @@ bool host_command_any(void)
     return open_count > 0;
 }
 
+void host_command_after_fork(void)
+{
+    open_count = 0;
+}
+
 static void finish(struct host_command *command, cl_int status)
 {
     user_event_set(command->gate, status);

@@ -454,6 +454,9 @@ static void after_fork(void)
     addressed_after_fork();
     arrival_after_fork();
     deliver_after_fork();
+    destructor_after_fork();
+    host_command_after_fork();
+    summon_after_fork();
     halt_after_fork();
     rest_after_fork();
     save_after_fork();

@@ -152,6 +152,11 @@ void summon_unlock(void)
     pthread_mutex_unlock(&members);
 }
 
+void summon_after_fork(void)
+{
+    pthread_mutex_init(&members, NULL);
+}
+
 /* from: only what is on that host; or NULL. */
 static void move_to(struct session *session, const char *where, const char *from, bool any, struct answer *answer)
 {

@@ -480,6 +480,8 @@ void mend(struct node *node)
     }
     if (error && !*m.why && group_bound(&m.group))
         snprintf(m.why, sizeof(m.why), "%s", group_bound(&m.group));
+    if (error == -ECONNRESET && !*m.why)
+        snprintf(m.why, sizeof(m.why), "%d workers in turn that were to replace it were lost as well", MOST_TRIES);
     if (error)
         end_badly(&m, node, error);
     else

@@ -57,6 +57,17 @@ struct whole {
     void *argument;
 };
 
+/* The other side would wait for the data for ever: the peer is lost at the next poll. */
+static int cannot_start(const struct whole *w)
+{
+    struct bell *bell = &w->t->peers[w->peer].bell;
+
+    if (!bell->lost)
+        bell->why = "data cannot be moved to it or from it";
+    bell->lost = true;
+    return -ECONNRESET;
+}
+
 /* One piece. */
 static int piece_start(const struct whole *w, size_t length, transport_done *done, void *argument)
 {
@@ -73,7 +84,7 @@ static int piece_start(const struct whole *w, size_t length, transport_done *don
     provider = t->peers[w->peer].provider;
     bulk = calloc(1, sizeof(*bulk));
     if (!bulk)
-        return -ENOMEM;
+        return cannot_start(w);
     *bulk = (struct bulk){.peer = w->peer,
                           .take = w->take,
                           .last = last,
@@ -87,7 +98,7 @@ static int piece_start(const struct whole *w, size_t length, transport_done *don
     error = provider->bulk_start(t, bulk);
     if (error) {
         free(bulk);
-        return error;
+        return error == -ECONNRESET ? error : cannot_start(w);
     }
     TAILQ_INSERT_TAIL(&t->bulks, bulk, all);
     t->polled_bulks += bulk->polled;
@@ -152,7 +163,7 @@ static int whole_start(struct whole w)
         return piece_start(&w, w.length, w.done, w.argument);
     kept = malloc(sizeof(*kept));
     if (!kept)
-        return -ENOMEM;
+        return w.half ? -ENOMEM : cannot_start(&w);
     *kept = w;
     error = pieces_start(kept);
     if (kept->under_way) {

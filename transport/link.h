@@ -25,7 +25,6 @@ enum frame_kind {
 
 /* In another process. */
 struct reach_place {
-    uint32_t process, unused;
     uint64_t address, witness;
     uint8_t nonce[16]; /* what is at witness */
 };

@@ -1,12 +1,13 @@
 /*
- * Bulk data of two members of one host that have sockets between them, by cross memory attach: who gives says where
- * they are, and who takes has the kernel copy them from there into its own memory (process_vm_readv), once instead of
- * through a socket. So nobody writes to another's memory, and what may be read is the kernel's to say.
+ * Bulk data of two members of one host that have sockets between them, by cross memory attach: the giver says where in
+ * its memory they are, and the taker has the kernel copy them from there into its own memory (process_vm_readv), once
+ * instead of through a socket. So nobody writes to another's memory. Whose memory is read the kernel says, with what
+ * comes through the socket (plain.c): a member that lies has the taker read nobody else's.
  *
  * What cannot be read so goes through the sockets after all: the system may forbid it (Yama, seccomp, another user or
- * namespace), a number may be another's process there, and a device's memory may not be such as can be read. Each time
- * the taker also reads, after the bytes, what only the giver has: its witness. It is gone before memory that was given
- * is its owner's again without having been taken, so whoever finds it has read what was meant.
+ * namespace), and a device's memory may not be such as can be read. Each time the taker also reads, after the bytes,
+ * what only the giver has: its witness. It is gone before memory that was given is its owner's again without having
+ * been taken, so whoever finds it has read what was meant.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,8 +74,7 @@ static void drop_witness(struct tls_way *way)
 
 /* ---- giving ---- */
 
-/* Who is elsewhere, or another user, could name a process of this host that he may not read, and have it read by who
- * may. (A socket of TCP has nobody's user.) */
+/* A socket of TCP has nobody's user, and another user's memory is not to be read. */
 static bool is_within_host(const struct tls_way *way)
 {
     return way->frames.by == &plain_plugin && !way->tunnelled && socket_same_user(way->frames.socket.fd);
@@ -110,7 +110,7 @@ bool reach_give(struct transport *t, struct bulk *bulk)
                                 .tag = bulk->tag,
                                 .turn = bulk->tls.turn,
                                 .length = bulk->length,
-                                .place = {.process = (uint32_t)getpid(), .address = (uintptr_t)bulk->memory}};
+                                .place = {.address = (uintptr_t)bulk->memory}};
 
     if (!bulk->near || !have_witness(way))
         return false;
@@ -171,13 +171,13 @@ bool reach_offered(struct transport *t, unsigned peer, const uint8_t *bytes, siz
 }
 
 /* How much came, up to so much: 0 is nothing, or not what was meant. */
-static size_t read_from(const struct reach_place *place, uint64_t offset, uint8_t *into, size_t length)
+static size_t read_from(pid_t process, const struct reach_place *place, uint64_t offset, uint8_t *into, size_t length)
 {
     uint8_t witness[REACH_WITNESS];
     const struct iovec here[] = {{into, length}, {witness, sizeof(witness)}};
     const struct iovec there[] = {{(void *)(uintptr_t)(place->address + offset), length},
                                   {(void *)(uintptr_t)place->witness, sizeof(witness)}};
-    const ssize_t got = process_vm_readv((pid_t)place->process, here, 2, there, 2, 0);
+    const ssize_t got = process_vm_readv(process, here, 2, there, 2, 0);
 
     if (got != (ssize_t)(length + sizeof(witness)) || memcmp(witness, place->nonce, sizeof(witness)))
         return 0;
@@ -202,13 +202,15 @@ int reach_turn(struct transport *t, unsigned peer)
 {
     struct tls_way *way = way_of(t, peer);
     struct bulk *bulk = TAILQ_FIRST(&way->reach.taking);
+    const pid_t giver = bulk ? plain_process(way->frames.tls) : 0;
     size_t moved = 0;
     int count = 0;
 
     while (bulk && moved < AT_ONCE) {
         const size_t left = bulk->length - bulk->tls.arrived, most = left < AT_ONCE ? left : AT_ONCE;
-        const size_t got =
-            left ? read_from(&bulk->tls.place, bulk->tls.arrived, bulk->memory + bulk->tls.arrived, most) : 0;
+        const size_t got = left && giver > 0 ? read_from(giver, &bulk->tls.place, bulk->tls.arrived,
+                                                         bulk->memory + bulk->tls.arrived, most)
+                                             : 0;
 
         bulk->tls.arrived += got;
         moved += got;

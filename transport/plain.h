@@ -3,9 +3,14 @@
 #ifndef VOCL_TRANSPORT_PLAIN_H
 #define VOCL_TRANSPORT_PLAIN_H
 
+#include <sys/types.h>
+
 #include "transport/tls.h"
 
 /* Its init() need not be called. */
 extern const struct tls_plugin plain_plugin;
+
+/* The process that has sent what came last, by the kernel's word; 0: it has not said so yet. */
+pid_t plain_process(const struct tls *tls);
 
 #endif

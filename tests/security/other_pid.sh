@@ -1,5 +1,6 @@
 #!/bin/sh
-# A worker that does not answer is killed by its program: the worker, and not the process that it says it is.
+# A worker that says that it is another process: if it does not answer the program kills the worker, and where it gives
+# bulk data the program reads the worker's memory, and not the other process's.
 . "$(dirname "$0")/../lib.sh"
 case $SANITIZER in
 address | thread) skip "the sanitizer wants to be loaded first" ;;
@@ -44,4 +45,12 @@ for network in pairs mpi; do
     exec 9>&-
     wait $program
 done
+env "$mark" VOCL_NETWORK=pairs VOCL_LOG=info VOCL_SHARE=0 vocl run --workers 2 -- "$top_builddir/tests/session/near" right \
+    > "$scratch/out" 2> "$scratch/err" || fail "bulk data: status $?: $(cat "$scratch/out" "$scratch/err")"
+[ "$(cat "$scratch/out")" = right ] || fail "bulk data: $(cat "$scratch/out" "$scratch/err")"
+wait_until none_left "$mark" || fail "bulk data: left: $(session_processes "$mark")"
+for member in 0 1 2; do
+    grep -q "to $member: .* read where" "$scratch/err" || fail "bulk data to $member are not read: $(cat "$scratch/err")"
+done
+! grep -q 'cannot read' "$scratch/err" || fail "bulk data: another process is read: $(cat "$scratch/err")"
 exit 0

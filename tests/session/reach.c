@@ -14,9 +14,8 @@
 
 enum { LENGTH = 100000, TAG = 77, PATIENCE_MS = 20000 };
 
-static const char *const lies[] = {"truth", "parent",  "nobody", "itself",  "init",   "nowhere", "around",
-                                   "nonce", "witness", "no id",  "nothing", "more",   "huge",    "far",
-                                   "twice", "short",   "long",   "took it", "beyond", "too late"};
+static const char *const lies[] = {"truth", "nowhere", "around", "nonce", "witness", "no id",   "nothing", "more",
+                                   "huge",  "far",     "twice",  "short", "long",    "took it", "beyond",  "too late"};
 
 static struct transport *t;
 static bool over, ended, taken;
@@ -38,15 +37,10 @@ static void turn(void)
 
 /* ---- the worker ---- */
 
-static void change(struct reach_offer *offer, const char *lie, uint32_t process)
+static void change(struct reach_offer *offer, const char *lie)
 {
     struct reach_place *place = &offer->place;
 
-    place->process = is(lie, "parent")   ? (uint32_t)getppid()
-                     : is(lie, "nobody") ? 0x7ffffff0
-                     : is(lie, "itself") ? process
-                     : is(lie, "init")   ? 1
-                                         : (uint32_t)getpid();
     place->address = is(lie, "nowhere")  ? 4096
                      : is(lie, "around") ? UINT64_MAX - LENGTH / 2
                      : is(lie, "beyond") ? (uint64_t)1 << 56
@@ -58,7 +52,7 @@ static void change(struct reach_offer *offer, const char *lie, uint32_t process)
     offer->turn = is(lie, "far") ? 1u << 30 : is(lie, "too late") ? UINT32_MAX : 0;
 }
 
-static void lie_about(const char *lie, uint32_t process)
+static void lie_about(const char *lie)
 {
     struct reach_offer offer[2] = {{.tag = TAG + (is(lie, "twice") ? WAY_BUCKETS : 0)}};
     size_t length = sizeof(*offer);
@@ -67,7 +61,7 @@ static void lie_about(const char *lie, uint32_t process)
     offer->place.witness = (uintptr_t)nonce;
     memcpy(offer->place.nonce, nonce, sizeof(nonce));
     memset(buffer, 7, sizeof(buffer));
-    change(offer, lie, process);
+    change(offer, lie);
     length = is(lie, "short") ? length - 1 : is(lie, "long") ? length + 1 : length;
     for (int i = 0; i < 1 + is(lie, "twice"); i++)
         link_say(t, 0, is(lie, "took it") ? FRAME_TOOK : FRAME_THERE, offer, is(lie, "took it") ? 8 : length);
@@ -75,13 +69,13 @@ static void lie_about(const char *lie, uint32_t process)
 
 static int worker_frame(void *owner, unsigned peer, const void *bytes, size_t length)
 {
-    uint32_t words[2];
+    uint32_t number;
 
     (void)owner;
-    if (peer || length != sizeof(words))
+    if (peer || length != sizeof(number))
         return -EBADMSG;
-    memcpy(words, bytes, sizeof(words));
-    lie_about(lies[words[0]], words[1]);
+    memcpy(&number, bytes, sizeof(number));
+    lie_about(lies[number]);
     return 0;
 }
 
@@ -127,12 +121,11 @@ static void done(void *argument, int status)
 static int try(uint32_t number)
 {
     const struct transport_callbacks callbacks = {.frame = on_frame, .lost = on_lost};
-    const uint32_t words[] = {number, (uint32_t)getpid()};
     const long until = clock_ms() + PATIENCE_MS;
     char why[512] = "";
     bool right = true;
 
-    if (transport_open_client(&callbacks, why, sizeof(why), &t) || transport_send(t, 1, words, sizeof(words)) ||
+    if (transport_open_client(&callbacks, why, sizeof(why), &t) || transport_send(t, 1, &number, sizeof(number)) ||
         transport_take(t, 1, TAG, buffer, LENGTH, done, NULL))
         return printf("no session: %s\n", why), 1;
     while (!ended && clock_ms() < until)

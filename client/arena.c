@@ -127,6 +127,7 @@ static bool share(struct node *node)
     if (call_share_memory(node, &m, &reply, &call))
         return false;
     call_free(&call);
+    node->counts = !reply.error && reply.counts;
     return !reply.error;
 }
 
@@ -251,6 +252,7 @@ void arena_after_fork(void)
     pthread_cond_init(&arena.told, NULL);
     pthread_mutex_init(&arena.lock, NULL);
     part();
+    svm_placed_after_fork();
     svm_remote_after_fork();
     block_after_fork();
 }

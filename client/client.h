@@ -34,8 +34,9 @@
  *                see; written.c: what of an object has been written; hostptr.c, hostptr_copy.c: the program's memory as
  *                a buffer's; memory.c: what is common
  *   arena.h      arena.c: memory of both sides; block.c: of buffers; exchange.c: pages of the program's in it
- *   svm.h        address.c: commands on addresses; svm_remote.c: shared virtual memory without the arena;
- *                usm.c: unified shared memory; addressed.c: buffers that have an address on their device
+ *   svm.h        address.c: commands on addresses; svm_placed.c: shared virtual memory in the arena;
+ *                svm_remote.c: without it; usm.c: unified shared memory; addressed.c: buffers that have an
+ *                address on their device
  *   timeline.h   timeline.c: what the program does is written down; sites.c: and who called
  */
 #ifndef VOCL_CLIENT_CLIENT_H

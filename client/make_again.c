@@ -367,6 +367,8 @@ static int make_next(struct move *m, unsigned kind)
 {
     int error = make_kind(m, kind);
 
+    if (!error && kind == WIRE_CONTEXT)
+        error = svm_placed_make(m);
     return !error && kind == WIRE_CONTEXT ? svm_make(m) : error;
 }
 

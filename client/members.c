@@ -34,12 +34,14 @@ void session_swap(struct node *one, struct node *other)
     one->alive = other->alive;
     if (one->memory != NODE_MEMORY_APART || (one->unshared && !svm_remote_any(one))) /* else the program may know it */
         one->memory = other->memory;
+    one->counts = other->counts;
     one->batch = other->batch;
     one->timeline = other->timeline;
     other->peer = was.peer;
     memcpy(other->host, was.host, sizeof(other->host));
     other->alive = was.alive;
     other->memory = was.memory;
+    other->counts = was.counts;
     other->batch = was.batch;
     other->timeline = was.timeline;
     one->last_length = other->last_length = 0;

@@ -167,6 +167,10 @@ int carriers_next(struct carriers *c, cl_context context);
  * comes of it. */
 int carriers_end(struct carriers *c, int error);
 
+/* ---- svm_placed.c ---- */
+/* What counts at the node counts at its target. */
+int svm_placed_make(struct move *m);
+
 /* ---- svm_move.c ---- */
 /* Shared virtual memory of which the node has its own: what is in it, while the program goes on; and in the pause, at
  * the target, and what is not there yet. */

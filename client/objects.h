@@ -64,6 +64,7 @@ struct node_timeline {
 
 struct node {
     _Atomic enum node_memory memory; /* arena.c */
+    bool counts;                     /* what is for kernels there (svm_placed.c) */
     struct session *session;
     unsigned peer, index;    /* index: in sets of nodes */
     char host[64];           /* that its worker is on, or was when it had one */

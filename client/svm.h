@@ -17,6 +17,13 @@ int address_copy(struct enqueue *e, cl_command_type type, void *to, const void *
                  cl_event *event);
 int address_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size, cl_event *event);
 
+/* ---- svm_placed.c: in the memory that program and workers share (arena.c), for kernels ---- */
+/* It counts at all the context's nodes. */
+int svm_placed_alloc(cl_context context, size_t size, cl_uint alignment, void **out);
+/* False if it is no such memory. */
+bool svm_placed_free(void *memory);
+void svm_placed_after_fork(void);
+
 /* ---- svm_remote.c: with a worker that shares no memory with the program ---- */
 void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment);
 /* Memory of a node whose devices take any address, and pages of the program's at the same one: where the program has
@@ -71,7 +78,7 @@ struct usm {
     cl_mem_alloc_flags_intel flags;
     cl_context context;
     cl_device_id device; /* that it is associated with, or NULL */
-    struct node *node;   /* that has allocated it, or only counts it */
+    struct node *node;   /* that has allocated it */
     bool placed;         /* in the arena: every node that it is for has it */
     bool chosen;         /* here, not by native OpenCL, which does not know it */
     bool reserved;       /* the program has nothing there, so that no other memory takes the address */

@@ -167,12 +167,11 @@ static uint32_t wire_type(cl_unified_shared_memory_type_intel type)
                                               : WIRE_USM_SHARED;
 }
 
-static int ask(const struct usm_wish *wish, const void *wanted, uint64_t *address)
+static int ask(const struct usm_wish *wish, uint64_t *address)
 {
     struct wire_usm_alloc m = {.context = wish->usm.context->object.id,
                                .device = wish->usm.device ? wish->usm.device->object.id : 0,
                                .type = wire_type(wish->usm.type),
-                               .wanted = (uintptr_t)wanted,
                                .size = wish->usm.size,
                                .alignment = wish->alignment,
                                .properties = wish->properties,
@@ -217,7 +216,7 @@ static int alloc_native(struct usm_wish *wish)
     int error = -ENOSPC;
 
     wish->usm.reserved = !wish->usm.node->in_process;
-    while (tries < TRIES && !(error = ask(wish, NULL, &address))) {
+    while (tries < TRIES && !(error = ask(wish, &address))) {
         wish->usm.base = (uint8_t *)(uintptr_t)address;
         if (add_locked(&wish->usm))
             break;
@@ -235,20 +234,17 @@ static int alloc_native(struct usm_wish *wish)
 
 static int alloc_placed(struct usm_wish *wish)
 {
-    uint64_t address;
-    int error;
+    void *memory;
+    int error = svm_placed_alloc(wish->usm.context, wish->usm.size, wish->alignment, &memory);
 
+    if (error)
+        return error;
     wish->usm.placed = true;
-    wish->usm.base = arena_alloc(wish->usm.size, wish->alignment);
-    if (!wish->usm.base)
-        return -ENOSPC;
-    error = ask(wish, wish->usm.base, &address);
-    if (!error && add_locked(&wish->usm))
+    wish->usm.base = memory;
+    if (add_locked(&wish->usm))
         return 0;
-    if (!error)
-        address_free(wish->usm.node, (uintptr_t)wish->usm.base);
-    arena_free(wish->usm.base);
-    return error ? error : -ENOMEM;
+    svm_placed_free(memory);
+    return -ENOMEM;
 }
 
 static bool is_placeable(cl_context context)
@@ -301,9 +297,10 @@ bool usm_release(cl_context context, void *memory)
     pthread_mutex_unlock(&lock);
     if (!found)
         return false;
-    address_free(gone.node, (uintptr_t)gone.base);
     if (gone.placed)
-        arena_free(gone.base);
+        svm_placed_free(gone.base);
+    else
+        address_free(gone.node, (uintptr_t)gone.base);
     handle_drop(context);
     return true;
 }

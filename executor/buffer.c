@@ -1,22 +1,37 @@
 /* Buffers. */
 #include "executor/internal.h"
 
-static void create(struct executor *x, cl_mem_flags flags, const struct exec_create_buffer *m)
+static cl_int create_native(cl_mem_flags flags, const struct exec_create_buffer *m, cl_mem *native)
 {
-    struct memory *buffer = m->buffer;
+    cl_int error;
 
-    buffer->native = clCreateBuffer(m->context->native, flags, m->size, (void *)(uintptr_t)m->address, &buffer->error);
-    if (!buffer->error && !m->address && !m->tag && !m->data_length) {
-        buffer->error = scrub_buffer(m->context, buffer->native, m->size);
-        if (buffer->error) {
-            clReleaseMemObject(buffer->native);
-            buffer->native = NULL;
-        }
+    *native = clCreateBuffer(m->context->native, flags, m->size, (void *)(uintptr_t)m->address, &error);
+    if (error || m->address || m->tag || m->data_length)
+        return error;
+    error = scrub_buffer(m->context, *native, m->size);
+    if (error) {
+        clReleaseMemObject(*native);
+        *native = NULL;
     }
-    if (buffer->error)
+    return error;
+}
+
+/* A buffer over shared virtual memory has that, and no more. */
+static cl_int create(struct executor *x, cl_mem_flags flags, const struct exec_create_buffer *m, cl_mem *native)
+{
+    const struct allocation *over = m->address ? allocation_at(x, m->address, m->size) : NULL;
+    cl_int error;
+
+    if (!over && !quota_take(x, m->size))
+        return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    error = create_native(flags, m, native);
+    if (error && !over)
         quota_give_back(x, m->size);
-    else if (x->host.slice || x->host.memory)
-        quota_count(x, buffer->native, m->size);
+    if (!error && quota_counts(x) && over)
+        quota_hold_for(over->counted, *native);
+    else if (!error && quota_counts(x))
+        quota_count(x, *native, m->size);
+    return error;
 }
 
 int exec_create_buffer(struct executor *x, const struct exec_create_buffer *m)
@@ -35,10 +50,8 @@ int exec_create_buffer(struct executor *x, const struct exec_create_buffer *m)
         svm_touch_ends(x, m->address, m->size);
     buffer->error = m->context->error;
     buffer->context_id = m->context->id;
-    if (!buffer->error && !quota_take(x, m->size))
-        buffer->error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    else if (!buffer->error)
-        create(x, flags, m);
+    if (!buffer->error)
+        buffer->error = create(x, flags, m, &buffer->native);
     if (!m->tag && !m->data_length)
         return 0;
     side = side_piece(buffer->error ? NULL : buffer->native, 0, m->size);

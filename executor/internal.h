@@ -51,10 +51,11 @@ struct usm {
 /* svm.c: memory that commands name by address */
 struct allocation {
     struct allocation *next;
-    cl_context context;
-    void *native;    /* clSVMAlloc's */
-    uint8_t *memory; /* whole pages in it: native alignment may be no more than that of the largest type */
+    cl_context context; /* or NULL */
+    void *native;       /* clSVMAlloc's */
+    uint8_t *memory;    /* whole pages in it: native alignment may be no more than that of the largest type */
     size_t size;
+    struct counted *counted;
     const struct usm *usm; /* whose unified shared memory it is; or NULL */
     bool placed;           /* the application's memory, which only counts */
 };
@@ -158,6 +159,8 @@ void executor_forget_queue(struct executor *x, struct queue *queue);
 void executor_go_on(struct executor *x);
 
 /* quota.c */
+/* Whether somebody is told what the session uses, or limits it. */
+bool quota_counts(const struct executor *x);
 /* Whether the session may have so many bytes more; then they count until quota_give_back(), or quota_count()'s end. */
 bool quota_take(struct executor *x, size_t size);
 /* Whether it would, without taking it. */
@@ -165,6 +168,11 @@ bool quota_has(const struct executor *x, size_t size);
 void quota_give_back(struct executor *x, size_t size);
 /* What was taken is given back when the object is destroyed. */
 void quota_count(struct executor *x, cl_mem memory, size_t size);
+/* The same for memory that several things may have: it counts until the last is gone. NULL: it is too much, or there is
+ * no memory. */
+struct counted *quota_hold(struct executor *x, size_t size);
+void quota_hold_for(struct counted *counted, cl_mem memory);
+void quota_drop(struct counted *counted);
 /* Both, for a new object, of what it says that it has: that is as much as it was to have at least. */
 cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least);
 /* A device does not show more memory than the session may use. */
@@ -450,6 +458,11 @@ cl_int record_barrier(struct recording *r);
 /* svm.c */
 /* The allocation that has all of it, or NULL. */
 const struct allocation *allocation_at(const struct executor *x, uint64_t address, uint64_t size);
+/* It counts. NULL: it is more than the session may have, or there is no memory. */
+struct allocation *allocation_new(struct executor *x, size_t size);
+/* Before it is one of the session's, which it becomes with the second. */
+void allocation_drop(struct allocation *a);
+void allocation_add(struct executor *x, struct allocation *a);
 /* All of it is given back. */
 void svm_forget(struct executor *x);
 bool svm_has(const struct executor *x, uint64_t address, uint64_t size);

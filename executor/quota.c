@@ -2,11 +2,17 @@
 #include "base/size.h"
 #include "executor/internal.h"
 
-/* A memory object that counts. */
+/* Bytes that count until nothing has them. */
 struct counted {
     struct executor *x;
     size_t size;
+    atomic_uint users;
 };
+
+bool quota_counts(const struct executor *x)
+{
+    return x->host.slice || x->host.memory;
+}
 
 bool quota_take(struct executor *x, size_t size)
 {
@@ -32,27 +38,57 @@ void quota_give_back(struct executor *x, size_t size)
     atomic_fetch_sub(&x->memory_used, size);
 }
 
-/* On any thread. */
-static void CL_CALLBACK gone(cl_mem memory, void *argument)
+static struct counted *counted_new(struct executor *x, size_t size)
 {
-    struct counted *counted = argument;
+    struct counted *counted = malloc(sizeof(*counted));
 
-    (void)memory;
+    if (counted)
+        *counted = (struct counted){.x = x, .size = size, .users = 1};
+    return counted;
+}
+
+struct counted *quota_hold(struct executor *x, size_t size)
+{
+    struct counted *counted;
+
+    if (!quota_take(x, size))
+        return NULL;
+    counted = counted_new(x, size);
+    if (!counted)
+        quota_give_back(x, size);
+    return counted;
+}
+
+void quota_drop(struct counted *counted)
+{
+    if (atomic_fetch_sub(&counted->users, 1) > 1)
+        return;
     quota_give_back(counted->x, counted->size);
     free(counted);
 }
 
+/* On any thread. */
+static void CL_CALLBACK gone(cl_mem memory, void *argument)
+{
+    (void)memory;
+    quota_drop(argument);
+}
+
+/* If that is not to be had it counts until the session's end. */
+void quota_hold_for(struct counted *counted, cl_mem memory)
+{
+    atomic_fetch_add(&counted->users, 1);
+    clSetMemObjectDestructorCallback(memory, gone, counted);
+}
+
 void quota_count(struct executor *x, cl_mem memory, size_t size)
 {
-    struct counted *counted = malloc(sizeof(*counted));
+    struct counted *counted = counted_new(x, size);
 
-    if (counted) {
-        *counted = (struct counted){x, size};
-        if (clSetMemObjectDestructorCallback(memory, gone, counted) == CL_SUCCESS)
-            return;
-        free(counted);
-    }
-    /* it counts until the session's end */
+    if (!counted)
+        return; /* it counts until the session's end */
+    quota_hold_for(counted, memory);
+    quota_drop(counted);
 }
 
 cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least)
@@ -64,7 +100,7 @@ cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least)
         size = least;
     if (!quota_take(x, size))
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    if (x->host.slice || x->host.memory)
+    if (quota_counts(x))
         quota_count(x, memory, size);
     return CL_SUCCESS;
 }

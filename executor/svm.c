@@ -19,6 +19,33 @@ const struct allocation *allocation_at(const struct executor *x, uint64_t addres
     return a;
 }
 
+struct allocation *allocation_new(struct executor *x, size_t size)
+{
+    struct allocation *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return NULL;
+    *a = (struct allocation){.size = size, .counted = quota_hold(x, size)};
+    if (a->counted)
+        return a;
+    free(a);
+    return NULL;
+}
+
+void allocation_drop(struct allocation *a)
+{
+    quota_drop(a->counted);
+    free(a);
+}
+
+void allocation_add(struct executor *x, struct allocation *a)
+{
+    if (a->context)
+        clRetainContext(a->context);
+    a->next = x->allocations;
+    x->allocations = a;
+}
+
 /* What is shared begins behind the page of the nonce. */
 bool svm_is_shared(const struct executor *x, uint64_t address, uint64_t size)
 {
@@ -31,6 +58,12 @@ bool svm_is_shared(const struct executor *x, uint64_t address, uint64_t size)
 bool svm_has(const struct executor *x, uint64_t address, uint64_t size)
 {
     return svm_is_shared(x, address, size) || allocation_at(x, address, size);
+}
+
+/* Whether kernels may be given it. */
+static bool is_for_kernels(const struct executor *x, uint64_t address)
+{
+    return allocation_at(x, address, 1) || (!quota_counts(x) && svm_is_shared(x, address, 1));
 }
 
 const struct usm *usm_at(const struct executor *x, uint64_t address)
@@ -68,15 +101,11 @@ static cl_int allocate(struct executor *x, const struct exec_svm_alloc *m, uint6
 {
     const struct context *context = m->context;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (m->size + page - 1) & ~(page - 1);
-    struct allocation *a = calloc(1, sizeof(*a));
+    struct allocation *a = allocation_new(x, size);
 
     if (!a)
-        return CL_OUT_OF_HOST_MEMORY;
-    if (!quota_take(x, size)) {
-        free(a);
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    }
-    *a = (struct allocation){.next = x->allocations, .context = context->native, .size = size};
+    a->context = context->native;
     if (m->wanted) {
         a->memory = map_at(m->wanted, size);
     } else {
@@ -89,12 +118,10 @@ static cl_int allocate(struct executor *x, const struct exec_svm_alloc *m, uint6
             a->memory = (uint8_t *)(((uintptr_t)a->native + page - 1) & ~(page - 1));
     }
     if (!a->memory) {
-        free(a);
-        quota_give_back(x, size);
+        allocation_drop(a);
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     }
-    clRetainContext(a->context);
-    x->allocations = a;
+    allocation_add(x, a);
     *address = (uintptr_t)a->memory;
     return CL_SUCCESS;
 }
@@ -112,20 +139,20 @@ int exec_svm_alloc(struct executor *x, const struct exec_svm_alloc *m)
     return 0;
 }
 
-static void free_at(struct executor *x, struct allocation **at)
+static void free_at(struct allocation **at)
 {
     struct allocation *a = *at;
 
     *at = a->next;
     if (a->native)
         clSVMFree(a->context, a->native);
-    else if (a->usm || a->placed)
+    else if (a->usm)
         usm_free(a);
-    else
+    else if (!a->placed)
         munmap(a->memory, a->size);
-    quota_give_back(x, a->size);
-    clReleaseContext(a->context);
-    free(a);
+    if (a->context)
+        clReleaseContext(a->context);
+    allocation_drop(a);
 }
 
 int exec_svm_free(struct executor *x, const struct exec_svm_free *m)
@@ -136,14 +163,14 @@ int exec_svm_free(struct executor *x, const struct exec_svm_free *m)
         at = &(*at)->next;
     if (!*at)
         return -EBADMSG;
-    free_at(x, at);
+    free_at(at);
     return 0;
 }
 
 void svm_forget(struct executor *x)
 {
     while (x->allocations)
-        free_at(x, &x->allocations);
+        free_at(&x->allocations);
 }
 
 int exec_set_svm_pointers(struct executor *x, const struct exec_set_svm_pointers *m)
@@ -156,7 +183,7 @@ int exec_set_svm_pointers(struct executor *x, const struct exec_set_svm_pointers
         uint64_t address;
 
         memcpy(&address, bytes + at, sizeof(address));
-        if (!svm_has(x, address, 1))
+        if (!is_for_kernels(x, address))
             return -EBADMSG;
     }
     if (is_usable(m->kernel))
@@ -171,7 +198,7 @@ cl_int svm_set_argument(const struct executor *x, cl_kernel kernel, cl_uint inde
 
     if (usm)
         return usm->clSetKernelArgMemPointerINTEL(kernel, index, pointer);
-    if (address && !svm_has(x, address, 1)) /* freed memory is the program's mistake, not the protocol's */
+    if (address && !is_for_kernels(x, address)) /* freed memory is the program's mistake, not the protocol's */
         return CL_INVALID_KERNEL_ARGS;
     return clSetKernelArgSVMPointer(kernel, index, pointer);
 }
@@ -207,9 +234,27 @@ static int map(struct executor *x, const struct exec_share_memory *m)
     return 0;
 }
 
+int exec_count_svm(struct executor *x, const struct exec_count_svm *m)
+{
+    struct wire_count_svm_reply reply = {.call = m->call, .error = CL_OUT_OF_RESOURCES};
+    struct allocation *a;
+
+    if (!m->size || !svm_is_shared(x, m->address, m->size))
+        return -EBADMSG;
+    a = allocation_new(x, m->size);
+    if (a) {
+        a->memory = (uint8_t *)(uintptr_t)m->address;
+        a->placed = true;
+        allocation_add(x, a);
+        reply.error = CL_SUCCESS;
+    }
+    reply_count_svm(x, &reply);
+    return 0;
+}
+
 int exec_share_memory(struct executor *x, const struct exec_share_memory *m)
 {
-    struct wire_share_memory_reply reply = {.call = m->call};
+    struct wire_share_memory_reply reply = {.call = m->call, .counts = quota_counts(x)};
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     int error = 0;
 

@@ -59,35 +59,29 @@ static void *alloc_native(const struct usm *usm, const struct exec_usm_alloc *m,
 static cl_int allocate(struct executor *x, const struct exec_usm_alloc *m, uint64_t *address)
 {
     const struct context *context = m->context;
-    const struct usm *usm = m->wanted ? NULL : usm_of(x, m->device ? m->device->native : context->on);
+    const struct usm *usm = usm_of(x, m->device ? m->device->native : context->on);
     struct allocation *a;
     cl_int error = CL_SUCCESS;
 
-    if (!m->wanted && !usm)
+    if (!usm)
         return CL_INVALID_OPERATION;
-    a = calloc(1, sizeof(*a));
+    a = allocation_new(x, m->size);
     if (!a)
-        return CL_OUT_OF_HOST_MEMORY;
-    if (!quota_take(x, m->size)) {
-        free(a);
         return CL_OUT_OF_RESOURCES;
-    }
-    *a = (struct allocation){.context = context->native, .size = m->size, .usm = usm, .placed = m->wanted != 0};
-    a->memory = m->wanted ? (uint8_t *)(uintptr_t)m->wanted : alloc_native(usm, m, &error);
+    a->context = context->native;
+    a->usm = usm;
+    a->memory = alloc_native(usm, m, &error);
     if (!error && !a->memory)
         error = CL_OUT_OF_RESOURCES;
-    if (!error && !m->wanted && scrub_allocation(context, usm, a->memory, m->size)) {
+    if (!error && scrub_allocation(context, usm, a->memory, m->size)) {
         usm->clMemFreeINTEL(context->native, a->memory);
         error = CL_OUT_OF_RESOURCES;
     }
     if (error) {
-        quota_give_back(x, m->size);
-        free(a);
+        allocation_drop(a);
         return error;
     }
-    clRetainContext(a->context);
-    a->next = x->allocations;
-    x->allocations = a;
+    allocation_add(x, a);
     *address = (uintptr_t)a->memory;
     return CL_SUCCESS;
 }
@@ -100,8 +94,6 @@ int exec_usm_alloc(struct executor *x, const struct exec_usm_alloc *m)
         return -EBADMSG;
     if (m->alignment & (m->alignment - 1) || m->properties_length % (2 * sizeof(cl_mem_properties_intel)))
         return -EBADMSG;
-    if (m->wanted && !svm_is_shared(x, m->wanted, m->size))
-        return -EBADMSG;
     if (is_usable(m->context))
         reply.error = allocate(x, m, &reply.address);
     reply_usm_alloc(x, &reply);
@@ -110,6 +102,5 @@ int exec_usm_alloc(struct executor *x, const struct exec_usm_alloc *m)
 
 void usm_free(const struct allocation *a)
 {
-    if (!a->placed)
-        a->usm->clMemFreeINTEL(a->context, a->memory);
+    a->usm->clMemFreeINTEL(a->context, a->memory);
 }

@@ -146,8 +146,8 @@ static cl_int buffer_create(cl_context context, cl_mem_flags flags, size_t size,
         error = cl_error(addressed_create(buffer));
     if (!error && addressed && host_pointer)
         error = buffer_fill(buffer, host_pointer);
-    if (!error && memory_is_limited(context, size))
-        error = cl_error(native_outcome(context->node, &buffer->object));
+    if (!error)
+        error = memory_check_room(buffer);
     if (!error)
         error = restore_made(buffer);
     if (error)

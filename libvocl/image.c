@@ -356,6 +356,8 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     if (!error)
         error = image_send(image, host_pointer);
     if (!error && !image->parent)
+        error = memory_check_room(image);
+    if (!error && !image->parent)
         error = restore_made(image);
     if (error)
         handle_release(image, WIRE_MEMORY, 0);

@@ -164,13 +164,25 @@ const struct kind memory_kind = {
 
 #define WORTH_ASKING ((size_t)64 << 10) /* what is smaller fails in the command that uses it */
 
-bool memory_is_limited(cl_context context, size_t size)
+static bool is_limited(cl_context context)
 {
-    for (cl_uint i = 0; i < context->device_count && size >= WORTH_ASKING; i++) {
+    for (cl_uint i = 0; i < context->device_count; i++) {
         if (context->devices[i]->limited)
             return true;
     }
     return false;
+}
+
+cl_int memory_check_room(cl_mem memory)
+{
+    cl_context context = memory->context;
+    cl_int error = CL_SUCCESS;
+
+    if (memory->size < WORTH_ASKING || !is_limited(context))
+        return CL_SUCCESS;
+    for (unsigned i = 0; !error && i < context->node_count; i++)
+        error = cl_error(native_outcome(context->nodes[i], &memory->object));
+    return error;
 }
 
 void mapping_add(cl_mem memory, struct mapping *mapping)

@@ -5,8 +5,8 @@
 #include "libvocl/objects.h"
 
 /* ---- memory.c ---- */
-/* Whether only the node knows if there is room for so much. */
-bool memory_is_limited(cl_context context, size_t size);
+/* Of a new object: where what the session may use is limited, whether it has been made on all nodes. */
+cl_int memory_check_room(cl_mem memory);
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);
 cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
 cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags);

@@ -56,12 +56,13 @@ static bool flags_good(cl_context context, cl_svm_mem_flags flags)
     return can && (!(flags & CL_MEM_SVM_ATOMICS) || can & CL_DEVICE_SVM_ATOMICS);
 }
 
-static void *alloc_shared(size_t size, cl_uint alignment)
+static void *alloc_placed(cl_context context, size_t size, cl_uint alignment)
 {
-    void *memory = arena_alloc(size, alignment);
+    void *memory;
 
-    if (memory)
-        save_count_svm(1);
+    if (svm_placed_alloc(context, size, alignment, &memory))
+        return NULL;
+    save_count_svm(1);
     return memory;
 }
 
@@ -77,17 +78,14 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
             return NULL;
     }
     if (!is_remote(context))
-        return alloc_shared(size, alignment);
+        return alloc_placed(context, size, alignment);
     return context->node_count == 1 ? svm_remote_alloc(context, flags, size, alignment) : NULL; /* one node at a time */
 }
 
 static void svm_free(void *memory)
 {
-    if (svm_remote_free(memory))
-        return;
-    if (arena_has(memory))
+    if (!svm_remote_free(memory) && svm_placed_free(memory))
         save_count_svm(-1);
-    arena_free(memory);
 }
 
 void clSVMFree(cl_context context, void *memory)

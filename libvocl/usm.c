@@ -136,8 +136,10 @@ static void *usm_alloc(cl_context context, cl_device_id device, cl_unified_share
 {
     struct usm_wish wish = {.usm = {.size = size, .type = type, .context = context, .device = device},
                             .alignment = alignment};
-    cl_int error = handle_check(context, WIRE_CONTEXT) ? check(&wish, properties) : CL_INVALID_CONTEXT;
+    cl_int error;
 
+    HALT_GUARD;
+    error = handle_check(context, WIRE_CONTEXT) ? check(&wish, properties) : CL_INVALID_CONTEXT;
     if (!error)
         error = cl_error(usm_allocate(&wish));
     fail_ret(ret, error);
@@ -172,6 +174,7 @@ cl_int usm_free(cl_context context, void *memory)
 {
     TIMELINE(clMemFreeINTEL);
 
+    HALT_GUARD;
     if (!handle_check(context, WIRE_CONTEXT))
         return CL_INVALID_CONTEXT;
     return !memory || usm_release(context, memory) ? CL_SUCCESS : CL_INVALID_VALUE;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 16
+#define WIRE_VERSION 17
 
 /* A tag of bulk data: a number other than 0, and whether the data go in pieces of WIRE_CHUNK. */
 #define WIRE_TAG_NUMBERS 0x3fffffu

@@ -5,8 +5,11 @@
  * program.
  */
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/wire/client.h"
+#include "wire/tables.h"
 
 #define ENDING (UINT64_MAX - 7) /* eight bytes before the end of all addresses */
 #define HALF (UINT64_C(1) << 63)
@@ -134,7 +137,7 @@ BOUND(image_unsaid, create_image, RGBA_IMAGE(id, 256, 256))
 /* As many pixels as there may be bytes. */
 BOUND(image_of_pixels, create_image, RGBA_IMAGE(id, 256, 200), .bytes = 1)
 
-BOUND(pipe, create_pipe, id, OBJECT(1), 0, 1024, 1024)
+BOUND(large_pipe, create_pipe, id, OBJECT(1), 0, 1024, 1024)
 
 BOUND(large_buffer, create_buffer, id, OBJECT(1), 1, 200000, 0, 0, NULL, 0)
 
@@ -148,10 +151,102 @@ static void long_recording(struct wire_buffer *frame, uint32_t id)
     put_recording(frame, id, &command, 400);
 }
 
+/* What the worker shares with the program, of which the program allocates: from the second page on. */
+#define SHARED ((uint8_t *)0x230000000000)
+#define SHARED_SIZE ((size_t)1 << 20)
+
+static void put_argument(struct wire_buffer *list, uint32_t index, uint32_t what, uint32_t length, uint64_t value)
+{
+    wire_put_u32(list, index);
+    wire_put_u32(list, what);
+    wire_put_u32(list, length);
+    wire_put_bytes(list, &value, length);
+}
+
+static void put_launch(struct wire_buffer *frame, uint32_t id, const uint8_t *memory)
+{
+    struct wire_buffer list = {0};
+    struct wire_enqueue_ndrange m = {.queue = OBJECT(1),
+                                     .kernel = OBJECT(1),
+                                     .event = id,
+                                     .global_count = 1,
+                                     .global = {16},
+                                     .local_count = 1,
+                                     .local = {16}};
+
+    put_argument(&list, 0, WIRE_ARGUMENT_SVM, 8, (uintptr_t)memory);
+    put_argument(&list, 1, WIRE_ARGUMENT_VALUE, 4, 7);
+    put_argument(&list, 2, WIRE_ARGUMENT_LOCAL, 8, 64);
+    m.arguments = list.bytes;
+    m.arguments_length = (uint32_t)list.length;
+    wire_put_enqueue_ndrange(frame, &m);
+    wire_buffer_free(&list);
+}
+
+static void put_counted(struct wire_buffer *frame, uint32_t id, uint64_t size)
+{
+    const struct wire_count_svm m = {.call = 9, .address = (uintptr_t)SHARED + 8192, .size = size};
+
+    wire_put_count_svm(frame, &m);
+    put_launch(frame, id, SHARED + 8192);
+}
+
+static void svm_unsaid(struct wire_buffer *frame, uint32_t id)
+{
+    put_launch(frame, id, SHARED + 8192);
+}
+
+static void large_svm(struct wire_buffer *frame, uint32_t id)
+{
+    put_counted(frame, id, 200000);
+}
+
+static void svm_freed(struct wire_buffer *frame, uint32_t id)
+{
+    const struct wire_svm_free m = {(uintptr_t)SHARED + 8192};
+
+    put_counted(frame, id + 1000, 4096);
+    wire_put_svm_free(frame, &m);
+    put_launch(frame, id, SHARED + 8192);
+}
+
+static void small_svm(struct wire_buffer *frame, uint32_t id)
+{
+    const struct wire_svm_free m = {(uintptr_t)SHARED + 8192};
+
+    put_counted(frame, id, 4096);
+    wire_put_svm_free(frame, &m);
+}
+
+static bool share(struct client *client)
+{
+    const int fd = memfd_create("bounds", MFD_CLOEXEC);
+    const struct wire_share_memory m = {.call = 9,
+                                        .address = (uintptr_t)SHARED,
+                                        .size = SHARED_SIZE,
+                                        .process = (uint32_t)getpid(),
+                                        .descriptor = (uint32_t)fd,
+                                        .nonce = bytes,
+                                        .nonce_length = 16};
+    struct wire_buffer frame = {0};
+
+    if (fd < 0 || ftruncate(fd, SHARED_SIZE) || pwrite(fd, bytes, 16, 0) != 16)
+        return false;
+    wire_put_share_memory(&frame, &m);
+    client_send(client, &frame);
+    wire_buffer_free(&frame);
+    return true;
+}
+
+static const struct bound small = {"shared memory that was told of", small_svm, WIRE_EVENT};
+
 static const struct bound quotas[] = {{"an image that says nothing", image_unsaid, WIRE_MEMORY},
                                       {"an image of as many pixels", image_of_pixels, WIRE_MEMORY},
-                                      {"a pipe", pipe, WIRE_MEMORY},
+                                      {"a pipe", large_pipe, WIRE_MEMORY},
                                       {"a buffer", large_buffer, WIRE_MEMORY},
+                                      {"shared memory that was not told of", svm_unsaid, WIRE_EVENT},
+                                      {"shared memory that is too large", large_svm, WIRE_EVENT},
+                                      {"shared memory that was freed", svm_freed, WIRE_EVENT},
                                       {"a long recording", long_recording, WIRE_COMMAND_BUFFER}};
 
 static bool is_refused(struct client *client, const struct bound *bound, uint32_t id)
@@ -201,7 +296,8 @@ int main(int count, char **arguments)
     if (!good)
         printf("no image: %d\n", error);
     else if (quota)
-        good = all_refused(&client, quotas, sizeof(quotas) / sizeof(*quotas));
+        good = share(&client) && !is_refused(&client, &small, OBJECT(99)) && !client.lost &&
+               all_refused(&client, quotas, sizeof(quotas) / sizeof(*quotas));
     else
         good = all_refused(&client, bounds, sizeof(bounds) / sizeof(*bounds));
     client_close(&client);

@@ -162,7 +162,7 @@ ALLOC(put_alloc_no_context, .context = OBJECT(77), .device = 1, .size = 4096)
 ALLOC(put_alloc_no_bytes, .context = OBJECT(1), .device = 1)
 ALLOC(put_alloc_no_device, .context = OBJECT(1), .size = 4096)
 ALLOC(put_half_property, .context = OBJECT(1), .device = 1, .size = 4096, .properties_length = 8)
-ALLOC(put_alloc_unshared, .context = OBJECT(1), .device = 1, .size = 4096, .wanted = (uintptr_t)sample_bytes)
+SENDS(put_count_unshared, count_svm, .call = 9, .address = (uintptr_t)sample_bytes, .size = 16)
 SENDS(put_hint, hint_usm, .queue = OBJECT(1), .what = WIRE_HINT_MIGRATE, HERE)
 SENDS(put_read_address, read_svm, .queue = OBJECT(1), .tag = 9, HERE)
 SENDS(put_half_pointer, set_exec_info, OBJECT(1), 0x4203, sample_bytes, 4)
@@ -261,7 +261,7 @@ static const struct hostile {
     {"an allocation of no bytes", put_alloc_no_bytes, 0},
     {"an allocation of no device", put_alloc_no_device, 0},
     {"half a property", put_half_property, 0},
-    {"an allocation where nothing is shared", put_alloc_unshared, 0},
+    {"an allocation where nothing is shared", put_count_unshared, 0},
     {"a hint about any address", put_hint, 0},
     {"a read of any address", put_read_address, 0},
     {"half a pointer for a kernel", put_half_pointer, 0},

@@ -377,7 +377,7 @@ static void put_address_command(struct wire_buffer *out, unsigned which)
         PUT(fill_svm, Q, E, .address = address, .size = 512, .pattern = bytes, .pattern_length = 4);
         break;
     case 5:
-        PUT(usm_alloc, 7, OBJECT(1), 1, WIRE_USM_DEVICE, 0, 4096, 64, bytes, 16);
+        PUT(usm_alloc, 7, OBJECT(1), 1, WIRE_USM_DEVICE, 4096, 64, bytes, 16);
         break;
     case 6:
         PUT(hint_usm, Q, E, .what = WIRE_HINT_MIGRATE, .address = address, .size = 64);

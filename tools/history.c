@@ -246,9 +246,8 @@ int history(const struct poolfile *pool, const struct history_choices *choices)
 
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
-        if (!strcmp(text_of(node, "state"), "lost"))
-            snprintf(why, sizeof(why), "does not answer");
-        else if (read_node(pool, text_of(node, "address"), choices, records, why, sizeof(why)))
+        if (!pool_is_lost(node, why, sizeof(why)) &&
+            read_node(pool, text_of(node, "address"), choices, records, why, sizeof(why)))
             continue;
         fprintf(stderr, "vocl pool: without what %s has: %s\n", shown(node, "name"), why);
         missing = 1;

@@ -160,6 +160,16 @@ static bool is_id(const char *text)
     return strlen(text) >= LEAST_ID && strspn(text, "0123456789abcdef") == strlen(text);
 }
 
+bool pool_is_lost(const json_t *node, char *why, size_t why_size)
+{
+    const char *reason = text_of(node, "why");
+
+    if (strcmp(text_of(node, "state"), "lost"))
+        return false;
+    snprintf(why, why_size, "it does not answer%s%s", *reason ? ": " : "", reason);
+    return true;
+}
+
 /* Whether that was done, or why not. Of a session that rests resume is what wakes it. */
 static bool try_to_change(const struct poolfile *pool, const char *what, const char *name,
                           const struct choices *choices, char *why, size_t why_size)
@@ -175,9 +185,7 @@ static bool try_to_change(const struct poolfile *pool, const char *what, const c
     }
     if (status && !node)
         fail(NO_NODE, "there is no node %s", name);
-    if (node && !strcmp(text_of(node, "state"), "lost")) {
-        snprintf(why, why_size, "it does not answer");
-    } else if (node) {
+    if (node && !pool_is_lost(node, why, why_size)) {
         question = json_pack("{s:s, s:s}", "do", what, "reason", choices->reason);
         if (*choices->owner)
             json_object_set_new(question, "owner", json_string(choices->owner));

@@ -17,6 +17,8 @@ const char *shown(const json_t *object, const char *name);
 json_t *pool_status(const struct poolfile *pool);
 /* NULL, and why. */
 json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size);
+/* Whether the daemons do not reach that node, and why. */
+bool pool_is_lost(const json_t *node, char *why, size_t why_size);
 
 /* pool_wait.c */
 #define WAIT_MOST 32 /* conditions */

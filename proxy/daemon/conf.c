@@ -306,15 +306,29 @@ bool config_is_address(const char *text, unsigned least_port)
            text_read_number(port, least_port, 65535, &number);
 }
 
-static bool check_names(const struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool check_names(struct config *config, const config_setting_t *root, char *why, size_t why_size)
 {
-    for (int i = 0; i < config_setting_length(root); i++) {
+    config->lines = calloc((size_t)config_setting_length(root) + 1, sizeof(*config->lines));
+    for (int i = 0; config->lines && i < config_setting_length(root); i++) {
         const config_setting_t *setting = config_setting_get_elem(root, (unsigned)i);
+        struct config_line *line = &config->lines[config->line_count];
 
         if (!is_known(config_setting_name(setting)))
             return complain(why, why_size, config, setting, "no such setting");
+        snprintf(line->name, sizeof(line->name), "%s", config_setting_name(setting));
+        line->line = config_setting_source_line(setting);
+        config->line_count++;
     }
     return true;
+}
+
+unsigned config_line(const struct config *config, const char *name)
+{
+    for (unsigned i = 0; i < config->line_count; i++) {
+        if (!strcmp(config->lines[i].name, name))
+            return config->lines[i].line;
+    }
+    return 0;
 }
 
 static bool check_values(struct config *config, const config_setting_t *root, char *why, size_t why_size)
@@ -402,6 +416,7 @@ void config_free(struct config *config)
     for (unsigned i = 0; i < config->rule_count; i++)
         free(config->rules[i].match);
     free(config->rules);
+    free(config->lines);
     free(config->path);
     free(config);
 }

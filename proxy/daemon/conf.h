@@ -17,6 +17,11 @@ struct device_rule {
     uint64_t memory;   /* bytes for a session, 0: as much as there is */
 };
 
+struct config_line {
+    char name[32];
+    unsigned line;
+};
+
 struct config {
     char *path, *name, *listen, *pool_file, *method, *key_file, *munge_socket, *state, *http, *accounting, *powercap,
         *cgroup, *network, *scrub;
@@ -34,11 +39,15 @@ struct config {
     unsigned worker_processes; /* and threads, 0: any */
     struct device_rule *rules;
     unsigned rule_count;
+    struct config_line *lines; /* of the settings that the file has */
+    unsigned line_count;
 };
 
 /* NULL, and why with file and line, if it is not good. path NULL: what holds where nothing is said. */
 struct config *config_load(const char *path, char *why, size_t why_size);
 void config_free(struct config *config);
+/* The line of its file where a setting is; 0: it has its default. */
+unsigned config_line(const struct config *config, const char *name);
 /* The first rule that matches, or what holds without one. */
 const struct device_rule *config_rule(const struct config *config, const char *device);
 /* Whether a list names the user, or a group of his. */

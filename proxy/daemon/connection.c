@@ -8,6 +8,7 @@
 #include <event2/listener.h>
 #include <event2/util.h>
 #include <netdb.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "base/socket.h"
+#include "base/text.h"
 #include "proxy/daemon/connection.h"
 
 #define REST_MS 200 /* when there are no descriptors */
@@ -44,6 +46,32 @@ const struct connection_owner *connection_owner(const struct connection *c)
 void *connection_argument(const struct connection *c)
 {
     return c->argument;
+}
+
+const char *connection_why(const struct connection *c)
+{
+    return c->why;
+}
+
+void connection_blame(struct connection *c, const char *format, ...)
+{
+    char text[160];
+    va_list arguments;
+
+    if (!c->outgoing || *c->why)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    text_visible(text, c->why, sizeof(c->why)); /* what the other end said may be in it */
+}
+
+static void blame_error(struct connection *c, int error)
+{
+    if (error == ECONNREFUSED)
+        connection_blame(c, "refused connection at %s", c->remote);
+    else
+        connection_blame(c, "%s: %s", c->remote, address_error(-error));
 }
 
 static void destroy(struct connection *c)
@@ -136,6 +164,7 @@ static bool take_record(struct connection *c, struct evbuffer *input)
     if (!message) {
         c->daemon->totals.refused++;
         daemon_log("warning", "%s sent what is no message (a wrong key?): closed", c->remote);
+        connection_blame(c, "%s sent what is no message (a wrong key?)", c->remote);
         connection_close(c);
         return false;
     }
@@ -183,8 +212,15 @@ static void on_event(struct bufferevent *stream, short what, void *argument)
     struct connection *c = argument;
 
     (void)stream;
-    if (!(what & BEV_EVENT_CONNECTED))
-        connection_drop(c);
+    if (what & BEV_EVENT_CONNECTED)
+        return;
+    if (what & BEV_EVENT_ERROR)
+        blame_error(c, EVUTIL_SOCKET_ERROR());
+    else if (what & BEV_EVENT_TIMEOUT)
+        connection_blame(c, "%s does not answer", c->remote);
+    else
+        connection_blame(c, "%s closed the connection", c->remote);
+    connection_drop(c);
 }
 
 static struct connection *connection_new(struct daemon *d, int fd, enum phase phase)
@@ -304,28 +340,42 @@ int connection_listen(struct daemon *d, char *why, size_t why_size)
     return 0;
 }
 
+/* Not by libevent, which does not say why at once. */
+static int connect_to(struct connection *c, const struct sockaddr_storage *address, socklen_t length)
+{
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -errno;
+    socket_tune(fd);
+    bufferevent_setfd(c->stream, fd); /* which closes it */
+    if (connect(fd, (const struct sockaddr *)address, length) && errno != EINPROGRESS)
+        return -errno;
+    return bufferevent_socket_connect(c->stream, NULL, 0) ? -ENOTCONN : 0;
+}
+
 struct connection *connection_open(struct daemon *d, const char *node, const char *address,
                                    const struct connection_owner *owner, void *argument)
 {
     struct sockaddr_storage found;
-    struct connection *c;
+    struct connection *c = connection_new(d, -1, PHASE_GREETING);
     socklen_t length;
+    int error;
 
-    if (find_address(address, &found, &length))
-        return NULL;
-    c = connection_new(d, -1, PHASE_GREETING);
     if (!c)
         return NULL;
     c->outgoing = true;
     snprintf(c->remote, sizeof(c->remote), "%s", address);
     snprintf(c->node, sizeof(c->node), "%s", node);
-    if (bufferevent_socket_connect(c->stream, (struct sockaddr *)&found, (int)length)) {
-        destroy(c);
-        return NULL;
-    }
     c->owner = owner;
     c->argument = argument;
-    socket_tune(bufferevent_getfd(c->stream));
+    error = find_address(address, &found, &length);
+    if (!error)
+        error = connect_to(c, &found, length);
+    if (error) {
+        blame_error(c, -error);
+        connection_drop(c);
+    }
     return c;
 }
 

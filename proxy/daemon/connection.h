@@ -23,6 +23,7 @@ struct connection {
     uint8_t nonce[AUTH_NONCE];
     struct auth_peer peer;
     char remote[64], node[64]; /* of an outgoing one, to which */
+    char why[192];             /* that one is closed, or "" */
     uint8_t address[16];       /* whose strangers it counts with */
     const struct connection_owner *owner;
     void *argument;
@@ -33,6 +34,8 @@ struct connection {
     struct event *end; /* destroys it */
 };
 
+/* Why an outgoing one is about to be closed, with the other end's address; the first reason counts. */
+__attribute__((format(printf, 2, 3))) void connection_blame(struct connection *c, const char *format, ...);
 /* Nothing more comes or goes. The event loop destroys it, and tells its owner: callers further up still use both. */
 void connection_drop(struct connection *c);
 /* For how long it may say nothing; 0: for ever. */

@@ -204,6 +204,8 @@ bool connection_is_silent(const struct connection *c);
 /* Those that are silent are lost. was_away: it is this daemon that did not listen. */
 void connections_judge(struct daemon *d, long now, bool was_away);
 void connection_fail(struct connection *c, const char *error);
+/* Of an outgoing one that is closed. */
+const char *connection_why(const struct connection *c);
 /* Every open one of that owner. */
 void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
 void connections_close(struct daemon *d);
@@ -470,6 +472,8 @@ void metrics_note(struct daemon *d, double seconds);
 /* ---- check.c ---- */
 /* Says whether the configuration is good, and could be followed here. The exit status. */
 int check_config(const char *path);
+/* Whether those of the pool file can come to this daemon; why not: it listens for this host only. */
+bool check_reach(const struct config *config, const struct poolfile *pool, char *why, size_t why_size);
 
 /* ---- relay.c ---- */
 /* The session's worker gets a way to the PMI that its client serves: *worker is its end. 0 or negative errno. */

@@ -74,6 +74,21 @@ static int gather(const struct daemon *d, const struct mpi_plugin *mpi, int rank
     return error;
 }
 
+/* With listen as it is by default each is at its own host's loopback. */
+static int check_apart(const struct entry *entries, int count, char *why, size_t why_size)
+{
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < i; k++) {
+            if (strcmp(entries[i].address, entries[k].address))
+                continue;
+            snprintf(why, why_size, "%s and %s both listen at %s: set listen to an address of its own for each node",
+                     entries[k].name, entries[i].name, entries[i].address);
+            return -EADDRINUSE;
+        }
+    }
+    return 0;
+}
+
 int exchange_endpoints(struct daemon *d, char *why, size_t why_size)
 {
     static const char *const own[] = {NULL};
@@ -95,7 +110,9 @@ int exchange_endpoints(struct daemon *d, char *why, size_t why_size)
     error = entries ? gather(d, mpi, rank, size, entries) : -ENOMEM;
     if (error)
         snprintf(why, why_size, "the daemons of the job do not find each other");
-    else if (!rank || access(d->config->pool_file, R_OK))
+    if (!error)
+        error = check_apart(entries, size, why, why_size);
+    if (!error && (!rank || access(d->config->pool_file, R_OK)))
         error = write_pool(d, entries, size, why, why_size);
     if (!error)
         error = mpi->finish();

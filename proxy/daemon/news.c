@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "proxy/daemon/peers.h"
 
 #define FLUSH_US 5000
@@ -275,6 +276,8 @@ static void send_record(struct connection *c, const char *name)
                           (json_int_t)tree_hash(own ? d->tree : peer->tree_text));
     if (state)
         json_object_set(record, "state", state);
+    else if (!own && *peer->why)
+        json_object_set_new(record, "why", json_string(peer->why));
     connection_send(c, record);
 }
 
@@ -369,6 +372,8 @@ static void hear_record(struct peer *from, const json_t *record)
         peer_take_state(peer, state, (long)age);
     else
         peer_lose(peer);
+    if (!state && !*peer->why) /* who tells has tried */
+        text_print(peer->why, sizeof(peer->why), "%s", message_text(record, "why", ""));
     if (tree && tree != (long long)tree_hash(peer->tree_text))
         connection_send(from->connection, message_pack("{s:s, s:s}", "do", "tree", "node", name));
     news_note(from->daemon, name);

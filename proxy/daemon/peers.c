@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "proxy/daemon/peers.h"
 
 #define RETRY_SECONDS 1
@@ -47,6 +48,15 @@ void peer_lose(struct peer *peer)
     }
     peer->state = peer->told = NULL;
     broker_answer(peer->daemon, peer->name, NULL);
+}
+
+/* Told when it changes, and not each time that it is tried again. */
+static void note_why(struct peer *peer, const char *why)
+{
+    if (!*why || !strcmp(peer->why, why))
+        return;
+    text_print(peer->why, sizeof(peer->why), "%s", why);
+    daemon_log("warning", "node %s is not reached: %s", peer->name, peer->why);
 }
 
 static void lost(struct peer *peer)
@@ -100,6 +110,7 @@ void peer_take_state(struct peer *peer, json_t *state, long age_ms)
     peer->state = json_incref(state);
     peer->told = json_incref(state);
     peer->told_ms = clock_ms() - age_ms;
+    *peer->why = '\0';
     peers_review(peer->daemon);
 }
 
@@ -168,6 +179,7 @@ static void on_closed(struct connection *c)
 {
     struct peer *peer = connection_argument(c);
 
+    note_why(peer, connection_why(c));
     peer->connection = NULL;
     lost(peer);
     retry_later(peer);
@@ -238,6 +250,7 @@ static void look_after(evutil_socket_t fd, short what, void *argument)
         peer->heard_ms = now;
     peer->looked_ms = now;
     if (peer->near && peer->connection && peer->open && now - peer->heard_ms > patience) {
+        note_why(peer, "it does not answer any more");
         connection_close(peer->connection);
         return;
     }
@@ -448,8 +461,9 @@ json_t *peers_directory(struct daemon *d)
         } else if (peer && peer->state) {
             json_array_append(list, peer->state);
         } else {
-            json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address",
-                                                     node->address, "state", "lost", "devices", "sessions"));
+            json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address",
+                                                     node->address, "state", "lost", "why", peer ? peer->why : "",
+                                                     "devices", "sessions"));
         }
     }
     if (!own)

@@ -9,6 +9,7 @@ struct peer {
     struct peer *next;
     struct daemon *daemon;
     char name[64], address[128];
+    char why[192];  /* it is not reached, or "" */
     unsigned place; /* in the pool file, this daemon's own included */
     struct connection *connection;
     bool open;

@@ -79,17 +79,28 @@ bool proof_give(struct connection *c, struct evbuffer *input)
     struct channel_greeting greeting;
     struct auth_settings settings;
     uint8_t bytes[AUTH_MOST];
-    char why[128] = "it is no daemon of this pool";
+    char why[128] = "it is no daemon of VOCL";
+    bool good = false;
     size_t length = 0;
 
     if (evbuffer_get_length(input) < sizeof(greeting))
         return false;
     evbuffer_remove(input, &greeting, sizeof(greeting));
     auth_settings_of(c, &settings);
-    if (memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic)) || greeting.version != CHANNEL_VERSION ||
-        strncmp(greeting.method, c->daemon->config->method, sizeof(greeting.method)) ||
-        c->daemon->plugin->prove(&settings, greeting.nonce, bytes, &length, c->channel.key, why, sizeof(why))) {
+    greeting.method[sizeof(greeting.method) - 1] = '\0';
+    if (!memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic))) {
+        if (greeting.version != CHANNEL_VERSION)
+            snprintf(why, sizeof(why), "versions of VOCL differ");
+        else if (strcmp(greeting.method, c->daemon->config->method))
+            snprintf(why, sizeof(why), "its auth is %s, and this daemon's %s", greeting.method,
+                     c->daemon->config->method);
+        else
+            good =
+                !c->daemon->plugin->prove(&settings, greeting.nonce, bytes, &length, c->channel.key, why, sizeof(why));
+    }
+    if (!good) {
         daemon_log("warning", "%s: %s", c->remote, why);
+        connection_blame(c, "%s: %s", c->remote, why);
         connection_close(c);
         return false;
     }
@@ -110,6 +121,7 @@ bool proof_reply(struct connection *c, struct evbuffer *input)
     reply.why[sizeof(reply.why) - 1] = '\0';
     if (!reply.accepted) {
         daemon_log("warning", "%s refuses this daemon: %s", c->remote, reply.why);
+        connection_blame(c, "%s refuses this daemon: %s", c->remote, reply.why);
         connection_close(c);
         return false;
     }

@@ -106,4 +106,19 @@ wait_until nodes_up 2 || fail "not two are left: $(vocl pool nodes; cat "$scratc
 vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" ||
     fail "with two: $(cat "$scratch/err"; cat "$scratch"/state?/log | tail -n 8)"
 cmp "$scratch/native" "$scratch/out" || fail "with two it prints something else"
+
+# Two hosts whose daemons listen at the loopback, each at its own: nobody would reach the other.
+if unshare -n true 2> /dev/null; then
+    kill $(daemons)
+    rm "$scratch/pool"
+    port=$((20000 + $$ % 10000))
+    for number in 0 1; do
+        sed "s/127.0.0.1:0/127.0.0.1:$port/; s/state$number/there$number/" "$scratch/conf$number" > "$scratch/alike$number"
+    done
+    timeout 100 "$MPIEXEC_MPICH" -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/alike0" : \
+        -n 1 unshare -n sh -c 'ip link set lo up; exec "$0" --config "$1"' "$VOCL_LIBEXECDIR/vocl-proxy" "$scratch/alike1" \
+        > "$scratch/log" 2>&1 && fail "they are a pool: $(cat "$scratch/log")"
+    grep -q "host0 and host1 both listen at 127.0.0.1:$port: set listen" "$scratch/log" || fail "not why: $(cat "$scratch/log")"
+    [ ! -e "$scratch/pool" ] || fail "a pool file that leads nowhere: $(cat "$scratch/pool")"
+fi
 exit 0

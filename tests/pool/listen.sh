@@ -1,0 +1,98 @@
+#!/bin/sh
+# A daemon that listens for its own host only, as the shipped configuration has it, in a pool of several hosts: it says so,
+# and the others say why they cannot reach a node.
+. "$(dirname "$0")/one-lib.sh"
+make_pool here
+check()
+{
+    "$VOCL_LIBEXECDIR/vocl-proxy" --config "$1" --check-config > "$scratch/out" 2> "$scratch/err"
+}
+# where LINE...: the pool file has these nodes
+where()
+{
+    sed -i '/^node/d' "$scratch/pool"
+    printf 'node %s\n' "$@" >> "$scratch/pool"
+}
+cp "$scratch/pool" "$scratch/loopback"
+
+# The shipped file says nothing of listen: what counts is its default, which only this host reaches.
+grep -q '^listen' "$top_builddir/etc/proxy.conf" && fail "the shipped configuration listens somewhere"
+{ grep -v '^network' "$top_builddir/etc/proxy.conf"; sed '/^listen/d' "$scratch/conf"; } > "$scratch/shipped"
+where 'here 192.0.2.1:7801' 'there 192.0.2.2:7801'
+check "$scratch/shipped" && fail "nobody reaches the daemon, and that is good: $(cat "$scratch/out")"
+grep -q 'shipped: listen: .*127.0.0.1:7801.*no other host.*set listen = "192.0.2.1:7801"' "$scratch/err" ||
+    fail "what to set is not told: $(cat "$scratch/err")"
+rm "$scratch/pool"
+check "$scratch/shipped" || fail "alone: $(cat "$scratch/err")"
+grep -q 'alone in its pool.*no other host' "$scratch/out" || fail "no word of whom it listens for: $(cat "$scratch/out")"
+
+# With its line, where there is one; also a name that is this host's loopback, as Debian has them in /etc/hosts.
+cp "$scratch/loopback" "$scratch/pool"
+where "here 192.0.2.1:$port" "there 192.0.2.2:$port"
+check "$scratch/conf" && fail "nobody reaches the daemon, and that is good: $(cat "$scratch/out")"
+grep -q "conf:2: listen: .*no other host.*set listen = \"192.0.2.1:$port\"" "$scratch/err" || fail "$(cat "$scratch/err")"
+sed "s/^listen.*/listen = \"localhost:$port\";/" "$scratch/conf" > "$scratch/name"
+check "$scratch/name" && fail "localhost is reached by others: $(cat "$scratch/out")"
+sed "s/^listen.*/listen = \"0.0.0.0:$port\";/" "$scratch/conf" > "$scratch/any"
+check "$scratch/any" || fail "all addresses: $(cat "$scratch/err")"
+
+# The daemon's log has it when it starts, and when the pool becomes one of several hosts.
+start_daemon
+grep -q 'warning.*listen: .*no other host' "$scratch/log" || fail "no word in the log: $(cat "$scratch/log")"
+kill $daemon
+wait $daemon 2> /dev/null
+cp "$scratch/loopback" "$scratch/pool"
+echo "there 127.0.0.1:$((port + 3))" | sed 's/^/node /' >> "$scratch/pool"
+check "$scratch/conf" || fail "a pool of one host: $(cat "$scratch/err")"
+start_daemon
+grep 'no other host' "$scratch/log" && fail "all are on this host"
+cp "$scratch/pool" "$scratch/before"
+where "here 192.0.2.1:$port" "there 127.0.0.1:$((port + 3))"
+kill -HUP $daemon
+wait_until grep -q 'warning.*listen: .*no other host' "$scratch/log" || fail "no word after a reload: $(cat "$scratch/log")"
+
+# Why a node is lost.
+cp "$scratch/before" "$scratch/pool"
+VOCL_POOL=127.0.0.1:$port
+export VOCL_POOL
+VOCL_POOL_USER=$user
+# told NODE REASON: vocl pool says that
+told()
+{
+    vocl pool nodes > "$scratch/nodes" 2>&1
+    grep -q "^$1  *lost .*$2" "$scratch/nodes"
+}
+VOCL_POOL=$scratch/before
+wait_until told there "refused connection at 127.0.0.1:$((port + 3))" || fail "not why: $(cat "$scratch/nodes")"
+vocl pool drain there > "$scratch/out" 2>&1 && fail "a lost node is drained"
+grep -q 'there: .*refused connection at' "$scratch/out" || fail "nor there: $(cat "$scratch/out")"
+[ "$(grep -c 'node there is not reached: refused connection' "$scratch/log")" = 1 ] || fail "the log: $(cat "$scratch/log")"
+grep -q 'refused connection' "$scratch/log" || fail "nor in the log"
+
+# Another thing at its port than a daemon of this pool, and one that has another key.
+python3 -c '
+import socket, sys
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    c = s.accept()[0]
+    c.sendall(b"SSH-2.0-something that is no daemon of any pool, and says a lot\r\n" * 3)
+    c.close()' $((port + 3)) &
+other=$!
+wait_until told there "127.0.0.1:$((port + 3)): .*no daemon of" || fail "not what is there: $(cat "$scratch/nodes")"
+kill $other
+wait $other 2> /dev/null
+cp "$scratch/pool" "$scratch/pool.kept"
+add_daemon there
+cp "$scratch/pool.kept" "$scratch/pool"
+sed '/^@here/d' "$scratch/keys" > "$scratch/keys.there"
+chmod 600 "$scratch/keys.there"
+setting "$scratch/conf.there" key-file "\"$scratch/keys.there\""
+start_other there
+wait_until told there "127.0.0.1:$((port + 3)) refuses this daemon: .*no key of @here" || fail "not whose key is missing: $(cat "$scratch/nodes")"
+kill $other
+wait $other 2> /dev/null
+setting "$scratch/conf.there" key-file "\"$scratch/keys\""
+start_other there
+VOCL_POOL=$scratch/pool await nodes=2
+vocl pool nodes | grep -q '^there  *up .*refused' && fail "it is there, and why it was not is still told"
+exit 0

@@ -1,43 +1,71 @@
 /*
  * What --check-config does beyond reading: whether the daemon could do what its configuration says here. Mistakes are
- * errors; what may still come, such as other daemons, is told only.
+ * errors. A warning is for what the daemon can serve without (a user who is not known, a limit that cannot be set); the
+ * daemon has these in its log, too. What may still come, such as other daemons, is told only.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/journal.h"
 #include "base/socket.h"
 #include "proxy/daemon/daemon.h"
 
 #define ANSWER_MS 2000
 
 static bool failed;
+static unsigned doubts;
+static bool serving; /* the daemon asks for itself: it has begun, so nothing keeps it from that */
 
-/* setting: which one it is about, with its line in the file. */
+/* A line of the log, with where the setting is. */
+static void print(const char *level, const struct config *config, const char *setting, const char *format,
+                  va_list arguments)
+{
+    const unsigned line = config_line(config, setting);
+    char place[32] = "", text[1024], whole[4096];
+
+    if (line)
+        snprintf(place, sizeof(place), "%u:", line);
+    vsnprintf(text, sizeof(text), format, arguments);
+    snprintf(whole, sizeof(whole), "%.2000s:%s %s: %s", config->path, place, setting, text);
+    journal_print(level, whole);
+}
+
+/* The daemon cannot do what the setting says. */
 __attribute__((format(printf, 3, 4))) static void mistake(const struct config *config, const char *setting,
                                                           const char *format, ...)
 {
-    const unsigned line = config_line(config, setting);
     va_list arguments;
 
     failed = true;
-    fprintf(stderr, "vocl-proxy: %s:", config->path);
-    if (line)
-        fprintf(stderr, "%u:", line);
-    fprintf(stderr, " %s: ", setting);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    print(serving ? "warning" : "error", config, setting, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+}
+
+/* It can serve, though not as somebody may think. */
+__attribute__((format(printf, 3, 4))) static void doubt(const struct config *config, const char *setting,
+                                                        const char *format, ...)
+{
+    va_list arguments;
+
+    doubts++;
+    va_start(arguments, format);
+    print("warning", config, setting, format, arguments);
+    va_end(arguments);
 }
 
 static struct addrinfo *resolve(const char *address)
@@ -94,7 +122,8 @@ static bool is_own_only(const char *address)
     return loopback;
 }
 
-bool check_reach(const struct config *config, const struct poolfile *pool, char *why, size_t why_size)
+/* Whether those of the pool file can come to this daemon. */
+static bool check_reach(const struct config *config, const struct poolfile *pool)
 {
     const struct poolfile_node *own = NULL, *far = NULL;
 
@@ -110,10 +139,10 @@ bool check_reach(const struct config *config, const struct poolfile *pool, char 
     }
     if (!far)
         return true;
-    snprintf(why, why_size,
-             "the daemon listens at %s, which no other host reaches, but %s has node %s at %s: set listen = \"%s\"",
-             config->listen, config->pool_file, far->name, far->address,
-             own && !is_own_only(own->address) ? own->address : "0.0.0.0:7801");
+    mistake(config, "listen",
+            "the daemon listens at %s, which no other host reaches, but %s has node %s at %s: set listen = \"%s\"",
+            config->listen, config->pool_file, far->name, far->address,
+            own && !is_own_only(own->address) ? own->address : "0.0.0.0:7801");
     return false;
 }
 
@@ -182,9 +211,8 @@ static void try_peers(const struct config *config, const struct poolfile *pool)
     }
 }
 
-static void check_pool(const struct config *config)
+static void check_pool(const struct config *config, struct poolfile *pool)
 {
-    struct poolfile pool = {.count = 0};
     char why[512];
 
     if (access(config->pool_file, F_OK) && errno == ENOENT) {
@@ -192,41 +220,212 @@ static void check_pool(const struct config *config)
                config->listen, is_own_only(config->listen) ? ", which no other host reaches" : "");
         return;
     }
-    if (poolfile_read_file(&pool, config->pool_file, why, sizeof(why))) {
+    if (poolfile_read_file(pool, config->pool_file, why, sizeof(why))) {
         mistake(config, "pool-file", "%s", why);
-    } else {
-        if (strcmp(pool.method, config->method))
-            mistake(config, "auth", "%s: auth is %s there, and %s for the daemon", config->pool_file, pool.method,
-                    config->method);
-        if (!check_reach(config, &pool, why, sizeof(why)))
-            mistake(config, "listen", "%s", why);
-        else
-            check_own_name(config, &pool);
-        if (!failed) /* it takes a while where they do not answer */
-            try_peers(config, &pool);
+        return;
     }
-    poolfile_free(&pool);
+    if (strcmp(pool->method, config->method))
+        mistake(config, "auth", "%s: auth is %s there, and %s for the daemon", config->pool_file, pool->method,
+                config->method);
+    if (check_reach(config, pool))
+        check_own_name(config, pool);
+}
+
+/* ---- who may ---- */
+
+static void check_people(const struct config *config, const char *setting, char *const *list)
+{
+    for (; *list; list++) {
+        const char *name = *list + (**list == '@');
+
+        if (!strcmp(*list, "*") || (**list == '@' ? getgrnam(name) != NULL : getpwnam(name) != NULL))
+            continue;
+        if (**list == '@')
+            doubt(config, setting, "there is no group %s here", name);
+        else
+            doubt(config, setting, "there is no user %s here%s", name,
+                  getgrnam(name) ? "; the group of that name is written with an @ before it" : "");
+    }
+}
+
+/* ---- how they prove who they are ---- */
+
+static bool can_prove(const struct config *config, const struct auth_plugin *plugin, const char *other, char *why,
+                      size_t why_size)
+{
+    const struct auth_settings settings = {.key_file = config->key_file,
+                                           .node = config->name,
+                                           .other = other,
+                                           .socket = config->munge_socket,
+                                           .daemon = geteuid()};
+    const uint8_t nonce[AUTH_NONCE] = {0};
+    uint8_t key[AUTH_KEY], proof[AUTH_MOST];
+    size_t length;
+
+    return !plugin->prove(&settings, nonce, proof, &length, key, why, why_size);
+}
+
+/* The node's own key, and with it those of all others. */
+static void check_keys(const struct config *config, const struct auth_plugin *plugin, const struct poolfile *pool)
+{
+    const bool alone = pool->count < 2;
+    char why[512];
+
+    if (access(config->key_file, R_OK)) {
+        mistake(config, "key-file", "%s: %s", config->key_file, strerror(errno));
+        return;
+    }
+    if (!can_prove(config, plugin, config->name, why, sizeof(why))) {
+        if (alone)
+            doubt(config, "key-file", "%s", why);
+        else
+            mistake(config, "key-file", "%s", why);
+        return;
+    }
+    for (unsigned i = 0; i < pool->count; i++) {
+        if (!can_prove(config, plugin, pool->nodes[i].name, why, sizeof(why)))
+            doubt(config, "key-file", "%s", why);
+    }
+}
+
+static void check_auth(const struct config *config, const struct poolfile *pool)
+{
+    char why[512];
+    const struct auth_plugin *plugin = auth_open(config->method, why, sizeof(why));
+
+    if (!plugin)
+        mistake(config, "auth", "%s", why);
+    else if (!strcmp(config->method, "key"))
+        check_keys(config, plugin, pool);
+    else if (!serving && !can_prove(config, plugin, config->name, why, sizeof(why)))
+        doubt(config, "munge-socket", "%s: nobody gets in before munged runs here", why);
+}
+
+/* ---- folders ---- */
+
+static void folder_of(const char *path, char *folder, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (slash)
+        snprintf(folder, size, "%.*s", slash > path ? (int)(slash - path) : 1, path);
+    else
+        snprintf(folder, size, ".");
+}
+
+/* In which the daemon makes files. */
+static bool check_folder(const struct config *config, const char *setting, const char *folder)
+{
+    struct stat status;
+
+    if (stat(folder, &status) || (S_ISDIR(status.st_mode) && access(folder, W_OK | X_OK)))
+        mistake(config, setting, "%s: %s", folder, strerror(errno));
+    else if (!S_ISDIR(status.st_mode))
+        mistake(config, setting, "%s is no folder", folder);
+    else
+        return true;
+    return false;
+}
+
+static void check_state(const struct config *config)
+{
+    char folder[4096];
+
+    if (strlen(config->state) + strlen("/control") >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+        mistake(config, "state-directory", "%s is too long a name for a socket in it", config->state);
+    if (!access(config->state, F_OK) || errno != ENOENT) {
+        check_folder(config, "state-directory", config->state);
+    } else { /* it is made */
+        folder_of(config->state, folder, sizeof(folder));
+        check_folder(config, "state-directory", folder);
+    }
+}
+
+static void check_accounting(const struct config *config)
+{
+    char folder[4096];
+    struct stat status;
+
+    if (!*config->accounting)
+        return;
+    folder_of(config->accounting, folder, sizeof(folder));
+    if (!check_folder(config, "accounting", folder) || stat(config->accounting, &status))
+        return;
+    if (S_ISDIR(status.st_mode))
+        mistake(config, "accounting", "%s is a folder, not a file", config->accounting);
+    else if (access(config->accounting, R_OK | W_OK))
+        mistake(config, "accounting", "%s: %s", config->accounting, strerror(errno));
+}
+
+/* ---- limits ---- */
+
+static void check_limits(const struct config *config)
+{
+    const struct {
+        const char *setting, *controller;
+        bool wanted;
+    } limits[] = {
+        {"worker-memory", "memory", config->worker_memory > 0},
+        {"worker-cpu-percent", "cpu", config->worker_cpus > 0},
+        {"worker-processes", "pids", config->worker_processes && config_line(config, "worker-processes")},
+    };
+    char why[512];
+
+    if (!group_is_good(config, why, sizeof(why)))
+        mistake(config, "cgroup", "%s", why);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+        if (limits[i].wanted && !group_has(config, limits[i].controller, why, sizeof(why)))
+            doubt(config, limits[i].setting, "workers are not limited: %s", why);
+    }
+}
+
+/* ---- all of it ---- */
+
+/* What may change while the daemon runs, and nobody would hear of otherwise. */
+static void check_rest(const struct config *config, const struct poolfile *pool)
+{
+    check_people(config, "allow", config->allow);
+    check_people(config, "deny", config->deny);
+    check_people(config, "admins", config->admins);
+    check_auth(config, pool);
+    check_accounting(config);
+    if (config_line(config, "powercap") && access(config->powercap, R_OK | X_OK))
+        doubt(config, "powercap", "%s: %s", config->powercap, strerror(errno));
+    check_limits(config);
+}
+
+void check_serving(const struct config *config, const struct poolfile *pool)
+{
+    serving = true;
+    check_rest(config, pool);
+    check_reach(config, pool);
 }
 
 int check_config(const char *path)
 {
+    struct poolfile pool = {.count = 0};
     char why[512];
     struct config *config = config_load(path, why, sizeof(why));
 
     if (!config) {
-        fprintf(stderr, "vocl-proxy: %s\n", why);
+        journal_print("error", why);
         return 2;
     }
     check_own(config, "listen", config->listen);
     if (*config->http)
         check_own(config, "http", config->http);
-    if (!auth_open(config->method, why, sizeof(why)))
-        mistake(config, "auth", "%s", why);
-    if (!strcmp(config->method, "key") && access(config->key_file, R_OK))
-        mistake(config, "key-file", "%s: %s", config->key_file, strerror(errno));
-    check_pool(config);
-    config_free(config);
-    if (!failed)
+    if (!strcmp(config->http, config->listen))
+        mistake(config, "http", "the daemon listens at %s already", config->listen);
+    check_state(config);
+    check_pool(config, &pool);
+    check_rest(config, &pool);
+    if (!failed) /* it takes a while where they do not answer */
+        try_peers(config, &pool);
+    if (!failed && doubts)
+        printf("%s: good, but for the %s above\n", path, doubts == 1 ? "warning" : "warnings");
+    else if (!failed)
         printf("%s: good\n", path);
+    poolfile_free(&pool);
+    config_free(config);
     return failed ? 2 : 0;
 }

@@ -100,14 +100,6 @@ static void take_config(struct daemon *d, struct config *fresh)
         daemon_log("error", "%s", why);
 }
 
-static void look_at_reach(const struct daemon *d)
-{
-    char why[512];
-
-    if (!check_reach(d->config, &d->pool, why, sizeof(why)))
-        daemon_log("warning", "listen: %s", why);
-}
-
 /* In the background: what it was may have been renamed. */
 static int open_log(const struct daemon *d)
 {
@@ -150,7 +142,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
     d->pool = pool;
     nursery_open(d);
     peers_open(d);
-    look_at_reach(d);
+    check_serving(d->config, &d->pool);
     daemon_log("notice", "read %s again", d->config->path);
     daemon_changed(d);
 }
@@ -269,7 +261,7 @@ static int run(const char *path, bool detach)
     silence_watch(d);
     nursery_open(d);
     peers_open(d);
-    look_at_reach(d);
+    check_serving(d->config, &d->pool);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     daemon_changed(d);
     event_base_dispatch(d->base);

@@ -16,6 +16,7 @@
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process, and the nursery from which it comes; between them and the daemon is what
  *                   proxy/keep.c says
+ *     group.c       the worker's control group
  *     relay.c       a way for its MPI to what serves it PMI, at the program's host
  *     drain.c       why the node takes no new sessions
  *     silence.c     who does not answer any more
@@ -362,15 +363,24 @@ int worker_start(struct session *s, char *const *environment, int pmi, char *why
 void worker_start_review(struct session *s);
 /* The session is ending: it is not to start any more. session_started() is called, now or soon. */
 void worker_start_cancel(struct session *s);
-void worker_clean(struct session *s);
 /* Workers are to begin with their drivers loaded, if the configuration wants that. */
 void nursery_open(struct daemon *d);
 /* SIGKILL is for all that it has started, too. */
 bool worker_contained(const struct session *s, int number);
+
+/* ---- group.c ---- */
+/* Whether workers can have control groups where the configuration wants them, and with a limit that needs this
+ * controller. */
+bool group_is_good(const struct config *config, char *why, size_t why_size);
+bool group_has(const struct config *config, const char *controller, char *why, size_t why_size);
 /* Where a file of its control group is, or with "" the group. False: there are none. */
 bool worker_group_path(const struct session *s, const char *file, char *path, size_t size);
+/* With the configuration's limits. False: it has none. */
+bool worker_group_make(const struct session *s);
 /* False: it has no control group. */
 bool worker_kill_group(const struct session *s);
+/* The session is over, and with it its group. */
+void worker_clean(struct session *s);
 
 /* ---- state.c ---- */
 int state_open(struct daemon *d, char *why, size_t why_size);
@@ -472,8 +482,8 @@ void metrics_note(struct daemon *d, double seconds);
 /* ---- check.c ---- */
 /* Says whether the configuration is good, and could be followed here. The exit status. */
 int check_config(const char *path);
-/* Whether those of the pool file can come to this daemon; why not: it listens for this host only. */
-bool check_reach(const struct config *config, const struct poolfile *pool, char *why, size_t why_size);
+/* Logs what the daemon serves without, which somebody may not know. */
+void check_serving(const struct config *config, const struct poolfile *pool);
 
 /* ---- relay.c ---- */
 /* The session's worker gets a way to the PMI that its client serves: *worker is its end. 0 or negative errno. */

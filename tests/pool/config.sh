@@ -79,6 +79,97 @@ cannot 's/^name.*/http = "192.0.2.1:7880"; name = "here";/' 'http: 192.0.2.1:788
 cannot 's/^auth.*/auth = "munge";/' 'auth is key there, and munge'
 cannot "s,^key-file.*,key-file = \"$scratch/none\";," 'key-file: .*No such file'
 
+# doubtful LINE MESSAGE: the daemon can serve with it, and not as it says
+doubtful()
+{
+    { cat "$scratch/conf"; echo "$1"; } > "$scratch/other"
+    check "$scratch/other" || fail "$1 is an error: $(cat "$scratch/err")"
+    grep -q "other:$((lines + 1)): $2" "$scratch/err" || fail "$1: $(cat "$scratch/err")"
+    grep -q 'good, but for the warning above' "$scratch/out" || fail "$1: $(cat "$scratch/out")"
+}
+check "$scratch/conf" || fail "a good configuration is not: $(cat "$scratch/err")"
+[ ! -s "$scratch/err" ] || fail "a good configuration is doubted: $(cat "$scratch/err")"
+mine=$(id -gn)
+good "allow = [ \"*\", \"$user\", \"@$mine\" ];"
+[ ! -s "$scratch/err" ] || fail "users and groups that there are: $(cat "$scratch/err")"
+doubtful "allow = [ \"$user\", \"nosuchuser\" ];" 'allow: there is no user nosuchuser'
+doubtful 'deny = [ "nosuchuser" ];' 'deny: there is no user nosuchuser'
+doubtful 'admins = [ "@nosuchgroup" ];' 'admins: there is no group nosuchgroup'
+other_group=$(cut -d: -f1 /etc/group | while read -r name; do id -u "$name" > /dev/null 2>&1 || { echo "$name"; break; }; done)
+[ -z "$other_group" ] || doubtful "deny = [ \"$other_group\" ];" "deny: there is no user $other_group here; the group of that name"
+doubtful "powercap = \"$scratch/none\";" "powercap: $scratch/none: No such file"
+
+sed '/^accounting/d' "$scratch/conf" > "$scratch/conf.less"
+mv "$scratch/conf" "$scratch/conf.all"
+mv "$scratch/conf.less" "$scratch/conf"
+lines=$((lines - 1))
+mkdir "$scratch/folder"
+good "accounting = \"$scratch/folder/file\";"
+bad "accounting = \"$scratch/none/file\";" "accounting: $scratch/none: No such file"
+bad "accounting = \"$scratch/folder\";" "accounting: $scratch/folder is a folder"
+bad "accounting = \"$scratch/conf/file\";" "accounting: .*conf.* folder"
+bad "accounting = \"/proc/vocl/file\";" "accounting: /proc/vocl: "
+mv "$scratch/conf.all" "$scratch/conf"
+lines=$((lines + 1))
+cannot "s,^state-directory.*,state-directory = \"$scratch/none/state\";," "bad:6: state-directory: $scratch/none: No such file"
+cannot "s,^state-directory.*,state-directory = \"$scratch/conf\";," "bad:6: state-directory: $scratch/conf is no folder"
+cannot "s,^state-directory.*,state-directory = \"$scratch/$(printf %0100d 1)\";," 'bad:6: state-directory: .*too long'
+cannot "s,^state-directory.*,state-directory = \"$scratch/state\"; http = \"127.0.0.1:$port\";," 'http: the daemon listens at'
+if [ "$(id -u)" != 0 ]; then
+    chmod 500 "$scratch/folder"
+    cannot "s,^state-directory.*,state-directory = \"$scratch/folder/state\";," 'state-directory: .*Permission denied'
+    chmod 700 "$scratch/folder"
+fi
+
+# Keys: this node's, and those of the others.
+cp "$scratch/keys" "$scratch/keys.before"
+chmod 644 "$scratch/keys"
+check "$scratch/conf" || fail "readable keys: $(cat "$scratch/err")"
+grep -q 'conf:5: key-file: .*owner only' "$scratch/err" || fail "keys that anybody reads: $(cat "$scratch/err")"
+chmod 600 "$scratch/keys"
+cp "$scratch/pool" "$scratch/pool.before"
+echo "node there 127.0.0.1:1" >> "$scratch/pool"
+check "$scratch/conf" || fail "a missing key of another: $(cat "$scratch/err")"
+grep -q 'conf:5: key-file: .*no key of @there' "$scratch/err" || fail "no word of the other's key: $(cat "$scratch/err")"
+sed -i '/^@here/d' "$scratch/keys"
+check "$scratch/conf" && fail "without a key of its own"
+grep -q 'conf:5: key-file: .*no key of @here' "$scratch/err" || fail "no word of its own key: $(cat "$scratch/err")"
+mv "$scratch/keys.before" "$scratch/keys"
+mv "$scratch/pool.before" "$scratch/pool"
+
+# Limits need control groups, with a controller for each.
+bad "cgroup = \"$scratch/folder\";" "cgroup: $scratch/folder is in no file system of control groups"
+bad "cgroup = \"$scratch/none/group\";" "cgroup: $scratch/none: No such file"
+bad 'cgroup = "group";' 'cgroup: auto, none or a folder'
+good 'cgroup = "none";'
+for line in 'worker-memory = "1G";' 'worker-cpu-percent = 50;' 'worker-processes = 10;'; do
+    doubtful "$line cgroup = \"none\";" "${line%% *}: workers are not limited: cgroup is none"
+done
+groups=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
+for controller in memory:worker-memory cpu:worker-cpu-percent pids:worker-processes; do
+    if [ "$(id -u)" = 0 ] && [ -n "$groups" ] && grep -qsw "${controller%:*}" "$groups/cgroup.controllers"; then
+        good "${controller#*:} = 100;"
+        grep 'are not limited' "$scratch/err" && fail "there is a controller for that"
+    else
+        doubtful "${controller#*:} = 100;" "${controller#*:}: workers are not limited: "
+    fi
+done
+
+# The daemon's log has that, too, when it starts and when it reads its files again.
+cp "$scratch/conf" "$scratch/conf.before"
+echo 'deny = [ "nosuchuser" ];' >> "$scratch/conf"
+start_daemon
+grep -q "warning: .*conf:$((lines + 1)): deny: there is no user nosuchuser" "$scratch/log" || fail "the log: $(cat "$scratch/log")"
+cp "$scratch/conf.before" "$scratch/conf"
+echo "accounting = \"$scratch/none/file\";" > "$scratch/line"
+sed -i "/^accounting/d" "$scratch/conf"
+cat "$scratch/line" >> "$scratch/conf"
+kill -HUP $daemon
+wait_until grep -q "warning: .*conf:$lines: accounting: $scratch/none: No such file" "$scratch/log" || fail "the log: $(cat "$scratch/log")"
+kill $daemon
+wait $daemon 2> /dev/null
+mv "$scratch/conf.before" "$scratch/conf"
+
 # Variables without a value, of the configuration, the daemon and the program: PoCL would take the first for a path, and fail an
 # assertion. No worker has them.
 cp "$scratch/conf" "$scratch/conf.before"

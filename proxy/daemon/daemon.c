@@ -117,6 +117,11 @@ static int open_log(const struct daemon *d)
     return 0;
 }
 
+static void say_ready(const struct daemon *d)
+{
+    notify_say("READY=1\nSTATUS=%s serves %u devices at %s", d->config->name, d->device_count, d->address);
+}
+
 /* Both files, or neither. */
 static void reload(evutil_socket_t number, short what, void *argument)
 {
@@ -127,11 +132,13 @@ static void reload(evutil_socket_t number, short what, void *argument)
 
     (void)number;
     (void)what;
+    notify_reloading();
     if (d->detached)
         open_log(d);
     fresh = config_load(d->config->path, why, sizeof(why));
     if (!fresh || poolfile_read_file(&pool, fresh->pool_file, why, sizeof(why))) {
         daemon_log("error", "the configuration stays as it was: %s", why);
+        notify_say("READY=1\nSTATUS=The configuration stays as it was: %s", why);
         poolfile_free(&pool);
         if (fresh)
             config_free(fresh);
@@ -144,6 +151,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
     peers_open(d);
     check_serving(d->config, &d->pool);
     daemon_log("notice", "read %s again", d->config->path);
+    say_ready(d);
     daemon_changed(d);
 }
 
@@ -154,6 +162,7 @@ static void terminate(evutil_socket_t number, short what, void *argument)
 
     (void)number;
     (void)what;
+    notify_say("STOPPING=1");
     event_base_loopexit(d->base, NULL);
 }
 
@@ -238,6 +247,7 @@ static int run(const char *path, bool detach)
     if (!d)
         return 1;
     close_inherited();
+    notify_open();
     d->requests_last = &d->requests;
     d->config = config_load(path, why, sizeof(why));
     d->base = d->config ? event_base_new() : NULL;
@@ -263,6 +273,7 @@ static int run(const char *path, bool detach)
     peers_open(d);
     check_serving(d->config, &d->pool);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
+    say_ready(d);
     daemon_changed(d);
     event_base_dispatch(d->base);
     for (struct session *s = d->sessions; s; s = s->next) {

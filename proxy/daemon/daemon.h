@@ -4,7 +4,7 @@
  *     daemon.c      the program: options, signals, what is told to watchers
  *     conf.c        its configuration (conf.h); check.c says whether it could be followed here
  *     probe.c       which devices the node has
- *     log.c         what is told to the journal
+ *     log.c         what is told to the journal; notify.c to systemd
  *     connection.c  messages to and from others
  *     proof.c       who is at the other end
  *     stranger.c    who has not shown it yet
@@ -478,6 +478,14 @@ void http_close(struct daemon *d);
 char *metrics_text(struct daemon *d, bool whole_pool);
 /* A session of that many seconds is over. */
 void metrics_note(struct daemon *d, double seconds);
+
+/* ---- notify.c ---- */
+/* To be called before anything else is started. */
+void notify_open(void);
+/* Lines of NAME=VALUE for systemd, if it wants to hear of this daemon. */
+__attribute__((format(printf, 1, 2))) void notify_say(const char *format, ...);
+/* READY=1 has to come after it. */
+void notify_reloading(void);
 
 /* ---- check.c ---- */
 /* Says whether the configuration is good, and could be followed here. The exit status. */

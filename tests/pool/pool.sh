@@ -154,6 +154,11 @@ burning=$!
 await running@n1=1 || fail "no session: $(cat "$scratch/err")"
 kill -9 "$(cat "$scratch/n1.pid")"
 await nodes=2 || fail "n1 is not lost: $(root vocl pool nodes)"
+refused()
+{
+    root vocl pool nodes | grep -q '^n1  *lost .*refused connection at 10.94.0.2:7801$'
+}
+wait_until refused || fail "why is n1 lost: $(root vocl pool nodes)"
 as $bob vocl run -- "$scratch/bin/vector_add" > "$scratch/out2" 2> "$scratch/err2" || fail "without n1: $(cat "$scratch/err2")"
 start_daemon n1
 await nodes=3 || fail "n1 does not come back"

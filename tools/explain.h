@@ -43,19 +43,14 @@ struct sum_worker {
     double cipher, pack, staged; /* while data were encrypted, packed, copied between the worker and its devices */
 };
 
-struct sum_thread {
-    int pid, track;
-    double calls, network;
-};
-
 struct explained {
     struct sum_function *functions;
     struct sum_site *sites;
     json_t *site_index; /* of sites, by function and site */
     struct sum_command *commands;
     struct sum_worker *workers;
-    struct sum_thread *threads;
-    size_t function_count, site_count, command_count, worker_count, thread_count;
+    json_t *command_index; /* of commands, by their names */
+    size_t function_count, site_count, command_count, worker_count;
     struct intervals held, turns, waits, builds;    /* held: commands were native OpenCL's */
     double first, last;                             /* of the program */
     double in_calls, start;                         /* start: of the session */

@@ -34,6 +34,16 @@ static void add(struct intervals *to, struct interval interval)
     to->all[to->count - 1] = interval;
 }
 
+/* Events are gone when they are counted. */
+static const char *kept(const char *text)
+{
+    char *copy = strdup(text);
+
+    if (!copy)
+        fail(1, "out of memory");
+    return copy;
+}
+
 static struct sum_function *function_named(struct explained *e, const char *name)
 {
     for (size_t i = 0; i < e->function_count; i++) {
@@ -41,37 +51,53 @@ static struct sum_function *function_named(struct explained *e, const char *name
             return &e->functions[i];
     }
     e->functions = trace_more(e->functions, &e->function_count, sizeof(*e->functions));
-    e->functions[e->function_count - 1].name = name;
+    e->functions[e->function_count - 1].name = kept(name);
     return &e->functions[e->function_count - 1];
+}
+
+/* The place of that name; *is_new: it is the one after the last. */
+static size_t place_of(json_t **index, const char *key, size_t count, bool *is_new)
+{
+    json_t *place;
+
+    *index = *index ? *index : json_object();
+    place = json_object_get(*index, key);
+    *is_new = !place;
+    if (place)
+        return (size_t)json_integer_value(place);
+    if (json_object_set_new(*index, key, json_integer((json_int_t)count)))
+        fail(1, "out of memory");
+    return count;
 }
 
 static struct sum_site *site_of(struct explained *e, const char *function, const char *site)
 {
     char key[1200];
-    json_t *index;
+    bool is_new;
+    size_t place;
 
     snprintf(key, sizeof(key), "%s %s", function, site);
-    e->site_index = e->site_index ? e->site_index : json_object();
-    index = json_object_get(e->site_index, key);
-    if (!index) {
-        index = json_integer((json_int_t)e->site_count);
-        if (json_object_set_new(e->site_index, key, index))
-            fail(1, "out of memory");
+    place = place_of(&e->site_index, key, e->site_count, &is_new);
+    if (is_new) {
         e->sites = trace_more(e->sites, &e->site_count, sizeof(*e->sites));
-        e->sites[e->site_count - 1] = (struct sum_site){.calls.name = function, .site = site};
+        e->sites[place] = (struct sum_site){.calls.name = kept(function), .site = kept(site)};
     }
-    return &e->sites[json_integer_value(index)];
+    return &e->sites[place];
 }
 
 static struct sum_command *command_named(struct explained *e, const char *name, bool kernel)
 {
-    for (size_t i = 0; i < e->command_count; i++) {
-        if (e->commands[i].kernel == kernel && !strcmp(e->commands[i].name, name))
-            return &e->commands[i];
+    char key[1200];
+    bool is_new;
+    size_t place;
+
+    snprintf(key, sizeof(key), "%c %s", kernel ? 'k' : 'c', name);
+    place = place_of(&e->command_index, key, e->command_count, &is_new);
+    if (is_new) {
+        e->commands = trace_more(e->commands, &e->command_count, sizeof(*e->commands));
+        e->commands[place] = (struct sum_command){.name = kept(name), .kernel = kernel, .least = INFINITY};
     }
-    e->commands = trace_more(e->commands, &e->command_count, sizeof(*e->commands));
-    e->commands[e->command_count - 1] = (struct sum_command){.name = name, .kernel = kernel, .least = INFINITY};
-    return &e->commands[e->command_count - 1];
+    return &e->commands[place];
 }
 
 static struct sum_worker *worker_of(struct explained *e, int program, int number)
@@ -94,19 +120,6 @@ static struct sum_worker *worker_at(struct explained *e, int pid)
     return found;
 }
 
-static struct sum_thread *thread_of(struct explained *e, const json_t *event)
-{
-    const int pid = (int)number_of(event, "pid"), track = (int)number_of(event, "tid");
-
-    for (size_t i = 0; i < e->thread_count; i++) {
-        if (e->threads[i].pid == pid && e->threads[i].track == track)
-            return &e->threads[i];
-    }
-    e->threads = trace_more(e->threads, &e->thread_count, sizeof(*e->threads));
-    e->threads[e->thread_count - 1] = (struct sum_thread){.pid = pid, .track = track};
-    return &e->threads[e->thread_count - 1];
-}
-
 static void count_call(struct sum_function *function, double time, const json_t *args)
 {
     function->calls++;
@@ -126,7 +139,6 @@ static void take_call(struct explained *e, const json_t *event, const json_t *ar
 
     count_call(function_named(e, name), time, args);
     count_call(&site_of(e, name, text_of(args, "site"))->calls, time, args);
-    thread_of(e, event)->calls += time;
     e->in_calls += time;
     e->first = fmin(e->first, when.from);
     e->last = fmax(e->last, when.to);
@@ -325,19 +337,111 @@ static void find_workers(struct explained *e, const json_t *about)
     }
 }
 
-struct explained *explain_read(json_t *root)
+static struct explained *begin(const json_t *about)
 {
-    const json_t *about = json_object_get(root, "otherData"), *events = json_object_get(root, "traceEvents"), *event;
     struct explained *e = calloc(1, sizeof(*e));
-    size_t i;
 
     if (!e)
         fail(1, "out of memory");
-    if (strcmp(text_of(about, "producer"), "vocl") || !json_is_array(events))
-        fail(1, "this is no trace of VOCL's");
     e->first = INFINITY;
     find_workers(e, about);
+    return e;
+}
+
+static bool is_ours(const json_t *about)
+{
+    return !strcmp(text_of(about, "producer"), "vocl");
+}
+
+/* As vocl-trace writes it: a line for each event, so that only one of them has to be in memory at a time, and the rest
+ * at the end. */
+#define HEAD "{\"displayTimeUnit\""
+#define TAIL "],\"otherData\":"
+
+/* The rest, or NULL: it was not written by us, or somebody has changed it. */
+static json_t *find_tail(FILE *file, char **line, size_t *size)
+{
+    json_t *whole = NULL, *about;
+    ssize_t length;
+    bool head = getline(line, size, file) > 0 && !strncmp(*line, HEAD, strlen(HEAD));
+
+    while (head && !whole && (length = getline(line, size, file)) > 0) {
+        if (strncmp(*line, TAIL, strlen(TAIL)))
+            continue;
+        **line = '{'; /* in place of the bracket; the comma becomes a space */
+        (*line)[1] = ' ';
+        whole = json_loadb(*line, (size_t)length, 0, NULL);
+    }
+    about = json_incref(json_object_get(whole, "otherData"));
+    json_decref(whole);
+    rewind(file);
+    return about;
+}
+
+/* False: a line is none of an event. */
+static bool take_lines(struct explained *e, FILE *file, char **line, size_t *size)
+{
+    ssize_t length = getline(line, size, file);
+
+    while ((length = getline(line, size, file)) > 0 && strncmp(*line, TAIL, strlen(TAIL))) {
+        json_t *event;
+
+        while (length && strchr(",\n", (*line)[length - 1]))
+            length--;
+        event = length ? json_loadb(*line, (size_t)length, 0, NULL) : NULL;
+        if (length && !event)
+            return false;
+        take_event(e, event);
+        json_decref(event);
+    }
+    return true;
+}
+
+static struct explained *read_lines(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    struct explained *e = NULL;
+    json_t *about; /* stays: hosts' names are in it */
+    char *line = NULL;
+    size_t size = 0;
+
+    if (!file)
+        fail(1, "%s: %m", path);
+    about = find_tail(file, &line, &size);
+    if (is_ours(about)) {
+        e = begin(about);
+        if (!take_lines(e, file, &line, &size))
+            e = NULL;
+    }
+    free(line);
+    fclose(file);
+    return e;
+}
+
+/* Laid out in another way, by whoever had it meanwhile. */
+static struct explained *read_whole(const char *path)
+{
+    json_error_t why;
+    json_t *root = json_load_file(path, 0, &why), *event;
+    const json_t *about = json_object_get(root, "otherData"), *events = json_object_get(root, "traceEvents");
+    struct explained *e;
+    size_t i;
+
+    if (!root)
+        fail(1, "%s: %s", path, why.text);
+    if (!is_ours(about) || !json_is_array(events))
+        fail(1, "this is no trace of VOCL's");
+    e = begin(about);
     json_array_foreach(events, i, event) take_event(e, event);
+    return e;
+}
+
+struct explained *explain_read(const char *path)
+{
+    struct explained *e = read_lines(path);
+
+    if (!e)
+        e = read_whole(path);
     split_waits(e);
     return e;
 }

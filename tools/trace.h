@@ -3,6 +3,7 @@
  *
  *   trace_main.c     its command line
  *   trace_read.c     files: checked, and taken apart
+ *   trace_table.c    what has a number, found by it
  *   trace_quick.c    calls of which the clock was not read
  *   trace_site.c     who called; trace_symbol.c: names of places in code, trace_no_symbol.c: none, without elfutils
  *   trace_clock.c    the clocks of members, and of devices, in terms of the program's
@@ -55,6 +56,16 @@ struct name {
     const char *text;
 };
 
+/* Places in an array, by numbers. */
+struct trace_table {
+    struct trace_slot {
+        uint64_t number;
+        size_t place;
+        bool used;
+    } * slots;
+    size_t room, count;
+};
+
 /* A worker, while it was a member of that number. */
 struct member {
     uint32_t number;
@@ -70,6 +81,7 @@ struct member {
     size_t staged_count;
     struct name *names, *devices;
     size_t name_count, device_count;
+    struct trace_table name_places;
     /* the program's time is its own - offset - drift * (its own - origin) */
     uint64_t origin;
     double offset, drift, error; /* ns; drift: without a unit */
@@ -118,6 +130,7 @@ struct process {
     struct average *averages; /* by function: how long calls took */
     struct thread *threads;
     size_t thread_count;
+    struct trace_table thread_places;
     struct member *members;
     size_t member_count;
     struct site *sites; /* by their numbers */
@@ -137,9 +150,19 @@ void trace_read(const char *folder, struct trace *trace);
 struct member *trace_member(const struct process *process, uint32_t number, uint64_t time);
 /* What a call sent, perhaps nothing. */
 struct timeline_call trace_sent(const struct item *item);
-const char *trace_name(const struct name *names, size_t count, uint32_t number, const char *fallback);
+/* The name of a command or a kernel; of a device. */
+const char *trace_name(const struct member *member, uint32_t number, const char *fallback);
+const char *trace_device_name(const struct member *member, uint32_t number);
+/* The place of a thread, which there is. */
+size_t trace_thread(const struct process *process, uint32_t number);
 /* One more in an array of so many; ends the program without memory. */
 void *trace_more(void *array, size_t *count, size_t size);
+
+/* ---- trace_table.c ---- */
+#define TRACE_NOWHERE SIZE_MAX
+/* The place of that number, which is this one if it had none. */
+size_t trace_table_add(struct trace_table *table, uint64_t number, size_t place);
+size_t trace_table_find(const struct trace_table *table, uint64_t number);
 
 /* ---- trace_quick.c ---- */
 /* The next record of a thread: one without times is kept until there are some; one with times is an item already. */
@@ -212,8 +235,8 @@ void trace_write_message_arrows(struct writer *w);
 
 /* ---- explain_*.c ---- */
 struct explained;
-/* Of the file's contents; ends the program if it is none of ours. */
-struct explained *explain_read(json_t *root);
+/* Ends the program if the file is none of ours. */
+struct explained *explain_read(const char *path);
 void explain_print(const struct explained *e, FILE *file);
 json_t *explain_json(const struct explained *e);
 

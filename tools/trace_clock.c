@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/tools.h"
 #include "tools/trace.h"
 
 #define FAR_NS 5e9 /* answers that tell the drift are so far apart, */
@@ -71,45 +72,42 @@ struct command *trace_find_command(const struct member *member, uint64_t number)
     return low < member->command_count && member->commands[low].what.number == number ? &member->commands[low] : NULL;
 }
 
-/* The call that an item is part of: of the same thread, it ends later. */
-static const struct item *call_around(const struct process *process, size_t at)
+static void find_cause(const struct process *process, const struct item *item, const struct item *call)
 {
-    const struct item *item = &process->items[at];
+    const struct timeline_call sent = trace_sent(item);
+    struct member *member = sent.count ? trace_member(process, sent.member, item->head.to) : NULL;
 
-    for (size_t i = at; i < process->item_count; i++) {
-        const struct item *call = &process->items[i];
+    if (!member || !call || call->head.from > item->head.from)
+        return;
+    for (uint64_t number = sent.first; number - sent.first < sent.count; number++) {
+        struct command *command = trace_find_command(member, number);
 
-        if (call->head.kind == TIMELINE_CALL && call->thread == item->thread)
-            return call->head.from <= item->head.from ? call : NULL;
+        if (!command)
+            break;
+        command->sent = call->head.from;
+        command->estimated = call->estimated;
+        command->caller = call->thread;
     }
-    return NULL;
 }
 
-/* Which call sent each command. */
+/* Which call sent each command: from behind, for the call that an item is part of is of the same thread, and ends
+ * later. */
 static void find_causes(struct process *process)
 {
-    for (size_t i = 0; i < process->item_count; i++) {
-        const struct item *item = &process->items[i], *call;
-        struct timeline_call sent;
-        struct member *member;
+    const struct item **calls = calloc(process->thread_count + 1, sizeof(*calls)); /* the next of each thread */
 
-        if (item->head.kind != TIMELINE_CALL && item->head.kind != TIMELINE_SENT)
-            continue;
-        sent = trace_sent(item);
-        if (!sent.count)
-            continue;
-        member = trace_member(process, sent.member, item->head.to);
-        call = member ? call_around(process, i) : NULL;
-        for (uint64_t number = sent.first; call && number - sent.first < sent.count; number++) {
-            struct command *command = trace_find_command(member, number);
+    if (!calls)
+        fail(1, "out of memory");
+    for (size_t i = process->item_count; i-- > 0;) {
+        const struct item *item = &process->items[i];
+        const struct item **call = &calls[trace_thread(process, item->thread)];
 
-            if (!command)
-                break;
-            command->sent = call->head.from;
-            command->estimated = call->estimated;
-            command->caller = call->thread;
-        }
+        if (item->head.kind == TIMELINE_CALL)
+            *call = item;
+        if (item->head.kind == TIMELINE_CALL || item->head.kind == TIMELINE_SENT)
+            find_cause(process, item, *call);
     }
+    free(calls);
 }
 
 static uint64_t here(const struct member *member, uint64_t there)

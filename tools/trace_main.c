@@ -33,14 +33,10 @@ static int make(const char *folder, const char *path)
 static int explain(const char *path, const char *to)
 {
     const size_t length = to ? strlen(to) : 0;
-    json_error_t why;
-    json_t *root = json_load_file(path, 0, &why), *report;
-    struct explained *e;
+    struct explained *e = explain_read(path);
+    json_t *report;
     FILE *file;
 
-    if (!root)
-        fail(1, "%s: %s", path, why.text);
-    e = explain_read(root);
     file = to && strcmp(to, "-") ? create(to) : to ? stderr : stdout;
     if (length > 5 && !strcmp(to + length - 5, ".json")) {
         report = explain_json(e);

@@ -13,7 +13,7 @@
 
 static const char *short_name(const struct member *member, const struct command *command)
 {
-    const char *name = trace_name(member->names, member->name_count, command->what.name, "command");
+    const char *name = trace_name(member, command->what.name, "command");
 
     return strncmp(name, "enqueue_", 8) ? name : name + 8;
 }
@@ -22,7 +22,7 @@ static const char *name_of(const struct member *member, const struct command *co
 {
     const char *name = short_name(member, command);
 
-    return command->what.kernel ? trace_name(member->names, member->name_count, command->what.kernel, name) : name;
+    return command->what.kernel ? trace_name(member, command->what.kernel, name) : name;
 }
 
 static json_t *arguments(const struct member *member, const struct command *command)
@@ -117,7 +117,7 @@ static void name_queues(struct writer *w, uint32_t pid, const struct member *mem
 static void write_device(struct writer *w, uint32_t program, uint32_t pid, const struct member *member,
                          struct command **commands, uint32_t device)
 {
-    const char *name = trace_name(member->devices, member->device_count, device, "device");
+    const char *name = trace_device_name(member, device);
     struct lanes lanes = {.used = 0};
 
     for (size_t i = 0; i < member->command_count; i++) {

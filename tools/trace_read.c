@@ -32,13 +32,25 @@ struct timeline_call trace_sent(const struct item *item)
     return sent;
 }
 
-const char *trace_name(const struct name *names, size_t count, uint32_t number, const char *fallback)
+const char *trace_name(const struct member *member, uint32_t number, const char *fallback)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (names[i].number == number)
-            return names[i].text;
+    const size_t place = trace_table_find(&member->name_places, number);
+
+    return place == TRACE_NOWHERE ? fallback : member->names[place].text;
+}
+
+const char *trace_device_name(const struct member *member, uint32_t number)
+{
+    for (size_t i = 0; i < member->device_count; i++) {
+        if (member->devices[i].number == number)
+            return member->devices[i].text;
     }
-    return fallback;
+    return "device";
+}
+
+size_t trace_thread(const struct process *process, uint32_t number)
+{
+    return trace_table_find(&process->thread_places, number);
 }
 
 struct member *trace_member(const struct process *process, uint32_t number, uint64_t time)
@@ -114,18 +126,15 @@ static bool is_whole(const struct item *item)
 
 static struct thread *find_thread(struct process *process, const struct timeline_chunk *chunk)
 {
-    for (size_t i = 0; i < process->thread_count; i++) {
-        struct thread *thread = &process->threads[i];
+    const size_t place = trace_table_add(&process->thread_places, chunk->thread, process->thread_count);
+    struct thread *thread;
 
-        if (thread->number != chunk->thread)
-            continue;
-        snprintf(thread->name, sizeof(thread->name), "%.15s", chunk->name); /* it may have got one meanwhile */
-        return thread;
-    }
-    process->threads = trace_more(process->threads, &process->thread_count, sizeof(*process->threads));
-    process->threads[process->thread_count - 1].number = chunk->thread;
-    snprintf(process->threads[process->thread_count - 1].name, 16, "%.15s", chunk->name);
-    return &process->threads[process->thread_count - 1];
+    if (place == process->thread_count)
+        process->threads = trace_more(process->threads, &process->thread_count, sizeof(*process->threads));
+    thread = &process->threads[place];
+    thread->number = chunk->thread;
+    snprintf(thread->name, sizeof(thread->name), "%.15s", chunk->name); /* it may have got one meanwhile */
+    return thread;
 }
 
 static void take_chunk(struct process *process, const struct timeline_chunk *chunk)
@@ -207,6 +216,7 @@ static void take_worker_record(struct member *member, const struct item *item)
     case TIMELINE_NAME:
         member->names = trace_more(member->names, &member->name_count, sizeof(*member->names));
         member->names[member->name_count - 1] = (struct name){item->head.which, text_of(item)};
+        trace_table_add(&member->name_places, item->head.which, member->name_count - 1);
         break;
     case TIMELINE_DEVICE:
         member->devices = trace_more(member->devices, &member->device_count, sizeof(*member->devices));

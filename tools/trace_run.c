@@ -21,6 +21,7 @@
 
 #define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
 #define PARTS ".parts"
+#define LARGE (4 << 20) /* bytes of records: what is made of them takes seconds */
 
 static pid_t child;
 
@@ -59,6 +60,22 @@ static void make_folder(const char *file, char path[PATH_MAX])
     empty_folder(parts);
     if (!realpath(parts, path))
         fail(EXIT_BROKEN, "%s: %m", parts);
+}
+
+static off_t bytes_in(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    struct stat file;
+    off_t bytes = 0;
+
+    while (folder && (entry = readdir(folder))) {
+        if (!fstatat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) && S_ISREG(file.st_mode))
+            bytes += file.st_size;
+    }
+    if (folder)
+        closedir(folder);
+    return bytes;
 }
 
 static void remove_folder(const char *path)
@@ -175,6 +192,9 @@ int trace_run(const struct choices *choices, char **program)
     if (setenv("VOCL_TIMELINE", folder, 1))
         fail(EXIT_BROKEN, "out of memory");
     status = start(choices, program);
+    if (bytes_in(folder) >= LARGE)
+        fprintf(stderr, "vocl: the program has ended; %lld MiB of records become its %s, which takes a while\n",
+                (long long)bytes_in(folder) >> 20, choices->report ? "report" : "trace");
     bad = helper("make", folder, file);
     if (!bad)
         remove_folder(folder);

@@ -226,10 +226,10 @@ static struct command *of_event(const struct event_index *index, uint32_t event,
 
 static const char *name_of(const struct member *member, const struct command *command)
 {
-    const char *name = trace_name(member->names, member->name_count, command->what.name, "command");
+    const char *name = trace_name(member, command->what.name, "command");
 
     name += !strncmp(name, "enqueue_", 8) ? 8 : 0;
-    return command->what.kernel ? trace_name(member->names, member->name_count, command->what.kernel, name) : name;
+    return command->what.kernel ? trace_name(member, command->what.kernel, name) : name;
 }
 
 static void put_wait(struct writer *w, const struct process *process, uint32_t pid, const struct item *item,
@@ -404,13 +404,8 @@ static void write_process(struct writer *w, size_t index)
         trace_track(w, pid, process->threads[i].number, process->threads[i].number == process->number ? 1 : 2 + (int)i,
                     "%s", process->threads[i].name);
     }
-    for (size_t i = 0; i < process->item_count; i++) {
-        size_t thread = 0;
-
-        while (in[thread].thread != process->items[i].thread)
-            thread++;
-        put_item(w, process, pid, &process->items[i], &in[thread], indices);
-    }
+    for (size_t i = 0; i < process->item_count; i++)
+        put_item(w, process, pid, &process->items[i], &in[trace_thread(process, process->items[i].thread)], indices);
     write_links(w, process, pid);
     trace_write_messages(w, index);
     for (size_t i = 0; i < process->member_count; i++) {

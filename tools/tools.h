@@ -21,8 +21,8 @@
  *     calibrate.c    vocl topo calibrate (calibrate.h)
  *     trace_run.c    vocl run --trace and --report, vocl trace, vocl explain; what they need jansson for is vocl-trace
  *                    (trace.h): trace_main.c, trace_read.c, trace_quick.c, trace_site.c, trace_symbol.c or
- *                    trace_no_symbol.c, trace_table.c, trace_clock.c, trace_hosts.c, trace_write.c, trace_node.c, trace_xtq.c,
- *                    explain_read.c, explain_hints.c and explain_print.c
+ *                    trace_no_symbol.c, trace_table.c, trace_clock.c, trace_hosts.c, trace_write.c, trace_node.c,
+ * trace_xtq.c, explain_read.c, explain_hints.c and explain_print.c
  */
 #ifndef VOCL_TOOLS_H
 #define VOCL_TOOLS_H

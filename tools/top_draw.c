@@ -10,6 +10,7 @@
 #define CHART 5        /* lines */
 #define LEAST_LIST 3   /* of sessions, else the chart is left out */
 #define LABEL 5        /* columns beside the chart */
+#define GOES_ON 2      /* columns before a line that goes on with the last one's text */
 #define BUSY 0.7       /* from here on a bar is warm, */
 #define VERY_BUSY 0.95 /* and hot */
 
@@ -51,6 +52,50 @@ __attribute__((format(printf, 2, 3))) static void put(attr_t attributes, const c
     attron(attributes);
     mvaddnstr(row++, 0, line, COLS);
     attroff(attributes);
+}
+
+/* What has no room in a line goes on in the next, at a space if there is one. */
+static size_t line_end(const char *text, size_t room)
+{
+    size_t end = strlen(text);
+
+    if (end <= room)
+        return end;
+    for (end = room; end > room / 2; end--) {
+        if (text[end] == ' ')
+            return end;
+    }
+    return room;
+}
+
+static const char *next_line(const char *text, bool first, size_t *length)
+{
+    const size_t columns = COLS > 2 * GOES_ON ? (size_t)COLS : 2 * GOES_ON;
+
+    text += first ? 0 : strspn(text, " ");
+    *length = line_end(text, columns - (first ? 0 : GOES_ON));
+    return text;
+}
+
+static int lines_of(const char *text)
+{
+    size_t length;
+    int count = 0;
+
+    for (const char *at = text; !count || *at; at += length, count++)
+        at = next_line(at, !count, &length);
+    return count;
+}
+
+static void put_whole(attr_t attributes, const char *text)
+{
+    size_t length;
+    bool first = true;
+
+    for (const char *at = text; first || *at; at += length, first = false) {
+        at = next_line(at, first, &length);
+        put(attributes, "%*s%.*s", first ? 0 : GOES_ON, "", (int)length, at);
+    }
 }
 
 static void put_bar(int y, int x, int width, double part)
@@ -207,9 +252,15 @@ static void draw_device(const struct entry *entry)
               COLS - (at + load_bar + memory_bar + 16));
 }
 
+static void state_of(const json_t *node, char *text, size_t size)
+{
+    snprintf(text, size, "%-14.14s %s %s", shown(node, "name"), shown(node, "state"), shown(node, "why"));
+}
+
 static void draw_devices(struct top *t, int room)
 {
     const bool wide = COLS >= WIDE;
+    char state[MOST_COLUMNS];
     size_t count;
     struct entry *entries = collect(t->status, "devices", &count);
     json_t *node;
@@ -222,9 +273,9 @@ static void draw_devices(struct top *t, int room)
     json_array_foreach(json_object_get(t->status, "nodes"), i, node)
     {
         if (strcmp(text_of(node, "state"), "up") && room > 1) {
-            put((attr_t)COLOR_PAIR(HOT), "%-14.14s %s %s", shown(node, "name"), shown(node, "state"),
-                shown(node, "why"));
-            room--;
+            state_of(node, state, sizeof(state));
+            put_whole((attr_t)COLOR_PAIR(HOT), state);
+            room -= lines_of(state);
         }
     }
     for (i = 0; i < count; i++) {
@@ -392,7 +443,7 @@ static void draw_summary(const struct top *t)
 {
     const json_t *queue = json_object_get(t->status, "queue"), *request = json_array_get(queue, 0);
     size_t devices, sessions, resting;
-    char waited[24], also[32] = "";
+    char waited[24], also[32] = "", line[MOST_COLUMNS];
 
     free(collect(t->status, "devices", &devices));
     free(collect(t->status, "sessions", &sessions));
@@ -402,9 +453,11 @@ static void draw_summary(const struct top *t)
     put(A_BOLD, "vocl top: %zu nodes, %zu devices, %zu sessions%s, %zu waiting%s",
         json_array_size(json_object_get(t->status, "nodes")), devices, sessions, also, json_array_size(queue),
         t->paused ? "; PAUSED, p goes on" : "");
-    if (request)
-        put((attr_t)COLOR_PAIR(WARM), "%s waits for %.0f devices, %s so far: %s", shown(request, "user"),
-            number_of(request, "devices"), show_time(number_of(request, "waited"), waited), shown(request, "why"));
+    if (!request)
+        return;
+    snprintf(line, sizeof(line), "%s waits for %.0f devices, %s so far: %s", shown(request, "user"),
+             number_of(request, "devices"), show_time(number_of(request, "waited"), waited), shown(request, "why"));
+    put_whole((attr_t)COLOR_PAIR(WARM), line);
 }
 
 static void draw_help(void)
@@ -429,16 +482,21 @@ static void draw_help(void)
         put(i ? 0 : A_BOLD, "%s", lines[i]);
 }
 
-/* One for each, and for each node that is not up. */
+/* One for each, and what a node that is not up takes. */
 static int lines_of_devices(const struct top *t)
 {
+    char state[MOST_COLUMNS];
     int count = 0;
     json_t *node;
     size_t i;
 
     json_array_foreach(json_object_get(t->status, "nodes"), i, node)
     {
-        count += (int)json_array_size(json_object_get(node, "devices")) + (strcmp(text_of(node, "state"), "up") != 0);
+        count += (int)json_array_size(json_object_get(node, "devices"));
+        if (!strcmp(text_of(node, "state"), "up"))
+            continue;
+        state_of(node, state, sizeof(state));
+        count += lines_of(state);
     }
     return count;
 }

@@ -87,6 +87,21 @@ wait_until sorted || fail "not both sessions: $(cat "$scratch/screen")"
 VOCL_POOL=$scratch/pool vocl run --exclusive --wait 60 -- "$top_builddir/tests/pool/burn" 0 1 > /dev/null 2>&1 &
 running="$running $!"
 wait_until shows 'waits for 1 devices' || fail "who waits: $(cat "$scratch/screen")"
+# all of why, also where that takes more than one line
+why=$(VOCL_POOL=$scratch/pool vocl pool --json queue | sed -n 's/^ *"why": "\(..*\)",$/\1/p' | tail -n 1)
+[ -n "$why" ] || fail "no reason: $(VOCL_POOL=$scratch/pool vocl pool queue)"
+whole()
+{
+    shows 'waits for' && tr '\n' ' ' < "$scratch/screen" | tr -s ' ' | grep -qF "so far: $why "
+}
+for columns in 80 60 45; do
+    wait_until whole || fail "$columns columns: why is cut, \"$why\": $(cat "$scratch/screen")"
+    [ $columns = 45 ] && break
+    screen send-keys -t top q
+    ended q
+    start $((columns == 80 ? 60 : 45))
+done
+columns=80
 screen send-keys -t top q
 ended q
 kill $second $!

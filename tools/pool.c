@@ -528,6 +528,8 @@ int main(int count, char **words)
         status = top(&pool);
     else if (words[optind] && !strcmp(words[optind], "wait"))
         status = pool_wait(&pool, words + optind + 1, choices.history.user, choices.timeout);
+    else if (words[optind] && !strcmp(words[optind], "complete") && words[optind + 1])
+        status = pool_complete(&pool, words[optind + 1]);
     else if (words[optind] && !strcmp(words[optind], "move"))
         status = move_sessions(&pool, words + optind + 1, &choices);
     else if (words[optind] && !strcmp(words[optind], "suspend"))

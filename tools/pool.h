@@ -39,6 +39,10 @@ bool pool_await_empty(const struct poolfile *pool, const char *node, long second
  * limit. */
 int pool_wait(const struct poolfile *pool, char **words, const char *user, long seconds);
 
+/* pool_complete.c */
+/* Prints the names that may stand behind that word; the exit status. */
+int pool_complete(const struct poolfile *pool, const char *what);
+
 /* pool_move.c */
 struct move_wish {
     const char *part, *address; /* of a session, and its node's daemon's */

@@ -21,6 +21,33 @@ _vocl_values()
     --dims)         echo 2 3 ;;
     esac
 }
+# The word behind "vocl pool" that says what to do, and the pool it is to be done in: "kill --pool=x"
+_vocl_pool_words()
+{
+    local i what= pool=
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        -[PuJsSorTwtdf] | --pool | --user | --job | --since | --sum | --owner | --reason | --timeout | --wait | --to | --device | --from)
+            local option=${COMP_WORDS[i]}
+            [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++))
+            ((i++))
+            [[ $option == -P || $option == --pool ]] && pool=${COMP_WORDS[i]} ;;
+        -*) ;;
+        *) [[ -n $what ]] || what=${COMP_WORDS[i]} ;;
+        esac
+    done
+    echo "${what:--} $pool"
+}
+# _vocl_names VOCL WHAT [POOL]: what the daemons know of that kind; nothing, soon, if none answers
+_vocl_names()
+{
+    "$1" pool ${3:+"--pool=$3"} complete "$2" 2> /dev/null < /dev/null | cut -f 1
+}
+# Programs of this host that have a session.
+_vocl_programs()
+{
+    "$1" sessions 2> /dev/null < /dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }'
+}
 # Where the program that is run begins among the words, or 0.
 _vocl_program()
 {
@@ -68,14 +95,24 @@ _vocl()
         COMPREPLY=($(compgen -f -- "$word"))
         return ;;
     esac
+    case $command/$before in
+    pool/-t | pool/--to | pool/-f | pool/--from | move/-t | move/--to)
+        set -- $(_vocl_pool_words)
+        COMPREPLY=($(compgen -W "$(_vocl_names "$vocl" nodes "$2")" -- "$word"))
+        return ;;
+    esac
     if [[ -n $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))
     elif [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$(_vocl_options "$vocl" "$command")" -- "$word"))
+    elif [[ $command == pool ]] && set -- $(_vocl_pool_words) && [[ $1 != - ]]; then
+        COMPREPLY=($(compgen -W "$(_vocl_names "$vocl" "$1" "$2")" -- "$word"))
     elif [[ $command == pool ]]; then
         COMPREPLY=($(compgen -W "status nodes devices sessions queue history wait drain resume kill move suspend rebalance" -- "$word"))
     elif [[ $command == topo ]]; then
         COMPREPLY=($(compgen -W "show predict order halo calibrate route" -- "$word"))
+    elif [[ $command == move || $command == suspend || $command == resume || $command == checkpoint ]]; then
+        COMPREPLY=($(compgen -W "$(_vocl_programs "$vocl")" -- "$word"))
     elif [[ $command == run ]]; then
         COMPREPLY=($(compgen -c -- "$word"))
     fi

@@ -66,6 +66,26 @@ if command -v chromium > /dev/null; then
             '>here 0: [^<]*</title></polyline>' '</svg>sessions<' '<title>waiting</title>'; do
         grep -q -- "$text" "$scratch/page" || fail "the page lacks $text: $(cat "$scratch/page" "$scratch/err")"
     done
+    grep -q "refused connection at 127.0.0.1:1<" "$scratch/page" || fail "why a node is lost is not on the page: $(cat "$scratch/page")"
+
+    # On a telephone: the load of a device is there without pushing, and a device has one line.
+    curl -s "$url/" > "$scratch/index.html"
+    curl -s "$url/status.json?since=0" > "$scratch/status.json"
+    python3 "$top_srcdir/tests/pool/narrow.py" "$scratch/index.html" "$scratch/status.json" > "$scratch/narrow.port" &
+    other=$! # killed when the test ends
+    wait_until test -s "$scratch/narrow.port" || fail "nobody serves the page"
+    for width in 420 1200; do
+        env -u LD_PRELOAD chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" --window-size=$width,900 \
+            --hide-scrollbars --virtual-time-budget=6000 --dump-dom "http://127.0.0.1:$(cat "$scratch/narrow.port")/" > "$scratch/page" 2> "$scratch/err"
+        python3 - "$scratch/page" $width <<'PY' || fail "$width pixels: $(grep -o 'data-measured="[^"]*"' "$scratch/page")"
+import html, json, re, sys
+found = json.loads(html.unescape(re.search(r'data-measured="([^"]*)"', open(sys.argv[1]).read()).group(1)))
+assert found["rows"] == 3, found # chromium has windows of 500 and more
+assert found["right"] <= int(sys.argv[2]) and found["page"] <= found["width"], found
+assert found["height"] < 2 * found["line"], found
+PY
+    done
+    kill $other
     session=$(curl -s "$url/status.json" | python3 -c 'import json, sys; print(json.load(sys.stdin)["nodes"][0]["sessions"][0]["id"])')
     if VOCL_POOL=$scratch/pool vocl pool suspend "$session" 2> "$scratch/asked"; then
         env -u LD_PRELOAD chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" \

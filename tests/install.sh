@@ -6,7 +6,7 @@ need unshare util-linux
 # value NAME: of the build's Makefile
 value()
 {
-    printf 'include Makefile\nvocl-value:\n\t@echo $(%s)\n' "$1" | make -s --no-print-directory -C "$top_builddir" -f - vocl-value
+    "$top_srcdir/packaging/value" "$top_builddir" "$1"
 }
 prefix=$(value prefix)
 [ -d "$prefix" ] || skip "there is no $prefix here for the installation to lie over"

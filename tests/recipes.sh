@@ -101,9 +101,19 @@ for section in post runscript 'test'; do
     awk -v section="%$section" '/^%/ { in_it = $1 == section; next } in_it' "$packaging/vocl.def" > "$scratch/run"
     [ -s "$scratch/run" ] && sh -n "$scratch/run" 2> "$scratch/err" || fail "vocl.def, $section: $(cat "$scratch/err")"
 done
-# both install what the packages are called
-for package in $(grep -ho '[a-z]*\.deb' "$scratch/Dockerfile" "$packaging/vocl.def" | grep -v '^\.deb' | sort -u); do
-    grep -qx "Package: ${package%.deb}" "$top_srcdir/debian/control" || fail "there is no package $package"
+# both install the command, and those of our packages that it needs, and no others
+needed=vocl
+for round in 1 2 3; do
+    needed=$(for package in $needed; do
+        echo "$package"
+        sed -n "/^Package: $package\$/,/^\$/s/^Depends: //p" "$top_srcdir/debian/control" | tr ',' '\n' | sed -n 's/^ *\([a-z0-9-]*\) (= ${binary:Version}).*/\1/p'
+    done | sort -u)
+done
+[ "$(echo "$needed" | wc -l)" -gt 1 ] || fail "what vocl needs is not found: $needed"
+for file in "$scratch/Dockerfile" "$packaging/vocl.def"; do
+    [ "$(grep -o '\.\./[a-z0-9-]*_\*\.deb' "$file" | sed 's,^\.\./\(.*\)_.*,\1,' | sort -u)" = "$needed" ] ||
+        fail "$file installs other packages of ours than $(echo $needed)"
+    ! grep -E '(\.\.|/build)/\*\.deb' "$file" || fail "$file installs all packages"
 done
 
 # ---- RPM ----
@@ -111,8 +121,13 @@ done
 # value NAME: of the build's Makefile
 value()
 {
-    printf 'include Makefile\nvocl-value:\n\t@echo $(%s)\n' "$1" | make -s --no-print-directory -C "$top_builddir" -f - vocl-value
+    "$top_srcdir/packaging/value" "$top_builddir" "$1"
 }
+# also under another make, with jobs and an opinion on folders
+printf 'all:\n\t@"%s" "%s" VERSION > "%s"\n' "$packaging/value" "$top_builddir" "$scratch/version" | make -w -j2 -f - > "$scratch/out" 2>&1 ||
+    fail "a value under make: $(cat "$scratch/out")"
+[ "$(cat "$scratch/version")" = "$version" ] && [ "$(value VERSION)" = "$version" ] || fail "the version is $(cat "$scratch/version")"
+[ -z "$(value NO_SUCH_VARIABLE)" ] || fail "a variable that there is not has a value"
 grep -q "^Version: *$version\$" "$packaging/vocl.spec" || fail "the spec file is not of version $version"
 head -n 1 "$top_srcdir/debian/changelog" | grep -qF "($version" || fail "debian/changelog is not of version $version"
 make -s --no-print-directory -C "$top_builddir" install DESTDIR="$scratch/all" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
@@ -123,8 +138,24 @@ make -s --no-print-directory -C "$top_builddir" install DESTDIR="$scratch/all" >
     done
     echo "%{_docdir} $(dirname "$(value docdir)")"
     echo "%{_unitdir} $(value systemdsystemunitdir)"
+    echo "%{_sysusersdir} /usr/lib/sysusers.d"
+    echo "%{_tmpfilesdir} /usr/lib/tmpfiles.d"
     echo "%{name} vocl"
 } > "$scratch/macros"
+# What Debian's helpers install by its name the spec file installs by itself: a group, folders, how logs are kept.
+for file in "$top_srcdir"/debian/vocl-proxy.sysusers "$top_srcdir"/debian/vocl-proxy.tmpfiles "$top_srcdir"/debian/vocl-proxy.logrotate; do
+    place=$(sed -n "s,^install -D -p -m 644 debian/${file##*/} %{buildroot}\(.*\),\1,p" "$packaging/vocl.spec")
+    [ -n "$place" ] && [ -s "$file" ] || fail "the spec file has nothing of ${file##*/}"
+    while read -r macro at; do
+        place=$(echo "$place" | sed "s,$macro,$at,g")
+    done < "$scratch/macros"
+    echo "$place" >> "$scratch/files"
+done
+for other in "$top_srcdir"/debian/vocl*.cron* "$top_srcdir"/debian/vocl*.udev "$top_srcdir"/debian/vocl*.default; do
+    [ ! -e "$other" ] || fail "the spec file knows nothing of ${other##*/}"
+done
+group=$(sed -n 's/^g \([a-z]*\) .*/\1/p' "$top_srcdir/debian/vocl-proxy.sysusers")
+grep -q "groupadd --system $group\$" "$packaging/vocl.spec" || fail "the spec file makes no group $group"
 python3 - "$packaging/vocl.spec" "$scratch/files" "$scratch/macros" <<'END' || fail "what the spec file names is not what is installed"
 import fnmatch, re, sys
 macros = dict(line.split() for line in open(sys.argv[3]) if len(line.split()) == 2)
@@ -135,7 +166,7 @@ for line in open(sys.argv[1]):
         listing = line.startswith("%files")
         continue
     words = line.split()
-    if not listing or not words or words[0] in ("%license", "%dir"):
+    if not listing or not words or words[0] in ("%license", "%dir", "%ghost"):
         continue
     pattern = words[-1]
     for _ in range(3):

@@ -29,6 +29,14 @@ wait_until grep -q '"program"' "$scratch/accounting.4" || fail "the session was 
 silent=4
 kill -9 $pid_4
 all_know "state=d4:lost"
+# also those who have not tried to reach it know why
+for node in 1 2 3 5 6 7 8; do
+    says_why()
+    {
+        VOCL_POOL=$scratch/only.$node vocl pool nodes | grep -q "^d4  *lost .*127.0.0.4:$port  *.*127.0.0.4:$port"
+    }
+    wait_until says_why || fail "d$node does not know why d4 is lost: $(VOCL_POOL=$scratch/only.$node vocl pool nodes)"
+done
 VOCL_POOL=$scratch/only.1 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "without d4: $(cat "$scratch/err")"
 start 4
 silent=

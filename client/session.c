@@ -413,7 +413,9 @@ static struct session *session_start(const struct front_end *front)
     }
     if (since)
         timeline_text(TIMELINE_SPAN, 0, since, "the session starts");
+    session_lock(session); /* the thread may be sending what has gathered */
     timeline_open(session);
+    session_unlock(session);
     view = front->open(session);
     if (!view) {
         on_ending(session);

@@ -149,4 +149,11 @@ fi
 at="a report of nonsense"
 echo '{"traceEvents": []}' > "$scratch/none.json"
 [ "$(status_of vocl explain "$scratch/none.json")" = 1 ] || fail "$at"
+
+# What opens a trace on each node comes while the session's thread may be sending already.
+at="starts"
+for round in $(seq "$(rounds 10)"); do
+    vocl run --workers 3 --trace "$scratch/round.json" -- "$top_builddir/tests/session/launches" 2 > "$scratch/out" 2>&1 ||
+        fail "$at: round $round: $(cat "$scratch/out")"
+done
 exit 0

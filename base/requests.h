@@ -26,6 +26,9 @@
 /* A progress of a pool's move: the old worker goes now, before the new one has all. It waits for a word that this is on
  * record. */
 #define REQUEST_LEAVES "leaves"
+/* A progress of a pool's move, "unfit DEVICE": it fails as that device, from 1 (0: any), of the new worker is not like
+ * the old one's. */
+#define REQUEST_UNFIT "unfit"
 
 /* The names of the processes that have such a pipe, as /proc/PID/comm says. */
 #define REQUESTS_LAUNCHER "vocl-launcher"

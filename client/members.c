@@ -125,6 +125,14 @@ void session_drop_spare(struct session *session, struct node *spare)
     spare->last = NULL;
 }
 
+bool session_refuse_spare(struct session *session, struct node *spare, const char *place)
+{
+    const bool others = spare->alive && transport_refuse_member(session->transport, spare->peer, place, spare->unfit);
+
+    session_drop_spare(session, spare);
+    return others;
+}
+
 void session_replace(struct node *node, struct node *spare)
 {
     struct session *session = node->session;

@@ -57,12 +57,14 @@ static int spare_that_fits(struct node *node, struct node **out, char *why, size
     return error;
 }
 
-static int come_from(struct node *node, const char *where, struct node **out, char *why, size_t size)
+/* again: it does not fit, and another may. */
+static int come_once(struct node *node, const char *where, struct node **out, bool *again, char *why, size_t size)
 {
     struct session *session = node->session;
     struct node *spare = NULL;
     int error;
 
+    *again = false;
     while ((error = summon_worker(session, where, &spare, why, size)) == -EBUSY && !move_ended(session))
         move_look_later(); /* another comes, for a move, or does not */
     if (error)
@@ -75,12 +77,30 @@ static int come_from(struct node *node, const char *where, struct node **out, ch
     session_lock(session);
     if (!spare->alive)
         error = -ECONNRESET;
-    session_drop_spare(session, spare);
+    if (error == -EXDEV)
+        *again = session_refuse_spare(session, spare, where);
+    else
+        session_drop_spare(session, spare);
     session_unlock(session);
     return error;
 }
 
-/* A spare one, or one that comes: where the lost one was, or on another of the hosts, or where all began. */
+static int come_from(struct node *node, const char *where, struct node **out, char *why, size_t size)
+{
+    char unfit[256] = "";
+    bool again;
+    int error;
+
+    while ((error = come_once(node, where, out, &again, why, size)) && again && !move_ended(node->session))
+        snprintf(unfit, sizeof(unfit), "%s", why);
+    if (!error || !*unfit)
+        return error;
+    snprintf(why, size, "%s", unfit); /* that there is no other place says less */
+    return -EXDEV;
+}
+
+/* A spare one, or one that comes: where the lost one was, or on another of the hosts, or where all began; in a pool
+ * ("#NUMBER") wherever that has a place. */
 static int find_another(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
@@ -90,7 +110,7 @@ static int find_another(struct node *node, struct node **out, char *why, size_t 
 
     if (error && error != -ECONNRESET)
         error = come_from(node, host, out, why, size);
-    for (unsigned i = 0; error && error != -ECONNRESET && i < session_node_count(session); i++) {
+    for (unsigned i = 0; error && error != -ECONNRESET && *host != '#' && i < session_node_count(session); i++) {
         session_lock(session);
         snprintf(other, sizeof(other), "%s",
                  transport_peer_host(session_transport(session), session_node(session, i)->peer));

@@ -14,7 +14,7 @@ struct front_end {
     /* The nodes of a new session can be asked; what is made of their answers is session_view(). NULL: no session. */
     void *(*open)(struct session *session);
     /* Whether the target, a spare node, has all devices of the node as the program knows them: 0, or -EXDEV with the
-     * reason, or why it could not be asked. */
+     * reason and target->unfit, or why it could not be asked. */
     int (*fits)(const struct node *node, struct node *target, char *reason, size_t size);
 };
 
@@ -24,6 +24,9 @@ struct node *session_spare(struct session *session, unsigned index);
 /* A member that has come is spare: its node, or NULL if there is no room; and one that goes. Under the lock. */
 struct node *session_add_spare(struct session *session, unsigned peer);
 void session_drop_spare(struct session *session, struct node *spare);
+/* It goes, as it did not fit in the place for which it has come; whether one with other devices may come there. Under
+ * the lock. */
+bool session_refuse_spare(struct session *session, struct node *spare, const char *place);
 /* The member behind a node goes; the node rests until session_swap() gives it another. Under the lock. */
 void session_rest(struct node *node);
 /* The member behind a node goes, and is nobody's; -EBUSY: not while another is just coming. Under the lock. */

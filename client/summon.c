@@ -226,6 +226,8 @@ static void move_member(struct session *session, unsigned member, const char *wh
     error = summon_worker(session, where, &spare, why, sizeof(why));
     if (!error) {
         error = move_node(node, spare, any, &watch, why, sizeof(why));
+        if (error == -EXDEV)
+            answer_progress(answer, REQUEST_UNFIT " %u", spare->unfit);
         if (error)
             answer_end(answer, false, "%s", why);
         else

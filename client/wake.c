@@ -26,7 +26,7 @@ static int find_worker(struct rest *r, struct resting *node, struct node **found
     return error;
 }
 
-static int bring(struct rest *r, struct resting *node)
+static int bring_one(struct rest *r, struct resting *node)
 {
     struct move *m = &node->move;
     int error = find_worker(r, node, &m->target);
@@ -39,6 +39,36 @@ static int bring(struct rest *r, struct resting *node)
     if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
         return move_refuse(m, -EXDEV, "its worker cannot have the memory that the program shares with it");
     return session_front(r->session)->fits(m->node, m->target, r->reason, r->reason_size);
+}
+
+/* One that has come goes again, as its devices are not like those that the program knows. */
+static bool may_have_another(struct rest *r, struct resting *node)
+{
+    struct node *target = node->move.target;
+    bool others;
+
+    if (!node->came)
+        return false;
+    target->promised = false;
+    session_lock(r->session);
+    others = session_refuse_spare(r->session, target, node->host);
+    session_unlock(r->session);
+    node->move.target = NULL;
+    return others;
+}
+
+/* In a pool the next one has other devices, until there is no other place: why the last one did not fit says more. */
+static int bring(struct rest *r, struct resting *node)
+{
+    char unfit[256] = "", last[256];
+    int error;
+
+    while ((error = bring_one(r, node)) == -EXDEV && may_have_another(r, node))
+        snprintf(unfit, sizeof(unfit), "%s", r->reason);
+    if (!error || node->move.target || !*unfit)
+        return error;
+    snprintf(last, sizeof(last), "%s", r->reason);
+    return move_refuse(&node->move, -EXDEV, "%s; %s", unfit, last);
 }
 
 static int make(struct rest *r, struct resting *node)

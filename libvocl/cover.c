@@ -24,111 +24,130 @@ enum rule {
     LISTED, /* extensions, of which CL_DEVICE_EXTENSIONS has all */
 };
 
+#define QUERY(param, rule, name, always)                                                                               \
+    {                                                                                                                  \
+        param, #param, rule, name, always                                                                              \
+    }
+
 static const struct query {
     cl_device_info param;
+    const char *query; /* as OpenCL calls it */
     enum rule rule;
     const char *name;
     bool always; /* the library itself goes by it */
 } queries[] = {
-    {CL_DEVICE_VERSION, NUMBER, "its version", true},
-    {CL_DEVICE_ADDRESS_BITS, SAME, "bits of addresses", true},
-    {CL_DEVICE_ENDIAN_LITTLE, SAME, "the order of bytes", true},
-    {CL_DEVICE_IMAGE_SUPPORT, MORE, "images", true},
-    {CL_DEVICE_COMPILER_AVAILABLE, MORE, "a compiler", true},
-    {CL_DEVICE_LINKER_AVAILABLE, MORE, "a linker", false},
-    {CL_DEVICE_EXTENSIONS, WORDS, "extensions", false},
-    {CL_DEVICE_EXTENSIONS_WITH_VERSION, LISTED, "extensions", false},
-    {CL_DEVICE_BUILT_IN_KERNELS, WORDS, "built-in kernels", false},
-    {CL_DEVICE_OPENCL_C_VERSION, NUMBER, "OpenCL C", false},
-    {CL_DEVICE_NUMERIC_VERSION, MORE, "its version", false},
-    {CL_DEVICE_GLOBAL_MEM_SIZE, MORE, "memory", false},
-    {CL_DEVICE_MAX_MEM_ALLOC_SIZE, MORE, "memory of one object", false},
-    {CL_DEVICE_LOCAL_MEM_SIZE, MORE, "local memory", false},
-    {CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, MORE, "constant memory", false},
-    {CL_DEVICE_MAX_CONSTANT_ARGS, MORE, "constant arguments", false},
-    {CL_DEVICE_MAX_PARAMETER_SIZE, MORE, "size of arguments", false},
-    {CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, MORE, "dimensions", false},
-    {CL_DEVICE_MAX_WORK_ITEM_SIZES, MORE, "work-items of a dimension", false},
-    {CL_DEVICE_MAX_WORK_GROUP_SIZE, MORE, "work-items of a group", false},
-    {CL_DEVICE_MAX_NUM_SUB_GROUPS, MORE, "sub-groups", false},
-    {CL_DEVICE_MAX_READ_IMAGE_ARGS, MORE, "images to read", false},
-    {CL_DEVICE_MAX_WRITE_IMAGE_ARGS, MORE, "images to write", false},
-    {CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, MORE, "images to read and write", false},
-    {CL_DEVICE_IMAGE2D_MAX_WIDTH, MORE, "width of images", false},
-    {CL_DEVICE_IMAGE2D_MAX_HEIGHT, MORE, "height of images", false},
-    {CL_DEVICE_IMAGE3D_MAX_WIDTH, MORE, "width of images", false},
-    {CL_DEVICE_IMAGE3D_MAX_HEIGHT, MORE, "height of images", false},
-    {CL_DEVICE_IMAGE3D_MAX_DEPTH, MORE, "depth of images", false},
-    {CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, MORE, "images of buffers", false},
-    {CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, MORE, "arrays of images", false},
-    {CL_DEVICE_MAX_SAMPLERS, MORE, "samplers", false},
-    {CL_DEVICE_PRINTF_BUFFER_SIZE, MORE, "printf", false},
-    {CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, MORE, "global variables", false},
-    {CL_DEVICE_MAX_PIPE_ARGS, MORE, "pipes", false},
-    {CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, MORE, "pipes", false},
-    {CL_DEVICE_PIPE_MAX_PACKET_SIZE, MORE, "pipes", false},
-    {CL_DEVICE_PIPE_SUPPORT, MORE, "pipes", false},
-    {CL_DEVICE_MAX_ON_DEVICE_QUEUES, MORE, "queues on the device", false},
-    {CL_DEVICE_MAX_ON_DEVICE_EVENTS, MORE, "events on the device", false},
-    {CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE, MORE, "queues on the device", false},
-    {CL_DEVICE_PARTITION_MAX_SUB_DEVICES, MORE, "sub-devices", false},
-    {CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, MORE, "groups of different size", false},
-    {CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, MORE, "the generic address space", false},
-    {CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT, MORE, "functions of groups", false},
-    {CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS, MORE, "independent sub-groups", false},
-    {CL_DEVICE_ERROR_CORRECTION_SUPPORT, MORE, "error correction", false},
-    {CL_DEVICE_MEM_BASE_ADDR_ALIGN, LESS, "alignment", false},
-    {CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, LESS, "alignment", false},
-    {CL_DEVICE_IMAGE_PITCH_ALIGNMENT, LESS, "alignment of images", false},
-    {CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, LESS, "alignment of images", false},
-    {CL_DEVICE_SINGLE_FP_CONFIG, BITS, "floating point", false},
-    {CL_DEVICE_DOUBLE_FP_CONFIG, BITS, "double precision", false},
-    {CL_DEVICE_HALF_FP_CONFIG, BITS, "half precision", false},
-    {CL_DEVICE_EXECUTION_CAPABILITIES, BITS, "kinds of kernels", false},
-    {CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, BITS, "properties of queues", false},
-    {CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, BITS, "properties of queues", false},
-    {CL_DEVICE_SVM_CAPABILITIES, BITS, "shared virtual memory", false},
-    {CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, BITS, "atomics", false},
-    {CL_DEVICE_ATOMIC_FENCE_CAPABILITIES, BITS, "fences", false},
-    {CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, BITS, "queues on the device", false},
-    {CL_DEVICE_PARTITION_AFFINITY_DOMAIN, BITS, "sub-devices", false},
-    {CL_DEVICE_TYPE, OPEN, "", false},
-    {CL_DEVICE_VENDOR_ID, OPEN, "", false},
-    {CL_DEVICE_MAX_COMPUTE_UNITS, OPEN, "", false},
-    {CL_DEVICE_MAX_CLOCK_FREQUENCY, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF, OPEN, "", false},
-    {CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR, OPEN, "", false},
-    {CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT, OPEN, "", false},
-    {CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, OPEN, "", false},
-    {CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG, OPEN, "", false},
-    {CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, OPEN, "", false},
-    {CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE, OPEN, "", false},
-    {CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF, OPEN, "", false},
-    {CL_DEVICE_GLOBAL_MEM_CACHE_TYPE, OPEN, "", false},
-    {CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, OPEN, "", false},
-    {CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, OPEN, "", false},
-    {CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, OPEN, "", false},
-    {CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, OPEN, "", false},
-    {CL_DEVICE_PREFERRED_INTEROP_USER_SYNC, OPEN, "", false},
-    {CL_DEVICE_LOCAL_MEM_TYPE, OPEN, "", false},
-    {CL_DEVICE_PROFILING_TIMER_RESOLUTION, OPEN, "", false},
-    {CL_DEVICE_HOST_UNIFIED_MEMORY, OPEN, "", false},
-    {CL_DEVICE_AVAILABLE, OPEN, "", false},
-    {CL_DEVICE_NAME, OPEN, "", false},
-    {CL_DEVICE_VENDOR, OPEN, "", false},
-    {CL_DRIVER_VERSION, OPEN, "", false},
-    {CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, OPEN, "", false},
+    QUERY(CL_DEVICE_VERSION, NUMBER, "its version", true),
+    QUERY(CL_DEVICE_ADDRESS_BITS, SAME, "bits of addresses", true),
+    QUERY(CL_DEVICE_ENDIAN_LITTLE, SAME, "the order of bytes", true),
+    QUERY(CL_DEVICE_IMAGE_SUPPORT, MORE, "images", true),
+    QUERY(CL_DEVICE_COMPILER_AVAILABLE, MORE, "a compiler", true),
+    QUERY(CL_DEVICE_LINKER_AVAILABLE, MORE, "a linker", false),
+    QUERY(CL_DEVICE_EXTENSIONS, WORDS, "extensions", false),
+    QUERY(CL_DEVICE_EXTENSIONS_WITH_VERSION, LISTED, "extensions", false),
+    QUERY(CL_DEVICE_BUILT_IN_KERNELS, WORDS, "built-in kernels", false),
+    QUERY(CL_DEVICE_OPENCL_C_VERSION, NUMBER, "OpenCL C", false),
+    QUERY(CL_DEVICE_NUMERIC_VERSION, MORE, "its version", false),
+    QUERY(CL_DEVICE_GLOBAL_MEM_SIZE, MORE, "memory", false),
+    QUERY(CL_DEVICE_MAX_MEM_ALLOC_SIZE, MORE, "memory of one object", false),
+    QUERY(CL_DEVICE_LOCAL_MEM_SIZE, MORE, "local memory", false),
+    QUERY(CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, MORE, "constant memory", false),
+    QUERY(CL_DEVICE_MAX_CONSTANT_ARGS, MORE, "constant arguments", false),
+    QUERY(CL_DEVICE_MAX_PARAMETER_SIZE, MORE, "size of arguments", false),
+    QUERY(CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, MORE, "dimensions", false),
+    QUERY(CL_DEVICE_MAX_WORK_ITEM_SIZES, MORE, "work-items of a dimension", false),
+    QUERY(CL_DEVICE_MAX_WORK_GROUP_SIZE, MORE, "work-items of a group", false),
+    QUERY(CL_DEVICE_MAX_NUM_SUB_GROUPS, MORE, "sub-groups", false),
+    QUERY(CL_DEVICE_MAX_READ_IMAGE_ARGS, MORE, "images to read", false),
+    QUERY(CL_DEVICE_MAX_WRITE_IMAGE_ARGS, MORE, "images to write", false),
+    QUERY(CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, MORE, "images to read and write", false),
+    QUERY(CL_DEVICE_IMAGE2D_MAX_WIDTH, MORE, "width of images", false),
+    QUERY(CL_DEVICE_IMAGE2D_MAX_HEIGHT, MORE, "height of images", false),
+    QUERY(CL_DEVICE_IMAGE3D_MAX_WIDTH, MORE, "width of images", false),
+    QUERY(CL_DEVICE_IMAGE3D_MAX_HEIGHT, MORE, "height of images", false),
+    QUERY(CL_DEVICE_IMAGE3D_MAX_DEPTH, MORE, "depth of images", false),
+    QUERY(CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, MORE, "images of buffers", false),
+    QUERY(CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, MORE, "arrays of images", false),
+    QUERY(CL_DEVICE_MAX_SAMPLERS, MORE, "samplers", false),
+    QUERY(CL_DEVICE_PRINTF_BUFFER_SIZE, MORE, "printf", false),
+    QUERY(CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, MORE, "global variables", false),
+    QUERY(CL_DEVICE_MAX_PIPE_ARGS, MORE, "pipes", false),
+    QUERY(CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS, MORE, "pipes", false),
+    QUERY(CL_DEVICE_PIPE_MAX_PACKET_SIZE, MORE, "pipes", false),
+    QUERY(CL_DEVICE_PIPE_SUPPORT, MORE, "pipes", false),
+    QUERY(CL_DEVICE_MAX_ON_DEVICE_QUEUES, MORE, "queues on the device", false),
+    QUERY(CL_DEVICE_MAX_ON_DEVICE_EVENTS, MORE, "events on the device", false),
+    QUERY(CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE, MORE, "queues on the device", false),
+    QUERY(CL_DEVICE_PARTITION_MAX_SUB_DEVICES, MORE, "sub-devices", false),
+    QUERY(CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, MORE, "groups of different size", false),
+    QUERY(CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, MORE, "the generic address space", false),
+    QUERY(CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT, MORE, "functions of groups", false),
+    QUERY(CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS, MORE, "independent sub-groups", false),
+    QUERY(CL_DEVICE_ERROR_CORRECTION_SUPPORT, MORE, "error correction", false),
+    QUERY(CL_DEVICE_MEM_BASE_ADDR_ALIGN, LESS, "alignment", false),
+    QUERY(CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, LESS, "alignment", false),
+    QUERY(CL_DEVICE_IMAGE_PITCH_ALIGNMENT, LESS, "alignment of images", false),
+    QUERY(CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, LESS, "alignment of images", false),
+    QUERY(CL_DEVICE_SINGLE_FP_CONFIG, BITS, "floating point", false),
+    QUERY(CL_DEVICE_DOUBLE_FP_CONFIG, BITS, "double precision", false),
+    QUERY(CL_DEVICE_HALF_FP_CONFIG, BITS, "half precision", false),
+    QUERY(CL_DEVICE_EXECUTION_CAPABILITIES, BITS, "kinds of kernels", false),
+    QUERY(CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, BITS, "properties of queues", false),
+    QUERY(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, BITS, "properties of queues", false),
+    QUERY(CL_DEVICE_SVM_CAPABILITIES, BITS, "shared virtual memory", false),
+    QUERY(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, BITS, "atomics", false),
+    QUERY(CL_DEVICE_ATOMIC_FENCE_CAPABILITIES, BITS, "fences", false),
+    QUERY(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, BITS, "queues on the device", false),
+    QUERY(CL_DEVICE_PARTITION_AFFINITY_DOMAIN, BITS, "sub-devices", false),
+    QUERY(CL_DEVICE_TYPE, OPEN, "", false),
+    QUERY(CL_DEVICE_VENDOR_ID, OPEN, "", false),
+    QUERY(CL_DEVICE_MAX_COMPUTE_UNITS, OPEN, "", false),
+    QUERY(CL_DEVICE_MAX_CLOCK_FREQUENCY, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF, OPEN, "", false),
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR, OPEN, "", false),
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT, OPEN, "", false),
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, OPEN, "", false),
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG, OPEN, "", false),
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, OPEN, "", false),
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE, OPEN, "", false),
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF, OPEN, "", false),
+    QUERY(CL_DEVICE_GLOBAL_MEM_CACHE_TYPE, OPEN, "", false),
+    QUERY(CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, OPEN, "", false),
+    QUERY(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, OPEN, "", false),
+    QUERY(CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, OPEN, "", false),
+    QUERY(CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT, OPEN, "", false),
+    QUERY(CL_DEVICE_PREFERRED_INTEROP_USER_SYNC, OPEN, "", false),
+    QUERY(CL_DEVICE_LOCAL_MEM_TYPE, OPEN, "", false),
+    QUERY(CL_DEVICE_PROFILING_TIMER_RESOLUTION, OPEN, "", false),
+    QUERY(CL_DEVICE_HOST_UNIFIED_MEMORY, OPEN, "", false),
+    QUERY(CL_DEVICE_AVAILABLE, OPEN, "", false),
+    QUERY(CL_DEVICE_NAME, OPEN, "", false),
+    QUERY(CL_DEVICE_VENDOR, OPEN, "", false),
+    QUERY(CL_DRIVER_VERSION, OPEN, "", false),
+    QUERY(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, OPEN, "", false),
+    QUERY(CL_DEVICE_PROFILE, SAME, "", false),
+    QUERY(CL_DEVICE_PARTITION_PROPERTIES, SAME, "", false),
+    QUERY(CL_DEVICE_PARTITION_TYPE, SAME, "", false),
+    QUERY(CL_DEVICE_IL_VERSION, SAME, "", false),
+    QUERY(CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR, SAME, "", false),
+    QUERY(CL_DEVICE_ILS_WITH_VERSION, SAME, "", false),
+    QUERY(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION, SAME, "", false),
+    QUERY(CL_DEVICE_OPENCL_C_ALL_VERSIONS, SAME, "", false),
+    QUERY(CL_DEVICE_OPENCL_C_FEATURES, SAME, "", false),
+    QUERY(CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR, SAME, "", false),
+    QUERY(CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR, SAME, "", false),
 };
+
+#undef QUERY
 
 /* ---- what the program has asked ---- */
 
@@ -271,6 +290,16 @@ static const struct query *find_query(cl_device_info param)
     return NULL;
 }
 
+void cover_query_name(cl_device_info param, char *name, size_t size)
+{
+    const struct query *query = find_query(param);
+
+    if (query)
+        snprintf(name, size, "%s", query->query);
+    else
+        snprintf(name, size, "query 0x%x", param);
+}
+
 static void add(char *reason, size_t size, const char *what, const char *missing)
 {
     const size_t length = strlen(reason);
@@ -290,15 +319,15 @@ int device_covers(cl_device_id device, const struct info_table *there, char *rea
 
     snprintf(reason, size, "%s does not have what the program was told:", name ? name : "its device");
     while (wire_get_info(&in, &param, &told, &length)) {
-        const struct query plain = {param, SAME, "", false}, *known = find_query(param),
+        const struct query plain = {param, "", SAME, "", false}, *known = find_query(param),
                            *query = known ? known : &plain;
 
         if (!query->always && !was_asked(device, param))
             continue;
         if (param == WIRE_INFO_LIMITED || covers(query, &device->infos, there, missing, sizeof(missing)))
             continue;
-        snprintf(text, sizeof(text), "query 0x%x", param);
-        add(reason, size, known ? known->name : text, missing);
+        cover_query_name(param, text, sizeof(text));
+        add(reason, size, *query->name ? query->name : text, missing);
         good = false;
     }
     return good ? 0 : -EXDEV;

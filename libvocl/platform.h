@@ -26,6 +26,8 @@ int device_ask_fits(cl_device_id device, struct node *target, char *reason, size
 void cover_note(cl_device_id device, cl_device_info param);
 /* Whether a device that answers so has all that the program was told of this one: 0, or -EXDEV and what it has not. */
 int device_covers(cl_device_id device, const struct info_table *there, char *reason, size_t size);
+/* What OpenCL calls a query, or its number. */
+void cover_query_name(cl_device_info param, char *name, size_t size);
 
 /* ---- choose.c ---- */
 /* Orders the list as VOCL_DEVICES has it; how many are left. */

@@ -207,11 +207,13 @@ static void *open_view(struct session *session)
 
 /* ---- another node for the same devices ---- */
 
-/* Of one device among its like, and no promise. */
+/* Of one device among its like, and no promise. Some drivers number their devices by CL_DEVICE_VENDOR_ID; devices of
+ * different vendors differ in CL_DEVICE_VENDOR, too. The program sees what it was told first. */
 static bool is_its_own(cl_uint param)
 {
-    return param == CL_DEVICE_UUID_KHR || param == CL_DRIVER_UUID_KHR || param == CL_DEVICE_LUID_KHR ||
-           param == CL_DEVICE_LUID_VALID_KHR || param == CL_DEVICE_NODE_MASK_KHR || param == CL_DEVICE_PCI_BUS_INFO_KHR;
+    return param == CL_DEVICE_VENDOR_ID || param == CL_DEVICE_UUID_KHR || param == CL_DRIVER_UUID_KHR ||
+           param == CL_DEVICE_LUID_KHR || param == CL_DEVICE_LUID_VALID_KHR || param == CL_DEVICE_NODE_MASK_KHR ||
+           param == CL_DEVICE_PCI_BUS_INFO_KHR;
 }
 
 /* Sizes that depend on the host's memory, of which a virtual machine has more or less as time goes by: between workers
@@ -246,6 +248,7 @@ static int device_fits(cl_device_id device, const struct info_table *there, bool
     struct wire_cursor in = wire_cursor(device->infos.bytes, device->infos.length);
     const char *name = info_text(&device->infos, CL_DEVICE_NAME), *other = info_text(there, CL_DEVICE_NAME);
     uint32_t param, told_length;
+    char query[64];
     const void *told;
 
     while (wire_get_info(&in, &param, &told, &told_length)) {
@@ -254,8 +257,9 @@ static int device_fits(cl_device_id device, const struct info_table *there, bool
 
         if (answers_alike(param, told, told_length, found, there_length, one_host))
             continue;
-        snprintf(reason, size, "%s is not %s: query 0x%x has another answer", other ? other : "its device",
-                 name ? name : "this device", param);
+        cover_query_name(param, query, sizeof(query));
+        snprintf(reason, size, "%s is not %s: %s has another answer", other ? other : "its device",
+                 name ? name : "this device", query);
         return -EXDEV;
     }
     return 0;
@@ -313,6 +317,8 @@ static int platform_fits(const struct view *view, const struct node *node, struc
             continue;
         found[i] = true;
         error = device_ask_fits(device, target, reason, size);
+        if (error == -EXDEV)
+            target->unfit = device->object.id;
     }
     return error;
 }
@@ -326,6 +332,7 @@ static int fits(const struct node *node, struct node *target, char *reason, size
     bool *found = calloc(view->device_count + 1, sizeof(*found));
     int error = found ? call_list_platforms(target, &m, &reply, &call) : -ENOMEM;
 
+    target->unfit = 0;
     snprintf(reason, size, "its worker does not answer");
     if (error) {
         free(found);

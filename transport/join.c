@@ -285,6 +285,16 @@ int transport_add_member(struct transport *t, const char *host, transport_joined
     return (int)number;
 }
 
+bool transport_refuse_member(struct transport *t, unsigned number, const char *place, unsigned device)
+{
+    char text[300];
+
+    if (t->job.started != STARTED_POOL || *place != '#')
+        return false;
+    snprintf(text, sizeof(text), "%u %s", device, place);
+    return !tell_starter(t, CHANNEL_UNFIT, number, text, -1);
+}
+
 int transport_drop_member(struct transport *t, unsigned number)
 {
     if (!t->client || !is_worker(t, number))

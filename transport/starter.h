@@ -57,7 +57,10 @@ enum channel_kind {
                       connections (struct tunnel_call) from now on */
     CHANNEL_END,   /* it is to end: "now", or "" when it has had a moment to do so by itself */
     CHANNEL_STATE, /* what the session is doing, as users are told, or "" */
-    CHANNEL_WAITS  /* to the program: the worker of this number comes when there is a place for it */
+    CHANNEL_WAITS, /* to the program: the worker of this number comes when there is a place for it */
+    CHANNEL_UNFIT  /* from the program, in a pool: it was started for "#NUMBER" and is not like what was there:
+                      "DEVICE #NUMBER", by its device of that number, from 1 (0: by all). Who is started there next has
+                      another */
 };
 
 /* So many numbers there are, after those of the first workers and the local member's, for workers that come later: all

@@ -98,6 +98,9 @@ int transport_add_member(struct transport *transport, const char *host, transpor
 /* Where a worker comes to that is to take the place of that one, as transport_add_member() has it: to its host, or in a
  * pool wherever that has such a place. */
 void transport_place(const struct transport *transport, unsigned peer, char *place, size_t size);
+/* A member that has come to a place of transport_place() does not fit there, by its device of that number, from 1 (0:
+ * by all). It is to be dropped. Whether one with other devices may come when it is asked for again, as in a pool. */
+bool transport_refuse_member(struct transport *transport, unsigned member, const char *place, unsigned device);
 /* Whether that is another host than the one on which all of the session began, where workers can always come. */
 bool transport_is_away(const struct transport *transport, const char *place);
 /* Whether the session is one that can take on members there: 0, or -ENOTSUP and why not. */

@@ -38,6 +38,7 @@ static void request_free(struct request *r)
     daemon_changed(r->daemon);
     event_free(r->timer);
     json_decref(r->barred);
+    json_decref(r->unfit);
     free(r->parts);
     free(r);
 }
@@ -160,9 +161,11 @@ static void grant(struct request *r)
 
     evtimer_del(r->timer);
     for (unsigned i = 0; i < r->part_count; i++)
-        json_array_append_new(nodes, message_pack("{s:s, s:s, s:s, s:i, s:o}", "name", r->parts[i].node, "part",
+        json_array_append_new(nodes, message_pack("{s:s, s:s, s:s, s:i, s:o, s:o}", "name", r->parts[i].node, "part",
                                                   r->parts[i].id, "address", r->parts[i].address, "devices",
-                                                  (int)r->parts[i].count, "wish", describe_wish(r, &r->parts[i])));
+                                                  (int)r->parts[i].count, "indices",
+                                                  message_list(r->parts[i].devices, r->parts[i].count), "wish",
+                                                  describe_wish(r, &r->parts[i])));
     unlink_request(r);
     daemon_changed(r->daemon); /* the others are to know that it waits no more */
     connection_send(r->client, message_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
@@ -361,6 +364,7 @@ void broker_request(struct connection *c, const json_t *message)
     draw_name(r->ticket);
     r->timer = evtimer_new(d->base, on_timer, r);
     r->barred = json_object();
+    r->unfit = request_take_unfit(message);
     *d->requests_last = r;
     d->requests_last = &r->next;
     connection_own(c, &asking, r);
@@ -375,12 +379,16 @@ void broker_request(struct connection *c, const json_t *message)
 
 static json_t *describe(const struct request *r)
 {
-    return message_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:I, s:b, s:s, s:s, s:s, s:b, s:O}", "user",
-                        connection_peer(r->client)->name, "devices", (int)r->wish.count, "waited",
-                        (double)(clock_ms() - r->since_ms) / 1000, "why", r->why, "broker", r->daemon->config->name,
-                        "ticket", r->ticket, "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive,
-                        "name", r->wish.name, "type", r->wish.type, "policy", policy_name(r->policy), "held", r->held,
-                        "barred", r->barred);
+    json_t *told = message_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:I, s:b, s:s, s:s, s:s, s:b, s:O}", "user",
+                                connection_peer(r->client)->name, "devices", (int)r->wish.count, "waited",
+                                (double)(clock_ms() - r->since_ms) / 1000, "why", r->why, "broker",
+                                r->daemon->config->name, "ticket", r->ticket, "memory", (json_int_t)r->wish.memory,
+                                "exclusive", r->wish.exclusive, "name", r->wish.name, "type", r->wish.type, "policy",
+                                policy_name(r->policy), "held", r->held, "barred", r->barred);
+
+    if (r->unfit)
+        json_object_set(told, "unfit", r->unfit);
+    return told;
 }
 
 json_t *broker_queue(const struct daemon *d)

@@ -31,13 +31,15 @@ static void candidates_free(struct candidates *list)
     free(list);
 }
 
-/* Without those that this user will never get. */
+/* Without those that this user will never get, or not in the place of others. */
 static void leave_out_barred(const struct request *r, struct candidates *list)
 {
     unsigned left = 0;
 
     for (unsigned i = 0; i < list->count; i++) {
-        if (!json_object_get(r->barred, list->names[list->devices[i].node]))
+        const char *node = list->names[list->devices[i].node];
+
+        if (!json_object_get(r->barred, node) && !request_is_unfit(r->unfit, node, list->devices[i].index))
             list->devices[left++] = list->devices[i];
     }
     list->count = left;

@@ -5,6 +5,35 @@
 #include "base/text.h"
 #include "proxy/daemon/request.h"
 
+/* ---- what did not fit ---- */
+
+bool request_is_unfit(const json_t *unfit, const char *node, unsigned device)
+{
+    const json_t *list = json_object_get(unfit, node);
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (json_integer_value(json_array_get(list, i)) == device)
+            return true;
+    }
+    return false;
+}
+
+json_t *request_take_unfit(const json_t *message)
+{
+    json_t *told = json_object_get(message, "unfit"), *list, *taken = json_object();
+    const char *node;
+
+    json_object_foreach(told, node, list)
+    {
+        if (json_is_array(list) && json_array_size(list) <= MOST_DEVICES && json_object_size(taken) < POOLFILE_NODES)
+            json_object_set(taken, node, list);
+    }
+    if (json_object_size(taken))
+        return taken;
+    json_decref(taken);
+    return NULL;
+}
+
 /* ---- moves ---- */
 
 /* The part's devices: their numbers, and name and type, if these are all the same, and no others will do. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "proxy/daemon/daemon.h"
+#include "proxy/daemon/request.h"
 
 #define ASKED_MS 15000    /* what was asked and goes on by then is asked no more for a while, */
 #define RESTLESS_MS 5000  /* nor what refused */
@@ -92,7 +92,7 @@ static bool any_goes(const json_t *directory)
 /* Whether one of the session's devices would do for who waits, were it not for the session. */
 static bool would_do(const json_t *node, const json_t *session, const json_t *wish)
 {
-    const json_t *mine = json_object_get(session, "devices"), *device;
+    const json_t *mine = json_object_get(session, "devices"), *unfit = json_object_get(wish, "unfit"), *device;
     const char *name = message_text(wish, "name", ""), *type = message_text(wish, "type", "");
     size_t i, j;
 
@@ -102,7 +102,9 @@ static bool would_do(const json_t *node, const json_t *session, const json_t *wi
 
         for (j = 0; j < json_array_size(mine); j++)
             own |= json_integer_value(json_array_get(mine, j)) == message_number(device, "index", -1);
-        if (own && (!*name || !fnmatch(name, message_text(device, "name", ""), FNM_CASEFOLD)) &&
+        if (own &&
+            !request_is_unfit(unfit, message_text(node, "name", ""), (unsigned)message_number(device, "index", 0)) &&
+            (!*name || !fnmatch(name, message_text(device, "name", ""), FNM_CASEFOLD)) &&
             (!*type || !strcmp(type, message_text(device, "type", ""))) &&
             message_number(device, "limit", 0) >= message_number(wish, "memory", 0))
             return true;

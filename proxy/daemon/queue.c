@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "proxy/daemon/daemon.h"
+#include "proxy/daemon/request.h"
 
 #define PATIENCE_MS 60000 /* so long others pass who fit where it does not */
 #define MOST_WAITING 1000
@@ -108,14 +108,15 @@ static bool may_be_passed(const json_t *entry)
 static bool try(const json_t *entry, const struct placement_wish *wish, enum policy policy, const char *const *names,
                 struct placement_device *devices, unsigned count, struct refused *refused)
 {
-    const json_t *barred = json_object_get(entry, "barred");
+    const json_t *barred = json_object_get(entry, "barred"), *unfit = json_object_get(entry, "unfit");
     unsigned chosen[MOST_WISHED], *positions = calloc(count + 1, sizeof(*positions)), left = 0;
     struct placement_device *theirs = calloc(count + 1, sizeof(*theirs));
     bool ever = false, good = true;
 
     if (positions && theirs) {
         for (unsigned i = 0; i < count; i++) {
-            if (json_object_get(barred, names[devices[i].node]))
+            if (json_object_get(barred, names[devices[i].node]) ||
+                request_is_unfit(unfit, names[devices[i].node], devices[i].index))
                 continue;
             positions[left] = i;
             theirs[left++] = devices[i];
@@ -143,7 +144,8 @@ static bool serve(const json_t *entry, const char *const *names, struct placemen
 
     if (!read_wish(entry, &wish, &policy))
         return true;
-    if (!json_object_size(json_object_get(entry, "barred")) && is_refused(refused, &wish))
+    if (!json_object_size(json_object_get(entry, "barred")) && !json_object_get(entry, "unfit") &&
+        is_refused(refused, &wish))
         return may_be_passed(entry);
     return try(entry, &wish, policy, names, devices, count, refused);
 }

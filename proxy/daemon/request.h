@@ -37,7 +37,8 @@ struct request {
     struct part *parts;
     unsigned part_count, tries;
     bool outdated;  /* a node was otherwise than it had told */
-    json_t *barred; /* by node: why it will never have this user */
+    json_t *barred; /* by node: why it will never have this user; and */
+    json_t *unfit;  /* its devices that the session cannot have in the place of others: proxy/launch/unfit.h */
     struct event *timer;
 };
 
@@ -62,6 +63,9 @@ void request_make_pattern(const char *name, char *pattern, size_t size);
 bool request_take_move(struct request *r, const json_t *message);
 /* It is for a session of the same user that rests, and goes on. False, and r->why. */
 bool request_take_rest(struct request *r, const json_t *message);
+/* What a request says of devices that do not fit; NULL: nothing. And whether that is one. */
+json_t *request_take_unfit(const json_t *message);
+bool request_is_unfit(const json_t *unfit, const char *node, unsigned device);
 /* A worker of a session was lost, and this is for another in its place. */
 bool request_take_loss(struct request *r, const json_t *message);
 

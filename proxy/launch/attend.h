@@ -22,6 +22,8 @@ struct attended {
     char why[128];   /* this for, and */
     bool now;        /* without a moment for the worker to end by itself */
     json_t *wish;    /* how such a place is asked for, or NULL */
+    json_t *devices; /* what it has there, or NULL; */
+    json_t *unfit;   /* and what did not fit before (unfit.h), or NULL */
 };
 
 /* What else happens meanwhile. */

@@ -377,7 +377,9 @@ static void hear_program(void *owner, const struct channel_message *message, int
 {
     const bool waits_no_more = message->kind == CHANNEL_END && wanted_drop(message->number);
 
-    if (!waits_no_more && !rests_hear_program(message) && !losses_hear_program(message))
+    if (message->kind == CHANNEL_UNFIT)
+        wanted_hear_unfit(message);
+    else if (!waits_no_more && !rests_hear_program(message) && !losses_hear_program(message))
         moves_hear_program(owner, message, fd);
     else if (fd >= 0)
         close(fd); /* nobody's connections are handed over here */

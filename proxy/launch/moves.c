@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/rests.h"
+#include "proxy/launch/unfit.h"
 
 static struct pool_session session;
 
@@ -19,6 +20,7 @@ static struct {
         MOVE_NONE,
         MOVE_PLACE,   /* it waits for a place */
         MOVE_PROGRAM, /* the program moves */
+        MOVE_ANEW,    /* the place did not do: until it is given back */
     } state;
     struct attended *from, *to; /* to: its worker has been started, or NULL */
     struct client broker;       /* what it has granted goes back when this closes */
@@ -29,6 +31,9 @@ static struct {
         bool any; /* another kind of device will do: if there is no place of the same kind */
     } wish;
     bool of_any;      /* such a place is asked for */
+    json_t *unfit;    /* what did not fit, or NULL (unfit.h); and */
+    char why[256];    /* why the last such place did not, or "" */
+    int device;       /* its device that did not, from 1, or 0; -1: it is not that */
     int answers, out; /* the program's; and where somebody on this host waits for them, or -1 */
     bool unwanted;
 } move = {.broker.fd = -1, .answers = -1, .out = -1};
@@ -78,6 +83,8 @@ static void take_progress(const char *words)
     if (!strcmp(words, REQUEST_LEAVES)) {
         tell_moved(true, "told all again, as commands wait for a user event", 0, 0);
         answer_program();
+    } else if (sscanf(words, REQUEST_UNFIT " %d", &move.device) == 1) {
+        return;
     } else if (sscanf(words, "phase %31s %llu", phase, &bytes) == 2) {
         tell(json_pack("{s:s, s:s, s:I}", "do", "moving", "phase", phase, "bytes", (json_int_t)bytes));
     } else if (move.out >= 0) {
@@ -102,6 +109,8 @@ static void finish(bool good, const char *text, unsigned long long bytes, long p
         close(move.answers);
     }
     client_close(&move.broker);
+    json_decref(move.unfit);
+    move.unfit = NULL;
     if (!good && move.to && move.to->member && !move.to->leaving) /* the program has not got it */
         attend_leave(move.to, true, text);
     move.answers = move.out = -1;
@@ -128,6 +137,8 @@ static int ask_for_place(bool of_any, char *why, size_t why_size)
                                 (json_int_t)(wish->any && !of_any ? 0 : wish->wait), "count", 1, "any", of_any);
     int error;
 
+    if (move.unfit)
+        json_object_set(request, "unfit", move.unfit);
     client_close(&move.broker);
     move.of_any = of_any;
     error = client_connect_within(&move.broker, session.pool, move.from->address, REACH_MS, why, why_size);
@@ -145,6 +156,7 @@ static void begin(struct attended *from, const struct wish *wish, int out)
     move.to = NULL;
     move.out = out;
     move.unwanted = false;
+    *move.why = '\0';
     move.wish = *wish;
     snprintf(move.place.name, sizeof(move.place.name), "%s", wish->to);
     if (ask_for_place(false, why, sizeof(why)))
@@ -153,13 +165,20 @@ static void begin(struct attended *from, const struct wish *wish, int out)
         move.state = MOVE_PLACE;
 }
 
+/* It can be called off. */
+static bool waits(void)
+{
+    return move.state == MOVE_PLACE || move.state == MOVE_ANEW;
+}
+
 /* There is no place. */
 static void hear_refusal(const char *text)
 {
-    char why[256];
+    char why[256], both[600];
 
+    snprintf(both, sizeof(both), "%s%s%s", move.why, *move.why ? "; " : "", text);
     if (move.state != MOVE_PLACE || !move.wish.any || move.of_any)
-        fail(text);
+        fail(both);
     else if (ask_for_place(true, why, sizeof(why)))
         fail(why);
 }
@@ -176,6 +195,7 @@ static void ask_program(void)
     snprintf(words, sizeof(words), "move %smember %u to %s", move.wish.any ? "any " : "", move.from->member, host);
     move.answers = requests_ask(words, &why);
     move.state = MOVE_PROGRAM;
+    move.device = -1;
     if (move.answers < 0)
         fail(why);
     else
@@ -213,6 +233,33 @@ static void hear_broker(void)
     else if (json_object_get(message, "granted") && move.state == MOVE_PLACE)
         take_grant(message);
     json_decref(message);
+}
+
+/* The program cannot have the devices of that place: another is asked for when this one is free again. */
+static bool look_elsewhere(const char *text)
+{
+    if (move.device < 0 || !move.to || !unfit_add(&move.unfit, move.to->name, move.to->devices, (unsigned)move.device))
+        return false;
+    text_print(move.why, sizeof(move.why), "%s", text);
+    answer_program();
+    close(move.answers);
+    move.answers = -1;
+    if (!move.to->leaving)
+        attend_leave(move.to, true, text);
+    tell_phase("waiting", text);
+    move.state = MOVE_ANEW;
+    return true;
+}
+
+static void ask_anew(void)
+{
+    char why[256];
+
+    move.to = NULL;
+    snprintf(move.place.name, sizeof(move.place.name), "%s", move.wish.to);
+    move.state = MOVE_PLACE;
+    if (ask_for_place(move.of_any, why, sizeof(why)))
+        fail(why);
 }
 
 /* ---- the program ---- */
@@ -258,8 +305,10 @@ void moves_hear_program(void *owner, const struct channel_message *message, int 
 void moves_lose(struct attended *node)
 {
     tell_program(CHANNEL_ENDED, node->member, *node->why ? node->why : "its daemon has ended it");
-    if (node == move.from && move.state == MOVE_PLACE)
+    if (node == move.from && waits())
         fail("what was to move is over");
+    else if (node == move.to && move.state == MOVE_ANEW)
+        ask_anew();
 }
 
 static void take_result(char *words)
@@ -291,7 +340,7 @@ static void hear_answer(void)
         take_progress(space + 1);
     else if (!strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE)))
         take_result(line + strlen(REQUEST_DONE));
-    else
+    else if (!look_elsewhere(space ? space + 1 : ""))
         fail(space ? space + 1 : "it does not move");
 }
 
@@ -301,7 +350,7 @@ void moves_hear_daemon(struct attended *node, const json_t *message)
 {
     const json_t *wish = json_object_get(message, "move");
 
-    if (json_object_get(message, "unmove") && move.state == MOVE_PLACE && node == move.from) {
+    if (json_object_get(message, "unmove") && waits() && node == move.from) {
         fail("nobody waits for it any more");
     } else if (wish && move.state != MOVE_NONE) {
         json_t *refusal = json_pack("{s:s, s:b, s:s}", "do", "moved", "good", 0, "text", "a move of it is under way");
@@ -361,7 +410,7 @@ void moves_poll(struct pollfd *fds)
 {
     fds[0] = (struct pollfd){move.broker.fd, POLLIN, 0};
     fds[1] = (struct pollfd){move.answers, POLLIN, 0};
-    fds[2] = (struct pollfd){move.state == MOVE_PLACE ? move.out : -1, 0, 0};
+    fds[2] = (struct pollfd){waits() ? move.out : -1, 0, 0};
 }
 
 void moves_turn(const struct pollfd *fds)
@@ -373,7 +422,7 @@ void moves_turn(const struct pollfd *fds)
         hear_broker();
     if (fds[1].revents && fds[1].fd == move.answers)
         hear_answer();
-    if (fds[2].revents && fds[2].fd == move.out && move.state == MOVE_PLACE)
+    if (fds[2].revents && fds[2].fd == move.out && waits())
         fail("nobody waits for it any more");
     if (move.state != MOVE_PLACE || move.broker.fd < 0 || !(error = client_beat(&move.broker)))
         return;
@@ -388,5 +437,5 @@ bool moves_now(void)
 
 bool moves_has(const struct attended *node)
 {
-    return move.state == MOVE_PROGRAM && (node == move.from || node == move.to);
+    return (move.state == MOVE_PROGRAM || move.state == MOVE_ANEW) && (node == move.from || node == move.to);
 }

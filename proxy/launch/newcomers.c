@@ -33,7 +33,8 @@ void tell_program(enum channel_kind kind, unsigned number, const char *text)
 void place_free(struct place *place)
 {
     json_decref(place->wish);
-    place->wish = NULL;
+    json_decref(place->devices);
+    place->wish = place->devices = NULL;
 }
 
 bool place_read(struct place *place, const json_t *message)
@@ -45,6 +46,7 @@ bool place_read(struct place *place, const json_t *message)
     snprintf(place->name, sizeof(place->name), "%s", text_of(node, "name"));
     snprintf(place->address, sizeof(place->address), "%s", text_of(node, "address"));
     place->wish = json_incref(json_object_get(node, "wish"));
+    place->devices = json_incref(json_object_get(node, "indices"));
     return json_array_size(nodes) == 1;
 }
 
@@ -87,7 +89,10 @@ struct attended *newcomer_start(const struct pool_session *session, const struct
     }
     client_close(&node->client);
     json_decref(node->wish);
-    *node = (struct attended){.client.fd = -1, .over = true, .wish = json_incref(place->wish)};
+    json_decref(node->devices);
+    json_decref(node->unfit);
+    *node = (struct attended){
+        .client.fd = -1, .over = true, .wish = json_incref(place->wish), .devices = json_incref(place->devices)};
     snprintf(node->name, sizeof(node->name), "%s", place->name);
     snprintf(node->address, sizeof(node->address), "%s", place->address);
     snprintf(node->part, sizeof(node->part), "%s", place->part);

@@ -22,7 +22,7 @@ struct pool_session {
 /* What was granted. */
 struct place {
     char part[64], name[64], address[128];
-    json_t *wish; /* or NULL */
+    json_t *wish, *devices; /* or NULL */
 };
 
 /* Of a message of a broker's: false if it is not one place. */

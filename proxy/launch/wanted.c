@@ -5,11 +5,14 @@
 
 #include "base/clock.h"
 #include "proxy/launch/costs.h"
+#include "proxy/launch/unfit.h"
 #include "proxy/launch/wanted.h"
 
 #define AGAIN_MS 1000 /* between tries to reach a daemon, and between words to the program that waits */
 
 static struct pool_session session;
+
+static json_t *unfit; /* by place, "#NUMBER", what has not fitted there, or null: no others are to be had; or NULL */
 
 static struct {
     json_t *request; /* or NULL */
@@ -79,11 +82,51 @@ static void ask_for_place(void)
         client_beat(&wanted.broker);
 }
 
+void wanted_hear_unfit(const struct channel_message *message)
+{
+    struct attended *node = newcomers_find(&session, message->number);
+    unsigned device;
+    char place[32];
+    json_t *list;
+
+    if (!node || sscanf(message->text, "%u %31s", &device, place) != 2)
+        return;
+    list = json_deep_copy(node->unfit);
+    if (!unfit_add(&list, node->name, node->devices, device)) {
+        json_decref(list);
+        list = json_null();
+    }
+    if (!unfit)
+        unfit = json_object();
+    json_object_set_new(unfit, place, list);
+    attend_leave(node, false, "its devices are not like those before");
+}
+
+/* What has not fitted in the place of a message goes with the request. False: there is nothing else. */
+static bool take_unfit(const struct channel_message *message, json_t *request)
+{
+    char place[32] = "";
+    json_t *list;
+
+    sscanf(message->text, "%31s", place);
+    list = json_incref(json_object_get(unfit, place));
+    json_object_del(unfit, place);
+    if (json_is_object(list))
+        json_object_set(request, "unfit", list);
+    json_decref(list);
+    return !json_is_null(list);
+}
+
 void wanted_begin(const struct channel_message *message, json_t *request, const char *(*daemon)(bool lost))
 {
     const char *tab = strchr(message->text, '\t');
 
     finish();
+    if (!take_unfit(message, request)) {
+        wanted_refuse(message, "the pool knows no other devices");
+        json_decref(request);
+        return;
+    }
     wanted.request = request;
     wanted.daemon = daemon;
     wanted.lost = false;
@@ -114,6 +157,7 @@ static void start(const struct place *place)
         give_up(why);
         return;
     }
+    node->unfit = json_incref(json_object_get(wanted.request, "unfit"));
     tell_program(CHANNEL_STARTED, wanted.number, "0");
     finish();
     session.changed();

@@ -13,6 +13,9 @@ bool wanted_read(const struct channel_message *message, unsigned *lost);
 /* request: how the place is asked for, kept here. daemon: the address of one to ask, another than the last one if that
  * was lost; NULL: there is none just now. */
 void wanted_begin(const struct channel_message *message, json_t *request, const char *(*daemon)(bool lost));
+/* CHANNEL_UNFIT: a worker that was started so has devices that are not like those before it. It ends, and who is wanted
+ * there next gets others. */
+void wanted_hear_unfit(const struct channel_message *message);
 /* It does not come: why. */
 void wanted_refuse(const struct channel_message *message, const char *why);
 /* The program waits for that one no more; false: it did not. */

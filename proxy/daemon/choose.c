@@ -354,65 +354,6 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
     return r->parts != NULL;
 }
 
-/* Why there are not enough devices for this user. */
-static void tell_bars(struct request *r)
-{
-    const char *node;
-    json_t *why;
-
-    json_object_foreach(r->barred, node, why)
-    {
-        text_print(r->why, sizeof(r->why), "%s: %s", node, json_string_value(why));
-    }
-}
-
-/* A node said why it will not have what moves. */
-static void tell_refusal(struct request *r)
-{
-    const char *node, *text;
-    json_t *why;
-
-    json_object_foreach(r->barred, node, why)
-    {
-        text = json_string_value(why);
-        if (text && *text)
-            text_print(r->why, sizeof(r->why), "%s: %s", node, text);
-    }
-}
-
-/* A node that would have devices, but for something that its administrator should look at. */
-static bool tell_trouble(struct request *r, const json_t *directory)
-{
-    const json_t *node;
-    size_t i;
-
-    json_array_foreach(directory, i, node)
-    {
-        if (strcmp(message_text(node, "state", ""), "failing"))
-            continue;
-        text_print(r->why, sizeof(r->why), "%s %s", message_text(node, "name", ""), message_text(node, "why", ""));
-        return true;
-    }
-    return false;
-}
-
-/* "2 gpu, 1 cpu": what there is that this user may have. */
-static void tell_devices(const struct candidates *list, char *text, size_t size)
-{
-    static const char *const types[] = {"cpu", "gpu", "accelerator", "custom"};
-    size_t length = 0;
-
-    text_print(text, size, "no devices");
-    for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++) {
-        unsigned count = 0;
-
-        for (unsigned i = 0; i < list->count; i++)
-            count += list->devices[i].usable && !strcmp(list->devices[i].type, types[type]);
-        if (count && length < size)
-            length += (size_t)snprintf(text + length, size - length, "%s%u %s", length ? ", " : "", count, types[type]);
-    }
-}
-
 /* What those who have waited longer could have is not for this one, unless they do not take it. */
 static bool yield_to_older(struct request *r, struct candidates *list)
 {
@@ -506,7 +447,6 @@ enum outcome request_place(struct request *r)
     struct candidates *list = candidates_new(directory);
     unsigned chosen[MOST_WISHED];
     enum outcome outcome = OUTCOME_WAIT;
-    char there[96];
     const json_t *node;
     bool ever = false, all_there = true, outdated = false, stands_back;
     size_t i;
@@ -546,22 +486,9 @@ enum outcome request_place(struct request *r)
         outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
     } else if (ever && outdated && r->tries) { /* why the last place was none stays the reason */
         outcome = OUTCOME_WAIT;
-    } else if (*r->move.part) {
-        text_print(r->why, sizeof(r->why), "%s", ever ? "all such devices are taken" : "there is no other such place");
-        tell_refusal(r);
-        outcome = ever ? OUTCOME_WAIT : OUTCOME_NEVER;
-    } else if (!ever && json_object_size(r->barred)) {
-        tell_bars(r);
-        outcome = OUTCOME_NEVER;
     } else {
-        tell_devices(list, there, sizeof(there));
-        if (ever && !tell_trouble(r, directory))
-            text_print(r->why, sizeof(r->why), "all such devices are taken%s",
-                       r->yields_ms ? ", or another has waited longer" : "");
-        else if (!ever)
-            text_print(r->why, sizeof(r->why), "%s not that many such devices: there are %s",
-                       all_there ? "the pool has" : "the nodes that are there have", there);
-        outcome = ever || !all_there ? OUTCOME_WAIT : OUTCOME_NEVER;
+        request_explain(r, directory, list->devices, list->count, ever);
+        outcome = ever || (!all_there && !*r->move.part) ? OUTCOME_WAIT : OUTCOME_NEVER;
     }
     candidates_free(list);
     json_decref(directory);

@@ -26,6 +26,7 @@
  *     news.c        what daemons of a large pool tell of each other
  *     broker.c      requests for devices, anywhere in the pool
  *     choose.c      what a request can have now (request.h); placement.c which devices it gets (placement.h)
+ *     refusal.c     why it has nothing, by node
  *     going_on.c    requests for sessions that there are: they move, or have rested
  *     move.c        sessions that go to another place
  *     rest.c        sessions that rest; oversubscribe.c when they have to

@@ -5,20 +5,21 @@
 
 #include "proxy/daemon/placement.h"
 
-static bool is_wished(const struct placement_device *device, const struct placement_wish *wish)
-{
-    return (!*wish->name || !fnmatch(wish->name, device->name, FNM_CASEFOLD)) &&
-           (!*wish->type || !strcmp(wish->type, device->type)) && device->whole >= wish->memory;
-}
-
-static bool suits(const struct placement_device *device, const struct placement_wish *wish)
-{
-    return device->usable && device->memory >= wish->memory && is_wished(device, wish);
-}
-
 static bool is_free(const struct placement_device *device, const struct placement_wish *wish)
 {
     return !device->taken && (wish->exclusive ? !device->sessions : device->sessions < device->most);
+}
+
+enum placement_lack placement_lacks(const struct placement_device *device, const struct placement_wish *wish)
+{
+    if ((*wish->name && fnmatch(wish->name, device->name, FNM_CASEFOLD)) ||
+        (*wish->type && strcmp(wish->type, device->type) != 0))
+        return PLACEMENT_OTHER;
+    if (device->whole < wish->memory)
+        return PLACEMENT_SMALL;
+    if (!is_free(device, wish))
+        return PLACEMENT_TAKEN;
+    return device->memory < wish->memory ? PLACEMENT_FULL : PLACEMENT_GOOD;
 }
 
 /* What is kept of the nodes while devices are chosen, so that each device is looked at once for each that is wished. */
@@ -76,7 +77,7 @@ static bool choice_begin(struct choice *c, const struct placement_device *device
         if (!node->end)
             node->first = i;
         node->end = i + 1;
-        c->fits[i] = is_free(&devices[i], wish) && suits(&devices[i], wish);
+        c->fits[i] = devices[i].usable && placement_lacks(&devices[i], wish) == PLACEMENT_GOOD;
         node->left += c->fits[i];
     }
     return true;
@@ -274,7 +275,7 @@ bool placement_choose(const struct placement_device *devices, unsigned count, co
     bool good;
 
     for (unsigned i = 0; i < count && suitable < wish->count; i++)
-        suitable += is_wished(&devices[i], wish);
+        suitable += placement_lacks(&devices[i], wish) < PLACEMENT_SMALL;
     *ever = wish->count && suitable >= wish->count;
     if (!*ever)
         return false;

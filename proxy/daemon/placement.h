@@ -25,6 +25,16 @@ struct placement_wish {
     bool exclusive;           /* devices that nobody else uses */
 };
 
+/* What a device lacks for a wish, the least first. */
+enum placement_lack {
+    PLACEMENT_GOOD,
+    PLACEMENT_TAKEN, /* others have it */
+    PLACEMENT_FULL,  /* others have too much of its memory */
+    PLACEMENT_SMALL, /* it never has so much memory for a session */
+    PLACEMENT_OTHER  /* it is of another name or type */
+};
+enum placement_lack placement_lacks(const struct placement_device *device, const struct placement_wish *wish);
+
 /*
  * The places in devices[] of wish->count of them, by the policy: pack fills nodes that are in use already and takes as
  * few as can be; spread takes those that are used least, one after the other; least-loaded the devices with the fewest

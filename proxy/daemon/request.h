@@ -19,7 +19,7 @@ struct request {
     struct placement_wish wish;
     enum policy policy;
     unsigned share;
-    char id[SESSION_ID], program[64], job[64], why[256];
+    char id[SESSION_ID], program[64], job[64], why[512];
     char ticket[SESSION_ID];
     long since_ms, until_ms, yields_ms; /* yields: since then an older one could have what it wants, or 0 */
     char within[SESSION_ID];            /* the hold of which it has its devices, or "" */
@@ -56,6 +56,11 @@ void request_bar(struct request *r, const char *node, const char *why);
 const json_t *request_find_part(const json_t *directory, const char *part, const json_t **where);
 /* A device's name as a pattern of fnmatch(3) that nothing else matches. */
 void request_make_pattern(const char *name, char *pattern, size_t size);
+
+/* ---- refusal.c ---- */
+/* r->why: why these devices, of the directory's nodes, are not what it wishes. ever: they may be once. */
+void request_explain(struct request *r, const json_t *directory, const struct placement_device *devices, unsigned count,
+                     bool ever);
 
 /* ---- going_on.c ---- */
 /* It is for a part of a running session of the same user that is to go elsewhere: what it has to have follows from what

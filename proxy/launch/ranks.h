@@ -16,6 +16,7 @@
  *     rests.c        or rests (rests.h), and costs.c what that costs (costs.h),
  *     losses.c       or has lost a worker (losses.h);
  *     wanted.c       the place that is asked for then (wanted.h),
+ *     unfit.c        without devices that have not fitted (unfit.h),
  *     newcomers.c    and the workers that come (newcomers.h)
  *     attend.c       and what it does while the session runs (attend.h)
  *     requests.c     what users ask of the session (requests.h)

@@ -1,0 +1,83 @@
+#!/bin/sh
+# Who gets no devices is told of each node why not: it is drained, lost, taken, has no such device, does not take this user;
+# also while the request waits.
+. "$(dirname "$0")/one-lib.sh"
+need python3 python3
+make_pool one
+add_daemon two
+start_daemon
+start_other two
+meet_other
+export VOCL_POOL="$scratch/pool"
+# refuses TEXT [OPTION]...: there are no devices, and that is why
+refuses()
+{
+    refuses_text=$1
+    shift
+    vocl devices "$@" > /dev/null 2> "$scratch/err" && fail "there are devices, and not: $refuses_text"
+    grep -q "$refuses_text" "$scratch/err" || fail "not \"$refuses_text\", but: $(cat "$scratch/err")"
+}
+# takes [COUNT]: a session has so many devices for itself, from the first node on, until releases
+takes()
+{
+    rm -f "$scratch/enough"
+    vocl run --policy order --exclusive --count "${1:-1}" -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null \
+        2> "$scratch/burn.err" &
+    holder=$!
+    await "running=${1:-1}" || fail "no session: $(cat "$scratch/burn.err" "$scratch"/log*)"
+}
+releases()
+{
+    touch "$scratch/enough"
+    wait $holder || fail "the session: status $?: $(cat "$scratch/burn.err")"
+    await sessions=0
+}
+
+takes 2
+refuses 'all such devices are taken'
+refuses 'not that many such devices: there are 2 cpu' --count 3
+releases
+vocl pool drain --reason "a new fan" one && vocl pool drain --reason "a new fan" two || fail "drain"
+await state=one:draining state=two:draining
+refuses "no devices: one, two: drained ($user: a new fan)"
+vocl pool resume one
+await state=one:up
+takes
+refuses "no devices: one: taken; two: drained ($user: a new fan)"
+vocl run --wait 300 -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" &
+waiting=$!
+waits()
+{
+    vocl pool queue | grep -q "one: taken; two: drained ($user: a new fan)"
+}
+wait_until waits || fail "what it waits for: $(vocl pool queue)"
+releases
+wait $waiting || fail "it waited for nothing: $(cat "$scratch/err")"
+refuses "no devices: one: 1 free; two: drained ($user: a new fan)" --count 2
+vocl pool resume two
+await state=two:up
+
+# two does not take this user
+kill $other
+wait $other
+echo "deny = [ \"$user\" ];" >> "$scratch/conf.two"
+start_other two
+await state=two:up
+takes
+refuses "no devices: one: taken; .*$user may not use the devices of two"
+releases
+vocl pool drain one
+await state=one:draining
+refuses "no devices: one: drained ($user); .*$user may not use the devices of two"
+vocl pool resume one
+await state=one:up
+refuses "no devices: one: 1 free; .*$user may not use the devices of two" --count 2
+
+# it is lost
+kill -9 $other
+await state=two:lost
+vocl pool drain one
+await state=one:draining
+refuses "no devices: one: drained ($user); two: lost"
+grep Sanitizer "$scratch"/log* && fail "the sanitizer found something"
+exit 0

@@ -20,7 +20,7 @@
 struct auth_settings {
     const char *key_file; /* key: users and their keys */
     const char *user;     /* key: whose key a client uses; NULL: the user's who runs it */
-    const char *node;     /* key: of a daemon, its own name; NULL: a client's */
+    const char *node;     /* of a daemon, its own name; NULL: a client's */
     const char *other;    /* key: of a daemon that proves itself, to whom */
     uid_t least;          /* key: users below this number have no keys */
     const char *socket;   /* munge: of munged, or NULL for its own choice */

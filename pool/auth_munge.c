@@ -19,6 +19,21 @@ static int failed(munge_ctx_t context, munge_err_t error, char *why, size_t why_
     return -EACCES;
 }
 
+/* Of a credential that is too old, or of a time that is yet to come: whose clock is how wrong. */
+static int clocks_differ(munge_ctx_t context, munge_err_t error, const char *node, char *why, size_t why_size)
+{
+    time_t made = 0, seen = 0;
+    long ahead;
+
+    if (munge_ctx_get(context, MUNGE_OPT_ENCODE_TIME, &made) != EMUNGE_SUCCESS ||
+        munge_ctx_get(context, MUNGE_OPT_DECODE_TIME, &seen) != EMUNGE_SUCCESS || !made || !seen)
+        return failed(context, error, why, why_size);
+    ahead = (long)(seen - made);
+    snprintf(why, why_size, "munge: %s: the clock of %s is %ld seconds %s", munge_strerror(error), node,
+             ahead < 0 ? -ahead : ahead, ahead < 0 ? "behind" : "ahead");
+    return -EACCES;
+}
+
 static munge_ctx_t context_new(const struct auth_settings *settings)
 {
     munge_ctx_t context = munge_ctx_create();
@@ -83,7 +98,9 @@ static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     memcpy(credential, proof, length);
     credential[length] = '\0';
     error = munge_decode(credential, context, &payload, &size, &peer->uid, &peer->gid);
-    if (error != EMUNGE_SUCCESS) {
+    if (settings->node && (error == EMUNGE_CRED_EXPIRED || error == EMUNGE_CRED_REWOUND)) {
+        result = clocks_differ(context, error, settings->node, why, why_size);
+    } else if (error != EMUNGE_SUCCESS) {
         result = failed(context, error, why, why_size);
     } else if (size != AUTH_NONCE + AUTH_KEY || sodium_memcmp(payload, nonce, AUTH_NONCE)) {
         snprintf(why, why_size, "munge: the credential is not for this connection");

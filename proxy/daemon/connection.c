@@ -218,8 +218,6 @@ static void on_event(struct bufferevent *stream, short what, void *argument)
         blame_error(c, EVUTIL_SOCKET_ERROR());
     else if (what & BEV_EVENT_TIMEOUT)
         connection_blame(c, "%s does not answer", c->remote);
-    else
-        connection_blame(c, "%s closed the connection", c->remote);
     connection_drop(c);
 }
 

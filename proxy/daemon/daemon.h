@@ -199,6 +199,8 @@ const char *connection_remote(const struct connection *c);
 struct daemon *connection_daemon(const struct connection *c);
 const struct connection_owner *connection_owner(const struct connection *c);
 void *connection_argument(const struct connection *c);
+/* Of an outgoing one that is closed: why, or "" if that is not known. */
+const char *connection_why(const struct connection *c);
 /* An accepted connection belongs to something from now on: it may be silent, and closed() is told when it ends. */
 void connection_own(struct connection *c, const struct connection_owner *owner, void *argument);
 /* Whether it has said that it is there, and then nothing for longer than it may. */
@@ -206,8 +208,6 @@ bool connection_is_silent(const struct connection *c);
 /* Those that are silent are lost. was_away: it is this daemon that did not listen. */
 void connections_judge(struct daemon *d, long now, bool was_away);
 void connection_fail(struct connection *c, const char *error);
-/* Of an outgoing one that is closed. */
-const char *connection_why(const struct connection *c);
 /* Every open one of that owner. */
 void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
 void connections_close(struct daemon *d);

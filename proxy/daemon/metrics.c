@@ -103,6 +103,22 @@ static void print_nodes(FILE *out, const json_t *directory)
     }
 }
 
+/* Those that this daemon knows to be lost. Their own daemons may well answer, and know nothing of it. */
+static void print_lost(FILE *out, const json_t *directory)
+{
+    const json_t *node;
+    size_t i;
+
+    print_head(out, "vocl_node_lost", "gauge", "Nodes that are lost to this daemon, and the kind of reason; 1.");
+    json_array_foreach(directory, i, node)
+    {
+        if (strcmp(message_text(node, "state", ""), "lost"))
+            continue;
+        print_node(out, node, "vocl_node_lost");
+        fprintf(out, "\",reason=\"%s\"} 1\n", message_text(node, "lost by", ""));
+    }
+}
+
 static void print_sessions(FILE *out, const json_t *directory)
 {
     static const struct {
@@ -193,7 +209,8 @@ static void print_totals(const struct daemon *d, FILE *out)
 
 char *metrics_text(struct daemon *d, bool whole_pool)
 {
-    json_t *directory = whole_pool ? peers_directory(d) : message_pack("[o]", node_describe(d));
+    json_t *pool = peers_directory(d),
+           *directory = whole_pool ? json_incref(pool) : message_pack("[o]", node_describe(d));
     json_t *queue = whole_pool ? queue_of_pool(d) : broker_queue(d);
     size_t length;
     char *text = NULL;
@@ -201,6 +218,7 @@ char *metrics_text(struct daemon *d, bool whole_pool)
 
     if (out) {
         print_nodes(out, directory);
+        print_lost(out, pool);
         print_devices(out, directory);
         print_sessions(out, directory);
         print_queue(out, queue);
@@ -209,6 +227,7 @@ char *metrics_text(struct daemon *d, bool whole_pool)
         fclose(out);
     }
     json_decref(directory);
+    json_decref(pool);
     json_decref(queue);
     return text;
 }

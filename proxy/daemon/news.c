@@ -328,6 +328,16 @@ static bool is_sane(long long version)
     return version > 0 && version < (long long)(wall_seconds() * 1e3) + AHEAD_MS;
 }
 
+/* Nothing is heard of it, or it would be for ever the newest that there is. */
+static void note_clock(struct peer *peer, long long version)
+{
+    char why[96];
+
+    snprintf(why, sizeof(why), "the clock of %.40s is %lld seconds ahead", peer->name,
+             version / 1000 - (long long)wall_seconds());
+    peer_note_why(peer, why);
+}
+
 static void hear_versions(struct peer *from, json_t *have)
 {
     struct daemon *d = from->daemon;
@@ -340,6 +350,8 @@ static void hear_versions(struct peer *from, json_t *have)
         const long long version = json_integer_value(value);
         struct peer *peer = peer_find(d, name);
 
+        if (!is_sane(version) && !strcmp(name, from->name))
+            note_clock(from, version);
         if (!is_sane(version))
             continue;
         if (!strcmp(name, d->config->name) && version > d->news->version)
@@ -372,8 +384,8 @@ static void hear_record(struct peer *from, const json_t *record)
         peer_take_state(peer, state, (long)age);
     else
         peer_lose(peer);
-    if (!state && !*peer->why) /* who tells has tried */
-        text_print(peer->why, sizeof(peer->why), "%s", message_text(record, "why", ""));
+    if (!state && *message_text(record, "why", ""))
+        peer_note_why(peer, message_text(record, "why", ""));
     if (tree && tree != (long long)tree_hash(peer->tree_text))
         connection_send(from->connection, message_pack("{s:s, s:s}", "do", "tree", "node", name));
     news_note(from->daemon, name);

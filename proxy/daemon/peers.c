@@ -35,6 +35,28 @@ static void forget_parsed(struct peer *peer)
     peer->parsed = NULL;
 }
 
+/* What kind of reason that is: few, so that alerts can go by it. */
+static const char *kind_of(const char *why)
+{
+    static const char *const of_clocks[] = {"clock", "Expired credential", "Rewound credential"};
+
+    for (size_t i = 0; i < sizeof(of_clocks) / sizeof(*of_clocks); i++) {
+        if (strstr(why, of_clocks[i]))
+            return "clock";
+    }
+    return strstr(why, "refuses") || strstr(why, "munge") || strstr(why, "key files") ? "refused" : "unreachable";
+}
+
+/* It is tried again and again: the log has each reason once, and of one kind the first. */
+void peer_note_why(struct peer *peer, const char *why)
+{
+    const bool is_new = !*peer->why || strcmp(kind_of(why), kind_of(peer->why)) != 0;
+
+    text_print(peer->why, sizeof(peer->why), "%s", why);
+    if (is_new && *why && !peer->state)
+        daemon_log("warning", "node %s is lost: %s", peer->name, why);
+}
+
 void peer_lose(struct peer *peer)
 {
     if (peer->state) {
@@ -48,15 +70,6 @@ void peer_lose(struct peer *peer)
     }
     peer->state = peer->told = NULL;
     broker_answer(peer->daemon, peer->name, NULL);
-}
-
-/* Told when it changes, and not each time that it is tried again. */
-static void note_why(struct peer *peer, const char *why)
-{
-    if (!*why || !strcmp(peer->why, why))
-        return;
-    text_print(peer->why, sizeof(peer->why), "%s", why);
-    daemon_log("warning", "node %s is not reached: %s", peer->name, peer->why);
 }
 
 static void lost(struct peer *peer)
@@ -104,6 +117,7 @@ void peer_take_state(struct peer *peer, json_t *state, long age_ms)
 {
     if (!peer->state)
         daemon_log("notice", "node %s is there", peer->name);
+    *peer->why = '\0';
     json_decref(peer->state);
     json_decref(peer->told);
     forget_parsed(peer);
@@ -178,10 +192,17 @@ static void on_message(struct connection *c, json_t *message)
 static void on_closed(struct connection *c)
 {
     struct peer *peer = connection_argument(c);
+    const char *why;
 
-    note_why(peer, connection_why(c));
+    if (*connection_why(c))
+        why = connection_why(c);
+    else if (!peer->state && peer->open && !strcmp(peer->daemon->config->method, "key"))
+        why = "it closes the connection at once: their key files may differ";
+    else
+        why = *peer->why ? peer->why : "it has closed the connection";
     peer->connection = NULL;
     lost(peer);
+    peer_note_why(peer, why);
     retry_later(peer);
 }
 
@@ -250,7 +271,7 @@ static void look_after(evutil_socket_t fd, short what, void *argument)
         peer->heard_ms = now;
     peer->looked_ms = now;
     if (peer->near && peer->connection && peer->open && now - peer->heard_ms > patience) {
-        note_why(peer, "it does not answer any more");
+        peer_note_why(peer, "it does not answer");
         connection_close(peer->connection);
         return;
     }
@@ -443,6 +464,14 @@ bool peer_release(struct daemon *d, const char *node, json_t *message)
     return true;
 }
 
+static json_t *describe_lost(const struct poolfile_node *node, const struct peer *peer)
+{
+    const char *why = peer ? peer->why : "";
+
+    return message_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address", node->address, "state",
+                        "lost", "why", why, "lost by", kind_of(why), "devices", "sessions");
+}
+
 /* In the order of the pool file. */
 json_t *peers_directory(struct daemon *d)
 {
@@ -461,9 +490,7 @@ json_t *peers_directory(struct daemon *d)
         } else if (peer && peer->state) {
             json_array_append(list, peer->state);
         } else {
-            json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address",
-                                                     node->address, "state", "lost", "why", peer ? peer->why : "",
-                                                     "devices", "sessions"));
+            json_array_append_new(list, describe_lost(node, peer));
         }
     }
     if (!own)

@@ -9,7 +9,7 @@ struct peer {
     struct peer *next;
     struct daemon *daemon;
     char name[64], address[128];
-    char why[192];  /* it is not reached, or "" */
+    char why[192];  /* it is lost, or "" */
     unsigned place; /* in the pool file, this daemon's own included */
     struct connection *connection;
     bool open;
@@ -36,6 +36,8 @@ void peer_take_state(struct peer *peer, json_t *state, long age_ms);
 void peer_take_tree(struct peer *peer, const char *text);
 /* Nobody has a connection to it any more. */
 void peer_lose(struct peer *peer);
+/* Why it is not there, or would not be. */
+void peer_note_why(struct peer *peer, const char *why);
 /* Requests that wait are looked at soon. */
 void peers_review(struct daemon *d);
 

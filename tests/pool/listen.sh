@@ -66,7 +66,7 @@ VOCL_POOL=$scratch/before
 wait_until told there "refused connection at 127.0.0.1:$((port + 3))" || fail "not why: $(cat "$scratch/nodes")"
 vocl pool drain there > "$scratch/out" 2>&1 && fail "a lost node is drained"
 grep -q 'there: .*refused connection at' "$scratch/out" || fail "nor there: $(cat "$scratch/out")"
-[ "$(grep -c 'node there is not reached: refused connection' "$scratch/log")" = 1 ] || fail "the log: $(cat "$scratch/log")"
+[ "$(grep -c 'node there is lost: refused connection' "$scratch/log")" = 1 ] || fail "the log: $(cat "$scratch/log")"
 grep -q 'refused connection' "$scratch/log" || fail "nor in the log"
 
 # Another thing at its port than a daemon of this pool, and one that has another key.

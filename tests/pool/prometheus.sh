@@ -102,9 +102,12 @@ curl -s "$metrics" | grep -E '(user|program|session)=' && fail "labels without e
 
 kill -9 $two
 wait_until is 1.0 'count(up{job="vocl"} == 0)' || fail "the loss of one: $(value up)"
+# pending ALERT
 pending()
 {
-    curl -s "http://$at/api/v1/alerts" | grep -q VoclDaemonDown
+    curl -s "http://$at/api/v1/alerts" | grep -q "$1"
 }
-wait_until pending || fail "no alert: $(curl -s "http://$at/api/v1/alerts")"
+wait_until pending VoclDaemonDown || fail "no alert: $(curl -s "http://$at/api/v1/alerts")"
+wait_until is 1.0 'max by (node) (vocl_node_lost{node="two",reason="unreachable"})' || fail "lost to the others: $(curl -s "$metrics")"
+wait_until pending VoclNodeLost || fail "no alert: $(curl -s "http://$at/api/v1/alerts")"
 exit 0

@@ -79,5 +79,17 @@ await state=two:lost
 vocl pool drain one
 await state=one:draining
 refuses "no devices: one: drained ($user); two: lost"
+
+# it has another key
+{ grep -v '^@one ' "$scratch/keys"; "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=one; } > "$scratch/keys.two"
+chmod 600 "$scratch/keys.two"
+setting "$scratch/conf.two" key-file "\"$scratch/keys.two\""
+start_other two
+keys_differ()
+{
+    vocl pool nodes | grep -q '^two  *lost .*their key files may differ'
+}
+wait_until keys_differ || fail "no word of the key: $(vocl pool nodes; cat "$scratch"/log*)"
+refuses "no devices: one: drained ($user); two: lost (.*their key files may differ)"
 grep Sanitizer "$scratch"/log* && fail "the sanitizer found something"
 exit 0

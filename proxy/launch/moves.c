@@ -6,12 +6,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/requests.h"
 #include "base/text.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/rests.h"
 #include "proxy/launch/unfit.h"
+
+#define ANEW_MS 10000 /* for a place to be given back that did not do */
 
 static struct pool_session session;
 
@@ -34,6 +37,7 @@ static struct {
     json_t *unfit;    /* what did not fit, or NULL (unfit.h); and */
     char why[256];    /* why the last such place did not, or "" */
     int device;       /* its device that did not, from 1, or 0; -1: it is not that */
+    long anew_ms;     /* since when that place is given back */
     int answers, out; /* the program's; and where somebody on this host waits for them, or -1 */
     bool unwanted;
 } move = {.broker.fd = -1, .answers = -1, .out = -1};
@@ -248,6 +252,7 @@ static bool look_elsewhere(const char *text)
         attend_leave(move.to, true, text);
     tell_phase("waiting", text);
     move.state = MOVE_ANEW;
+    move.anew_ms = clock_ms();
     return true;
 }
 
@@ -424,6 +429,8 @@ void moves_turn(const struct pollfd *fds)
         hear_answer();
     if (fds[2].revents && fds[2].fd == move.out && waits())
         fail("nobody waits for it any more");
+    if (move.state == MOVE_ANEW && clock_ms() - move.anew_ms > ANEW_MS) /* its daemon may be lost */
+        ask_anew();
     if (move.state != MOVE_PLACE || move.broker.fd < 0 || !(error = client_beat(&move.broker)))
         return;
     client_explain(&move.broker, error, why, sizeof(why));

@@ -3,10 +3,17 @@
 # also while the request waits.
 . "$(dirname "$0")/one-lib.sh"
 need python3 python3
+# begin_other NAME: its daemon; programs end with the test
+begin_other()
+{
+    start_other "$1"
+    trap 'kill -9 $holder $waiting 2> /dev/null; end_daemons' EXIT
+}
 make_pool one
 add_daemon two
+holder= waiting=
 start_daemon
-start_other two
+begin_other two
 meet_other
 export VOCL_POOL="$scratch/pool"
 # refuses TEXT [OPTION]...: there are no devices, and that is why
@@ -61,7 +68,7 @@ await state=two:up
 kill $other
 wait $other
 echo "deny = [ \"$user\" ];" >> "$scratch/conf.two"
-start_other two
+begin_other two
 await state=two:up
 takes
 refuses "no devices: one: taken; .*$user may not use the devices of two"
@@ -84,7 +91,7 @@ refuses "no devices: one: drained ($user); two: lost"
 { grep -v '^@one ' "$scratch/keys"; "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=one; } > "$scratch/keys.two"
 chmod 600 "$scratch/keys.two"
 setting "$scratch/conf.two" key-file "\"$scratch/keys.two\""
-start_other two
+begin_other two
 keys_differ()
 {
     vocl pool nodes | grep -q '^two  *lost .*their key files may differ'

@@ -11,12 +11,19 @@ with_devices()
 {
     setting "$1" environment "[ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"POCL_DEVICES=$2\"${3:+, \"$3\"} ]"
 }
+# begin_other NAME: its daemon; programs end with the test
+begin_other()
+{
+    start_other "$1"
+    trap 'kill -9 $program $others 2> /dev/null; end_daemons' EXIT
+}
 make_pool one 'devices = ( { match = "*"; sessions = 1; } );' 'policy = "order";'
 add_daemon two
 with_devices "$scratch/conf" "pthread pthread"
 with_devices "$scratch/conf.two" "pthread pthread"
+others= program=
 start_daemon
-start_other two
+begin_other two
 meet_other
 export VOCL_POOL="$scratch/pool" VOCL_SHARE=0
 
@@ -122,7 +129,7 @@ ends "recovered"
 kill $other
 wait $other
 with_devices "$scratch/conf.two" pthread POCL_MAX_WORK_GROUP_SIZE=256
-start_other two
+begin_other two
 await nodes=2
 begins
 is_at one:0 || fail "at first: $(places)"
@@ -148,7 +155,7 @@ setting "$scratch/conf.three" listen "\"127.0.0.1:$((port + 4))\""
 setting "$scratch/conf.three" state-directory "\"$scratch/state.three\""
 kill -HUP $daemon $other
 two=$other
-start_other three
+begin_other three
 other="$two $other"
 await nodes=3
 begins VOCL_RECOVER=replay VOCL_LOG=warn

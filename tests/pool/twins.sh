@@ -65,6 +65,11 @@ releases()
     touch "$scratch/until.$1"
     wait $others || fail "the other session: status $?: $(cat "$scratch/until.$1.err")"
     others=
+    wait_until no_other || fail "it stays: $(vocl pool sessions)"
+}
+no_other()
+{
+    [ -z "$(places burn)" ]
 }
 # worker STATE: the process of the only session that a daemon has on record there
 worker()

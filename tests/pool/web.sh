@@ -24,7 +24,8 @@ launched()
 wait_until launched || fail "no launches: $(curl -s "$url/metrics")"
 
 curl -s "$url/metrics" > "$scratch/metrics"
-grep 'node="there"' "$scratch/metrics" && fail "metrics of another node, which it tells itself"
+grep 'node="there"' "$scratch/metrics" | grep -v '^vocl_node_lost' && fail "metrics of another node, which it tells itself"
+grep -q '^vocl_node_lost{node="there",reason="unreachable"} 1$' "$scratch/metrics" || fail "that the other node is lost: $(cat "$scratch/metrics")"
 curl -s "$url/metrics?pool=1" > "$scratch/metrics"
 for line in 'vocl_node_up{node="here"} 1' 'vocl_node_up{node="there"} 0' 'vocl_sessions_total 1' 'vocl_queue_requests 0'; do
     grep -qxF "$line" "$scratch/metrics" || fail "metrics lack $line: $(cat "$scratch/metrics")"

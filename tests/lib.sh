@@ -136,7 +136,7 @@ daemons_of()
 # Unlike sed's, a VALUE may have any character.
 setting()
 {
-    setting_name=$2 setting_line=${3:+"$2 = $3;"} awk '
+    setting_name=$2 setting_line=${3:+"$2 = $3;"} env -u LD_PRELOAD awk '
         index($0, ENVIRON["setting_name"] " =") != 1 { print; next }
         ENVIRON["setting_line"] && !found++ { print ENVIRON["setting_line"] }
         END { if (ENVIRON["setting_line"] && !found) print ENVIRON["setting_line"] }' "$1" > "$1.new" &&

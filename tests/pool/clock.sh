@@ -3,7 +3,6 @@
 # the log, in what a program is told that gets no devices, and in the figures for monitoring.
 . "$(dirname "$0")/pool-lib.sh"
 need curl curl
-curl() { env -u LD_PRELOAD curl "$@"; } # as pkill in lib.sh
 for host in n1 n2 n3; do
     write_config $host "http = \"127.0.0.1:7880\";"
 done
@@ -43,15 +42,20 @@ is_lost()
 {
     nodes "$lost_host" | grep -q "^n3 *lost .*$lost_reason"
 }
+# metrics HOST: its daemon's figures; curl and the address sanitizer do not go together
+metrics()
+{
+    ip netns exec $base-"$1" env -u LD_PRELOAD curl -s http://127.0.0.1:7880/metrics
+}
 # figure HOST PATTERN
 figure()
 {
     figure_host=$1 figure_pattern=$2
-    wait_until is_there || fail "$2: $(ip netns exec $base-"$1" curl -s http://127.0.0.1:7880/metrics)"
+    wait_until is_there || fail "$2: $(metrics "$1")"
 }
 is_there()
 {
-    ip netns exec $base-"$figure_host" curl -s http://127.0.0.1:7880/metrics | grep -q "^$figure_pattern"
+    metrics "$figure_host" | grep -q "^$figure_pattern"
 }
 start_daemon n1
 start_daemon n2
@@ -69,7 +73,7 @@ for host in n1 n2; do
 done
 as $alice vocl devices --count 5 > /dev/null 2> "$scratch/err" && fail "five devices of four"
 grep -q 'n3: lost (.*the clock of n3 is 3[56][0-9][0-9] seconds ahead' "$scratch/err" || fail "no word of n3: $(cat "$scratch/err")"
-ip netns exec $base-n1 curl -s http://127.0.0.1:7880/metrics | grep 'vocl_node_lost{node="n2"' && fail "n2 is lost"
+metrics n1 | grep 'vocl_node_lost{node="n2"' && fail "n2 is lost"
 # and to n3 the others
 grep -q "node n1 is lost: .*the clock of n1 is 3[56][0-9][0-9] seconds behind" "$scratch/n3.log" || fail "n3: $(cat "$scratch/n3.log")"
 
@@ -80,7 +84,7 @@ lost n1 "the clock of n3 is 3[56][0-9][0-9] seconds behind"
 end_munged
 start_munged 0
 await nodes=3 || fail "n3 is not back: $(nodes n1; cat "$scratch"/n?.log)"
-ip netns exec $base-n1 curl -s http://127.0.0.1:7880/metrics | grep '^vocl_node_lost' && fail "a node is lost"
+metrics n1 | grep '^vocl_node_lost' && fail "a node is lost"
 nodes n1 | grep clock && fail "the reason stays: $(nodes n1)"
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"
 exit 0

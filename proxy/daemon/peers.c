@@ -124,7 +124,6 @@ void peer_take_state(struct peer *peer, json_t *state, long age_ms)
     peer->state = json_incref(state);
     peer->told = json_incref(state);
     peer->told_ms = clock_ms() - age_ms;
-    *peer->why = '\0';
     peers_review(peer->daemon);
 }
 
@@ -189,20 +188,27 @@ static void on_message(struct connection *c, json_t *message)
     }
 }
 
+static void explain(struct peer *peer, const char *why)
+{
+    char text[sizeof(peer->why)];
+
+    snprintf(text, sizeof(text), "%s %s", peer->address, why);
+    peer_note_why(peer, text);
+}
+
 static void on_closed(struct connection *c)
 {
     struct peer *peer = connection_argument(c);
-    const char *why;
+    const bool at_once = !peer->state && peer->open && !strcmp(peer->daemon->config->method, "key");
 
-    if (*connection_why(c))
-        why = connection_why(c);
-    else if (!peer->state && peer->open && !strcmp(peer->daemon->config->method, "key"))
-        why = "it closes the connection at once: their key files may differ";
-    else
-        why = *peer->why ? peer->why : "it has closed the connection";
     peer->connection = NULL;
     lost(peer);
-    peer_note_why(peer, why);
+    if (*connection_why(c))
+        peer_note_why(peer, connection_why(c));
+    else if (at_once)
+        explain(peer, "closes the connection at once: the key files may differ");
+    else if (!*peer->why)
+        explain(peer, "closed the connection");
     retry_later(peer);
 }
 
@@ -271,7 +277,7 @@ static void look_after(evutil_socket_t fd, short what, void *argument)
         peer->heard_ms = now;
     peer->looked_ms = now;
     if (peer->near && peer->connection && peer->open && now - peer->heard_ms > patience) {
-        peer_note_why(peer, "it does not answer");
+        explain(peer, "does not answer");
         connection_close(peer->connection);
         return;
     }

@@ -53,25 +53,32 @@ await sessions=0 || fail "a killed session stays"
 wait_to_end $program
 [ -z "$group" ] || [ -z "$(ls -d "$group"/vocl-* 2> /dev/null)" ] || fail "a control group is left"
 
-# placement: where the parts of a session are
-# nodes_of OPTION...: the nodes of a session of alice's, each once
-nodes_of()
+# placement: where the parts of a session are, which one daemon hears from the others
+# placed NODES OPTION...: the nodes of a session of alice's, each once
+placed()
 {
+    placed_on=$1
+    shift
     : > "$scratch/out"
     as $alice vocl run "$@" -- "$scratch/bin/burn" 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    program=$!
     wait_until test -s "$scratch/out" || fail "no session with $*: $(cat "$scratch/err")"
-    root vocl pool sessions | sed 1d | awk '{ print $4 }' | sort | uniq | tr '\n' ' '
+    wait_until is_placed || fail "$* is on $(nodes_of_all), not on $placed_on"
     root vocl pool kill "$(root vocl pool sessions | sed 1d | awk 'NR == 1 { print $1 }')" || fail "kill"
     await sessions=0 || fail "a killed session stays"
-    wait_to_end $!
+    wait_to_end $program
 }
-# the subshell of $(...) must not run the trap
-placed=$(trap - EXIT; nodes_of --count 2 --policy pack)
-[ "$placed" = "n1 " ] || fail "two devices, packed, are on: $placed"
-placed=$(trap - EXIT; nodes_of --count 3 --policy spread)
-[ "$placed" = "n1 n2 n3 " ] || fail "three devices, spread, are on: $placed"
-placed=$(trap - EXIT; nodes_of --count 5 --policy order)
-[ "$placed" = "n1 n2 n3 " ] || fail "five devices are on: $placed"
+nodes_of_all()
+{
+    root vocl pool sessions | sed 1d | awk '{ print $4 }' | sort | uniq | tr '\n' ' '
+}
+is_placed()
+{
+    [ "$(nodes_of_all)" = "$placed_on " ]
+}
+placed "n1" --count 2 --policy pack
+placed "n1 n2 n3" --count 3 --policy spread
+placed "n1 n2 n3" --count 5 --policy order
 as $alice vocl run --count 7 -- true 2> /dev/null
 as $alice vocl devices --count 7 2> "$scratch/err" && fail "seven devices of six"
 grep -q "not that many" "$scratch/err" || fail "seven devices of six: $(cat "$scratch/err")"

@@ -94,9 +94,9 @@ setting "$scratch/conf.two" key-file "\"$scratch/keys.two\""
 begin_other two
 keys_differ()
 {
-    vocl pool nodes | grep -q '^two  *lost .*their key files may differ'
+    vocl pool nodes | grep -q '^two  *lost .*the key files may differ'
 }
 wait_until keys_differ || fail "no word of the key: $(vocl pool nodes; cat "$scratch"/log*)"
-refuses "no devices: one: drained ($user); two: lost (.*their key files may differ)"
+refuses "no devices: one: drained ($user); two: lost (.*the key files may differ)"
 grep Sanitizer "$scratch"/log* && fail "the sanitizer found something"
 exit 0

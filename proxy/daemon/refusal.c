@@ -165,7 +165,7 @@ void request_explain(struct request *r, const json_t *directory, const struct pl
     tell_devices(devices, count, there, sizeof(there));
     if (*r->move.part && !ever)
         text_print(r->why, sizeof(r->why), "there is no other such place%s%s", *text ? "; " : "", text);
-    else if (ever && all->taken && all->count == (all->taken ? 1u : 0) + (all->other ? 1 : 0) && !r->unfit)
+    else if (ever && all->taken && all->count == 1u + (all->other != 0) && !r->unfit)
         text_print(r->why, sizeof(r->why), "all such devices are taken%s",
                    r->yields_ms ? ", or another has waited longer" : "");
     else if (ever || any_barred(r))

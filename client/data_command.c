@@ -161,8 +161,10 @@ int enqueue_transfer(struct enqueue *e, const struct data_command *m, cl_event *
     if (!error)
         error = m->writes ? transfer_write(e, &m->layout, goes_in_chunks(m, e->queue), keep, m->owned, &data)
                           : transfer_read(e, &m->layout, goes_in_chunks(m, e->queue), keep, &data);
-    if (error)
+    if (error) {
+        free(m->owned);
         return enqueue_fail(e, error);
+    }
     if (is_object(m) && m->writes)
         part_after(e, &m->part);
     out = stream_begin(e->node);

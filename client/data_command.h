@@ -13,7 +13,7 @@ struct data_command {
     cl_bool blocking;     /* until the program's memory has been read, or filled */
     struct part part;     /* of an object, or at an address: on the node */
     struct layout layout; /* in the program's memory */
-    void *owned;          /* of a write: memory that is freed when the data have left it, or NULL */
+    void *owned;          /* of a write: memory that is freed when the data have left it, or cannot; NULL */
 };
 
 /* Where a part of a buffer is whose memory is here, at that place (direct.c). */

@@ -4,7 +4,8 @@
  */
 #include "parity.h"
 
-enum { MOST = (65 << 20) + 4096, DEVICES = 8 };
+/* The contents repeat after an odd number of bytes. */
+enum { MOST = (65 << 20) + 4096, PERIOD = (1 << 20) + 7, DEVICES = 8 };
 
 static const cl_image_format rgba8 = {CL_RGBA, CL_UNSIGNED_INT8};
 static const size_t sizes[] = {1, 100, 4096, 65537, 3 << 20, MOST};
@@ -103,7 +104,9 @@ int main(void)
     source = malloc(MOST + 16);
     result = malloc(MOST);
     EXPECT(source && result);
-    parity_random_bytes(source, MOST + 16, 7);
+    parity_random_bytes(source, PERIOD, 7);
+    for (size_t i = PERIOD; i < MOST + 16; i += PERIOD)
+        memcpy(source + i, source, PERIOD < MOST + 16 - i ? PERIOD : MOST + 16 - i);
     for (size_t i = 0; i < PARITY_COUNT(sizes); i++) {
         contents_try("buffer", sizes[i], 0, CL_MEM_READ_WRITE);
         contents_try("buffer of the host's", sizes[i], 0, CL_MEM_ALLOC_HOST_PTR);

@@ -13,7 +13,7 @@ enum { COUNT = 1 << 16 };
 static const char *source = "kernel void next(global int *data)\n"
                             "{\n"
                             "    int i = get_global_id(0);\n"
-                            "    for (int k = 0; k < 1000; k++)\n"
+                            "    for (int k = 0; k < 300; k++)\n"
                             "        data[i] = data[i] * 3 + k;\n"
                             "}\n";
 

@@ -165,7 +165,8 @@ static void errors_try(void)
         cl_kernel kernel = clCreateKernel(program, "broken", &status);
         SHOW("kernel", status);
         EXPECT(kernel == NULL);
-        SHOW("build again", clBuildProgram(program, 1, &p.device, NULL, NULL, NULL));
+        if (i % 2 == 0)
+            SHOW("build again", clBuildProgram(program, 1, &p.device, NULL, NULL, NULL));
         CHECK(clReleaseProgram(program));
     }
 }

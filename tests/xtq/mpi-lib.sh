@@ -27,15 +27,15 @@ through()
         fail "$mpi, $through_number ranks${VOCL_SHARE:+, no memory shared}: $*: $(tail -n 40 "$scratch/err")" >&2
 }
 
-# same NUMBER [few]: what so many ranks print without XTQ is the same each time. few: without many windows, in the suite.
+# same NUMBER [few]: what so many ranks print without XTQ is the same each time. few: fewer rounds, and not many windows.
 same()
 {
-    [ -e "$scratch/plain.$1" ] || run $1 "$scratch/mpi_program" $(rounds 10) > "$scratch/plain.$1" 2> "$scratch/err" ||
-        fail "$mpi alone: $(cat "$scratch/err")"
-    [ "$(rounds 1)" = 1 ] && less=$2 || less=
-    sed "${less:+/^windows:/d}" "$scratch/plain.$1" > "$scratch/plain"
-    through $1 "$scratch/mpi_program" $(rounds 10) $less > "$scratch/through"
-    diff "$scratch/plain" "$scratch/through" || fail "$mpi, $1 ranks${VOCL_SHARE:+, no memory shared}: not the same"
+    how="$(rounds 10)"
+    [ -z "$2" ] || how="$(rounds 4) $2"
+    plain=$scratch/plain.$1.$2
+    [ -e "$plain" ] || run $1 "$scratch/mpi_program" $how > "$plain" 2> "$scratch/err" || fail "$mpi alone: $(cat "$scratch/err")"
+    through $1 "$scratch/mpi_program" $how > "$scratch/through"
+    diff "$plain" "$scratch/through" || fail "$mpi, $1 ranks${VOCL_SHARE:+, no memory shared}: not the same"
     grep -q "$told" "$scratch/err" || fail "$mpi: not \"$told\": $(cat "$scratch/err")"
 }
 
@@ -69,18 +69,18 @@ meetings()
     through $1 "$scratch/meetings" $(rounds 10)
 }
 
-# try_all FEW MANY: what both MPIs are tried with. MPICH's ranks do not yield the cores that they wait on, so that few are enough
+# try_all FEW MANY [few]: what both MPIs are tried with. MPICH's ranks do not yield the cores that they wait on: few are enough
 # where they meet often.
 try_all()
 {
-    few=$1 many=$2
+    few=$1 many=$2 less=$3
     build_programs
     same 2
     atomics 2
     through 2 "$scratch/requests"
     meetings $few
     [ "$SANITIZER" != thread ] || exit 0 # that has taken a minute
-    same $many
+    same $many $less
     epochs $few
     # however small: what XTQ itself asks of MPI is not for XTQ, and small windows are XTQ's, too
     export VOCL_XTQ_BYTES=0 VOCL_XTQ_WINDOW_BYTES=0

@@ -10,7 +10,7 @@ results()
 }
 
 doors="preload icd"
-for routine in $(few 3 xaxpy xomatcopy xtrsv xdot xswap); do
+for routine in $(few 3 xaxpy xger xdot xomatcopy xtrsv xswap); do
     clblast_test_$routine -platform 0 -device 0 > "$scratch/native" 2> "$scratch/err"
     native=$?
     results "$scratch/native" > "$scratch/native.results"

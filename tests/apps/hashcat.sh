@@ -13,7 +13,7 @@ printf '%s\n' one two three remote-opencl four > "$scratch/words"
 # crack COMMAND...: what was found
 crack()
 {
-    "$@" hashcat --quiet --potfile-disable --force -m 0 -a 0 --session "vocl$$" "$scratch/hash" "$scratch/words" \
+    "$@" hashcat --quiet --potfile-disable --force -m 0 -a 0 -O --session "vocl$$" "$scratch/hash" "$scratch/words" \
         > "$scratch/out" 2> "$scratch/err"
     status=$?
     [ $status -eq 0 ] || { cat "$scratch/out" "$scratch/err"; return $status; }

@@ -18,6 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
 static int calls;
 static cl_int kernel_status;
+static cl_program called_for[4]; /* by each call */
 
 /* A callback may use what was built. */
 static void CL_CALLBACK built(cl_program program, void *data)
@@ -27,7 +28,7 @@ static void CL_CALLBACK built(cl_program program, void *data)
     pthread_mutex_lock(&lock);
     if (data)
         kernel_status = status;
-    calls++;
+    called_for[calls++] = program;
     pthread_cond_signal(&over);
     pthread_mutex_unlock(&lock);
     if (kernel)
@@ -41,6 +42,15 @@ static void calls_await(int count)
         pthread_cond_wait(&over, &lock);
     calls = 0;
     pthread_mutex_unlock(&lock);
+}
+
+/* Of the last three calls. */
+static int calls_for(cl_program program)
+{
+    int count = 0;
+    for (int i = 0; i < 3; i++)
+        count += called_for[i] == program;
+    return count;
 }
 
 static cl_program program_new(const char *source)
@@ -144,6 +154,8 @@ static void parts_ask(void)
     printf("clLinkProgram = %s\n", parity_error_name(status));
     kernels_show("linked", whole, "use");
     calls_await(3);
+    printf("calls for the parts: %d, %d, for the whole: %d\n", calls_for(parts[0]), calls_for(parts[1]),
+           calls_for(whole));
     for (int i = 0; i < 2; i++)
         CHECK(clReleaseProgram(parts[i]));
     CHECK(clReleaseProgram(whole));

@@ -228,22 +228,6 @@ static void build_watch(const char *name, const char *text)
     CHECK(clReleaseProgram(program));
 }
 
-static void compile_and_link_watch(void)
-{
-    cl_int status;
-    cl_program told = NULL, program = clCreateProgramWithSource(p.context, 1, &source, NULL, &status);
-    CHECK(status);
-    CHECK(clCompileProgram(program, 1, &p.device, NULL, 0, NULL, NULL, program_note, &told));
-    calls_wait("compiled", 1);
-    EXPECT(told == program);
-    cl_program linked = clLinkProgram(p.context, 1, &p.device, NULL, 1, &program, program_note, &told, &status);
-    CHECK(status);
-    calls_wait("linked", 1);
-    EXPECT(told == linked);
-    CHECK(clReleaseProgram(linked));
-    CHECK(clReleaseProgram(program));
-}
-
 /* Destructors are called last registered first. */
 static int order[4];
 
@@ -340,7 +324,6 @@ int main(void)
     gate_from_callback();
     build_watch("built", source);
     build_watch("built with errors", "kernel void broken(global int *data) { data[0] = nothing; }\n");
-    compile_and_link_watch();
     memories_watch();
     memory_in_use();
     context_watch();

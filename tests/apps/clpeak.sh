@@ -4,6 +4,10 @@
 need clpeak clpeak
 need_foreign_programs
 
+# What is transferred is a part of the device's memory.
+POCL_MEMORY_LIMIT=1
+export POCL_MEMORY_LIMIT
+
 lines()
 {
     # what takes less than a microsecond has no end of bandwidth

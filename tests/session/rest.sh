@@ -82,8 +82,8 @@ networks=auto
 for network in $networks; do
     rm -f "$scratch/enough"
     : > "$scratch/err"
-    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_REST_EVERY=400 VOCL_LOG=info timeout -k 10 600 vocl run --workers 20 -- \
-        "$session/graph" 1 100 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_REST_EVERY=1500 VOCL_LOG=info timeout -k 10 600 vocl run --workers 20 -- \
+        "$session/graph" 1 40 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q 'it goes on' "$scratch/err" || fail "20 workers, $network: they have not rested: $(cat "$scratch/err")"
     touch "$scratch/enough"

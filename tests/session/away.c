@@ -15,7 +15,7 @@
 
 #include "tests/session/moved.h"
 
-enum { COUNT = 100000, SIZE = COUNT * 4, LITTLE = 250, ROW = 256, LONG = 24 };
+enum { COUNT = 40000, SIZE = COUNT * 4, LITTLE = 250, ROW = 256, LONG = 24 };
 
 static const char *source = "kernel void add(global uint *data, uint by) { data[get_global_id(0)] += by; }\n";
 

@@ -305,7 +305,7 @@ same_kept()
     export VOCL_RECOVER=replay VOCL_RECOVER_LOG=1M
     same both "$1"
 }
-for program in $(few 2 contents svm buffer_ops map_unmap); do
+for program in $(few 2 svm buffer_ops map_unmap contents); do
     beside same_kept "$parity/$program"
 done
 for phase in early copy objects contents change; do

@@ -1,7 +1,7 @@
 /*
- * mpi_program ROUNDS [few]: an MPI program that knows nothing of XTQ: rank 0 prints what reductions and accumulates give.
- * libxtqmpi must not change that. Numbers are small whole ones, so that the order of adding is all the same. With "few" it
- * does not make many windows.
+ * mpi_program ROUNDS [few]: an MPI program that knows nothing of XTQ: rank 0 prints what reductions and accumulates
+ * give. libxtqmpi must not change that. Numbers are small whole ones, so that the order of adding is all the same. With
+ * "few" it does not make many windows.
  */
 #include <mpi.h>
 #include <stdio.h>

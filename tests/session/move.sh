@@ -77,7 +77,7 @@ done
 for program in $(few 4 map_unmap svm images user_events buffer_ops callbacks command_buffer events programs several_contexts); do
     beside always VOCL_SHARE=1 "$parity/$program"
 done
-for program in $(few 2 contents threads host_access kernel_printf); do
+for program in $(few 2 threads host_access contents kernel_printf); do
     beside always VOCL_SHARE=0 "$parity/$program"
 done
 beside apart "$parity/svm"

@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-enum { LARGEST = 64 << 20 };
+enum { LARGEST = 16 << 20 };
 
 static struct parity p;
 static cl_mem buffer;
@@ -68,7 +68,7 @@ int main(void)
     buffer = parity_buffer(&p, CL_MEM_READ_WRITE, LARGEST * 2, NULL);
     memory = calloc(2, LARGEST);
     EXPECT(memory);
-    for (size_t bytes = 64; bytes <= LARGEST; bytes *= 16) {
+    for (size_t bytes = 16; bytes <= LARGEST; bytes *= 16) {
         for (int kind = 0; kind < 4; kind++) {
             measure(p.queue, "in order", kind, bytes);
             measure(loose, "out of order", kind, bytes);

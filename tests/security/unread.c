@@ -129,11 +129,24 @@ static void fill(struct client *client)
     json_decref(pulse);
 }
 
-static void fill_hold(void)
+/* Whether the daemon has closed it, once it has done what it was asked. */
+static bool is_closed(const struct client *client)
 {
-    static struct client asker, holder, other; /* stay open */
-    const char *id;
+    struct client other;
+    unsigned unacknowledged, unread;
+
+    open_client(&other);
+    json_decref(ask(&other, json_pack("{s:s}", "do", "status")));
+    client_close(&other);
+    return !queues_there(client->fd, &unacknowledged, &unread);
+}
+
+static bool fill_hold(void)
+{
+    struct client asker, holder, other;
     json_t *answer;
+    const char *id;
+    bool closed;
 
     open_client(&asker);
     answer = ask(&asker, json_pack("{s:s}", "do", "request"));
@@ -146,6 +159,11 @@ static void fill_hold(void)
     open_client(&other);
     json_decref(ask(&other, json_pack("{s:s, s:s}", "do", "kill", "session", id)));
     json_decref(answer);
+    closed = is_closed(&holder);
+    client_close(&asker);
+    client_close(&holder);
+    client_close(&other);
+    return closed;
 }
 
 static void fill_queue(void)
@@ -169,7 +187,8 @@ int main(int count, char **words)
     if (count < 3 || poolfile_read_file(&pool, words[1], why, sizeof(why)))
         die("usage", "unread POOLFILE hold|queue");
     if (!strcmp(words[2], "hold"))
-        fill_hold();
+        while (!fill_hold()) /* the daemon's kernel had just taken some more of it */
+            ;
     else
         fill_queue();
     while (getchar() != EOF)

@@ -151,13 +151,13 @@ static bool has_image(const struct journal *j, cl_mem root)
 /* Under the lock: the memory's image, no longer in the list, or NULL. */
 static struct image *unlink_image(struct journal *j, cl_mem root)
 {
-    struct image **at = &j->images, *image;
+    struct image **at = &j->images, *image = root->window.image;
 
-    while (*at && (*at)->root != root)
+    if (!image)
+        return NULL;
+    while (*at != image)
         at = &(*at)->next;
-    image = *at;
-    if (image)
-        *at = image->next;
+    *at = image->next;
     root->window.image = NULL;
     return image;
 }

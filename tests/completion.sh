@@ -1,20 +1,7 @@
 #!/bin/sh
 # What shells complete after `vocl` is what it takes: every subcommand, and every option of each, as the source has them.
 . "$(dirname "$0")/lib.sh"
-need bash bash
-
-# completed WORD...: what bash offers for the last one
-cat > "$scratch/complete" <<END
-. "$top_srcdir/etc/completion/vocl.bash"
-COMP_WORDS=("\$@")
-COMP_CWORD=\$((\$# - 1))
-_vocl
-printf '%s\n' "\${COMPREPLY[@]}"
-END
-completed()
-{
-    env -u LD_PRELOAD bash "$scratch/complete" "$@" | sort
-}
+. "$top_srcdir/tests/completion-lib.sh"
 
 # offers WORD... -- WANTED...
 offers()

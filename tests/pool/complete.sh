@@ -2,7 +2,7 @@
 # What shells offer behind `vocl pool drain`, `kill` and their like: the nodes and sessions that there are; and where no daemon
 # answers nothing, without a word and soon.
 . "$(dirname "$0")/one-lib.sh"
-need bash bash
+. "$top_srcdir/tests/completion-lib.sh"
 make_pool here
 add_daemon there
 start_daemon
@@ -15,19 +15,12 @@ program=$!
 await running=1 || fail "no session: $(cat "$scratch/err")"
 session=$(vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' | head -n 1 | cut -c 1-12)
 
-cat > "$scratch/complete" <<END
-. "$top_srcdir/etc/completion/vocl.bash"
-COMP_WORDS=("\$@")
-COMP_CWORD=\$((\$# - 1))
-_vocl
-printf '%s\n' "\${COMPREPLY[@]}"
-END
 # offers "NAME..." WORD...: bash offers these and no others for the last word
 offers()
 {
     wanted=$1
     shift
-    env -u LD_PRELOAD bash "$scratch/complete" "$@" 2> "$scratch/err" | sort | tr '\n' ' ' > "$scratch/out"
+    completed "$@" 2> "$scratch/err" | tr '\n' ' ' > "$scratch/out"
     [ "$(cat "$scratch/out")" = "$wanted " ] || fail "after $*: $(cat "$scratch/out" "$scratch/err")"
     [ ! -s "$scratch/err" ] || fail "after $*: $(cat "$scratch/err")"
 }
@@ -44,7 +37,7 @@ vocl pool drain --reason test there || fail "drain"
 await state=there:draining || fail "it does not drain"
 offers "there" vocl pool resume ''
 vocl sessions | awk '$1 ~ /^[0-9]/ { print $1 }' > "$scratch/programs"
-env -u LD_PRELOAD bash "$scratch/complete" vocl suspend '' | grep -qx "$(head -n 1 "$scratch/programs")" || fail "no programs of this host"
+completed vocl suspend '' | grep -qx "$(head -n 1 "$scratch/programs")" || fail "no programs of this host"
 elsewhere()
 {
     VOCL_POOL=none

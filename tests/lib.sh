@@ -175,13 +175,18 @@ replaced()
     grep -c 'of commands and data again' "$scratch/err"
 }
 
-# link_libexec FOLDER: what VOCL installs for itself, of which a test puts something else in the place of a part
+# link_libexec FOLDER [LINES]: what VOCL installs for itself, of which a test puts something else in the place of a part; with
+# LINES of a script vocl-proxy does these first
 link_libexec()
 {
     mkdir "$1"
     for file in "$VOCL_LIBEXECDIR"/*; do
         ln -s "$file" "$1/"
     done
+    [ -n "$2" ] || return 0
+    rm "$1/vocl-proxy"
+    printf '#!/bin/sh\n%s\nexec "%s/vocl-proxy" "$@"\n' "$2" "$VOCL_LIBEXECDIR" > "$1/vocl-proxy"
+    chmod 755 "$1/vocl-proxy"
 }
 
 none_left()

@@ -126,14 +126,7 @@ grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/doors" || fail "hosts: the pro
 # A pool: the daemon is far, with the page of its state for all to see. (Workers are programs of their own, to be held up.)
 make_pool here 'prefork = 0;' "http = \"10.96.0.2:$((port + 1))\";" 'network = "tls";' "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
 sed -i -e '0,/^environment/{/^environment/d}' -e "s,127.0.0.1,10.96.0.2," "$scratch/conf" "$scratch/pool"
-link_libexec "$scratch/libexec"
-rm "$scratch/libexec/vocl-proxy"
-cat > "$scratch/libexec/vocl-proxy" <<END
-#!/bin/sh
-[ "\$1" != --worker ] || . "$scratch/late"
-exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
-END
-chmod 755 "$scratch/libexec/vocl-proxy"
+link_libexec "$scratch/libexec" '[ "$1" != --worker ] || . '"'$scratch/late'"
 start_at="$at_far env $mark VOCL_LIBEXECDIR=$scratch/libexec"
 start_daemon
 tried "a pool" env VOCL_POOL="$scratch/pool" vocl run -- "$carried" wait

@@ -6,14 +6,7 @@ builds=$top_builddir/tests/session/builds
 
 wanted=$("$builds" 2) || fail "natively: $wanted"
 
-link_libexec "$scratch/libexec"
-rm "$scratch/libexec/vocl-proxy"
-cat > "$scratch/libexec/vocl-proxy" << END
-#!/bin/sh
-export LD_PRELOAD="$(realpath "$top_builddir/tests/session/.libs/slow_remove.so")"
-exec "$(realpath "$VOCL_LIBEXECDIR/vocl-proxy")" "\$@"
-END
-chmod +x "$scratch/libexec/vocl-proxy"
+link_libexec "$scratch/libexec" "export LD_PRELOAD='$(realpath "$top_builddir/tests/session/.libs/slow_remove.so")'"
 VOCL_LIBEXECDIR="$scratch/libexec" vocl run --workers 5 -- "$builds" "$(rounds 4)" > "$scratch/out" 2>&1 ||
     fail "5 workers: $(cat "$scratch/out")"
 grep -qx '5 devices: right' "$scratch/out" || fail "5 workers: $(cat "$scratch/out")"

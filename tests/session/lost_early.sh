@@ -8,18 +8,14 @@ mark=VOCL_TEST_MARK=$$
 at_most 600
 
 # Workers as they are, but for one, which dies as it is born, or so many seconds later.
-link_libexec "$scratch/libexec"
-rm "$scratch/libexec/vocl-proxy"
-cat > "$scratch/libexec/vocl-proxy" <<END
-#!/bin/sh
+link_libexec "$scratch/libexec" "$(cat <<END
 if mv "$scratch/doomed" "$scratch/dies" 2> /dev/null; then
     read -r delay < "$scratch/dies"
     [ "\$delay" != 0 ] || kill -KILL \$\$
     (sleep "\$delay"; kill -KILL \$\$) > /dev/null 2>&1 &
 fi
-exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
 END
-chmod +x "$scratch/libexec/vocl-proxy"
+)"
 
 # early DELAY SETTING...: a worker is killed so many seconds after its birth
 early()

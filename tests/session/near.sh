@@ -47,14 +47,7 @@ right forbidden "$forbid" vocl run --workers 2
 grep -q 'cannot read this process' "$scratch/err" || fail "forbidden: it is not said: $(cat "$scratch/err")"
 
 # Only one worker may not: each pair of members finds its own way.
-link_libexec "$scratch/libexec"
-rm "$scratch/libexec/vocl-proxy"
-cat > "$scratch/libexec/vocl-proxy" <<END
-#!/bin/sh
-[ "\$PMI_RANK" != 1 ] || exec "$forbid" "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
-exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
-END
-chmod +x "$scratch/libexec/vocl-proxy"
+link_libexec "$scratch/libexec" '[ "$PMI_RANK" != 1 ] || exec '"'$forbid' '$VOCL_LIBEXECDIR/vocl-proxy'"' "$@"'
 right "one may not" VOCL_LIBEXECDIR="$scratch/libexec" vocl run --workers 2
 grep -q 'cannot read this process' "$scratch/err" && grep -q 'read where' "$scratch/err" ||
     fail "one of two may not: $(cat "$scratch/err")"

@@ -173,14 +173,7 @@ for name in vocl-proxy phases; do
 done
 
 # at the start: a worker that stops wherever it is just then, also in MPI_Init
-link_libexec "$scratch/libexec"
-rm "$scratch/libexec/vocl-proxy"
-cat > "$scratch/libexec/vocl-proxy" <<END
-#!/bin/sh
-[ "\${PMI_ID:-\$PMI_RANK}" != 2 ] || (sleep \$STOP_AFTER; kill -STOP \$\$) &
-exec "$VOCL_LIBEXECDIR/vocl-proxy" "\$@"
-END
-chmod +x "$scratch/libexec/vocl-proxy"
+link_libexec "$scratch/libexec" '[ "${PMI_ID:-$PMI_RANK}" != 2 ] || (sleep $STOP_AFTER; kill -STOP $$) &'
 stopped_early()
 {
     begin start 2 env STOP_AFTER=$1 VOCL_START_TIMEOUT=8 VOCL_LIBEXECDIR="$libexec" vocl run --workers 2 --

@@ -192,21 +192,11 @@ own()
     finish
 }
 
-# with_libexec: workers of sessions that begin from here on are "$scratch/libexec/vocl-proxy"
-with_libexec()
-{
-    link_libexec "$scratch/libexec"
-    rm "$scratch/libexec/vocl-proxy"
-    printf '#!/bin/sh\n[ ! -e "%s/broken" ] || exit 7\nexec "%s/vocl-proxy" "$@"\n' "$scratch" "$VOCL_LIBEXECDIR" > "$scratch/libexec/vocl-proxy"
-    chmod +x "$scratch/libexec/vocl-proxy"
-    export VOCL_LIBEXECDIR="$scratch/libexec"
-}
-
 # The worker to come ends before it is there, where the session has MPI or TLS; then one comes.
 broken()
 {
-    with_libexec
-    export VOCL_NETWORK=$1
+    link_libexec "$scratch/libexec" "[ ! -e '$scratch/broken' ] || exit 7"
+    export VOCL_LIBEXECDIR="$scratch/libexec" VOCL_NETWORK=$1
     begin 0 plain
     touch "$scratch/broken"
     refuses "status 7"

@@ -3,6 +3,7 @@
 
 #include "base/settings.h"
 #include "client/members.h"
+#include "client/moving.h"
 
 unsigned session_node_count(const struct session *session)
 {
@@ -53,30 +54,33 @@ void session_swap(struct node *one, struct node *other)
         session->members[other->peer] = other;
 }
 
-int session_dismiss(struct node *node)
+void session_dismiss(struct node *node)
 {
     struct session *session = node->session;
-    int error;
+    const unsigned peer = node->peer;
 
-    if (session->members[node->peer] != node)
-        return -EINVAL;
-    session->members[node->peer] = NULL; /* what it says now is nobody's */
-    error = transport_drop_member(session->transport, node->peer);
-    if (error == -EBUSY)
-        session->members[node->peer] = node;
-    return error;
+    while (node->alive && session->members[peer] == node) {
+        session->members[peer] = NULL; /* what it says now is nobody's */
+        if (transport_drop_member(session->transport, peer) != -EBUSY || session->stop)
+            return;
+        session->members[peer] = node; /* the others connect with a worker that comes, and all of them must stay */
+        session_need_progress(session);
+        session_unlock(session);
+        move_look_later();
+        session_lock(session);
+    }
 }
 
 void session_rest(struct node *node)
 {
     struct session *session = node->session;
 
+    session_dismiss(node);
     node->rests = true;
     node->alive = false;
     node->last_length = 0;
     node->repeats = 0;
     wire_buffer_free(&node->batch);
-    session_dismiss(node);
     session->members[node->peer] = NULL;
     node->peer = 0;
 }
@@ -114,8 +118,8 @@ void session_drop_spare(struct session *session, struct node *spare)
 {
     const unsigned peer = spare->peer;
 
-    if (spare->alive)
-        transport_drop_member(session->transport, peer);
+    spare->promised = true; /* nobody is to take it meanwhile */
+    session_dismiss(spare);
     if (session->members[peer] == spare)
         session->members[peer] = NULL;
     spare->alive = false;

@@ -185,16 +185,10 @@ void mend_hold(struct node *node)
 
 void mend_dismiss(struct node *node)
 {
-    struct session *session = node->session;
-
     if (node->journal->lost)
         return;
     mend_note_place(node);
-    while (session_dismiss(node) == -EBUSY && !session_stops(session)) {
-        session_unlock(session);
-        move_look_later();
-        session_lock(session);
-    }
+    session_dismiss(node);
     node->journal->lost = true;
     node->losses++;
 }

@@ -21,16 +21,15 @@ struct front_end {
 /* Where nodes may move to: members beyond those that are shown, from 0 on; peer 0: there is none any more. */
 unsigned session_spare_count(const struct session *session);
 struct node *session_spare(struct session *session, unsigned index);
-/* A member that has come is spare: its node, or NULL if there is no room; and one that goes. Under the lock. */
+/* A member that has come is spare: its node, or NULL if there is no room; and one that goes: session_dismiss(). */
 struct node *session_add_spare(struct session *session, unsigned peer);
 void session_drop_spare(struct session *session, struct node *spare);
-/* It goes, as it did not fit in the place for which it has come; whether one with other devices may come there. Under
- * the lock. */
+/* It goes so, as it did not fit in the place for which it has come; whether one with other devices may come there. */
 bool session_refuse_spare(struct session *session, struct node *spare, const char *place);
 /* The member behind a node goes; the node rests until session_swap() gives it another. Under the lock. */
 void session_rest(struct node *node);
-/* The member behind a node goes, and is nobody's; -EBUSY: not while another is just coming. Under the lock. */
-int session_dismiss(struct node *node);
+/* The member behind a node goes, and is nobody's. Under the lock, which is released while another one is coming. */
+void session_dismiss(struct node *node);
 /* Two nodes change their members, of which the second one has one, if not the first. Under the lock. */
 void session_swap(struct node *one, struct node *other);
 /* The node's worker, which is lost, is the spare one's from now on, and there is none spare. Under the lock. */

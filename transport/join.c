@@ -299,7 +299,7 @@ int transport_drop_member(struct transport *t, unsigned number)
 {
     if (!t->client || !is_worker(t, number))
         return -EINVAL;
-    if (t->join)
+    if (t->join && t->join->state != STARTING) /* the others have been told */
         return -EBUSY;
     t->peers[number].process = 0; /* it ends by itself */
     bell_send(&t->peers[number].bell, BELL_BYE, 0);
@@ -346,6 +346,7 @@ static void tell_others(struct transport *t)
             news.what = plain ? MEMBER_COMES_PLAIN : MEMBER_COMES;
         join->told[i] = is_worker(t, i) && !link_tell(t, i, &news);
     }
+    vocl_log(LOG_DEBUG, "worker %u is there, and the others hear of it", join->number);
     join->state = TOLD;
     join->until = patience();
 }

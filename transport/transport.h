@@ -110,7 +110,7 @@ int transport_describe(struct transport *transport, const char *state);
 /*
  * It is to end: what it was sent before it still does. Its loss is told as one that is nobody's fault (why NULL), at
  * once, with all that this implies for what is under way with it. 0; -EINVAL: there is no such worker, -EBUSY: it is
- * just coming, or somebody else is.
+ * to connect with one that is just coming.
  */
 int transport_drop_member(struct transport *transport, unsigned member);
 /* How many numbers there can be, 0 included. */

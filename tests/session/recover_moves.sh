@@ -45,7 +45,60 @@ moving()
         "$top_builddir/tests/session/graph" "$1" "${COMMANDS:-1000}" "$scratch/enough"
 }
 
+# As the members are to change, the worker is lost, and before another one has come for it the target goes: at once if
+# that one is not there yet (early); if it is, when it has come (late), for which a second worker has to answer that is
+# stopped meanwhile.
+moved=$top_builddir/tests/session/moved
+target_goes()
+{
+    link_libexec "$scratch/libexec" \
+        "[ ! -e '$scratch/late' ] || touch '$scratch/reached'; while [ -e '$scratch/late' ]; do sleep 0.05; done"
+    libexec=$scratch/libexec
+    "$moved" 1 0 | tail -n 1 > "$scratch/native"
+    : > "$scratch/out"
+    env "$mark" VOCL_LIBEXECDIR="$libexec" VOCL_RECOVER=replay VOCL_LOG=debug "$(held_at change)" timeout -k 10 600 \
+        vocl run --workers 2 -- "$moved" 1 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    running=$!
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    vocl move "$(program_of "$moved")" --to here > "$scratch/asked" 2>&1 &
+    asked=$!
+    held || fail "no change: $(tail -n 5 "$scratch/asked" "$scratch/err")"
+    other=$(nth 2) target=$(nth 3)
+    touch "$scratch/late"
+    kill -KILL "$(nth 1)" || fail "no worker"
+    wait_until test -e "$scratch/reached" || fail "nobody comes: $(tail -n 5 "$scratch/err")"
+    if [ $1 = late ]; then
+        kill -STOP "$other"
+        rm "$scratch/late"
+        wait_until grep -q 'and the others hear of it' "$scratch/err"
+        release
+        wait_until grep -q 'stays where it is' "$scratch/err"
+        kill -CONT "$other"
+    else
+        release
+    fi
+    wait_until gone "$target" || fail "$1: the target stays: $(session_workers "$mark"; tail -n 5 "$scratch/err")"
+    rm -f "$scratch/late"
+    ! wait $asked || fail "$1: moved: $(cat "$scratch/asked")"
+    wait_until two_workers || fail "$1: workers: $(session_workers "$mark"; tail -n 5 "$scratch/err")"
+    touch "$scratch/enough"
+    wait $running || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    tail -n 1 "$scratch/out" | diff "$scratch/native" - || fail "$1: something else is printed"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
+    echo "$1: the target has gone"
+}
+gone()
+{
+    ! kill -0 "$1" 2> /dev/null
+}
+two_workers()
+{
+    [ "$(session_workers "$mark" | wc -l)" = 2 ] && [ "$(replaced)" = 1 ]
+}
+
 for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-3} - 1))); do
     beside moving "$seed"
 done
+beside target_goes early
+beside target_goes late
 well_beside

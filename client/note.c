@@ -166,7 +166,7 @@ bool note_take(struct node *node, uint16_t number, struct wire_cursor fields)
     case WIRE_destroyed:
         return wire_get_destroyed(&fields, &destroyed) &&
                (block_note(node, destroyed.object) || destructor_note(node, destroyed.kind, destroyed.object) ||
-                node->journal);
+                recover_is_on());
     case WIRE_context_error:
         return note_context_error(node, &fields);
     case WIRE_kept:

@@ -73,6 +73,11 @@ bool recover_will(const struct node *node)
     return node->journal && recovery.on && !node->journal->off && !session_stops(node->session);
 }
 
+bool recover_is_on(void)
+{
+    return recovery.on;
+}
+
 bool recover_any_mending(struct session *session)
 {
     bool any = false;

@@ -27,6 +27,8 @@ void recover_after_fork(void);
 bool recover_begin(struct node *node);
 /* Whether what fails because its worker is lost is to be done again. */
 bool recover_will(const struct node *node);
+/* Whether lost workers are replaced: what they had told their successors tell again, at times when they are spare. */
+bool recover_is_on(void);
 /* Whether any worker of the session is being replaced. */
 bool recover_any_mending(struct session *session);
 /* The node goes to a spare worker that has nothing yet, which is told all again; calls go on, or wait. Its own one

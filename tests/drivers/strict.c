@@ -3,6 +3,7 @@
  * that loads this replaced by ones that do what NVIDIA's were seen to do (580.159, OpenCL 3.0 CUDA), or something
  * harder.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -241,6 +242,46 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
     return atomic_load(&faulted) ? CL_INVALID_COMMAND_QUEUE : pocl.clFinish(queue);
 }
 
+/* ---- STRICT_GONE=FILE: while there is no such file nobody is told that a memory object is gone ---- */
+
+struct gone {
+    void(CL_CALLBACK *notify)(cl_mem, void *);
+    void *data;
+    cl_mem memory;
+};
+
+static void *tell_gone(void *argument)
+{
+    struct gone *gone = argument;
+
+    while (access(getenv("STRICT_GONE"), F_OK))
+        usleep(1000);
+    gone->notify(gone->memory, gone->data);
+    free(gone);
+    return NULL;
+}
+
+static void CL_CALLBACK memory_gone(cl_mem memory, void *argument)
+{
+    struct gone *gone = argument;
+    pthread_t thread;
+
+    gone->memory = memory;
+    if (pthread_create(&thread, NULL, tell_gone, gone))
+        abort();
+    pthread_detach(thread);
+}
+
+static cl_int CL_API_CALL on_gone(cl_mem memory, void(CL_CALLBACK *notify)(cl_mem, void *), void *data)
+{
+    struct gone *gone = getenv("STRICT_GONE") ? malloc(sizeof(*gone)) : NULL;
+
+    if (!gone)
+        return pocl.clSetMemObjectDestructorCallback(memory, notify, data);
+    *gone = (struct gone){.notify = notify, .data = data};
+    return pocl.clSetMemObjectDestructorCallback(memory, memory_gone, gone);
+}
+
 /* ---- the driver ---- */
 
 int driver_change(struct _cl_icd_dispatch *table)
@@ -260,6 +301,7 @@ int driver_change(struct _cl_icd_dispatch *table)
     table->clEnqueueNDRangeKernel = launch;
     table->clEnqueueMarkerWithWaitList = marker;
     table->clGetEventInfo = event_info;
+    table->clSetMemObjectDestructorCallback = on_gone;
     table->clFlush = flush;
     table->clFinish = finish;
     return 1;

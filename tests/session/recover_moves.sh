@@ -77,7 +77,7 @@ target_goes()
     else
         release
     fi
-    wait_until gone "$target" || fail "$1: the target stays: $(session_workers "$mark"; tail -n 5 "$scratch/err")"
+    wait_until has_ended "$target" || fail "$1: the target stays: $(session_workers "$mark"; tail -n 5 "$scratch/err")"
     rm -f "$scratch/late"
     ! wait $asked || fail "$1: moved: $(cat "$scratch/asked")"
     wait_until two_workers || fail "$1: workers: $(session_workers "$mark"; tail -n 5 "$scratch/err")"
@@ -87,7 +87,7 @@ target_goes()
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$1: the target has gone"
 }
-gone()
+has_ended()
 {
     ! kill -0 "$1" 2> /dev/null
 }
@@ -96,9 +96,40 @@ two_workers()
     [ "$(session_workers "$mark" | wc -l)" = 2 ] && [ "$(replaced)" = 1 ]
 }
 
+# What the lost worker had told of the end of an object the next one tells again, by then a spare one, to whose place
+# another has moved.
+told_late()
+{
+    echo "$top_builddir/tests/drivers/.libs/strict.so" > "$scratch/strict.icd"
+    : > "$scratch/out"
+    touch "$scratch/tell"
+    env "$mark" OCL_ICD_VENDORS="$scratch/strict.icd" STRICT_GONE="$scratch/tell" VOCL_RECOVER=replay VOCL_LOG=info timeout -k 10 600 \
+        vocl run --spare 2 -- "$top_builddir/tests/session/gone" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
+    running=$!
+    wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
+    pid=$(program_of "$top_builddir/tests/session/gone")
+    rm "$scratch/tell"
+    kill -KILL "$(nth 1)" || fail "no worker"
+    wait_until replaced_one || fail "nobody came: $(tail -n 5 "$scratch/err")"
+    vocl move "$pid" --to spare > "$scratch/asked" 2>&1 || fail "not moved: $(cat "$scratch/asked")"
+    touch "$scratch/tell"
+    vocl move "$pid" --to spare > "$scratch/asked" 2>&1 || fail "not moved back: $(cat "$scratch/asked")"
+    touch "$scratch/enough"
+    wait $running || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
+    grep -qx "right, 2 gone" "$scratch/out" || fail "$(cat "$scratch/out")"
+    ! grep malformed "$scratch/err" || fail "a worker is lost by what it told"
+    wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
+    echo "what is told late is no harm"
+}
+replaced_one()
+{
+    [ "$(replaced)" = 1 ]
+}
+
 for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-3} - 1))); do
     beside moving "$seed"
 done
 beside target_goes early
 beside target_goes late
+beside told_late
 well_beside

@@ -49,8 +49,6 @@ for program in $(cd "$top_builddir/tests/parity" && ls | grep -v '[-.]'); do
     2) these="here save" ;;
     3) these="kill doze" ;;
     esac
-    # At times its worker's successor says that an object is gone that the target of the next move does not have.
-    [ $program != large_moves ] || these="here save"
     beside each "$top_builddir/tests/parity/$program" VOCL_SHARE=$((number / 4 % 2)) $these
 done
 well_beside

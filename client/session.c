@@ -467,6 +467,7 @@ static void after_fork(void)
     start_failed = false;
     if (!session)
         return;
+    session->front->after_fork();
     session->under_way = (struct under_way){0}; /* of threads that are gone */
     transfers_init(&session->under_way.transfers);
     init_lock(session);

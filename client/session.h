@@ -16,6 +16,8 @@ struct front_end {
     /* Whether the target, a spare node, has all devices of the node as the program knows them: 0, or -EXDEV with the
      * reason and target->unfit, or why it could not be asked. */
     int (*fits)(const struct node *node, struct node *target, char *reason, size_t size);
+    /* The process is the child of a fork: locks may be held by threads that it does not have. */
+    void (*after_fork)(void);
 };
 
 /* Where nodes may move to: members beyond those that are shown, from 0 on; peer 0: there is none any more. */

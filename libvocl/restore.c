@@ -21,7 +21,6 @@ static atomic_uint_fast64_t made;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct saved_list *saved;
 static unsigned given; /* objects */
-static pid_t owner;
 
 /* Nothing of it is used: a program with half of it would be wrong without a word. */
 static cl_int refuse(const char *why)
@@ -43,12 +42,11 @@ static void load(void)
         atomic_store(&restore_now, RESTORE_OVER);
         return;
     }
-    owner = getpid();
     if (saved_open(path, &saved, why, sizeof(why))) {
         refuse(why);
         return;
     }
-    if (!saved_program(owner, name) || strcmp(name, saved->program)) {
+    if (!saved_program(getpid(), name) || strcmp(name, saved->program)) {
         snprintf(why, sizeof(why), "the checkpoint is of the program %s, and this is %s", saved->program, name);
         refuse(why);
         return;
@@ -182,7 +180,7 @@ cl_int restore_made(cl_mem memory)
     pthread_mutex_lock(&lock);
     if (atomic_load(&restore_now) == RESTORE_UNKNOWN)
         load();
-    if (atomic_load(&restore_now) == RESTORE_OPEN && owner == getpid()) /* a child's are others */
+    if (atomic_load(&restore_now) == RESTORE_OPEN)
         error = restore(memory);
     else if (atomic_load(&restore_now) == RESTORE_REFUSED)
         error = CL_INVALID_OPERATION;
@@ -210,4 +208,12 @@ void restore_end(void)
         atomic_store(&restore_now, RESTORE_OVER);
     }
     pthread_mutex_unlock(&lock);
+}
+
+void restore_after_fork(void)
+{
+    int open = RESTORE_OPEN;
+
+    pthread_mutex_init(&lock, NULL);
+    atomic_compare_exchange_strong(&restore_now, &open, RESTORE_OVER);
 }

@@ -25,4 +25,7 @@ static inline void restore_before_kernel(void)
         restore_end();
 }
 
+/* The objects that a child of a fork makes are others: it is given nothing back. */
+void restore_after_fork(void);
+
 #endif

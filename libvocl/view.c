@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "client/cache.h"
 #include "libvocl/internal.h"
+#include "libvocl/restore.h"
 #include "wire/tables.h"
 
 #define MOST_PLATFORMS 32 /* of one node */
@@ -364,7 +365,7 @@ static const struct kind *const kinds[KIND_COUNT] = {
 
 struct session *vocl_session(void)
 {
-    static const struct front_end front = {&vocl_dispatch, kinds, open_view, fits};
+    static const struct front_end front = {&vocl_dispatch, kinds, open_view, fits, restore_after_fork};
 
     return session_get(&front);
 }

@@ -85,7 +85,12 @@ void ends_put(struct move *m)
         end->event->subscribed = marker.subscribe;
         marker.event = end->event->object.id;
         wire_put_enqueue_marker(stream_begin(end->queue->node), &marker);
-        stream_end(end->queue->node, STREAM_NOW);
+        if (stream_end(end->queue->node, STREAM_NOW)) { /* its event would never be over */
+            node_set_clear(&end->event->known);
+            handle_release(end->event, WIRE_EVENT, 0);
+            end->event = NULL;
+            m->failed++;
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "proxy/daemon/peers.h"
 #include "proxy/daemon/request.h"
 
 #define ASKED_MS 15000    /* what was asked and goes on by then is asked no more for a while, */
@@ -112,8 +113,16 @@ static bool would_do(const json_t *node, const json_t *session, const json_t *wi
     return false;
 }
 
+/* Since the node has told what it has, by this host's clock: theirs may be another. */
+static double seconds_since(struct daemon *d, const json_t *node)
+{
+    const struct peer *peer = peer_find(d, message_text(node, "name", ""));
+
+    return peer ? (double)(clock_ms() - peer->told_ms) / 1000 : 0;
+}
+
 /* The one that has been idle for longest; its node's name. */
-static const json_t *find_idle(const json_t *directory, const json_t *wish, const char **where)
+static const json_t *find_idle(struct daemon *d, const json_t *directory, const json_t *wish, const char **where)
 {
     const json_t *node, *session, *found = NULL, *barred = json_object_get(wish, "barred");
     double longest = -1;
@@ -125,8 +134,7 @@ static const json_t *find_idle(const json_t *directory, const json_t *wish, cons
             continue;
         json_array_foreach(json_object_get(node, "sessions"), j, session)
         {
-            const double idle = json_number_value(json_object_get(session, "idle")) + wall_seconds() -
-                                json_number_value(json_object_get(node, "time"));
+            const double idle = json_number_value(json_object_get(session, "idle")) + seconds_since(d, node);
 
             if (!json_is_true(json_object_get(session, "may rest")) || idle <= longest ||
                 !would_do(node, session, wish))
@@ -168,7 +176,7 @@ void oversubscribe_review(struct daemon *d)
         if (any_goes(directory))
             break;
         if (!json_is_true(json_object_get(wish, "held")))
-            found = find_idle(directory, wish, &where);
+            found = find_idle(d, directory, wish, &where);
         s = found && !strcmp(where, d->config->name) ? session_find(d, message_text(found, "part", "")) : NULL;
         if (s)
             rest_ask(s, NULL);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define AUTH_VERSION 2
+#define AUTH_VERSION 3
 #define AUTH_SYMBOL "vocl_auth_plugin"
 #define AUTH_NONCE 32
 #define AUTH_KEY 32
@@ -22,15 +22,14 @@ struct auth_settings {
     const char *user;     /* key: whose key a client uses; NULL: the user's who runs it */
     const char *node;     /* of a daemon, its own name; NULL: a client's */
     const char *other;    /* key: of a daemon that proves itself, to whom */
-    uid_t least;          /* key: users below this number have no keys */
     const char *socket;   /* munge: of munged, or NULL for its own choice */
     uid_t daemon;         /* munge: only this user's daemons can read the proof */
 };
 
 struct auth_peer {
-    uid_t uid;
+    uid_t uid; /* by key not known, -1 */
     gid_t gid;
-    char name[64];
+    char name[64];  /* by MUNGE not known, "" */
     bool is_daemon; /* another daemon of the pool; by key "@" and its name, without a user's number or rights */
 };
 

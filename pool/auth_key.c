@@ -147,23 +147,6 @@ static int prove(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     return 0;
 }
 
-static int find_user(const struct auth_settings *settings, struct auth_peer *peer, char *why, size_t why_size)
-{
-    const struct passwd *user = getpwnam(peer->name);
-
-    if (!user) {
-        snprintf(why, why_size, "there is no such user here");
-        return -EACCES;
-    }
-    if (user->pw_uid < settings->least) {
-        snprintf(why, why_size, "users below number %u have no keys (least-uid)", (unsigned)settings->least);
-        return -EACCES;
-    }
-    peer->uid = user->pw_uid;
-    peer->gid = user->pw_gid;
-    return 0;
-}
-
 static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], const uint8_t *proof,
                  size_t length, uint8_t key[AUTH_KEY], struct auth_peer *peer, char *why, size_t why_size)
 {
@@ -183,9 +166,7 @@ static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     peer->uid = (uid_t)-1;
     peer->gid = (gid_t)-1;
     error = peer->is_daemon ? find_shared(settings, peer->name, secret, why, why_size)
-                            : find_user(settings, peer, why, why_size);
-    if (!error && !peer->is_daemon)
-        error = find_key(settings->key_file, peer->name, secret, NULL, why, why_size);
+                            : find_key(settings->key_file, peer->name, secret, NULL, why, why_size);
     if (error)
         return error;
     mix(secret, nonce, proof, peer->name, key);

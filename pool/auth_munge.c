@@ -2,7 +2,6 @@
  */
 #include <errno.h>
 #include <munge.h>
-#include <pwd.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +86,6 @@ static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_
                  size_t length, uint8_t key[AUTH_KEY], struct auth_peer *peer, char *why, size_t why_size)
 {
     munge_ctx_t context = context_new(settings);
-    struct passwd *user;
     char credential[AUTH_MOST + 1];
     void *payload = NULL;
     munge_err_t error;
@@ -117,11 +115,7 @@ static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     munge_ctx_destroy(context);
     if (result)
         return result;
-    user = getpwuid(peer->uid);
-    if (user)
-        snprintf(peer->name, sizeof(peer->name), "%s", user->pw_name);
-    else
-        snprintf(peer->name, sizeof(peer->name), "%u", (unsigned)peer->uid);
+    *peer->name = '\0';
     peer->is_daemon = peer->uid == geteuid();
     return 0;
 }

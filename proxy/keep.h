@@ -32,7 +32,7 @@ struct keep_plan {
     uint32_t length; /* of the environment: each with its 0 */
 };
 
-#define NURSERY_FD 3             /* the nursery's end of a socket to the daemon */
+#define CHILD_FD 3               /* a child's end of a socket to the daemon */
 #define NURSERY_USELESS 3        /* its exit status where drivers cannot be copied */
 #define NURSERY_WORD "--nursery" /* longer than that of a worker, whose place it takes */
 

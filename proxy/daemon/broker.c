@@ -53,7 +53,7 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
 {
     const struct auth_peer *peer = connection_peer(r->client);
     json_t *message;
-    bool good, never = false;
+    bool good;
 
     message =
         message_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", part->id,
@@ -71,16 +71,11 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
         return peer_release(r->daemon, part->node, message);
     if (strcmp(part->node, r->daemon->config->name))
         return peer_send(r->daemon, part->node, message);
-    if (!strcmp(what, "reserve")) {
-        good = session_reserve(r->daemon, message, &never, r->why, sizeof(r->why)) != NULL;
-        if (never)
-            request_bar(r, part->node, r->why);
-        json_decref(message);
-        return good;
-    }
+    good = strcmp(what, "reserve") || session_reserve(r->daemon, NULL, message);
     json_decref(message);
-    session_release(r->daemon, part->id);
-    return true;
+    if (strcmp(what, "reserve"))
+        session_release(r->daemon, part->id);
+    return good;
 }
 
 /* Also where nothing was said to it: a daemon that was stopped reads later what it was asked. */
@@ -133,15 +128,12 @@ static void reserve_parts(struct request *r)
     draw_name(r->id);
     for (unsigned i = 0; i < r->part_count; i++) {
         struct part *part = &r->parts[i];
-        const bool own = !strcmp(part->node, r->daemon->config->name);
-        bool good;
 
         if (i)
             draw_name(part->id);
         else
             text_print(part->id, sizeof(part->id), "%s", r->id);
-        good = send_part(r, part, "reserve");
-        part->state = !good ? PART_REFUSED : own ? PART_GOOD : PART_ASKED;
+        part->state = send_part(r, part, "reserve") ? PART_ASKED : PART_REFUSED;
     }
     finish(r);
 }
@@ -311,10 +303,9 @@ static unsigned queue_length(const struct daemon *d)
 /* What this node says of the user it says before there is a place, too: he does not wait for its devices. */
 static void bar_own(struct request *r)
 {
-    const struct auth_peer *peer = connection_peer(r->client);
     char why[256];
 
-    if (!node_takes_user(r->daemon, peer->name, peer->uid, peer->gid, why, sizeof(why)))
+    if (!user_may_have_devices(r->daemon, connection_user(r->client), why, sizeof(why)))
         request_bar(r, r->daemon->config->name, why);
 }
 

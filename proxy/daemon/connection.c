@@ -22,10 +22,16 @@
 
 #define REST_MS 200 /* when there are no descriptors */
 #define MOST_UNSENT (4u << 20)
+#define USER_MS 10000 /* after which a user may be another one, or of other groups */
 
 const struct auth_peer *connection_peer(const struct connection *c)
 {
     return &c->peer;
+}
+
+const struct user *connection_user(const struct connection *c)
+{
+    return &c->user;
 }
 
 const char *connection_remote(const struct connection *c)
@@ -80,6 +86,9 @@ static void destroy(struct connection *c)
     event_free(c->end);
     if (c->deadline)
         event_free(c->deadline);
+    question_drop(c->question);
+    json_decref(c->held);
+    reservings_end(c);
     if (c->owner && c->owner->closed)
         c->owner->closed(c);
     bufferevent_free(c->stream);
@@ -145,7 +154,112 @@ void connection_fail(struct connection *c, const char *error)
     connection_send(c, message_pack("{s:s}", "error", error));
 }
 
+void connection_refuse(struct connection *c, const char *why)
+{
+    c->daemon->totals.refused++;
+    daemon_log("warning", "refused %s (%s): %s", c->remote, c->peer.name, why);
+    connection_fail(c, why);
+    connection_close(c);
+}
+
+/* ---- questions ---- */
+
+static void on_read(struct bufferevent *stream, void *argument);
+
+void connection_ask(struct connection *c, enum question_kind kind, void (*find)(const struct daemon *d, void *bytes),
+                    const void *bytes, size_t size, void (*answered)(void *c, void *bytes))
+{
+    c->question = question_ask(c->daemon, kind, find, bytes, size, answered, c);
+    if (!c->question)
+        connection_drop(c);
+}
+
+bool connection_answered(struct connection *c)
+{
+    c->question = NULL;
+    return c->phase != PHASE_CLOSING;
+}
+
+void connection_resume(struct connection *c)
+{
+    on_read(c->stream, c);
+}
+
 /* ---- messages ---- */
+
+static void take_message(struct connection *c, json_t *message)
+{
+    if (c->stranger && !stranger_end(c))
+        return;
+    c->heard_ms = clock_ms();
+    if (!strcmp(message_text(message, "do", ""), "pulse")) {
+        c->pulses = true;
+        connection_send(c, message_pack("{s:b}", "pulse", 1));
+    } else if (c->owner && c->owner->message) {
+        c->owner->message(c, message);
+    } else if (c->owner) {
+        connection_fail(c, "this connection is for what it was asked for before");
+    } else if (!c->outgoing) {
+        message_take(c, message);
+    }
+}
+
+static void on_user(void *argument, void *bytes)
+{
+    struct connection *c = argument;
+    struct daemon *d = c->daemon;
+    json_t *message = c->held;
+    struct user *user = bytes;
+    char why[128] = "";
+
+    c->held = NULL;
+    if (!connection_answered(c)) {
+        json_decref(message);
+        return;
+    }
+    if (!user)
+        text_print(why, sizeof(why), "who you are cannot be found out now");
+    else if (user->by_name && !user->known)
+        text_print(why, sizeof(why), "there is no such user here");
+    else if (user->by_name && user->uid < d->config->least_uid)
+        text_print(why, sizeof(why), "users below number %u have no keys (least-uid)", d->config->least_uid);
+    if (*why) {
+        connection_refuse(c, why);
+    } else {
+        c->user = *user;
+        c->peer.uid = user->uid;
+        c->peer.gid = user->gid;
+        memcpy(c->peer.name, user->name, sizeof(c->peer.name));
+        take_message(c, message);
+    }
+    json_decref(message);
+    connection_resume(c);
+}
+
+/* Those who own a connection have asked before. */
+static bool is_user_known(const struct connection *c)
+{
+    const bool recently = c->user_ms && clock_ms() - c->user_ms < USER_MS && c->configured == c->daemon->configured;
+
+    return c->outgoing || c->owner || *c->peer.name == '@' || recently;
+}
+
+static void ask_user(struct connection *c)
+{
+    struct user user;
+
+    memset(&user, 0, sizeof(user)); /* with what is between the members */
+    user.by_name = !strcmp(c->daemon->config->method, "key");
+    user.uid = c->peer.uid;
+    user.gid = c->peer.gid;
+    if (user.by_name)
+        memcpy(user.name, c->peer.name, sizeof(user.name));
+    c->user_ms = clock_ms();
+    c->configured = c->daemon->configured;
+    c->question = user_ask(c->daemon, &user, on_user, c);
+    if (!c->question)
+        connection_drop(c);
+}
 
 static bool take_record(struct connection *c, struct evbuffer *input)
 {
@@ -169,20 +283,13 @@ static bool take_record(struct connection *c, struct evbuffer *input)
         return false;
     }
     evbuffer_drain(input, (size_t)length);
-    if (c->stranger && !stranger_end(c)) {
-        json_decref(message);
+    stranger_known(c);
+    if (!is_user_known(c)) {
+        c->held = message;
+        ask_user(c);
         return false;
     }
-    c->heard_ms = clock_ms();
-    if (!strcmp(message_text(message, "do", ""), "pulse")) {
-        c->pulses = true;
-        connection_send(c, message_pack("{s:b}", "pulse", 1));
-    } else if (c->owner && c->owner->message)
-        c->owner->message(c, message);
-    else if (c->owner)
-        connection_fail(c, "this connection is for what it was asked for before");
-    else if (!c->outgoing)
-        message_take(c, message);
+    take_message(c, message);
     json_decref(message);
     return c->phase == PHASE_OPEN;
 }
@@ -194,7 +301,7 @@ static void on_read(struct bufferevent *stream, void *argument)
     struct evbuffer *input = bufferevent_get_input(stream);
     struct connection *c = argument;
 
-    while (c->phase != PHASE_CLOSING && take[c->phase](c, input))
+    while (!c->question && c->phase != PHASE_CLOSING && take[c->phase](c, input))
         ;
 }
 
@@ -293,41 +400,53 @@ static void accept_failed(struct evconnlistener *listener, void *argument)
     event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
 }
 
-static int find_address(const char *address, struct sockaddr_storage *found, socklen_t *length)
+struct host {
+    char address[128];
+    /* and what is found */
+    struct sockaddr_storage found;
+    socklen_t length;
+    int error;
+};
+
+static void find_host(const struct daemon *d, void *bytes)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
+    struct host *asked = bytes;
     const char *port;
     char host[128];
-    int error = address_split(address, host, sizeof(host), &port);
 
-    if (error)
-        return error;
-    if (getaddrinfo(host, port, &hints, &list))
-        return -ADDRESS_UNKNOWN;
-    memcpy(found, list->ai_addr, list->ai_addrlen);
-    *length = list->ai_addrlen;
+    (void)d;
+    asked->error = address_split(asked->address, host, sizeof(host), &port);
+    if (!asked->error && getaddrinfo(host, port, &hints, &list))
+        asked->error = -ADDRESS_UNKNOWN;
+    if (asked->error)
+        return;
+    memcpy(&asked->found, list->ai_addr, list->ai_addrlen);
+    asked->length = list->ai_addrlen;
     freeaddrinfo(list);
-    return 0;
 }
 
 int connection_listen(struct daemon *d, char *why, size_t why_size)
 {
     struct sockaddr_storage address;
-    socklen_t length;
-    int error = find_address(d->config->listen, &address, &length);
+    socklen_t length = sizeof(address);
+    struct host own = {.error = 0};
 
-    if (!error)
+    snprintf(own.address, sizeof(own.address), "%s", d->config->listen);
+    find_host(d, &own); /* nobody waits for this daemon yet */
+    if (!own.error)
         d->listener = evconnlistener_new_bind(d->base, on_accept, d,
                                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024,
-                                              (struct sockaddr *)&address, (int)length);
-    if (error || !d->listener) {
-        snprintf(why, why_size, "listening at %s: %s", d->config->listen, address_error(error ? error : -errno));
-        return error ? error : -errno;
+                                              (struct sockaddr *)&own.found, (int)own.length);
+    if (!d->listener) {
+        const int error = own.error ? own.error : -errno;
+
+        snprintf(why, why_size, "listening at %s: %s", d->config->listen, address_error(error));
+        return error;
     }
     evconnlistener_set_error_cb(d->listener, accept_failed);
     d->strangers_most = strangers_room();
     snprintf(d->address, sizeof(d->address), "%s", d->config->listen);
-    length = sizeof(address);
     if (!getsockname(evconnlistener_get_fd(d->listener), (struct sockaddr *)&address, &length)) {
         char host[64], port[8];
 
@@ -352,13 +471,26 @@ static int connect_to(struct connection *c, const struct sockaddr_storage *addre
     return bufferevent_socket_connect(c->stream, NULL, 0) ? -ENOTCONN : 0;
 }
 
+static void on_host(void *argument, void *bytes)
+{
+    struct connection *c = argument;
+    const struct host *host = bytes;
+    int error;
+
+    if (!connection_answered(c))
+        return;
+    error = !host ? -ETIMEDOUT : host->error ? host->error : connect_to(c, &host->found, host->length);
+    if (!error)
+        return;
+    blame_error(c, -error);
+    connection_drop(c);
+}
+
 struct connection *connection_open(struct daemon *d, const char *node, const char *address,
                                    const struct connection_owner *owner, void *argument)
 {
-    struct sockaddr_storage found;
     struct connection *c = connection_new(d, -1, PHASE_GREETING);
-    socklen_t length;
-    int error;
+    struct host host;
 
     if (!c)
         return NULL;
@@ -367,13 +499,9 @@ struct connection *connection_open(struct daemon *d, const char *node, const cha
     snprintf(c->node, sizeof(c->node), "%s", node);
     c->owner = owner;
     c->argument = argument;
-    error = find_address(address, &found, &length);
-    if (!error)
-        error = connect_to(c, &found, length);
-    if (error) {
-        blame_error(c, -error);
-        connection_drop(c);
-    }
+    memset(&host, 0, sizeof(host));
+    snprintf(host.address, sizeof(host.address), "%s", address);
+    connection_ask(c, QUESTION_HOST, find_host, &host, sizeof(host), on_host);
     return c;
 }
 

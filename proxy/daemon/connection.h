@@ -22,6 +22,9 @@ struct connection {
     struct channel channel;
     uint8_t nonce[AUTH_NONCE];
     struct auth_peer peer;
+    struct user user; /* the same */
+    long user_ms;     /* when that was found out, or 0 */
+    unsigned configured;
     char remote[64], node[64]; /* of an outgoing one, to which */
     char why[192];             /* that one is closed, or "" */
     uint8_t address[16];       /* whose strangers it counts with */
@@ -31,13 +34,24 @@ struct connection {
     bool pulses;            /* it says that it is there */
     long heard_ms;
     bool outgoing, stranger, dropped;
-    struct event *end; /* destroys it */
+    struct event *end;         /* destroys it */
+    struct question *question; /* until it is answered nothing more is taken of what comes */
+    json_t *held;              /* the message that has come meanwhile, or NULL */
 };
 
 /* Why an outgoing one is about to be closed, with the other end's address; the first reason counts. */
 __attribute__((format(printf, 2, 3))) void connection_blame(struct connection *c, const char *format, ...);
 /* Nothing more comes or goes. The event loop destroys it, and tells its owner: callers further up still use both. */
 void connection_drop(struct connection *c);
+/* The other end hears why, and is closed. */
+void connection_refuse(struct connection *c, const char *why);
+/* As question_ask(); the answer has c as its argument, and begins with connection_answered(). */
+void connection_ask(struct connection *c, enum question_kind kind, void (*find)(const struct daemon *d, void *bytes),
+                    const void *bytes, size_t size, void (*answered)(void *c, void *bytes));
+/* False: it is being closed, and nothing is to be done about it any more. */
+bool connection_answered(struct connection *c);
+/* What has come meanwhile is taken. */
+void connection_resume(struct connection *c);
 /* For how long it may say nothing; 0: for ever. */
 void connection_set_seconds(struct connection *c, int reading);
 
@@ -53,7 +67,10 @@ bool proof_reply(struct connection *c, struct evbuffer *input);
 /* How many there may be. */
 unsigned strangers_room(void);
 void stranger_begin(struct connection *c, const struct sockaddr *address);
-/* Its first message came under the key that only who it says it is can have. False: there is no place for it. */
+/* Its first message came under the key that only who it says it is can have: it has the time that it takes to find out
+ * who that is. */
+void stranger_known(struct connection *c);
+/* And that is found out. False: there is no place for it. */
 bool stranger_end(struct connection *c);
 
 #endif

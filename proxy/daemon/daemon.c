@@ -92,6 +92,8 @@ static void take_config(struct daemon *d, struct config *fresh)
     if (needs_restart)
         daemon_log("warning", "name, listen, state-directory and auth need a restart");
     d->config = fresh;
+    d->configured++;
+    questions_renew();
     config_free(old);
     if (!http_changes)
         return;

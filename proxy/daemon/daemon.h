@@ -8,8 +8,11 @@
  *     connection.c  messages to and from others
  *     proof.c       who is at the other end
  *     stranger.c    who has not shown it yet
+ *     question.c    what others have to be asked for, who may not answer; child.c processes for that and other work
+ *     user.c        who a user is, and what he may
  *     message.c     what a message asks for, and who may
- *     node.c        the sessions on this node: reserved, running, ended; describe.c tells of them
+ *     reserve.c     devices are reserved for a session
+ *     node.c        the sessions on this node: started, running, ended; describe.c tells of them
  *     hold.c        devices that are held for the sessions of somebody, one after the other
  *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
  *     energy.c      what the node's processors take
@@ -80,7 +83,7 @@ struct session {
     char of[SESSION_ID];       /* the session: the name that its first parts have, too */
     char replaces[SESSION_ID]; /* it came in the place of that part, or "" */
     char within[SESSION_ID];   /* its devices are of that hold, or "" */
-    char user[64], program[64], job[64], from[64];
+    char user[64], home[256], program[64], job[64], from[64];
     uid_t uid;
     gid_t gid;
     enum session_state state;
@@ -120,9 +123,21 @@ struct session {
     bool wants[MOST_DEVICES];
 };
 
+/* Who a user is to this node: the first members are asked for. */
+struct user {
+    char name[64]; /* or "" */
+    uid_t uid;
+    gid_t gid;
+    bool by_name; /* UID and GID are not known */
+    /* and what is found */
+    bool known, allowed, admin; /* allowed: to use the node */
+    char here[64], home[256];
+};
+
 struct daemon {
     struct event_base *base;
     struct config *config;
+    unsigned configured; /* how often it was read again */
     const struct auth_plugin *plugin;
     struct poolfile pool;
     char address[128]; /* others reach it there */
@@ -195,6 +210,8 @@ void connection_send(struct connection *c, json_t *message);
  * until the event loop has them again: only then its owner is told, and it is destroyed. */
 void connection_close(struct connection *c);
 const struct auth_peer *connection_peer(const struct connection *c);
+/* The same, as it was found out lately. */
+const struct user *connection_user(const struct connection *c);
 const char *connection_remote(const struct connection *c);
 struct daemon *connection_daemon(const struct connection *c);
 const struct connection_owner *connection_owner(const struct connection *c);
@@ -236,20 +253,58 @@ json_t *message_pack(const char *format, ...);
 json_t *message_list(const unsigned *numbers, unsigned count);
 void watchers_tell(struct daemon *d);
 /* What a daemon says to another, beside news: to reserve and to give back. False: something else. */
-bool message_of_daemon(struct connection *c, const json_t *message);
+bool message_of_daemon(struct connection *c, json_t *message);
 
 /* ---- describe.c ---- */
 json_t *node_describe(const struct daemon *d);
 
+/* ---- child.c ---- */
+struct child {
+    pid_t pid;
+    int fd, pidfd;
+    struct event *exited;
+    void (*over)(struct child *child, int status);
+};
+/* A process that runs that, with its end of a socket (SOCK_SEQPACKET) as CHILD_FD and nothing else of the daemon's. It
+ * is watched until it has ended, which over(), that may be NULL, is told; then it is freed. NULL: there is none. */
+struct child *child_fork(struct daemon *d, void (*run)(const void *argument), const void *argument,
+                         void (*over)(struct child *child, int status));
+void child_kill(struct child *child);
+
+/* ---- question.c ---- */
+enum question_kind { QUESTION_PROOF, QUESTION_HOST, QUESTION_USER };
+struct question;
+/* Calls find() in another process, with a copy of the bytes, and then answered() here with what has become of them, or
+ * with NULL: there is no answer in time. It does so from the event loop. Who asks with the same bytes shares the
+ * answer. NULL: nobody can be asked. */
+struct question *question_ask(struct daemon *d, enum question_kind kind,
+                              void (*find)(const struct daemon *d, void *bytes), const void *bytes, size_t size,
+                              void (*answered)(void *argument, void *bytes), void *argument);
+/* Nobody wants the answer any more. May be NULL. */
+void question_drop(struct question *q);
+/* There is another configuration. */
+void questions_renew(void);
+
+/* ---- user.c ---- */
+/* As question_ask(): answered() has a struct user, or NULL. What is between the members has to be 0, too. */
+struct question *user_ask(struct daemon *d, const struct user *user, void (*answered)(void *argument, void *user),
+                          void *argument);
+/* Whether the user of that name has that UID here, too, and may have devices. */
+bool user_may_have_devices(const struct daemon *d, const struct user *user, char *why, size_t why_size);
+
+/* ---- reserve.c ---- */
+/* What another daemon's connection asks for, or, NULL, this one's broker: they hear of it. False: it cannot be asked
+ * for. */
+bool session_reserve(struct daemon *d, struct connection *broker, json_t *wish);
+/* That connection is closed. */
+void reservings_end(const struct connection *broker);
+/* What was reserved, or is to be, and is not started is not needed any more. */
+void session_release(struct daemon *d, const char *id);
+/* What is reserved goes back if nobody comes. */
+void session_expect(struct session *s);
+
 /* ---- node.c ---- */
 struct session *session_find(const struct daemon *d, const char *id);
-/* Whether the user of that name has that UID here, too, and may have devices. */
-bool node_takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why,
-                     size_t why_size);
-/* NULL and why; *never: it will not be otherwise later. */
-struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size);
-/* What was reserved and is not started is not needed any more. */
-void session_release(struct daemon *d, const char *id);
 /* For the one that asked: starts the worker. 0: who asked is told when it runs; or negative errno and why. */
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
 /* Its keeper is there, and is watched. */
@@ -269,10 +324,8 @@ void session_gone(struct session *s, int status);
 bool session_uses(const struct session *s, unsigned device, unsigned *ordinal);
 /* The worker that runs already, after a restart. */
 void session_watch(struct session *s);
-/* What is reserved goes back if nobody comes. */
-void session_expect(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
-
+void session_free(struct session *s);
 /* After so many seconds, in the place of what was to be. */
 void session_set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds);
 

@@ -55,33 +55,17 @@ static void watcher_closed(struct connection *c)
     connection_daemon(c)->watchers--;
 }
 
-static void reserve(struct connection *c, const json_t *message)
-{
-    struct daemon *d = connection_daemon(c);
-    char why[256] = "";
-    const char *id = message_text(message, "session", "");
-    bool never = false;
-    struct session *s = session_reserve(d, message, &never, why, sizeof(why));
-
-    connection_send(c, s ? message_pack("{s:s, s:b}", "reserved", id, "good", 1)
-                         : message_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why));
-    if (s || never)
-        return;
-    news_repeat(d); /* he takes what he knows of this node for outdated now */
-    daemon_changed(d);
-}
-
 static void release(struct connection *c, const json_t *message)
 {
     session_release(connection_daemon(c), message_text(message, "session", ""));
 }
 
-bool message_of_daemon(struct connection *c, const json_t *message)
+bool message_of_daemon(struct connection *c, json_t *message)
 {
     const char *what = message_text(message, "do", "");
 
     if (!strcmp(what, "reserve"))
-        reserve(c, message);
+        session_reserve(connection_daemon(c), c, message);
     else if (!strcmp(what, "release"))
         release(c, message);
     else
@@ -164,13 +148,6 @@ static void attach(struct connection *c, const json_t *message)
     connection_send(c, message_pack("{s:s}", "attached", s->id));
 }
 
-static bool is_admin(struct connection *c)
-{
-    const struct auth_peer *peer = connection_peer(c);
-
-    return config_is_admin(connection_daemon(c)->config, peer->name, peer->uid, peer->gid);
-}
-
 /* Whose drain it is: a name that the client says, or its own. */
 static void drain(struct connection *c, const json_t *message, bool begins)
 {
@@ -179,7 +156,7 @@ static void drain(struct connection *c, const json_t *message, bool begins)
     struct daemon *d = connection_daemon(c);
     char why[256] = "";
 
-    if (!is_admin(c))
+    if (!connection_user(c)->admin)
         text_print(why, sizeof(why), "only administrators of the pool may");
     else if (!*owner || strlen(owner) > 32 || strlen(reason) > 128)
         text_print(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
@@ -201,7 +178,7 @@ static struct session *session_part(struct connection *c, const char *name)
 
     while (s && strcmp(s->of, name) && strcmp(s->id, name))
         s = s->next;
-    return s && (s->uid == connection_peer(c)->uid || is_admin(c)) ? s : NULL;
+    return s && (s->uid == connection_peer(c)->uid || connection_user(c)->admin) ? s : NULL;
 }
 
 static void kill_session(struct connection *c, const json_t *message)
@@ -253,7 +230,7 @@ void message_take(struct connection *c, json_t *message)
         broker_request(c, message);
         return;
     }
-    if (!peer->is_daemon && !config_allows(d->config, peer->name, peer->gid) && !is_admin(c)) {
+    if (!peer->is_daemon && !connection_user(c)->allowed && !connection_user(c)->admin) {
         daemon_log("warning", "%s (%s) may not use this node", peer->name, connection_remote(c));
         connection_fail(c, "you may not use this node");
         return;
@@ -269,7 +246,7 @@ void message_take(struct connection *c, json_t *message)
     else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
         drain(c, message, *what == 'd');
     else if (!strcmp(what, "history")) /* one's own, or as an administrator everybody's */
-        connection_send(c, history_part(d, message, is_admin(c) ? NULL : peer->name));
+        connection_send(c, history_part(d, message, connection_user(c)->admin ? NULL : peer->name));
     else if (!strcmp(what, "kill"))
         kill_session(c, message);
     else if (!strcmp(what, "move"))

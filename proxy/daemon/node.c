@@ -1,9 +1,8 @@
 /*
- * The sessions on this node. A broker reserves devices for one (session_reserve); its client comes with what the
- * worker needs (session_start), or the reservation lapses; the session is over when the worker's process is.
+ * The sessions on this node. A broker reserves devices for one (reserve.c); its client comes with what the worker needs
+ * (session_start), or the reservation lapses; the session is over when the worker's process is.
  */
 #include <errno.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 #include "proxy/daemon/daemon.h"
 #include "transport/starter.h"
 
-#define RESERVED_SECONDS 20
 #define GRACE_SECONDS 2
 #define WORD_SECONDS 0.3 /* for a client to say why its worker has ended */
 #define MOST_VARIABLES 16
@@ -44,7 +42,7 @@ bool session_uses(const struct session *s, unsigned device, unsigned *ordinal)
     return false;
 }
 
-/* ---- reserved ---- */
+/* ---- there is one ---- */
 
 static unsigned free_slot(const struct daemon *d)
 {
@@ -81,7 +79,7 @@ struct session *session_new(struct daemon *d, const char *id)
     return s;
 }
 
-static void session_free(struct session *s)
+void session_free(struct session *s)
 {
     struct session **at = &s->daemon->sessions;
 
@@ -109,144 +107,6 @@ void session_set_timer(struct session *s, void (*run)(evutil_socket_t, short, vo
     s->timer = evtimer_new(s->daemon->base, run, s);
     if (s->timer)
         evtimer_add(s->timer, &time);
-}
-
-static void lapsed(evutil_socket_t fd, short what, void *argument)
-{
-    struct session *s = argument;
-
-    (void)fd;
-    (void)what;
-    daemon_log("warning", "a reservation of %s lapses: nobody came to start it", s->user);
-    lapse_note(s->uid);
-    session_end(s, "nobody came to start it");
-}
-
-void session_expect(struct session *s)
-{
-    session_set_timer(s, lapsed, RESERVED_SECONDS);
-}
-
-static bool take_devices(struct session *s, const json_t *wish)
-{
-    const json_t *list = json_object_get(wish, "devices");
-    unsigned ordinal;
-
-    if (!json_array_size(list) || json_array_size(list) > s->daemon->device_count)
-        return false;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_int_t index = json_integer_value(json_array_get(list, i));
-
-        if (index < 0 || index >= s->daemon->device_count || session_uses(s, (unsigned)index, &ordinal))
-            return false;
-        s->devices[s->device_count++] = (unsigned)index;
-    }
-    return true;
-}
-
-/* Whether the devices can be had: the broker knows only what it was told a moment ago. */
-static const char *refuse_devices(const struct session *s, bool exclusive, uint64_t memory)
-{
-    for (unsigned i = 0; i < s->device_count; i++) {
-        const struct device *device = &s->daemon->devices[s->devices[i]];
-        const struct device_rule *rule = config_rule(s->daemon->config, device->name);
-        uint64_t taken;
-        bool alone;
-        unsigned users = hold_users(s->daemon, s->devices[i], &taken, &alone) - 1; /* s itself */
-
-        if (rule->hidden || alone || users >= rule->sessions || (exclusive && users))
-            return "a device is taken";
-        if (memory > (rule->memory ? rule->memory : device->memory) || taken + memory > device->memory)
-            return "a device has less memory left";
-    }
-    return NULL;
-}
-
-bool node_takes_user(const struct daemon *d, const char *name, long long uid, long long gid, char *why, size_t why_size)
-{
-    const struct passwd *here = uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
-
-    if (uid < d->config->least_uid)
-        text_print(why, why_size, "%s lends devices to users from number %u on (least-uid)", d->config->name,
-                   d->config->least_uid);
-    else if (!here)
-        text_print(why, why_size, "%s knows no user %lld", d->config->name, uid);
-    else if (strcmp(here->pw_name, name))
-        text_print(why, why_size, "to %s user %lld is %s, and not %s", d->config->name, uid, here->pw_name, name);
-    else if (gid < 0 || gid >= UINT32_MAX || !config_allows(d->config, name, (gid_t)gid))
-        text_print(why, why_size, "%s may not use the devices of %s", name, d->config->name);
-    else
-        return true;
-    return false;
-}
-
-struct session *session_reserve(struct daemon *d, const json_t *wish, bool *never, char *why, size_t why_size)
-{
-    const char *id = message_text(wish, "session", ""), *refused = NULL, *user = message_text(wish, "user", "");
-    uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
-    const long long uid = message_number(wish, "uid", -1), gid = message_number(wish, "gid", -1);
-    bool exclusive = json_is_true(json_object_get(wish, "exclusive"));
-    struct session *s;
-    long away;
-
-    text_print(why, why_size, "a request that is none");
-    if (!message_is_id(id) || session_find(d, id) || !*user || uid < 0)
-        return NULL;
-    if (is_draining(d) && !*message_text(wish, "within", "")) { /* who holds devices is there already */
-        text_print(why, why_size, "the node takes no sessions");
-        return NULL;
-    }
-    if (!node_takes_user(d, user, uid, gid, why, why_size)) {
-        *never = true;
-        return NULL;
-    }
-    away = lapse_seconds((uid_t)uid);
-    if (away) {
-        text_print(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
-        return NULL;
-    }
-    s = session_new(d, id);
-    if (!s)
-        return NULL;
-    if (message_is_id(message_text(wish, "of", "")))
-        text_print(s->of, sizeof(s->of), "%s", message_text(wish, "of", ""));
-    text_print(s->replaces, sizeof(s->replaces), "%s", message_text(wish, "replaces", ""));
-    text_print(s->within, sizeof(s->within), "%s", message_text(wish, "within", ""));
-    text_print(s->user, sizeof(s->user), "%s", user);
-    text_print(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
-    text_print(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
-    text_print(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
-    s->uid = (uid_t)uid;
-    s->gid = (gid_t)gid;
-    s->share = (unsigned)message_number(wish, "share", 100);
-    if (!take_devices(s, wish) || s->share < 1 || s->share > 10000)
-        refused = why;
-    if (!refused)
-        refused = *s->within ? hold_refuse(s, memory, never) : refuse_devices(s, exclusive, memory);
-    if (refused) {
-        if (refused != why)
-            text_print(why, why_size, "%s", refused);
-        session_free(s);
-        return NULL;
-    }
-    s->exclusive = exclusive;
-    s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
-    if (state_save(s)) {
-        text_print(why, why_size, "%s %s", d->config->name, d->trouble);
-        session_free(s);
-        return NULL;
-    }
-    session_expect(s);
-    daemon_changed(d);
-    return s;
-}
-
-void session_release(struct daemon *d, const char *id)
-{
-    struct session *s = session_find(d, id);
-
-    if (s && s->state == SESSION_RESERVED && !s->held && !s->start)
-        session_end(s, "not needed");
 }
 
 /* ---- running ---- */

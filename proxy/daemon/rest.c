@@ -57,10 +57,7 @@ static void answer(struct rest *r, const char *why)
 
 static bool is_of(const struct rest *r, struct connection *c)
 {
-    const struct auth_peer *peer = connection_peer(c);
-
-    return connection_peer(r->keeper)->uid == peer->uid ||
-           config_is_admin(r->daemon->config, peer->name, peer->uid, peer->gid);
+    return connection_peer(r->keeper)->uid == connection_peer(c)->uid || connection_user(c)->admin;
 }
 
 void rest_wake(struct connection *c, const json_t *message)

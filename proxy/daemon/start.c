@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -82,13 +80,12 @@ static void add_common(struct plan *plan, const struct daemon *d)
 static void make_plan(const struct session *s, char *const *environment, struct plan *plan)
 {
     char list[MOST_DEVICES * 4] = "", path[4096];
-    struct passwd *user = getpwuid(s->uid);
     struct keep_plan *keep = &plan->keep;
 
     *keep = (struct keep_plan){.uid = s->uid, .gid = s->gid, .drop = geteuid() == 0};
     snprintf(keep->session, sizeof(keep->session), "%s", s->id);
     snprintf(keep->user, sizeof(keep->user), "%s", s->user);
-    snprintf(keep->folder, sizeof(keep->folder), "%s", user ? user->pw_dir : "/");
+    snprintf(keep->folder, sizeof(keep->folder), "%s", *s->home ? s->home : "/");
     snprintf(keep->program, sizeof(keep->program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
     state_status_path(s, keep->status, sizeof(keep->status));
     add_common(plan, s->daemon);
@@ -115,81 +112,29 @@ static void free_plan(struct plan *plan)
 
 #define NURSERY_MS 30000 /* after one that failed another is tried */
 
-struct nursery {
-    pid_t pid;
-    int fd, pidfd;
-    struct event *exited;
-};
-
-static struct nursery *nursery; /* or NULL */
+static struct child *nursery; /* or NULL */
 static struct {
     long ms;
     char **environment; /* the configuration's, that it had */
     bool useless;       /* with these drivers */
 } tried;
 
-static void nursery_exited(evutil_socket_t fd, short what, void *argument)
+static void nursery_over(struct child *child, int status)
 {
-    struct nursery *n = argument;
-    int status = 0;
-
-    (void)fd;
-    (void)what;
-    waitpid(n->pid, &status, WNOHANG);
-    if (n == nursery) {
-        nursery = NULL;
-        tried.useless = WIFEXITED(status) && WEXITSTATUS(status) == NURSERY_USELESS;
-        if (!tried.useless)
-            daemon_log("warning", "the nursery does not answer: workers load their drivers themselves");
-    }
-    event_free(n->exited);
-    close(n->pidfd);
-    close(n->fd);
-    free(n);
+    if (child != nursery)
+        return;
+    nursery = NULL;
+    tried.useless = WIFEXITED(status) && WEXITSTATUS(status) == NURSERY_USELESS;
+    if (!tried.useless)
+        daemon_log("warning", "the nursery does not answer: workers load their drivers themselves");
 }
 
-static void nursery_become(const struct plan *plan, int fd)
+static void nursery_run(const void *argument)
 {
+    const struct plan *plan = argument;
     char *arguments[] = {(char *)(uintptr_t)plan->keep.program, (char *)(uintptr_t)NURSERY_WORD, NULL};
-    int null = open("/dev/null", O_RDWR);
 
-    keep_detach();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(null, 0);
-    dup2(null, 1);
-    dup2(fd, NURSERY_FD); /* without close-on-exec */
-    fcntl(NURSERY_FD, F_SETFD, 0);
-    close_range(NURSERY_FD + 1, ~0u, 0);
     execve(plan->keep.program, arguments, (char **)(uintptr_t)plan->environment);
-    _exit(127);
-}
-
-/* A process that is watched, or NULL. */
-static struct nursery *nursery_fork(struct daemon *d, const struct plan *plan)
-{
-    struct nursery *n = calloc(1, sizeof(*n));
-    int ends[2];
-
-    if (!n || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-        free(n);
-        return NULL;
-    }
-    n->pid = fork();
-    if (n->pid == 0)
-        nursery_become(plan, ends[1]);
-    close(ends[1]);
-    n->fd = ends[0];
-    n->pidfd = n->pid > 0 ? process_open(n->pid) : -1;
-    n->exited = n->pidfd >= 0 ? event_new(d->base, n->pidfd, EV_READ, nursery_exited, n) : NULL;
-    if (n->exited) {
-        event_add(n->exited, NULL);
-        return n;
-    }
-    close(n->fd); /* it ends with that */
-    if (n->pidfd >= 0)
-        close(n->pidfd);
-    free(n);
-    return NULL;
 }
 
 void nursery_open(struct daemon *d)
@@ -198,7 +143,7 @@ void nursery_open(struct daemon *d)
     struct plan plan = {.keep = {.count = 0}};
 
     if (nursery)
-        kill(nursery->pid, SIGKILL);
+        child_kill(nursery);
     nursery = NULL;
     tried.ms = clock_ms();
     tried.environment = d->config->environment;
@@ -209,7 +154,7 @@ void nursery_open(struct daemon *d)
     add_common(&plan, d);
     if (journal)
         add(&plan, "JOURNAL_STREAM=%s", journal);
-    nursery = nursery_fork(d, &plan);
+    nursery = child_fork(d, nursery_run, &plan, nursery_over);
     free_plan(&plan);
 }
 
@@ -303,7 +248,7 @@ static void without_nursery(struct start *start)
 
     close_fd(&start->answer);
     if (nursery && nursery->pid == start->asked)
-        kill(nursery->pid, SIGKILL); /* nursery_exited() sees to the rest */
+        child_kill(nursery); /* nursery_over() sees to the rest */
     error = start->session->state == SESSION_ENDING ? ECANCELED : fork_keeper(start);
     if (error)
         finish(start, error);

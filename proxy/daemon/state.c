@@ -120,6 +120,7 @@ int state_save(const struct session *s)
                          (int)s->share, "exclusive", s->exclusive, "started", s->started, "ending",
                          s->state == SESSION_ENDING, "why", s->why);
     json_object_set_new(state, "keeper", json_integer(s->keeper));
+    json_object_set_new(state, "home", json_string(s->home));
     json_object_set_new(state, "job", json_string(s->job));
     json_object_set_new(state, "of", json_string(s->of));
     json_object_set_new(state, "replaces", json_string(s->replaces));
@@ -182,6 +183,7 @@ static void adopt(struct daemon *d, const char *name)
     text_print(s->replaces, sizeof(s->replaces), "%s", message_text(state, "replaces", ""));
     text_print(s->within, sizeof(s->within), "%s", message_text(state, "within", ""));
     text_print(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
+    text_print(s->home, sizeof(s->home), "%s", message_text(state, "home", ""));
     text_print(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
     text_print(s->job, sizeof(s->job), "%s", message_text(state, "job", ""));
     text_print(s->from, sizeof(s->from), "%s", message_text(state, "from", ""));

@@ -144,21 +144,23 @@ static bool has_place(const struct connection *c, char *why, size_t why_size)
     return own < config->connections_per_user && all < config->connection_limit;
 }
 
+void stranger_known(struct connection *c)
+{
+    if (c->deadline)
+        event_free(c->deadline);
+    c->deadline = NULL;
+}
+
 bool stranger_end(struct connection *c)
 {
     char why[128];
     bool good = has_place(c, why, sizeof(why));
 
     c->stranger = false;
-    event_free(c->deadline);
-    c->deadline = NULL;
     bufferevent_setwatermark(c->stream, EV_READ, 0, MOST_UNREAD);
     connection_set_seconds(c, IDLE_SECONDS);
     if (good)
         return true;
-    c->daemon->totals.refused++;
-    daemon_log("warning", "refused %s (%s): %s", c->remote, c->peer.name, why);
-    connection_fail(c, why);
-    connection_close(c);
+    connection_refuse(c, why);
     return false;
 }

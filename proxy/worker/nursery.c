@@ -96,7 +96,7 @@ static void be_keeper(int socket)
     char byte;
 
     prctl(PR_SET_NAME, "vocl-keeper");
-    close(NURSERY_FD);
+    close(CHILD_FD);
     if (socket_receive_descriptors(socket, &byte, 1, given, &count, PLAN_MS) != 1 || !count ||
         socket_read_all(socket, &plan, sizeof(plan), PLAN_MS) || !take_environment(socket, &plan, environment) ||
         socket_write_all(socket, &self, sizeof(self)))
@@ -114,7 +114,7 @@ int nursery_run(char *word)
         return NURSERY_USELESS;
     }
     for (;;) {
-        struct pollfd asked = {.fd = NURSERY_FD, .events = POLLIN};
+        struct pollfd asked = {.fd = CHILD_FD, .events = POLLIN};
         unsigned count = 1;
         int socket = -1;
         char byte;
@@ -122,7 +122,7 @@ int nursery_run(char *word)
         poll(&asked, 1, -1);
         if (!asked.revents)
             continue;
-        if (socket_receive_descriptors(NURSERY_FD, &byte, 1, &socket, &count, PLAN_MS) <= 0)
+        if (socket_receive_descriptors(CHILD_FD, &byte, 1, &socket, &count, PLAN_MS) <= 0)
             return 0;
         if (count != 1)
             continue;

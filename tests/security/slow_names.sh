@@ -1,0 +1,84 @@
+#!/bin/sh
+# Who a user is, where a host is and whose a credential is: others have to be asked for that, and may not answer. Then only
+# those wait, for a while, that the question is about.
+. "$(dirname "$0")/../pool/one-lib.sh"
+make_pool one
+add_daemon two
+printf 'nobody %s\n' "$(new_key)" | tee -a "$scratch/mine" >> "$scratch/keys"
+say="$top_builddir/tests/security/say"
+export SLOW="$scratch/slow" SLOW_USER=nobody SLOW_HOST=slow.invalid
+start_at="env LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$(realpath "$top_builddir/tests/security/.libs/slow.so")"
+echo 'node three slow.invalid:9' >> "$scratch/pool" # to which the daemon goes again and again
+start_daemon
+start_other two
+meet_other
+
+# ask WHAT WORD...: in the background, of the daemon in $of; until it has asked in turn, and gets no answer
+ask()
+{
+    rm -f "$SLOW.asked"
+    touch "$SLOW"
+    asked=$1
+    shift
+    "$say" "$scratch/${of:-pool}" "$@" > "$scratch/said" 2>&1 &
+    asks=$!
+    wait_until test -e "$SLOW.asked" || fail "$asked: nobody is asked: $(cat "$scratch/said" "$scratch/log")"
+}
+# others: they are answered meanwhile
+others()
+{
+    for other_one in 1 2 3; do
+        "$say" "$scratch/pool" '{"do":"status"}' > "$scratch/out" 2>&1 || fail "$asked: no answer: $(cat "$scratch/out" "$scratch/log")"
+        [ -s "$scratch/said" ] || return 0
+    done
+    fail "$asked: others are answered when that is over: $(cat "$scratch/said")"
+}
+# ends PATTERN: what was asked ends so, though no answer ever comes
+ends()
+{
+    wait $asks
+    grep -q "$1" "$scratch/said" || fail "$asked: not \"$1\": $(cat "$scratch/said" "$scratch/log")"
+}
+
+ask "a user" as:nobody '{"do":"status"}'
+others
+ends 'who you are cannot be found out'
+rm "$SLOW"
+"$say" "$scratch/pool" as:nobody '{"do":"status"}' > "$scratch/out" 2>&1 || fail "nobody: $(cat "$scratch/out")"
+grep -q '"nodes"' "$scratch/out" || fail "nobody is refused: $(cat "$scratch/out")"
+
+# many of the same
+ask "many connections of a user" $(for i in $(seq 40); do echo 'as:nobody -{"do":"status"} @'; done) '{"do":"status"}'
+others
+ends 'who you are cannot be found out'
+rm "$SLOW"
+
+# by the word of another daemon
+of=pool.two
+ask "a user of another node" as:nobody '{"do":"request","count":2,"exclusive":true}'
+others
+ends 'one does not answer\|one: who nobody is cannot be found out'
+rm "$SLOW"
+"$say" "$scratch/pool.two" as:nobody '{"do":"request","count":2,"exclusive":true,"wait":60}' > "$scratch/out" 2>&1 ||
+    fail "nobody's request: $(cat "$scratch/out")"
+grep -q '"granted"\|queued' "$scratch/out" || fail "nobody gets nothing: $(cat "$scratch/out")"
+of=
+
+# a host
+rm -f "$SLOW.asked" "$scratch/said"
+touch "$SLOW" "$scratch/said"
+asked="a host"
+wait_until test -e "$SLOW.asked" || fail "the daemon does not go to three: $(cat "$scratch/log")"
+others
+no_place()
+{
+    VOCL_POOL=$scratch/pool vocl pool nodes | grep -q 'three *lost .*slow.invalid'
+}
+wait_until no_place || fail "why three is lost: $(VOCL_POOL=$scratch/pool vocl pool nodes)"
+VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2>&1 || fail "a session: $(cat "$scratch/out" "$scratch/log")"
+
+# the daemon ends, and nothing of it is left
+kill -TERM $daemon
+wait $daemon || fail "it ends with $?: $(cat "$scratch/log")"
+grep 'Sanitizer' "$scratch"/log* && fail "the sanitizer found something"
+exit 0

@@ -14,11 +14,12 @@ end_daemons()
     rm -rf "$scratch"
 }
 trap end_daemons EXIT
-# start_munged REALM: with a key of its own
+# start_munged REALM [KEY]: with a key of its own, or that one
 start_munged()
 {
     mkdir "$scratch/$1" && chmod 755 "$scratch/$1"
-    head -c 128 /dev/urandom > "$scratch/$1/key"
+    cat "${2:-/dev/null}" > "$scratch/$1/key"
+    [ -s "$scratch/$1/key" ] || head -c 128 /dev/urandom > "$scratch/$1/key"
     chmod 600 "$scratch/$1/key"
     munged --foreground --force --key-file="$scratch/$1/key" --socket="$scratch/$1/socket" --pid-file="$scratch/$1/pid" \
         --log-file="$scratch/$1/log" --seed-file="$scratch/$1/seed" > "$scratch/$1/out" 2>&1 &
@@ -64,6 +65,33 @@ realm=elsewhere takes good '.*invalid.*'
 grep -c 'refused 127.0.0.1' "$scratch/log" > "$scratch/count" # of some kinds only the number is told
 [ "$(cat "$scratch/count")" -ge 5 ] || fail "the log: $(cat "$scratch/log")"
 takes good accepted
+
+# ---- munged does not answer ----
+
+start_munged beside "$scratch/here/key"
+sed "s,here/socket,beside/socket," "$scratch/pool" > "$scratch/pool.beside"
+say=$top_builddir/tests/security/say
+mkfifo "$scratch/fifo"
+"$say" "$scratch/pool" '{"do":"status"}' stay '{"do":"status"}' < "$scratch/fifo" > "$scratch/before" 2>&1 &
+says=$!
+exec 5> "$scratch/fifo"
+wait_until grep -q nodes "$scratch/before" || fail "no answer: $(cat "$scratch/before" "$scratch/log")"
+here=$(echo $mungeds | cut -d ' ' -f 1)
+kill -STOP "$here"
+"$say" "$scratch/pool.beside" '{"do":"status"}' > "$scratch/said" 2>&1 5>&- &
+waits=$!
+asked()
+{
+    [ "$(grep -c " $scratch/here/socket$" /proc/net/unix)" -gt 1 ]
+}
+wait_until asked || fail "munged is not asked: $(cat "$scratch/said")"
+exec 5>&-
+wait $says || fail "no answer while munged is stopped: $(cat "$scratch/before" "$scratch/log")"
+[ ! -s "$scratch/said" ] || fail "others are answered when that is over: $(cat "$scratch/said")"
+wait $waits && fail "somebody gets in whom nobody knows: $(cat "$scratch/said")"
+grep -q 'munge: ' "$scratch/said" || fail "why: $(cat "$scratch/said")"
+kill -CONT "$here"
+"$say" "$scratch/pool.beside" '{"do":"status"}' > "$scratch/said" 2>&1 || fail "afterwards: $(cat "$scratch/said" "$scratch/log")"
 
 # ---- users ----
 

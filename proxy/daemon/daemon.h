@@ -118,6 +118,7 @@ struct session {
     /* share.c */
     struct control *control;
     struct usage usage;          /* by the worker's word */
+    uint64_t saved_ns;           /* of its device time, what is on record (state.c) */
     double cpu_seconds;          /* measured */
     double passed[MOST_DEVICES]; /* virtual time on each device */
     bool wants[MOST_DEVICES];
@@ -440,6 +441,7 @@ void worker_clean(struct session *s);
 int state_open(struct daemon *d, char *why, size_t why_size);
 /* 0, or negative errno: then it must not be. */
 int state_save(const struct session *s);
+/* What sessions have used goes on record, every now and then. */
 void state_review(struct daemon *d);
 void state_remove(const struct session *s);
 /* Where its keeper leaves its worker's exit status, for a daemon that cannot wait for it; and that, or -1. */

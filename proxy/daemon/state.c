@@ -17,6 +17,7 @@
 #include "proxy/daemon/daemon.h"
 
 #define PREFIX "session-"
+#define UNSAVED_NS 1000000000u /* device time that need not be on record */
 
 void state_path(const struct daemon *d, const char *name, char *path, size_t size)
 {
@@ -133,6 +134,15 @@ int state_save(const struct session *s)
     return error;
 }
 
+/* So much of it is lost with a daemon that is killed, and what came since its last look. */
+static void save_used(struct daemon *d)
+{
+    for (struct session *s = d->sessions; s; s = s->next) {
+        if (s->state == SESSION_RUNNING && s->usage.device_ns >= s->saved_ns + UNSAVED_NS && !state_save(s))
+            s->saved_ns = s->usage.device_ns;
+    }
+}
+
 /* What could not be written may be possible now. */
 void state_review(struct daemon *d)
 {
@@ -140,8 +150,10 @@ void state_review(struct daemon *d)
     json_t *state;
     int error;
 
-    if (!*d->trouble)
+    if (!*d->trouble) {
+        save_used(d);
         return;
+    }
     state_path(d, "trial", path, sizeof(path));
     state = message_pack("{s:o}", "trial", json_sprintf("%0*d", 3000, 0)); /* as much as a session's */
     error = write_file(state, path);
@@ -194,7 +206,7 @@ static void adopt(struct daemon *d, const char *name)
     s->start_time = (unsigned long)message_number(state, "start_time", 0);
     s->memory = (uint64_t)message_number(state, "memory", 0);
     s->share = (unsigned)message_number(state, "share", 100);
-    s->usage.device_ns = (uint64_t)message_number(state, "device_ns", 0);
+    s->usage.device_ns = s->saved_ns = (uint64_t)message_number(state, "device_ns", 0);
     s->started = s->pid > 1; /* an older daemon did not say so */
     s->exclusive = json_is_true(json_object_get(state, "exclusive"));
     text_print(s->why, sizeof(s->why), "%s", message_text(state, "why", ""));

@@ -60,14 +60,25 @@ used()
 {
     vocl pool --json sessions | tr '\n' ' ' | seconds | awk '{ exit !($1 > 0.3) }'
 }
-for when in after meanwhile; do
+# on_record: more than a second of device time is in its file
+on_record()
+{
+    grep -q '"device_ns":[1-9][0-9]\{9,\}' "$scratch"/state/session-*
+}
+for when in after meanwhile killed; do
     rm -f "$scratch/enough"
     vocl run -- "$top_builddir/tests/pool/burn" 1 "$scratch/enough" > /dev/null 2> "$scratch/err" &
     program=$!
     await running=1 && wait_until used || fail "$when: no session: $(vocl pool sessions; cat "$scratch/err" "$scratch/log")"
     worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
-    stop
-    if [ $when = meanwhile ]; then
+    if [ $when = killed ]; then # what it has used is not lost, but for the last few seconds
+        wait_until on_record || fail "nothing is on record: $(cat "$scratch"/state/session-*)"
+        kill -9 $daemon
+        wait $daemon
+    else
+        stop
+    fi
+    if [ $when != after ]; then
         touch "$scratch/enough"
         wait $program || fail "$when: status $?: $(cat "$scratch/err")"
         wait_until over || fail "its worker does not end"

@@ -4,14 +4,31 @@
 mpi_flags=$(${MPICC_MPICH:-$MPICC_OPENMPI} -show | tr ' ' '\n' | grep '^-I')
 cd "$top_srcdir" || exit 99
 
-# compile COMPILER...: every source named on stdin; what a source includes as data is not wanted here
-compile()
+# with_flags COMMAND...: the command with the flags for all sources; what a source includes as data is not wanted here
+with_flags()
 {
-    tr '\n' '\0' | xargs -0 -n 1 -P "$(nproc)" "$@" -std=gnu11 -Wall -Wextra -Werror -fvisibility=hidden -pthread \
+    "$@" -std=gnu11 -Wall -Wextra -Werror -fvisibility=hidden -pthread \
         -I"$top_builddir" -I. -Iinclude -D_GNU_SOURCE= -DCL_TARGET_OPENCL_VERSION=300 $OPENCL_CFLAGS $mpi_flags \
         -DBINDIR='""' -DLIBDIR='""' -DPKGLIBEXECDIR='""' -DPKGDATADIR='""' -DSYSCONFDIR='""' -DRUNSTATEDIR='""' \
-        -DXTQ_SOURCE_DIR='""' -DDEVCOM_SOURCE_DIR='""' -DTOPOLOGY_SOURCE_DIR='""' -DDASHBOARD='""' -DDEPLOY_SCRIPT='""' > "$scratch/out" 2>&1 ||
+        -DXTQ_SOURCE_DIR='""' -DDEVCOM_SOURCE_DIR='""' -DTOPOLOGY_SOURCE_DIR='""' -DDASHBOARD='""' -DDEPLOY_SCRIPT='""'
+}
+
+# each HOW_MANY COMPILER...: every source named on stdin, so many by a process
+each()
+{
+    how_many=$1
+    shift
+    tr '\n' '\0' | xargs -0 -n "$how_many" -P "$(nproc)" "$@" > "$scratch/out" 2>&1 ||
         fail "$(head -n 100 "$scratch/out")"
+}
+
+# clang_each [FLAG...]: clang's starting takes as long as a source of the usual length, and its driver starts for each source.
+# What the driver starts takes many; how it is started, the driver says.
+clang_each()
+{
+    with_flags "${CLANG:-clang}" -fsyntax-only "$@" -### base/text.c 2>&1 | sed -n '/ "-cc1" /s/ "base.text\.c"$//p' > "$scratch/stage"
+    [ -s "$scratch/stage" ] || fail "clang does not say how it compiles"
+    eval "each 50 $(cat "$scratch/stage")"
 }
 
 sources | grep '\.c$' > "$scratch/all"
@@ -23,11 +40,11 @@ sed -i '/^executor\/vendors.c/d; /^tests\/session\/mpi_app.c/d; /^benchmarks\/de
 grep -vE '^(tests|benchmarks)/' "$scratch/all" > "$scratch/ours"
 
 command -v "${CLANG:-clang}" > /dev/null || skip "no clang"
-compile "${CLANG:-clang}" -fsyntax-only < "$scratch/all"
-echo executor/vendors.c | compile "${CLANG:-clang}" -fsyntax-only -include executor/direct.h
+clang_each < "$scratch/all"
+echo executor/vendors.c | clang_each -include executor/direct.h
 # What was built so, as by quickstart test, has been compiled so.
 case $("$top_builddir/config.status" --config) in
 *"-O3 -D_FORTIFY_SOURCE=2"*enable-werror* | *enable-werror*"-O3 -D_FORTIFY_SOURCE=2"*) exit 0 ;;
 esac
-compile ${CC:-cc} -O3 -D_FORTIFY_SOURCE=2 -S -o /dev/null < "$scratch/ours"
+with_flags each 1 ${CC:-cc} -O3 -D_FORTIFY_SOURCE=2 -S -o /dev/null < "$scratch/ours"
 exit 0

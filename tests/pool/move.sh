@@ -25,7 +25,7 @@ stays()
 }
 
 # From node to node, and to another device; named, or by the policy.
-begins $alice "$scratch/bin/moved" 4 0 "$scratch/enough"
+begins $alice env MOVED_LINKED=yes "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
 session=$(part id)
 [ "$(part node)" = n2 ] || move --to n2 || fail "to n2: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"

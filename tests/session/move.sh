@@ -69,7 +69,7 @@ moved_some()
 }
 
 beside really VOCL_SHARE=1 "$moved" 1 0
-beside really VOCL_SHARE=0 "$moved" 8 0
+beside really "VOCL_SHARE=0 MOVED_LINKED=yes" "$moved" 8 0
 beside really VOCL_SHARE=0 "$top_builddir/tests/session/moved_writes" 10
 for round in $(seq "$(rounds 1)"); do
     beside really VOCL_SHARE=1 "$top_builddir/tests/session/statuses" 8 1000

@@ -1,7 +1,8 @@
 /*
  * A program that has something of everything, for a while: buffers, a sub-buffer, an image, a kernel with arguments
- * that stay, a program with a header, a linked one, a user event that is set late and a callback. It prints what they
- * hold in the end. usage: moved MEGABYTES MILLISECONDS [FILE], longer if there is no such file yet
+ * that stay, a program, a user event that is set late and a callback. It prints what they hold in the end.
+ * usage: moved MEGABYTES MILLISECONDS [FILE], longer if there is no such file yet. With MOVED_LINKED in the environment
+ * its program has a header and is linked, which each worker has to do anew: PoCL keeps only what is built.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -14,8 +15,8 @@
 
 #include "tests/session/moved.h"
 
-static const char *source = "#include \"add.h\"\n"
-                            "kernel void next(global uint *data, uint by)\n"
+static const char *include = "#include \"add.h\"\n";
+static const char *source = "kernel void next(global uint *data, uint by)\n"
                             "{ data[get_global_id(0)] = add(data[get_global_id(0)], by); }\n";
 static const char *header = "uint add(uint a, uint b) { return a + b; }\n";
 
@@ -31,13 +32,20 @@ static long now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static cl_kernel linked(void)
+static cl_program built(void)
+{
+    cl_program program = clCreateProgramWithSource(context, 2, (const char *[]){header, source}, NULL, NULL);
+
+    NEED(clBuildProgram(program, 1, &device, "", NULL, NULL));
+    return program;
+}
+
+static cl_program linked(void)
 {
     const char *name = "add.h";
-    cl_program sources = clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+    cl_program sources = clCreateProgramWithSource(context, 2, (const char *[]){include, source}, NULL, NULL);
     cl_program headers = clCreateProgramWithSource(context, 1, &header, NULL, NULL);
     cl_program program;
-    cl_kernel kernel;
     cl_int error;
 
     NEED(clCompileProgram(sources, 0, NULL, "", 1, &headers, &name, NULL, NULL));
@@ -45,10 +53,7 @@ static cl_kernel linked(void)
     NEED(error);
     clReleaseProgram(headers);
     clReleaseProgram(sources);
-    kernel = clCreateKernel(program, "next", &error);
-    NEED(error);
-    clReleaseProgram(program);
-    return kernel;
+    return program;
 }
 
 static uint64_t sum_of(cl_mem buffer, size_t size)
@@ -82,6 +87,7 @@ int main(int count, char **words)
     volatile int was_called = 0;
     cl_mem rests, changes, inner, image;
     cl_event gate, gated;
+    cl_program program;
     cl_kernel kernel;
     cl_int error;
     long until;
@@ -99,7 +105,10 @@ int main(int count, char **words)
     NEED(error);
     NEED(clEnqueueFillBuffer(queue, changes, &three, 4, 0, size, 0, NULL, NULL));
     NEED(clEnqueueFillImage(queue, image, colour, zero, whole, 0, NULL, NULL));
-    kernel = linked();
+    program = getenv("MOVED_LINKED") ? linked() : built();
+    kernel = clCreateKernel(program, "next", &error);
+    NEED(error);
+    clReleaseProgram(program);
     NEED(clSetKernelArg(kernel, 0, sizeof(inner), &inner));
     NEED(clSetKernelArg(kernel, 1, sizeof(by), &by));
     say("ready");

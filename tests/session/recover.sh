@@ -60,7 +60,7 @@ which=tail taken=0
 "$moved" 1 100 > "$scratch/native" || fail "moved, natively"
 
 # Killed once, again and again, and while the next one is told everything; and one that is spare takes its place.
-beside first "KILL 0.5" "vocl run" "$moved" 1 0
+beside first "KILL 0.5" "MOVED_LINKED=yes vocl run" "$moved" 1 0
 beside first "KILL 0.5" "VOCL_SHARE=0 vocl run" "$moved" 1 0
 beside shortened
 beside first "KILL 0.5 0 0 0.1 0.1" "VOCL_RECOVER_LOG=64K vocl run" "$moved" 1 0

@@ -63,7 +63,7 @@ until_rested()
 
 mkdir "$scratch/store"
 native "$session/moved" 4 0
-for how in VOCL_SHARE=1 VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
+for how in VOCL_SHARE=1 "VOCL_SHARE=0 MOVED_LINKED=yes" "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
     until_rested "$how" "$session/moved" 4 0
 done
 [ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"

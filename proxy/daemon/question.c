@@ -189,6 +189,21 @@ static void serve_waiting(void)
     }
 }
 
+/* One waits for the next question; what a rush has needed is not kept. */
+static void end_idle(void)
+{
+    struct helper *h, *next;
+    bool one = false;
+
+    for (h = LIST_FIRST(&helpers); h; h = next) {
+        next = LIST_NEXT(h, in);
+        if (!h->question && one)
+            helper_end(h);
+        else
+            one |= !h->question;
+    }
+}
+
 static void on_answer(evutil_socket_t fd, short what, void *argument)
 {
     static _Alignas(max_align_t) uint8_t bytes[MOST_BYTES];
@@ -208,6 +223,7 @@ static void on_answer(evutil_socket_t fd, short what, void *argument)
         answer(q, NULL);
     explicit_bzero(bytes, sizeof(bytes));
     serve_waiting();
+    end_idle();
 }
 
 static void on_late(evutil_socket_t fd, short what, void *argument)

@@ -132,6 +132,15 @@ daemons_of()
     done
 }
 
+# is_daemons_own PID: what sessions leave with a daemon: what workers are copies of, and who asks questions for it
+is_daemons_own()
+{
+    case $(cat "/proc/$1/comm" 2> /dev/null) in
+    vocl-nursery | vocl-helper) ;;
+    *) return 1 ;;
+    esac
+}
+
 # setting FILE NAME [VALUE]: in a daemon's configuration it has that value, at the place where it is, or at the end; or none.
 # Unlike sed's, a VALUE may have any character.
 setting()

@@ -20,11 +20,11 @@ one_part()
 {
     await sessions=1 running=1
 }
-# what is left on a host beside its daemon and what workers are copies of
+# what is left on a host beside its daemon and the daemon's own
 left_on()
 {
     ip netns pids $base-"$1" | while read -r pid; do
-        [ "$pid" = "$(cat "$scratch/$1.pid")" ] || tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline" | grep -v -- '--nursery'
+        [ "$pid" = "$(cat "$scratch/$1.pid")" ] || is_daemons_own "$pid" || tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline"
     done
 }
 # none_left_on HOST...: what has ended may take a moment to be gone

@@ -96,8 +96,8 @@ tried()
 }
 none_left_but_daemon()
 {
-    for left in $(session_processes "$mark" | grep -vx "$daemon"); do # but what the daemon's workers are copies of
-        [ "$(cat "/proc/$left/comm" 2> /dev/null)" = vocl-nursery ] || return 1
+    for left in $(session_processes "$mark" | grep -vx "$daemon"); do
+        is_daemons_own "$left" || return 1
     done
 }
 

@@ -106,10 +106,10 @@ static void answer_same(struct question *first, const void *bytes)
     struct question *q;
 
     TAILQ_FOREACH (q, &questions, in)
-        q->same = q == first || (!q->helper && is_same(q, first));
+        q->same = !q->helper && is_same(q, first);
     q = TAILQ_FIRST(&questions);
     while (q) {
-        if (!q->same) {
+        if (!q->same || q->helper) { /* whoever had an answer may have asked more, and a helper is at it by now */
             q = TAILQ_NEXT(q, in);
             continue;
         }
@@ -215,6 +215,8 @@ static void on_answer(evutil_socket_t fd, short what, void *argument)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     h->question = NULL;
+    if (q)
+        q->helper = NULL;
     if (got <= 0 || h->outdated)
         helper_end(h);
     if (q && got == (ssize_t)q->size)

@@ -223,7 +223,7 @@ bool arena_shared_with(struct node *node)
 
 bool arena_given_to(struct node *node)
 {
-    return !node->journal && arena_shared_with(node);
+    return !node->observer && arena_shared_with(node);
 }
 
 bool arena_can_be_shared(void)
@@ -252,8 +252,6 @@ void arena_after_fork(void)
     pthread_cond_init(&arena.told, NULL);
     pthread_mutex_init(&arena.lock, NULL);
     part();
-    svm_placed_after_fork();
-    svm_remote_after_fork();
     block_after_fork();
 }
 

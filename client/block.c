@@ -238,7 +238,7 @@ static bool let_go(struct node *node, uint32_t id, bool all)
         *at = leaving->next;
         if (blocks.last == &leaving->next)
             blocks.last = at;
-        if (!leaving->region && node->journal) {
+        if (!leaving->region && node->observer) {
             leaving->next = blocks.limbo;
             blocks.limbo = leaving;
             blocks.waiting += leaving->size;

@@ -4,6 +4,7 @@
  * its functions: what stands on it hands session_get() a struct front_end. The files:
  *
  *   objects.h    what all of them work with; node_set.h: node_set.c, sets of nodes
+ *   observer.h   who wants to know what goes on at a node
  *   handle.h     handle.c: the registry of objects; destructor.c: objects whose end is waited for
  *   session.h    session.c: the lock, who listens (members.h: members.c, which members of the job are its nodes);
  *                note.c: what nodes say; local.c: a node in this process
@@ -54,6 +55,7 @@
 #include "client/layout.h"
 #include "client/move.h"
 #include "client/objects.h"
+#include "client/observer.h"
 #include "client/recover.h"
 #include "client/save.h"
 #include "client/session.h"

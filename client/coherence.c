@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "client/client.h"
-#include "client/group.h"
-#include "client/recover.h"
+#include "client/observer.h"
 
 struct holder {
     struct node *node;
@@ -130,7 +129,7 @@ int coherence_open(cl_mem memory, bool contents)
     if (contents && !memory->parent)
         written_note(memory, 0, extent(memory));
     memory->window.filled = contents;
-    window_add(memory);
+    observer_made(memory);
     if (memory->context->node_count < 2 || memory->parent || memory->arena)
         return 0;
     c = calloc(1, sizeof(*c));
@@ -227,7 +226,7 @@ static int transfer_between(struct enqueue *e, const struct part *from, struct n
     wire_put_migrate_in(stream_begin(e->node), &in);
     if (!e->node->batch.failed) { /* or contents would wait there for nobody */
         wire_put_migrate_out(&holder->batch, &migrate_out);
-        group_meet(holder, e->node);
+        observer_met(holder, e->node);
         stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */
     }
     return stream_end(e->node, STREAM_SOON);
@@ -320,7 +319,7 @@ int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     if (root->hosted)
         error = hostptr_before(e, root, use);
     if (!error && e->counted && !e->used)
-        error = window_use(e, root, use, false);
+        error = e->node->observer->uses(e, root, use, false);
     if (error || !root->coherence || e->queue->settled)
         return error;
     if (use & USE_WRITE)

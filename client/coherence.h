@@ -87,8 +87,6 @@ int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use);
 /* The command that e was for was sent, with that number in its queue, or was not. */
 void hostptr_sent(struct enqueue *e, uint64_t number);
 void hostptr_not_sent(struct enqueue *e);
-/* The program may look now: commands that were under way may be over. Not under the session's lock. */
-void hostptr_look(void);
 /* The program's last reference goes. */
 void hostptr_release(cl_mem memory);
 bool hostptr_any(void);

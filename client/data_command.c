@@ -139,7 +139,7 @@ static int sent(struct enqueue *e, const struct data_command *m, struct transfer
     if (!error && m->writes && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
         error = queue_wait_idle(queue);
     queue_wait_callbacks(queue, since);
-    hostptr_look();
+    event_show();
     return error;
 }
 

@@ -87,7 +87,7 @@ static int end(cl_command_queue queue, cl_command_type type, const uint64_t time
 {
     cl_event over = event ? make_event(queue, type, times) : NULL;
 
-    hostptr_look();
+    event_show();
     if (event && !over)
         return -ENOMEM;
     if (event)
@@ -203,7 +203,7 @@ static void free_move(struct host_command *command)
 /* What is out of order might wait for a user event that is set after it. Times would be those of markers. */
 bool direct_may_later(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list)
 {
-    return !blocking && bytes > MOST_AT_ONCE && node_is_there(queue->node) && !queue->node->journal &&
+    return !blocking && bytes > MOST_AT_ONCE && node_is_there(queue->node) && !queue->node->observer &&
            queue_in_order(queue) && !(queue->properties & CL_QUEUE_PROFILING_ENABLE) &&
            !event_check(queue->context, count, list) && waits(count, list) != FAILED;
 }

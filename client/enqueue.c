@@ -3,7 +3,7 @@
 
 #include "base/clear.h"
 #include "client/client.h"
-#include "client/recover.h"
+#include "client/observer.h"
 
 static void event_arrival(struct enqueue *e)
 {
@@ -97,8 +97,16 @@ void enqueue_clear(struct enqueue *e, cl_command_queue queue)
     e->queue = queue;
     e->node = queue->node;
     e->inside = true;
-    if (e->node->journal)
-        window_enter(e);
+    e->counted = e->node->observer != NULL;
+    if (e->counted)
+        e->node->observer->begins(e);
+}
+
+static void end_use(struct enqueue *e)
+{
+    if (e->counted)
+        e->node->observer->ends(e);
+    e->counted = false;
 }
 
 int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, bool wants_event,
@@ -116,7 +124,7 @@ int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const
     e->wait =
         event_ids(e->node, count, list, e->small_wait, sizeof(e->small_wait) / sizeof(*e->small_wait), &e->wait_count);
     if (!e->wait) {
-        window_leave(e);
+        end_use(e);
         enqueue_leave(e);
         return -ENOMEM;
     }
@@ -125,7 +133,7 @@ int enqueue_open(struct enqueue *e, cl_command_queue queue, cl_uint count, const
         error = enqueue_need_event(e, type);
     if (error) {
         enqueue_free(e);
-        window_leave(e);
+        end_use(e);
         enqueue_leave(e);
     }
     return error;
@@ -166,7 +174,7 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event)
     enqueue_free(e);
     number(e);
     enqueue_leave(e);
-    window_leave(e);
+    end_use(e);
     if (e->record_use)
         return status;
     if (e->hosted)
@@ -181,7 +189,7 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event)
 int enqueue_fail(struct enqueue *e, int error)
 {
     enqueue_free(e);
-    window_leave(e);
+    end_use(e);
     enqueue_leave(e);
     if (e->hosted)
         hostptr_not_sent(e);
@@ -280,7 +288,7 @@ int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
     }
     error = enqueue_finish(e, error, event);
     if (blocking)
-        hostptr_look();
+        event_show();
     return error;
 }
 
@@ -316,7 +324,7 @@ int enqueue_overwriting(struct enqueue *e, cl_bool blocking, cl_event *event)
     if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
         error = queue_wait_idle(queue);
     queue_wait_callbacks(queue, since);
-    hostptr_look();
+    event_show();
     return error;
 }
 

@@ -27,13 +27,13 @@ struct enqueue {
         size_t offset, size;
     } * written;
     unsigned written_count;
-    struct window_use *uses; /* window_use() has been told of so far */
+    struct window_use *uses; /* struct observer's uses() has been told of so far */
     unsigned use_count;
     bool hosted;     /* hostptr_before() */
     bool sent;       /* its node knows of it, and of its event */
     bool inside;     /* halt_enter() */
-    bool counted;    /* window_enter() */
-    bool used;       /* window_use() has been told of all that it uses */
+    bool counted;    /* by struct observer's begins() */
+    bool used;       /* uses() has been told of all that it uses */
     uint64_t number; /* in its queue, once it counts as enqueued; from 1 on */
     uint32_t small_wait[16] __attribute__((aligned(8)));
 };

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "client/client.h"
-#include "client/group.h"
+#include "client/observer.h"
 
 /* ---- events ---- */
 
@@ -132,7 +132,7 @@ static void import(struct node *node, cl_event event)
         node_set_remove(&event->known, node->index);
     } else if (over.status > CL_COMPLETE) {
         wire_put_export_event(&event->node->batch, &out);
-        group_meet(event->node, node);
+        observer_met(event->node, node);
         stream_finish(event->node, STREAM_SOON);
     }
 }
@@ -166,6 +166,23 @@ uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint
 
 /* ---- news ---- */
 
+void (*_Atomic event_shows)(void);
+
+static void raise_to(atomic_uint_fast64_t *to, uint64_t number)
+{
+    uint64_t known = atomic_load(to);
+
+    while (known < number && !atomic_compare_exchange_weak(to, &known, number))
+        ;
+}
+
+void queue_finished(cl_command_queue queue, uint64_t number, bool well)
+{
+    if (well)
+        raise_to(&queue->well, number);
+    raise_to(&queue->finished, number);
+}
+
 struct delivery {
     struct callback callback;
     void(CL_CALLBACK *function)(cl_event, cl_int, void *);
@@ -175,7 +192,7 @@ static void run_delivery(struct callback *callback)
 {
     if (callback->status <= CL_COMPLETE)
         atomic_store(&((cl_event)callback->handle)->shown, true);
-    hostptr_look();
+    event_show();
     ((struct delivery *)callback)->function(callback->handle, callback->status, callback->data);
 }
 
@@ -281,7 +298,7 @@ static void end_later(cl_event event, cl_int status)
     handle_use(event);
     if (status < 0) {
         arrival_drop(event->arrival);
-        event->arrival = transfer_moving(event->node);
+        event->arrival = transfers_moving(&session_under_way(event->node->session)->transfers);
     }
     arrival_then(event->arrival, &event->arrived, arrived, event);
 }

@@ -61,6 +61,17 @@ bool event_any_open(void);
 /* The node's events go to another member: those that are not over are made there. Under the lock. */
 void event_move(struct node *node, struct node *target);
 
+/* The program may look at its memory now, of which nodes may have the contents, for
+ * commands that were under way may be over. Set by who is to bring them. Not under the session's lock. */
+extern void (*_Atomic event_shows)(void) __attribute__((visibility("hidden")));
+static inline void event_show(void)
+{
+    void (*shows)(void) = atomic_load_explicit(&event_shows, memory_order_relaxed);
+
+    if (shows)
+        shows();
+}
+
 /* ---- times.c ---- */
 /* A clock of this host's, in ns: CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC. */
 uint64_t times_read(clockid_t clock);

@@ -1,6 +1,6 @@
 /* Events when nodes move: what the node is still to tell of them, and which go along. */
 #include "client/client.h"
-#include "client/journal.h"
+#include "client/observer.h"
 
 static void ask_one(struct object *object, void *argument)
 {
@@ -50,12 +50,12 @@ static void event_go(struct object *object, void *argument)
         return;
     if (event->queue || event->ended) { /* who waits for it later is told how it ended */
         node_set_remove(&event->known, going->node->index);
-        if (going->node->journal)
-            journal_forget(going->node->journal, WIRE_EVENT, object->id);
+        if (going->node->observer)
+            going->node->observer->forgotten(going->node, WIRE_EVENT, object->id);
         return;
     }
-    if (going->node->journal) /* which has it already, and gets this, too */
-        journal_forget(going->node->journal, WIRE_EVENT, object->id);
+    if (going->node->observer) /* the node has it already, and gets this, too */
+        going->node->observer->forgotten(going->node, WIRE_EVENT, object->id);
     m.context = event->context->object.id;
     wire_put_create_user_event(&going->target->batch, &m);
 }

@@ -122,7 +122,7 @@ bool event_wait_all(cl_uint count, const cl_event *list)
     session_unlock(node->session);
     for (cl_uint i = 0; i < count; i++)
         event_wait_callbacks(list[i], since);
-    hostptr_look();
+    event_show();
     return well;
 }
 

@@ -25,8 +25,6 @@ static void note_met(struct node *node, const struct node *other)
 
 void group_meet(struct node *one, struct node *other)
 {
-    if (one == other)
-        return;
     note_met(one, other);
     note_met(other, one);
 }

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "client/client.h"
-#include "client/journal.h"
+#include "client/observer.h"
 #include "client/stream.h"
 
 #define SLAB_SIZE ((size_t)64 << 10)
@@ -267,8 +267,8 @@ static void release_on(struct object *object, struct node *node)
 {
     const struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
 
-    if (node->rests && node->journal) /* the one that comes does not get it, and has not got it */
-        journal_forget(node->journal, m.kind, m.object);
+    if (node->rests && node->observer) /* the one that comes does not get it, and has not got it */
+        node->observer->forgotten(node, m.kind, m.object);
     else
         wire_put_release(&node->batch, &m);
 }

@@ -182,7 +182,7 @@ static void look_at(cl_mem memory)
     handle_drop(memory);
 }
 
-void hostptr_look(void)
+static void look(void)
 {
     cl_mem *written = NULL;
     unsigned found = 0;
@@ -337,6 +337,7 @@ int hostptr_open(cl_mem memory)
     all = h;
     pthread_mutex_unlock(&lock);
     atomic_fetch_add(&count, 1);
+    atomic_store(&event_shows, look);
     return 0;
 }
 

@@ -143,8 +143,10 @@ static void put_but_passing(const struct journal *j, struct wire_buffer *out, co
     }
 }
 
-void journal_sent(struct journal *j, const void *bytes, size_t length)
+void journal_sent(struct node *node, const void *bytes, size_t length)
 {
+    struct journal *j = node->journal;
+
     if (j->off)
         return;
     take_turn(j);
@@ -164,8 +166,9 @@ void journal_leave_out(const struct journal *j, struct wire_buffer *commands)
     *commands = left;
 }
 
-void journal_forget(struct journal *j, uint32_t kind, uint32_t id)
+void journal_forget(struct node *node, uint32_t kind, uint32_t id)
 {
+    struct journal *j = node->journal;
     const struct wire_release m = {.kind = kind, .object = id};
 
     if (j->off)
@@ -175,8 +178,9 @@ void journal_forget(struct journal *j, uint32_t kind, uint32_t id)
     look_if_full(j);
 }
 
-void journal_data(struct journal *j, uint32_t tag, const void *bytes, size_t length)
+void journal_data(struct node *node, uint32_t tag, const void *bytes, size_t length)
 {
+    struct journal *j = node->journal;
     struct kept **at = &j->kept[tag % JOURNAL_LISTS], *kept;
 
     if (j->off)

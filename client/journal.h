@@ -96,13 +96,13 @@ struct journal *journal_new(struct node *node, size_t limit);
 /* Everything is given back, and nothing is kept from now on. */
 void journal_off(struct journal *j);
 /* These bytes, whole commands, have gone to the node. */
-void journal_sent(struct journal *j, const void *bytes, size_t length);
+void journal_sent(struct node *node, const void *bytes, size_t length);
 /* Its worker has no such object any more: not told, for another one it is who never had it. */
-void journal_forget(struct journal *j, uint32_t kind, uint32_t id);
+void journal_forget(struct node *node, uint32_t kind, uint32_t id);
 /* Commands without those that send contents to the target of a move. */
 void journal_leave_out(const struct journal *j, struct wire_buffer *commands);
 /* Data that go beside a command. */
-void journal_data(struct journal *j, uint32_t tag, const void *bytes, size_t length);
+void journal_data(struct node *node, uint32_t tag, const void *bytes, size_t length);
 const uint8_t *journal_find_data(const struct journal *j, uint32_t tag, size_t *length);
 /* What follows is of a turn of its own. */
 void journal_end_turn(const struct journal *j);

@@ -365,10 +365,8 @@ int make_list(struct move *m)
 /* Memory objects and arguments of kernels may name shared virtual memory. */
 static int make_next(struct move *m, unsigned kind)
 {
-    int error = make_kind(m, kind);
+    const int error = make_kind(m, kind);
 
-    if (!error && kind == WIRE_CONTEXT)
-        error = svm_placed_make(m);
     return !error && kind == WIRE_CONTEXT ? svm_make(m) : error;
 }
 

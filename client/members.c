@@ -3,7 +3,6 @@
 
 #include "base/settings.h"
 #include "client/members.h"
-#include "client/moving.h"
 
 unsigned session_node_count(const struct session *session)
 {
@@ -25,7 +24,7 @@ struct node *session_spare(struct session *session, unsigned index)
     return &session->nodes[session->node_count + index];
 }
 
-void session_swap(struct node *one, struct node *other)
+void session_swap(struct node *one, struct node *other, bool anew)
 {
     const struct node was = *one;
     struct session *session = one->session;
@@ -33,7 +32,7 @@ void session_swap(struct node *one, struct node *other)
     one->peer = other->peer;
     memcpy(one->host, other->host, sizeof(one->host));
     one->alive = other->alive;
-    if (one->memory != NODE_MEMORY_APART || (one->unshared && !svm_remote_any(one))) /* else the program may know it */
+    if (one->memory != NODE_MEMORY_APART || anew) /* else the program may know it */
         one->memory = other->memory;
     one->counts = other->counts;
     one->batch = other->batch;
@@ -66,7 +65,7 @@ void session_dismiss(struct node *node)
         session->members[peer] = node; /* the others connect with a worker that comes, and all of them must stay */
         session_need_progress(session);
         session_unlock(session);
-        move_look_later();
+        session_look_later();
         session_lock(session);
     }
 }

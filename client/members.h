@@ -1,4 +1,4 @@
-/* The session itself, and which node each member of its job is: what session.c and members.c share. */
+/* The session itself, and which node each member of its job is: what session.c, members.c and start.c share. */
 #ifndef VOCL_CLIENT_MEMBERS_H
 #define VOCL_CLIENT_MEMBERS_H
 
@@ -18,6 +18,7 @@ struct session {
     struct node *nodes;
     struct node **members; /* the node that each peer is, by its number */
     unsigned member_count;
+    void (*lost)(struct node *node); /* session_lose() */
     const struct front_end *front;
     void *view; /* the front end's */
     struct under_way under_way;
@@ -25,6 +26,16 @@ struct session {
     struct crowd crowd; /* the leader's */
 };
 
+/* ---- session.c ---- */
+/* Its lock, and what waits for answers: nothing does. */
+void session_begin(struct session *session);
+/* Its own thread; 0, or a negative errno value. */
+int session_drive(struct session *session);
+/* The process ends: nobody uses the transport any more; but for this thread itself, which may be in a handler of a
+ * signal. Under the lock, with stop. */
+void session_await_leader(struct session *session);
+
+/* ---- members.c ---- */
 /* Those of the program, and the spares. */
 unsigned members_nodes(const struct session *session);
 /* NULL: it is none now. */

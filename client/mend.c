@@ -66,7 +66,7 @@ static int come_once(struct node *node, const char *where, struct node **out, bo
 
     *again = false;
     while ((error = summon_worker(session, where, &spare, why, size)) == -EBUSY && !move_ended(session))
-        move_look_later(); /* another comes, for a move, or does not */
+        session_look_later(); /* another comes, for a move, or does not */
     if (error)
         return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
     error = may_stand_for(node, spare, why, size);

@@ -146,6 +146,12 @@ static bool can_change(struct move *m)
            (m->unshares || m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
 }
 
+void move_members(struct move *m)
+{
+    event_move(m->node, m->target);
+    session_swap(m->node, m->target, m->node->unshared && !svm_remote_any(m->node));
+}
+
 static int change(struct move *m)
 {
     const long since = clock_ns();
@@ -155,8 +161,7 @@ static int change(struct move *m)
         session_lock(m->session);
         done = can_change(m);
         if (done) {
-            event_move(m->node, m->target);
-            session_swap(m->node, m->target);
+            move_members(m);
             unshare_told(m);
         }
         session_need_progress(m->session);
@@ -166,7 +171,7 @@ static int change(struct move *m)
         if (!done && clock_ns() - since > PATIENCE_NS)
             return move_refuse(m, -EBUSY, "objects that are being released, or a worker that is being replaced");
         if (!done)
-            move_look_later();
+            session_look_later();
     }
     return 0;
 }

@@ -6,7 +6,6 @@
 #include "client/move.h"
 
 #define PATIENCE_NS 10000000000 /* for what was enqueued, or is being released */
-#define LOOK_NS 100000
 #define QUICK_NS 100000000 /* that calls wait for others before the pause */
 #define ENDS_NS 1000000000 /* that what was enqueued may take before contents go while the program does */
 
@@ -81,6 +80,8 @@ void move_phase(struct move *m, const char *name);
 void move_watched(struct move *m);
 /* Whether nothing is under way, and nothing is being released. Under the lock. */
 bool move_is_settled(const struct move *m);
+/* The node has the target's member from now on, and the target its own. Under the lock. */
+void move_members(struct move *m);
 /* The result is error, and that is why. */
 int move_refuse(struct move *m, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -91,7 +92,6 @@ void quiesce_unlock(void);
 void quiesce_after_fork(void);
 /* Whether one of both members is lost, also if the node has another by now. */
 bool move_was_lost(const struct move *m);
-void move_look_later(void);
 /* Whether the program ends. */
 bool move_ended(struct session *session);
 /* No call is half-way: true, and none begins until halt_set(HALT_NONE). */
@@ -166,10 +166,6 @@ int carriers_next(struct carriers *c, cl_context context);
 /* What is under way is waited for, also if there is an error: it uses memory of both sides. That, or the first that
  * comes of it. */
 int carriers_end(struct carriers *c, int error);
-
-/* ---- svm_placed.c ---- */
-/* What counts at the node counts at its target. */
-int svm_placed_make(struct move *m);
 
 /* ---- svm_move.c ---- */
 /* Shared virtual memory of which the node has its own: what is in it, while the program goes on; and in the pause, at

@@ -66,20 +66,21 @@ struct node {
     _Atomic enum node_memory memory; /* arena.c */
     bool counts;                     /* what is for kernels there (svm_placed.c) */
     struct session *session;
-    unsigned peer, index;    /* index: in sets of nodes */
-    char host[64];           /* that its worker is on, or was when it had one */
-    uint64_t digest;         /* of how its worker described itself, or 0: it has another one since */
-    bool in_process;         /* local.c's */
-    atomic_bool alive;       /* this and the next change under the lock; who reads them without, */
-    atomic_bool rests;       /* may go by memory of its own. rests: it has no member now, but will when it is needed */
-    atomic_bool any;         /* another kind of device may be in the place of its own */
-    bool promised;           /* spare, and another node's from now on */
-    uint32_t unfit;          /* spare: the first of its devices, from 1, that is not as it should be; 0: not known */
-    bool unshared;           /* it had the program's memory before it went to another host (unshare.c) */
-    bool mending;            /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
-    unsigned losses;         /* how often that was so */
-    struct journal *journal; /* what it was told, or NULL */
-    struct node *aim;        /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
+    unsigned peer, index; /* index: in sets of nodes */
+    char host[64];        /* that its worker is on, or was when it had one */
+    uint64_t digest;      /* of how its worker described itself, or 0: it has another one since */
+    bool in_process;      /* local.c's */
+    atomic_bool alive;    /* this and the next change under the lock; who reads them without, */
+    atomic_bool rests;    /* may go by memory of its own. rests: it has no member now, but will when it is needed */
+    atomic_bool any;      /* another kind of device may be in the place of its own */
+    bool promised;        /* spare, and another node's from now on */
+    uint32_t unfit;       /* spare: the first of its devices, from 1, that is not as it should be; 0: not known */
+    bool unshared;        /* it had the program's memory before it went to another host (unshare.c) */
+    bool mending;         /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
+    unsigned losses;      /* how often that was so */
+    const struct observer *observer; /* observer.h, or NULL */
+    struct journal *journal;         /* what it was told (journal.h), where it is observed */
+    struct node *aim;                /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
     pthread_t aimer;
     bool told;     /* handle.c: of an object's end, and its batch is not finished yet */
     size_t mark;   /* stream.c: where a broadcast begins in the batch */

@@ -3,21 +3,6 @@
 
 #include "client/client.h"
 
-static void raise_to(atomic_uint_fast64_t *to, uint64_t number)
-{
-    uint64_t known = atomic_load(to);
-
-    while (known < number && !atomic_compare_exchange_weak(to, &known, number))
-        ;
-}
-
-void queue_finished(cl_command_queue queue, uint64_t number, bool well)
-{
-    if (well)
-        raise_to(&queue->well, number);
-    raise_to(&queue->finished, number);
-}
-
 /* A marker that is waited for: in an in-order queue and in an out-of-order one it comes after all before it. */
 int queue_wait_idle(cl_command_queue queue)
 {

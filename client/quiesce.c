@@ -25,13 +25,6 @@ void quiesce_after_fork(void)
     pthread_mutex_init(&quiescing, NULL);
 }
 
-void move_look_later(void)
-{
-    const struct timespec while_ = {0, LOOK_NS};
-
-    nanosleep(&while_, NULL);
-}
-
 bool move_ended(struct session *session)
 {
     bool ended;
@@ -134,7 +127,7 @@ bool ends_wait(struct move *m, long patience)
         session_need_progress(m->session);
         session_unlock(m->session);
         if (!reached)
-            move_look_later();
+            session_look_later();
     }
     ends_drop(m);
     return reached && !m->failed;
@@ -198,7 +191,7 @@ static int wait_quiet(struct move *m, long since)
             return move_refuse(m, -EBUSY, "%s%s", missing,
                                patience == GATED_NS ? ", perhaps for a user event that the program has yet to set"
                                                     : "");
-        move_look_later();
+        session_look_later();
     }
 }
 
@@ -213,7 +206,7 @@ bool quiesce_calls(struct move *m, long until)
         session_lock(m->session);
         session_need_progress(m->session);
         session_unlock(m->session);
-        move_look_later();
+        session_look_later();
     }
     return true;
 }
@@ -229,7 +222,7 @@ static void wait_for_calls(struct move *m)
         any = session_under_way(m->session)->calls != NULL;
         session_unlock(m->session);
         if (any)
-            move_look_later();
+            session_look_later();
     }
 }
 
@@ -246,7 +239,7 @@ int quiesce(struct move *m)
             session_lock(m->session);
             session_need_progress(m->session);
             session_unlock(m->session);
-            move_look_later();
+            session_look_later();
         }
         ends_put(m);
         error = wait_quiet(m, since);

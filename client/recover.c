@@ -296,10 +296,9 @@ void recover_note_refused(struct node *node, uint32_t call)
         replay_refused(node->journal);
 }
 
-void recover_note_data(struct node *node, uint32_t tag)
+static void note_data(struct node *node, uint32_t tag)
 {
-    if (node->journal)
-        journal_known(node->journal, JOURNAL_DATA, tag);
+    journal_known(node->journal, JOURNAL_DATA, tag);
 }
 
 uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
@@ -466,6 +465,22 @@ static bool start_threads(struct session *session)
     return true;
 }
 
+static const struct observer observer = {.sent = journal_sent,
+                                         .data = journal_data,
+                                         .arrived = note_data,
+                                         .forgotten = journal_forget,
+                                         .met = group_meet,
+                                         .will_mend = recover_will,
+                                         .begins = window_enter,
+                                         .ends = window_leave,
+                                         .uses = window_use,
+                                         .is_settled = window_is_settled,
+                                         .opens = window_open,
+                                         .closes = window_close,
+                                         .made = window_add,
+                                         .gone = window_forget,
+                                         .apart = window_count};
+
 void recover_open(struct session *session)
 {
     const char *how = settings_string(SETTING_RECOVER);
@@ -485,6 +500,8 @@ void recover_open(struct session *session)
 
         if (!node->in_process)
             node->journal = journal_new(node, (size_t)settings_bytes(SETTING_RECOVER_LOG));
+        if (node->journal)
+            node->observer = &observer;
     }
     coherence_watch(true);
     session_lock(session); /* the threads look at it as soon as they run */

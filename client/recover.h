@@ -41,8 +41,6 @@ void recover_note_event(struct node *node, uint32_t event, cl_int status);
 void recover_note_reply(struct node *node, uint32_t call);
 /* An allocation that came to nothing. */
 void recover_note_refused(struct node *node, uint32_t call);
-/* Of a read that is over. */
-void recover_note_data(struct node *node, uint32_t tag);
 /* It has lost another worker, as it says, which may be replaced; and the same of that worker, which will not be. */
 void recover_note_lost(struct node *node, unsigned peer);
 void recover_tell_lost(struct node *lost);
@@ -64,22 +62,14 @@ bool mend_is_over(void *node);
 /* Where it was. */
 void mend_note_place(struct node *node);
 
-/* ---- window.c: memory that the program has, too ---- */
-/* A command is being enqueued, or was. */
+/* ---- window.c: memory that the program has, too; as struct observer has them ---- */
 void window_enter(struct enqueue *e);
 void window_leave(struct enqueue *e);
-/* Before a command that uses it (enum use): what it was is kept, if it could be needed to do the command again. Not
- * under the lock. */
 int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch);
-/* Whether there is nothing to do for that. */
 bool window_is_settled(const struct enqueue *e, cl_mem memory, unsigned use);
-/* The program uses memory that is here as it is, between the two. False: it has to go by a command. */
-enum window_access { WINDOW_READS, WINDOW_WRITES };
-bool window_open(cl_mem memory, enum window_access access, size_t size);
+bool window_open(cl_mem memory, bool writes, size_t size);
 void window_close(cl_mem memory);
-/* One more, or less, of what has contents that are the worker's alone. */
 void window_count(struct node *node, bool more);
-/* A new memory object; and it goes, under the lock. */
 void window_add(cl_mem memory);
 void window_forget(cl_mem memory);
 /* It is no more here. Under the lock. */

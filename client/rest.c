@@ -39,7 +39,7 @@ static int wait_for_still(char *reason, size_t size)
 
     while (state.busy && clock_ns() < until) {
         pthread_mutex_unlock(&state.lock);
-        move_look_later();
+        session_look_later();
         pthread_mutex_lock(&state.lock);
     }
     if (!state.busy)
@@ -257,7 +257,7 @@ static int send_away(struct rest *r)
         if (!done && clock_ns() - since > PATIENCE_NS)
             return move_refuse(&r->nodes[0].move, -EBUSY, "objects that are being released");
         if (!done)
-            move_look_later();
+            session_look_later();
     }
     return 0;
 }

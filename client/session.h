@@ -32,8 +32,9 @@ bool session_refuse_spare(struct session *session, struct node *spare, const cha
 void session_rest(struct node *node);
 /* The member behind a node goes, and is nobody's. Under the lock, which is released while another one is coming. */
 void session_dismiss(struct node *node);
-/* Two nodes change their members, of which the second one has one, if not the first. Under the lock. */
-void session_swap(struct node *one, struct node *other);
+/* Two nodes change their members, of which the second one has one, if not the first. anew: that the first one's shared
+ * no memory with the program need not stay so. Under the lock. */
+void session_swap(struct node *one, struct node *other, bool anew);
 /* The node's worker, which is lost, is the spare one's from now on, and there is none spare. Under the lock. */
 void session_replace(struct node *node, struct node *spare);
 /* The node's worker is lost, with all that is under way there. Under the lock. */
@@ -58,6 +59,8 @@ void session_lock(struct session *session);
 void session_unlock(struct session *session);
 /* Wait, under the lock (let go while waiting), until ready(argument). */
 void session_wait(struct session *session, bool (*ready)(void *), void *argument);
+/* A moment, for what tells nobody that it has changed. Not under the lock. */
+void session_look_later(void);
 /* What nodes have said so far is taken, if nobody is about to do that. */
 void session_listen(struct session *session);
 /* Whether this thread is taking what nodes say: it must not wait for them. */

@@ -7,7 +7,8 @@
 
 bool shared_has(const struct node *node, const struct layout *layout)
 {
-    return node->memory == NODE_MEMORY_SHARED && !node->journal && arena_has_all(layout->memory, layout_extent(layout));
+    return node->memory == NODE_MEMORY_SHARED && !node->observer &&
+           arena_has_all(layout->memory, layout_extent(layout));
 }
 
 static void put(struct enqueue *e, const struct data_command *m)

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/client.h"
-#include "client/journal.h"
+#include "client/observer.h"
 
 #define FRAME_FULL (48u << 10)
 #define BATCH_LIMIT (4u << 20) /* above it the application waits: the node is behind */
@@ -84,10 +84,10 @@ void stream_push(struct node *node)
     error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
     if (error == -EAGAIN) /* and again when it has room, or, as that has just happened, at the next poll */
         transport_want_drained(session_transport(node->session), node->peer);
-    if (error == -EAGAIN || (error == -ECONNRESET && recover_will(node))) /* its loss is told in a moment */
+    if (error == -EAGAIN || (error == -ECONNRESET && observer_will_mend(node))) /* its loss is told in a moment */
         return;
-    if (!error && node->journal)
-        journal_sent(node->journal, node->batch.bytes, node->batch.length);
+    if (!error && node->observer)
+        node->observer->sent(node, node->batch.bytes, node->batch.length);
     wire_trace("->", node->peer, node->batch.bytes, node->batch.length);
     if (error)
         vocl_log(LOG_ERROR, "sending to worker %u: %s", node->peer, strerror(-error));

@@ -71,7 +71,7 @@ int summon_worker(struct session *session, const char *where, struct node **out,
     while (member > 0 && !arriving->over && !session_stops(session)) {
         session_need_progress(session);
         session_unlock(session);
-        move_look_later();
+        session_look_later();
         session_lock(session);
     }
     if (member > 0 && arriving->error) {

@@ -9,6 +9,8 @@
 bool address_map(uint64_t address, size_t size, int protection);
 /* What the node allocated there. */
 void address_free(struct node *node, uint64_t address);
+
+/* ---- address_command.c ---- */
 /* Between the program's memory and the node's, within the node's, and a pattern into it. These end e. */
 int address_write(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
                   cl_event *event);
@@ -16,12 +18,21 @@ int address_read(struct enqueue *e, void *to, const void *from, size_t size, cl_
 int address_copy(struct enqueue *e, cl_command_type type, void *to, const void *from, size_t size, cl_bool blocking,
                  cl_event *event);
 int address_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size, cl_event *event);
+/* The same for memory of svm_remote.c. */
+int svm_remote_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event);
+int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event);
+int svm_remote_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size,
+                    cl_event *event);
+int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event);
 
 /* ---- svm_placed.c: in the memory that program and workers share (arena.c), for kernels ---- */
 /* It counts at all the context's nodes. */
 int svm_placed_alloc(cl_context context, size_t size, cl_uint alignment, void **out);
 /* False if it is no such memory. */
 bool svm_placed_free(void *memory);
+/* What counts at the node counts at another one, too, while the program allocates and frees nothing: 0, an errno value
+ * or what native OpenCL said. */
+int svm_placed_count(const struct node *node, struct node *other);
 void svm_placed_after_fork(void);
 
 /* ---- svm_remote.c: with a worker that shares no memory with the program ---- */
@@ -35,12 +46,10 @@ bool svm_remote_has(const void *pointer);
 bool svm_remote_has_all(const void *pointer, size_t size);
 /* Of the one that begins there; 0: none does. */
 size_t svm_remote_size(const void *memory);
-/* The commands on such memory, which end e. */
-int svm_remote_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event);
-int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event);
-int svm_remote_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size,
-                    cl_event *event);
-int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event);
+/* The program has mapped so much of it: 0, -EINVAL: it is no such memory, or -ENOMEM; and unmaps what begins there: its
+ * size, if it was mapped to be written. */
+int svm_remote_add_map(void *memory, size_t size, cl_map_flags flags);
+size_t svm_remote_take_map(void *memory);
 /* Whether there is such memory on the node. */
 bool svm_remote_any(const struct node *node);
 /* Of that the one of this number, from 0 on; false: there are fewer. */

@@ -78,10 +78,17 @@ static void free_gone(struct move *m)
     m->svm_count = left;
 }
 
+static int make_placed(struct move *m)
+{
+    const int error = svm_placed_count(m->node, m->target);
+
+    return error ? move_refuse(m, -ENOMEM, "the target has no room for shared virtual memory: error %d", error) : 0;
+}
+
 int svm_make(struct move *m)
 {
     struct svm_place place;
-    int error = 0;
+    int error = make_placed(m);
 
     free_gone(m);
     for (unsigned i = 0; !error && svm_remote_at(m->node, i, &place); i++)

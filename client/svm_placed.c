@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "client/client.h"
-#include "client/moving.h"
 
 #define LISTS 1024
 #define APART 128 /* allocations begin at multiples of it */
@@ -138,14 +137,13 @@ static bool is_for(const struct placed *p, const struct node *node)
     return false;
 }
 
-/* In the pause, in which the program allocates and frees nothing. */
-int svm_placed_make(struct move *m)
+int svm_placed_count(const struct node *node, struct node *other)
 {
     int error = 0;
 
     for (unsigned i = 0; i < LISTS && !error; i++) {
         for (const struct placed *p = lists[i]; p && !error; p = p->next)
-            error = is_for(p, m->node) ? count_at(m->target, p) : 0;
+            error = is_for(p, node) ? count_at(other, p) : 0;
     }
-    return error ? move_refuse(m, -ENOMEM, "the target has no room for shared virtual memory: error %d", error) : 0;
+    return error;
 }

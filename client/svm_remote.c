@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "client/client.h"
-#include "client/recover.h"
+#include "client/observer.h"
 
 #define TRIES 16
 #define MAX_ALIGNMENT ((size_t)1 << 16)
@@ -50,7 +50,7 @@ void svm_remote_after_fork(void)
 static void give_back(struct svm_remote *m)
 {
     address_free(m->node, (uintptr_t)m->memory);
-    window_count(m->node, false);
+    observer_apart(m->node, false);
     munmap(m->memory, m->mapped);
     while (m->maps) {
         struct svm_remote_map *map = m->maps;
@@ -305,12 +305,12 @@ void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, 
 
     for (cl_uint i = 0; i < context->device_count; i++)
         any &= context->devices[i]->any_pointer;
-    window_count(context->node, true);
+    observer_apart(context->node, true);
     if (m)
         address = any ? svm_remote_choose(context, context->node, flags, size, whole)
                       : choose_there(context, flags, size, alignment, whole);
     if (!address) {
-        window_count(context->node, false);
+        observer_apart(context->node, false);
         free(m);
         return NULL;
     }
@@ -350,9 +350,9 @@ bool svm_remote_free(void *memory)
     return found;
 }
 
-/* ---- data ---- */
+/* ---- maps ---- */
 
-static int add_map(void *memory, size_t size, cl_map_flags flags)
+int svm_remote_add_map(void *memory, size_t size, cl_map_flags flags)
 {
     struct svm_remote_map *map = calloc(1, sizeof(*map));
     struct svm_remote *m;
@@ -373,8 +373,7 @@ static int add_map(void *memory, size_t size, cl_map_flags flags)
     return -EINVAL;
 }
 
-/* The size of the map that begins there, if it was for writing. */
-static size_t take_map(void *memory)
+size_t svm_remote_take_map(void *memory)
 {
     struct svm_remote_map **at, *map = NULL;
     struct svm_remote *m;
@@ -392,46 +391,4 @@ static size_t take_map(void *memory)
     pthread_mutex_unlock(&lock);
     free(map);
     return size;
-}
-
-int svm_remote_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event)
-{
-    int error = add_map(memory, size, flags);
-
-    if (error)
-        return enqueue_fail(e, error);
-    if (flags == CL_MAP_WRITE_INVALIDATE_REGION)
-        return enqueue_nothing(e, blocking, event);
-    return address_read(e, memory, memory, size, blocking, event);
-}
-
-int svm_remote_unmap(struct enqueue *e, void *memory, cl_event *event)
-{
-    const size_t size = take_map(memory);
-
-    if (!size)
-        return enqueue_nothing(e, CL_FALSE, event);
-    svm_remote_written(memory, size);
-    return address_write(e, CL_COMMAND_SVM_UNMAP, memory, memory, size, CL_FALSE, event);
-}
-
-int svm_remote_copy(struct enqueue *e, cl_bool blocking, void *to, const void *from, size_t size, cl_event *event)
-{
-    const bool from_node = svm_remote_has_all(from, size), to_node = svm_remote_has_all(to, size);
-
-    if (to_node)
-        svm_remote_written(to, size);
-    if (from_node && to_node)
-        return address_copy(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
-    if (from_node)
-        return address_read(e, to, from, size, blocking, event);
-    return address_write(e, CL_COMMAND_SVM_MEMCPY, to, from, size, blocking, event);
-}
-
-int svm_remote_fill(struct enqueue *e, void *to, const void *pattern, size_t pattern_size, size_t size, cl_event *event)
-{
-    if (!svm_remote_has_all(to, size))
-        return enqueue_fail(e, -EINVAL);
-    svm_remote_written(to, size);
-    return address_fill(e, to, pattern, pattern_size, size, event);
 }

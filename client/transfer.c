@@ -5,25 +5,22 @@
 #include <errno.h>
 
 #include "client/client.h"
-#include "client/journal.h"
+#include "client/observer.h"
 
 #define TAKEN_LATER ((size_t)256 << 10) /* and more, whose memory others come to first, are not copied */
 
 struct transfer {
-    struct open_transfer open; /* its tag, and where data come to */
-    struct node *node;
+    struct open_transfer open;
     struct layout layout;
     uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
     size_t length;
-    bool packed, reading, detached, started, waiting, done;
+    bool packed, reading, detached, waiting, done;
     bool kept;            /* in the journal */
-    bool held;            /* waiting, for others to be in its memory, before it is taken: */
-    unsigned ready_after; /* so many losses of the node: its worker has it ready */
+    unsigned ready_after; /* so many losses of the node: its worker has it ready, while it is held */
     cl_int status;
     cl_event event;
     struct object *keep;
     void *owned;
-    struct arrival *own;        /* its part of the command's, or NULL */
     struct arrival *before;     /* what uses the same memory, and comes first */
     struct arrival_waiter turn; /* waiting: for that */
 };
@@ -55,7 +52,7 @@ static void transfer_link(struct transfer *transfer)
         transfer->open.from = transfer->layout.memory;
         transfer->open.to = layout_end(&transfer->layout);
     }
-    transfers_add(all_of(transfer->node), &transfer->open);
+    transfers_add(all_of(transfer->open.node), &transfer->open);
 }
 
 /* It has memory of its own, as data go there or come from there that are not to be in the program's, or not yet. */
@@ -75,7 +72,7 @@ static struct transfer *transfer_new(struct node *node, const struct layout *lay
 
     if (!transfer)
         return NULL;
-    transfer->node = node;
+    transfer->open.node = node;
     transfer->open.tag =
         wire_tag(atomic_fetch_add(&session_under_way(node->session)->last_tag, 1)) | (chunked ? WIRE_TAG_CHUNKED : 0);
     transfer->layout = *layout;
@@ -118,7 +115,7 @@ static void wait_for_turn(struct transfer *transfer)
 static void transfer_end(struct transfer *transfer, cl_int status)
 {
     const struct layout tight = layout_tight(&transfer->layout, transfer->memory);
-    struct arrival *own = transfer->own;
+    struct arrival *own = transfer->open.own;
 
     if (transfer->done)
         return;
@@ -126,14 +123,14 @@ static void transfer_end(struct transfer *transfer, cl_int status)
         wait_for_turn(transfer);
         return;
     }
-    transfers_remove(all_of(transfer->node), &transfer->open);
-    if (transfer->reading && !status)
-        recover_note_data(transfer->node, transfer->open.tag);
+    transfers_remove(all_of(transfer->open.node), &transfer->open);
+    if (transfer->reading && !status && transfer->open.node->observer)
+        transfer->open.node->observer->arrived(transfer->open.node, transfer->open.tag);
     if (transfer->reading && !status && transfer->packed)
         layout_copy(&transfer->layout, &tight);
     transfer->done = true;
     transfer->status = status;
-    transfer->own = NULL;
+    transfer->open.own = NULL;
     if (transfer->event && status < 0)
         event_set_status(transfer->event, status, 0, NULL);
     if (transfer->detached)
@@ -148,19 +145,19 @@ static void moved(void *argument, int status)
 {
     struct transfer *transfer = argument;
 
-    if (status && recover_will(transfer->node))
-        transfer->started = false;
+    if (status && observer_will_mend(transfer->open.node))
+        transfer->open.started = false;
     else
         transfer_end(transfer, status ? NODE_LOST_STATUS : CL_SUCCESS);
 }
 
 static void begin_moving(struct transfer *transfer)
 {
-    struct transport *transport = session_transport(transfer->node->session);
-    const unsigned peer = transfer->node->peer;
+    struct transport *transport = session_transport(transfer->open.node->session);
+    const unsigned peer = transfer->open.node->peer;
     int error;
 
-    transfer->started = true;
+    transfer->open.started = true;
     error =
         transfer->reading
             ? transport_take(transport, peer, transfer->open.tag, transfer->memory, transfer->length, moved, transfer)
@@ -171,12 +168,12 @@ static void begin_moving(struct transfer *transfer)
 
 static void start_moving(struct transfer *transfer)
 {
-    struct journal *journal = transfer->node->journal;
+    const struct observer *observer = transfer->open.node->observer;
 
-    if (transfer->node->mending && !transfer->reading)
+    if (transfer->open.node->mending && !transfer->reading)
         return; /* transfer_resume() */
-    if (journal && !transfer->reading && !transfer->kept)
-        journal_data(journal, transfer->open.tag, transfer->memory, transfer->length);
+    if (observer && !transfer->reading && !transfer->kept)
+        observer->data(transfer->open.node, transfer->open.tag, transfer->memory, transfer->length);
     transfer->kept = true;
     begin_moving(transfer);
 }
@@ -186,11 +183,11 @@ static void take_in_turn(struct transfer *transfer)
 {
     const bool first = arrival_is_over(transfer->before);
 
-    transfer->ready_after = transfer->node->losses;
-    if (transfer->held) /* the worker that had it ready before has been replaced */
+    transfer->ready_after = transfer->open.node->losses;
+    if (transfer->open.held) /* the worker that had it ready before has been replaced */
         return;
-    transfer->held = !first && !transfer->packed && transfer->length >= TAKEN_LATER;
-    if (transfer->held)
+    transfer->open.held = !first && !transfer->packed && transfer->length >= TAKEN_LATER;
+    if (transfer->open.held)
         wait_for_turn(transfer);
     else if (first || have_own_memory(transfer))
         start_moving(transfer);
@@ -202,8 +199,8 @@ static void take_in_turn(struct transfer *transfer)
  * Not known by the worker's number, which may be had again. */
 static void take_held(struct transfer *transfer)
 {
-    transfer->held = false;
-    if (transfer->ready_after == transfer->node->losses)
+    transfer->open.held = false;
+    if (transfer->ready_after == transfer->open.node->losses)
         start_moving(transfer);
 }
 
@@ -223,7 +220,7 @@ static void transfer_turn(void *argument)
     if (transfer->done) {
         if (transfer->detached)
             transfer_free(transfer);
-    } else if (transfer->held) {
+    } else if (transfer->open.held) {
         take_held(transfer);
     } else if (transfer->reading) {
         transfer_end(transfer, CL_SUCCESS);
@@ -262,19 +259,8 @@ static int transfer_join(struct transfer *transfer, struct enqueue *e)
 {
     if (!arrival_is_over(e->arrival) && meets_others(e->node, &transfer->layout))
         transfer->before = arrival_use(e->arrival);
-    transfer->own = arrival_new();
-    return transfer->own && enqueue_arrival(e, transfer->own) ? 0 : -ENOMEM;
-}
-
-struct arrival *transfer_moving(const struct node *node)
-{
-    struct arrival *moving = NULL;
-
-    for (const struct transfer *transfer = first_of(node); transfer; transfer = next_of(transfer)) {
-        if (transfer->started || transfer->held)
-            arrival_join(&moving, transfer->own);
-    }
-    return moving;
+    transfer->open.own = arrival_new();
+    return transfer->open.own && enqueue_arrival(e, transfer->open.own) ? 0 : -ENOMEM;
 }
 
 /* ---- to the node ---- */
@@ -441,26 +427,26 @@ static struct transfer *find_open(const struct node *node, uint32_t tag, bool re
 {
     struct transfer *transfer = (struct transfer *)transfers_find(all_of(node), tag);
 
-    return transfer && transfer->node == node && transfer->reading == reading ? transfer : NULL;
+    return transfer && transfer->open.node == node && transfer->reading == reading ? transfer : NULL;
 }
 
 /* A read: and waits for its turn with them. */
 static bool has_its_data(const struct transfer *transfer)
 {
-    return transfer->waiting && !transfer->held;
+    return transfer->waiting && !transfer->open.held;
 }
 
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length)
 {
     struct transfer *transfer = find_open(node, tag, true);
 
-    if (!transfer || transfer->started || has_its_data(transfer) || status > 0)
+    if (!transfer || transfer->open.started || has_its_data(transfer) || status > 0)
         return false;
     if (ready) {
         take_in_turn(transfer);
         return true;
     }
-    if (!status && (transfer->held || length != transfer->length))
+    if (!status && (transfer->open.held || length != transfer->length))
         return false;
     if (!status && !arrival_is_over(transfer->before) && !have_own_memory(transfer))
         status = CL_OUT_OF_HOST_MEMORY;
@@ -477,13 +463,13 @@ static bool transfer_ready(void *argument)
 
 int transfer_wait(struct transfer *transfer)
 {
-    struct session *session = transfer->node->session;
+    struct session *session = transfer->open.node->session;
     const uint64_t since = timeline_now(); /* it has been a round trip also if it is over already */
     cl_int status;
 
     session_lock(session);
     session_wait(session, transfer_ready, transfer);
-    timeline_waited(since, TIMELINE_FOR_DATA, transfer->node, 0);
+    timeline_waited(since, TIMELINE_FOR_DATA, transfer->open.node, 0);
     status = transfer->status;
     transfer_free(transfer);
     session_unlock(session);
@@ -492,7 +478,7 @@ int transfer_wait(struct transfer *transfer)
 
 void transfer_detach(struct transfer *transfer)
 {
-    struct session *session = transfer->node->session;
+    struct session *session = transfer->open.node->session;
 
     session_lock(session);
     transfer->detached = true;
@@ -506,7 +492,7 @@ void transfer_detach(struct transfer *transfer)
 /* Nothing of it was sent. */
 void transfer_cancel(struct transfer *transfer)
 {
-    struct session *session = transfer->node->session;
+    struct session *session = transfer->open.node->session;
 
     session_lock(session);
     transfer->detached = true;
@@ -520,7 +506,7 @@ void transfer_cancel(struct transfer *transfer)
 void transfer_lose(struct node *node)
 {
     for (struct transfer *transfer = first_of(node); transfer;) {
-        if (transfer->node == node && !transfer->started) {
+        if (transfer->open.node == node && !transfer->open.started) {
             transfer_end(transfer, NODE_LOST_STATUS);
             transfer = first_of(node); /* others may have gone with it */
         } else {
@@ -534,7 +520,7 @@ void transfer_lose(struct node *node)
 bool transfer_any(const struct node *node)
 {
     for (const struct transfer *transfer = first_of(node); transfer; transfer = next_of(transfer)) {
-        if (transfer->node == node)
+        if (transfer->open.node == node)
             return true;
     }
     return false;
@@ -551,7 +537,7 @@ bool transfer_give_again(struct node *node, uint32_t tag)
 {
     struct transfer *transfer = find_open(node, tag, false);
 
-    if (transfer && !transfer->waiting && !transfer->started && transfer->kept)
+    if (transfer && !transfer->waiting && !transfer->open.started && transfer->kept)
         begin_moving(transfer);
     return transfer;
 }
@@ -562,7 +548,7 @@ void transfer_resume(struct node *node)
 
     for (struct transfer *transfer = first_of(node); transfer; transfer = next) {
         next = next_of(transfer);
-        if (transfer->node == node && !transfer->reading && !transfer->started && !transfer->waiting)
+        if (transfer->open.node == node && !transfer->reading && !transfer->open.started && !transfer->waiting)
             start_moving(transfer);
     }
 }

@@ -31,8 +31,6 @@ int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, 
                   struct transfer_data *data);
 /* The same for what is no command's. */
 int transfer_take(struct node *node, const struct layout *layout, struct transfer **out, uint32_t *tag);
-/* What is moving in the node's session at the moment, which needs nobody to go on. */
-struct arrival *transfer_moving(const struct node *node);
 /* Wait until the application's memory is no longer used (write) or filled (read); frees it. */
 int transfer_wait(struct transfer *transfer);
 /* Nobody waits for it: it frees itself when done. */

@@ -1,5 +1,6 @@
 #include <search.h>
 
+#include "client/event.h"
 #include "client/transfers.h"
 
 /* Ranges of memory that meet are the same to a tree of such as do not. */
@@ -73,4 +74,16 @@ bool transfers_come_to(const struct transfers *all, const uint8_t *from, const u
             return true;
     }
     return false;
+}
+
+struct arrival *transfers_moving(const struct transfers *all)
+{
+    struct arrival *moving = NULL;
+    const struct open_transfer *transfer;
+
+    TAILQ_FOREACH (transfer, &all->all, in) {
+        if (transfer->started || transfer->held)
+            arrival_join(&moving, transfer->own);
+    }
+    return moving;
 }

@@ -8,11 +8,17 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct arrival;
+struct node;
+
 /* The first member of a struct transfer. */
 struct open_transfer {
+    struct node *node;
     uint32_t tag;
     const uint8_t *from, *to; /* memory of the program that data come to; NULL: none */
     bool open, is_beside;     /* open: it is among them */
+    bool started, held;       /* it moves; or will, as soon as others are in its memory */
+    struct arrival *own;      /* its part of the command's, or NULL */
     TAILQ_ENTRY(open_transfer) in;
     LIST_ENTRY(open_transfer) of_tag, beside;
 };
@@ -34,6 +40,8 @@ void transfers_add(struct transfers *all, struct open_transfer *transfer);
 void transfers_remove(struct transfers *all, struct open_transfer *transfer);
 /* The one with that tag, or NULL. */
 struct open_transfer *transfers_find(const struct transfers *all, uint32_t tag);
+/* What is moving at the moment, or will be, which needs nobody to go on. */
+struct arrival *transfers_moving(const struct transfers *all);
 /* Whether data come to some of that memory. */
 bool transfers_come_to(const struct transfers *all, const uint8_t *from, const uint8_t *to);
 

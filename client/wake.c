@@ -21,7 +21,7 @@ static int find_worker(struct rest *r, struct resting *node, struct node **found
     do {
         error = summon_spare(r->session, node->host, found, &node->came, r->reason, r->reason_size);
         if (error == -ENOSPC || error == -EBUSY)
-            move_look_later();
+            session_look_later();
     } while ((error == -ENOSPC || error == -EBUSY) && clock_ns() < until && !move_ended(r->session));
     return error;
 }
@@ -105,8 +105,7 @@ static int give_members(struct rest *r)
     for (unsigned i = 0; alive && i < r->count; i++) {
         struct move *m = &r->nodes[i].move;
 
-        event_move(m->node, m->target);
-        session_swap(m->node, m->target);
+        move_members(m);
         m->target->promised = false;
     }
     session_news(r->session);
@@ -155,7 +154,7 @@ static int halt_all(struct rest *r)
         session_lock(r->session);
         session_need_progress(r->session);
         session_unlock(r->session);
-        move_look_later();
+        session_look_later();
     }
     return 0;
 }

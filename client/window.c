@@ -133,14 +133,11 @@ static bool renew(struct node *node)
 void window_enter(struct enqueue *e)
 {
     atomic_fetch_add(&e->node->journal->inside, 1);
-    e->counted = true;
 }
 
 void window_leave(struct enqueue *e)
 {
-    if (e->counted)
-        atomic_fetch_sub(&e->node->journal->inside, 1);
-    e->counted = false;
+    atomic_fetch_sub(&e->node->journal->inside, 1);
 }
 
 static bool has_image(const struct journal *j, cl_mem root)
@@ -278,7 +275,7 @@ static void await_window(struct enqueue *e)
         session_unlock(node->session);
         ends_put(&m);
         may = ends_wait(&m, PATIENCE_NS) && clock_ns() - since < PATIENCE_NS;
-        move_look_later(); /* for data that are on their way, or another thread's command */
+        session_look_later(); /* for data that are on their way, or another thread's command */
         session_lock(node->session);
     }
     atomic_fetch_add(&j->inside, 1);
@@ -334,20 +331,18 @@ int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch)
 
 /* ---- the program's own access ---- */
 
-bool window_open(cl_mem memory, enum window_access access, size_t size)
+bool window_open(cl_mem memory, bool writes, size_t size)
 {
     cl_mem root = memory_root(memory);
     struct node *node = root->context->node;
     struct journal *j = node->journal;
     bool good = true;
 
-    if (!j)
-        return true;
     session_lock(node->session);
     session_wait(node->session, mend_is_over, node);
-    if (access == WINDOW_WRITES && !j->off && root->window.number == j->window)
+    if (writes && !j->off && root->window.number == j->window)
         good = FREE + j->kept_bytes + size >= j->imaged && renew(node);
-    if (good && access == WINDOW_WRITES)
+    if (good && writes)
         root->window.filled = true;
     j->looking += good;
     session_unlock(node->session);
@@ -358,8 +353,6 @@ void window_close(cl_mem memory)
 {
     struct node *node = memory_root(memory)->context->node;
 
-    if (!node->journal)
-        return;
     session_lock(node->session);
     if (!--node->journal->looking && node->mending)
         session_news(node->session);
@@ -386,8 +379,6 @@ static void count(cl_mem memory, bool more)
 
 void window_count(struct node *node, bool more)
 {
-    if (!node->journal)
-        return;
     session_lock(node->session);
     count_on(node, more);
     session_unlock(node->session);
@@ -408,7 +399,7 @@ void window_add(cl_mem memory)
 {
     struct node *node = memory->context->node;
 
-    if (!node->journal || memory->parent)
+    if (memory->parent)
         return;
     session_lock(node->session);
     if (memory->direct) {

@@ -324,7 +324,7 @@ static cl_int enqueue_piece(cl_command_queue queue, cl_mem buffer, bool writes, 
                                    .part = part_piece(buffer, offset, here->row_bytes),
                                    .layout = *here};
 
-    if (queue->node->journal) /* not looked at yet whether it needs a command */
+    if (queue->node->observer) /* not looked at yet whether it needs a command */
         return memory_move(queue, &m, count, list, event);
     return memory_enqueue(queue, &m, count, list, event);
 }
@@ -344,7 +344,7 @@ static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_
     if (error)
         return error;
     place = buffer->arena;
-    if (place && buffer->direct && !queue->node->journal && direct_may(queue, blocking, size, count, list, event)) {
+    if (place && buffer->direct && !queue->node->observer && direct_may(queue, blocking, size, count, list, event)) {
         const struct layout there = layout_linear(place + offset, size);
 
         error = direct_move(queue, buffer, writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking,

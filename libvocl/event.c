@@ -46,7 +46,7 @@ cl_int clGetEventInfo(cl_event event, cl_event_info param, size_t size, void *va
     case CL_EVENT_COMMAND_EXECUTION_STATUS:
         status = value ? event_status(event) : 0;
         if (value && status <= CL_COMPLETE)
-            hostptr_look();
+            event_show();
         return info_return(&status, sizeof(status), size, value, size_ret);
     case CL_EVENT_REFERENCE_COUNT:
         count = (cl_uint)atomic_load(&event->object.references);
@@ -105,7 +105,7 @@ cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *funct
     known = event_known(event);
     if (known > status)
         return cl_error(event_call(event, status, function, data));
-    hostptr_look();
+    event_show();
     function(event, known < 0 ? known : status, data);
     return CL_SUCCESS;
 }

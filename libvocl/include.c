@@ -154,7 +154,7 @@ static void search_free(struct search *s)
 /* A worker on the program's host reads the files itself. Its replacement may come when the program has removed them. */
 static bool may_lack_files(struct node *node)
 {
-    return !node || node->journal || !arena_shared_with(node);
+    return !node || node->observer || !arena_shared_with(node);
 }
 
 void include_collect(struct node *node, const char *source, const char *options, struct wire_buffer *out)

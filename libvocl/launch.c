@@ -132,7 +132,7 @@ static bool arguments_settled(const struct enqueue *e, cl_kernel kernel)
     for (uint32_t i = 0; settled && i < kernel->description->argument_count; i++) {
         cl_mem memory = memory_of(kernel, i, &use);
 
-        settled = !memory || window_is_settled(e, memory, use);
+        settled = !memory || e->node->observer->is_settled(e, memory, use);
     }
     spin_unlock(&kernel->lock);
     return settled;
@@ -148,7 +148,7 @@ static cl_int argument_kept(struct enqueue *e, cl_kernel kernel, uint32_t i, uns
     spin_unlock(&kernel->lock);
     if (!memory || (use & USE_WRITE) != wanted)
         return CL_SUCCESS;
-    return cl_error(window_use(e, memory, use, true));
+    return cl_error(e->node->observer->uses(e, memory, use, true));
 }
 
 /* The same; what it reads first, for that may be what it writes. */

@@ -14,7 +14,7 @@ static uint8_t *buffer_shadow(cl_mem buffer)
 
     if (root->host_pointer)
         return (uint8_t *)root->host_pointer + buffer->origin;
-    if (buffer->arena && !(buffer->direct && buffer->context->node->journal))
+    if (buffer->arena && !(buffer->direct && buffer->context->node->observer))
         return buffer->arena;
     if (root->block && !root->arena) /* it was mapped when it ceased to be shared */
         return (uint8_t *)root->block + buffer->origin;
@@ -84,10 +84,10 @@ static cl_int may_map_direct(cl_command_queue queue, cl_mem buffer, cl_map_flags
 {
     struct mapping *mapping = malloc(sizeof(*mapping));
     cl_int error = mapping ? cl_error(direct_turn(queue, count, list)) : CL_OUT_OF_HOST_MEMORY;
-    bool may = !error && window_open(buffer, WINDOW_WRITES, size);
+    bool may = !error && observer_opens(buffer, true, size);
 
     if (may)
-        window_close(buffer);
+        observer_closes(buffer);
     may = may && direct_enter(buffer, false);
     if (!may) {
         free(mapping);

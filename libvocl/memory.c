@@ -144,7 +144,7 @@ static void memory_destroy(struct object *object)
     coherence_close(memory);
     pthread_mutex_destroy(&memory->lock);
     session_lock(session);
-    window_forget(memory);
+    observer_gone(memory);
     handle_free(&memory->object);
     session_unlock(session);
     if (parent)
@@ -361,8 +361,8 @@ cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_u
                                              : enqueue_nothing(&e, m->blocking, event));
 }
 
-/* Where the worker may be lost and replaced: nothing may be waited for between window_open() and window_close(), for
- * the next worker waits for that. */
+/* Where the worker may be lost and replaced: nothing may be waited for between observer_opens() and observer_closes(),
+ * for the next worker waits for that. */
 static cl_int move_looked_at(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                              cl_event *event)
 {
@@ -375,12 +375,12 @@ static cl_int move_looked_at(cl_command_queue queue, const struct data_command *
         return error;
     if (!direct_enter(m->part.memory, m->writes)) /* before the window, in which nobody is to wait */
         return memory_enqueue(queue, m, count, list, event);
-    if (!window_open(m->part.memory, m->writes ? WINDOW_WRITES : WINDOW_READS, layout_bytes(&m->layout))) {
+    if (!observer_opens(m->part.memory, m->writes, layout_bytes(&m->layout))) {
         direct_leave();
         return memory_enqueue(queue, m, count, list, event);
     }
     direct_copy(queue, m->type, m->writes ? &there : &m->layout, m->writes ? &m->layout : &there, times, event);
-    window_close(m->part.memory);
+    observer_closes(m->part.memory);
     direct_leave();
     return cl_error(direct_copied(queue, m->type, m->blocking, since, times, event));
 }
@@ -395,7 +395,7 @@ cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint
     if (!place || !m->part.memory->direct ||
         !direct_may(queue, m->blocking, layout_bytes(&m->layout), count, list, event))
         return memory_enqueue(queue, m, count, list, event);
-    if (queue->node->journal)
+    if (queue->node->observer)
         return move_looked_at(queue, m, count, list, event);
     there = data_command_there(m, place);
     error = direct_move(queue, m->part.memory, m->type, m->blocking, m->writes ? &there : &m->layout,

@@ -62,7 +62,7 @@ cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
         pipe->packet_size = packet_size;
         pipe->max_packets = max_packets;
         pipe->node_flags = flags;
-        window_add(pipe);
+        observer_made(pipe);
         error = cl_error(handle_create(&pipe->object));
         if (!error) /* what else there may be to say against it */
             error = cl_error(native_outcome(context->node, &pipe->object));

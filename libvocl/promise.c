@@ -27,7 +27,7 @@ static bool reads_files(const char *source)
 bool promise_key(cl_program program, const struct node *node, cl_uint count, const uint32_t *ids, const char *options,
                  const struct wire_buffer *files, struct wire_buffer *key)
 {
-    if (!program->source || !node->digest || node->journal || files->length || reads_files(program->source))
+    if (!program->source || !node->digest || node->observer || files->length || reads_files(program->source))
         return false;
     wire_put_u64(key, node->digest);
     wire_put_u32(key, options != NULL);

@@ -286,6 +286,6 @@ cl_int clFinish(cl_command_queue queue)
     error = cl_error(queue_wait_idle(queue));
     destructor_catch_up(queue->node, &queue->object);
     queue_wait_callbacks(queue, since);
-    hostptr_look();
+    event_show();
     return error ? error : atomic_exchange(&queue->error, CL_SUCCESS);
 }

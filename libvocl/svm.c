@@ -343,7 +343,7 @@ cl_int clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, co
     if (error || !blocking)
         return error;
     status = event_wait(own);
-    hostptr_look();
+    event_show();
     if (event)
         *event = own;
     else

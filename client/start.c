@@ -1,0 +1,263 @@
+/*
+ * A session begins, and ends, and what its transport says is given to who it is for: the one place that knows all rooms
+ * of the client.
+ */
+#include <errno.h>
+#include <sys/auxv.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "client/keep.h"
+#include "client/members.h"
+#include "client/moving.h"
+#include "wire/tables.h"
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct session *_Atomic current;
+static bool start_failed, exiting;
+
+/* ---- what arrives ---- */
+
+static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
+{
+    struct session *session = owner;
+    struct wire_cursor frame = wire_cursor(bytes, length), fields;
+    struct node *node = members_node(session, peer);
+    uint16_t number;
+    int more;
+
+    if (!node) /* it has just come, or gone */
+        return 0;
+    wire_trace("<-", peer, bytes, length);
+    while ((more = wire_next(&frame, &number, &fields)) == 1) {
+        if (!note_take(node, number, fields)) {
+            vocl_log(LOG_ERROR, "worker %u sent a malformed %s", peer, wire_name(number));
+            return -EBADMSG;
+        }
+    }
+    return more < 0 ? -EBADMSG : 0;
+}
+
+/* Of a node that is lost: what rooms above the session's own have under way there. */
+static void end_what_was_under_way(struct node *node)
+{
+    transfer_lose(node);
+    block_lose(node);
+    recover_tell_lost(node);
+}
+
+static void on_lost(void *owner, unsigned peer, const char *why)
+{
+    struct session *session = owner;
+    struct node *node = members_node(session, peer);
+
+    keep_lost(peer);
+    if (!node)
+        return;
+    vocl_log(why ? LOG_ERROR : LOG_DEBUG, "worker %u on %s is lost: %s", peer,
+             transport_peer_host(session->transport, peer), why ? why : "this process ends");
+    if (!why || !recover_begin(node))
+        session_lose(node);
+}
+
+static bool on_keeps(void *owner, unsigned peer)
+{
+    struct session *session = owner;
+    bool keeps = false;
+
+    for (unsigned i = 0; i < session_node_count(session); i++)
+        keeps |= session_node(session, i)->mending && session_node(session, i)->peer == peer;
+    return keeps;
+}
+
+/* ---- begin, end ---- */
+
+/*
+ * The process exits: what was enqueued is sent, then the session ends. What is left for its own devices is nothing that
+ * anybody saw, and their drivers may have been taken down already.
+ */
+static void on_ending(void *owner)
+{
+    struct session *session = owner;
+
+    if (!session->stop)
+        timeline_end(session);
+    session_lock(session);
+    if (session->stop) {
+        session_unlock(session);
+        return;
+    }
+    for (unsigned i = 0; i < session->node_count; i++) {
+        if (!session->nodes[i].in_process)
+            stream_push(&session->nodes[i]);
+    }
+    deliver_stop(session);
+    if (session->stop) { /* by another thread meanwhile */
+        session_unlock(session);
+        return;
+    }
+    session->stop = true;
+    session->ender = pthread_self();
+    halt_end();
+    recover_stop();
+    transport_wake(session->transport);
+    pthread_cond_broadcast(&session->aside);
+    deliver_wake();
+    session_unlock(session);
+    pthread_join(session->thread, NULL);
+    session_lock(session);
+    session_await_leader(session);
+    for (unsigned i = 0; i < members_nodes(session); i++)
+        session->nodes[i].alive = false;
+    transport_close(session->transport);
+    session_unlock(session);
+}
+
+/* The user's settings name what is loaded and started, which must not be with the rights of a setuid program. */
+static bool gains_rights(void)
+{
+    bool gains = getauxval(AT_SECURE) != 0;
+
+    if (gains)
+        vocl_log(LOG_ERROR, "no session: the program has rights that its user has not (setuid, setgid, capabilities)");
+    return gains;
+}
+
+static struct session *session_start(const struct front_end *front)
+{
+    struct session *session = calloc(1, sizeof(*session));
+    const struct transport_callbacks callbacks = {
+        .owner = session, .frame = on_frame, .lost = on_lost, .ending = on_ending, .keeps = on_keeps};
+    const uint64_t since = timeline_now();
+    char why[512] = "";
+    bool has_local;
+    void *view;
+    int error;
+
+    if (!session || gains_rights()) {
+        free(session);
+        return NULL;
+    }
+    vocl_log_stage(NULL);
+    session_begin(session);
+    session->spin_ns = settings_number(SETTING_SPIN_US) * 1000;
+    session->front = front;
+    session->lost = end_what_was_under_way;
+    error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
+    if (error) {
+        vocl_log(LOG_ERROR, "no session: %s; `vocl doctor` looks for what is wrong", why);
+        free(session);
+        return NULL;
+    }
+    has_local = settings_number(SETTING_LOCAL) && local_open(session, session->transport);
+    if (!members_find(session, has_local)) {
+        transport_close(session->transport);
+        return NULL;
+    }
+    recover_open(session);
+    if (session_drive(session)) {
+        transport_close(session->transport);
+        return NULL;
+    }
+    if (since)
+        timeline_text(TIMELINE_SPAN, 0, since, "the session starts");
+    session_lock(session); /* the thread may be sending what has gathered */
+    timeline_open(session);
+    session_unlock(session);
+    view = front->open(session);
+    if (!view) {
+        on_ending(session);
+        return NULL;
+    }
+    session_lock(session);
+    session->view = view;
+    session_unlock(session);
+    vocl_log_stage("devices told");
+    move_start(session);
+    recover_start(session);
+    return session;
+}
+
+/* ---- forks ---- */
+
+static void before_fork(void)
+{
+    exchange_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+    exchange_after_fork(false);
+}
+
+/* The child of a fork has no session: it may start its own. The parent's goes on undisturbed. */
+static void after_fork(void)
+{
+    struct session *session = atomic_load(&current);
+
+    exchange_after_fork(true);
+    hostptr_after_fork();
+    pthread_mutex_init(&start_lock, NULL);
+    handle_after_fork();
+    arena_after_fork();
+    svm_placed_after_fork();
+    svm_remote_after_fork();
+    timeline_after_fork();
+    sites_after_fork();
+    usm_after_fork();
+    addressed_after_fork();
+    arrival_after_fork();
+    deliver_after_fork();
+    destructor_after_fork();
+    host_command_after_fork();
+    summon_after_fork();
+    halt_after_fork();
+    rest_after_fork();
+    save_after_fork();
+    recover_after_fork();
+    keep_after_fork();
+    start_failed = false;
+    if (!session)
+        return;
+    session->front->after_fork();
+    session_begin(session); /* what was under way was threads' that are gone */
+    session->stop = true;
+    session->ender = pthread_self();
+    for (unsigned i = 0; i < members_nodes(session); i++)
+        session->nodes[i].alive = false;
+    transport_forget(session->transport);
+    atomic_store(&current, NULL);
+}
+
+struct session *session_get(const struct front_end *front)
+{
+    struct session *session = atomic_load(&current);
+    static bool watched;
+
+    if (session)
+        return session;
+    pthread_mutex_lock(&start_lock);
+    session = atomic_load(&current);
+    /* a worker's own OpenCL must not find workers */
+    if (!session && !start_failed && !exiting && !getenv("VOCL_WORKER")) {
+        if (!watched)
+            pthread_atfork(before_fork, after_fork_in_parent, after_fork);
+        watched = true;
+        handle_kinds(front->kinds, front->dispatch);
+        session = session_start(front);
+        start_failed = !session;
+        atomic_store(&current, session);
+    }
+    pthread_mutex_unlock(&start_lock);
+    return session;
+}
+
+/* Runs when the process exits or the library is unloaded; the MPI library may have gone before. */
+__attribute__((destructor)) static void session_end(void)
+{
+    struct session *session = atomic_load(&current);
+
+    exiting = true;
+    if (session)
+        on_ending(session);
+}

@@ -4,8 +4,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "client/client.h"
-#include "client/keep.h"
+#include "client/core/deliver.h"
+#include "client/data/transfer.h"
+#include "client/memory/arena.h"
+#include "client/note.h"
+#include "client/survive/keep.h"
+#include "client/survive/recover.h"
+#include "client/trace/timeline.h"
 #include "wire/tables.h"
 
 /* Of events of others, and of the application's, a node has nothing to tell. */

@@ -1,4 +1,4 @@
-/* The executor as a library of its own, for the application's process: opened by client/local.c. */
+/* The executor as a library of its own, for the application's process: opened by client/core/local.c. */
 #ifndef VOCL_EXECUTOR_PLUGIN_H
 #define VOCL_EXECUTOR_PLUGIN_H
 

@@ -2,7 +2,7 @@
  * Data between the application and the node's objects, without holding up the loop or other queues, and in its place
  * in its own queue. A write, and what holds the object meanwhile, ends in a native command that waits for a user event,
  * the gate, which is opened when the data has moved; that command's event is the event of the application's command. A
- * read into a block needs no gate: that the data have yet to arrive is known on the other side (client/arrival.c).
+ * read into a block needs no gate: that the data have yet to arrive is known on the other side (client/core/arrival.c).
  *
  *  - in the command or note itself: up to WIRE_MAX_INLINE bytes
  *  - mapped: where device and host share memory the data moves from and into the mapped buffer, with no copy here

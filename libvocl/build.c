@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/thread.h"
-#include "client/cache.h"
+#include "client/core/cache.h"
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 

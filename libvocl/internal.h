@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "client/timeline.h"
+#include "client/trace/timeline.h"
 #include "libvocl/commands.h"
 #include "libvocl/memory.h"
 #include "libvocl/objects.h"

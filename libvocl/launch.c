@@ -1,6 +1,6 @@
 /* Launches. */
 #include "base/size.h"
-#include "client/recover.h"
+#include "client/survive/recover.h"
 #include "libvocl/internal.h"
 #include "libvocl/restore.h"
 #include "wire/tables.h"
@@ -204,7 +204,7 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
     return error;
 }
 
-/* Kept, so that a launch allocates nothing; where it is reached without a call, as client/halt.h's. */
+/* Kept, so that a launch allocates nothing; where it is reached without a call, as client/core/halt.h's. */
 static _Thread_local struct wire_buffer arguments __attribute__((tls_model("initial-exec")));
 
 /* Under the kernel's lock. All that is sent of m, and no more, is set. */

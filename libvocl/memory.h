@@ -11,7 +11,7 @@ cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flag
 cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
 cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags);
 cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
-/* A read or write whose arguments are good: at once, if it can be (client/direct.c), or as a command. */
+/* A read or write whose arguments are good: at once, if it can be (client/data/direct.c), or as a command. */
 cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                    cl_event *event);
 /* Likewise, and as a command. */

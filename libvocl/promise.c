@@ -1,13 +1,13 @@
 /*
  * Builds that are known to succeed: the same source was built with the same options for the same devices, by the same
- * drivers, in an earlier session, and what the node told of its kernels was kept (client/cache.h). The node builds it
- * all the same, but nobody waits: the answer is compared when it comes. If it is another one, what was kept is dropped
- * and the node's errors tell the rest.
+ * drivers, in an earlier session, and what the node told of its kernels was kept (client/core/cache.h). The node builds
+ * it all the same, but nobody waits: the answer is compared when it comes. If it is another one, what was kept is
+ * dropped and the node's errors tell the rest.
  */
 #include <string.h>
 
 #include "base/log.h"
-#include "client/cache.h"
+#include "client/core/cache.h"
 #include "libvocl/internal.h"
 
 #include "config.h"

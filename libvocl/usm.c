@@ -1,5 +1,5 @@
 /* Unified shared memory (cl_intel_unified_shared_memory): what is offered of it, allocations, queries. What is out of
- * the program's reach (client/usm.c) the capabilities leave out. */
+ * the program's reach (client/memory/usm.c) the capabilities leave out. */
 #include "libvocl/internal.h"
 
 #define MOST_PROPERTIES 64

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "client/cache.h"
+#include "client/core/cache.h"
 #include "libvocl/internal.h"
 #include "libvocl/restore.h"
 #include "wire/tables.h"

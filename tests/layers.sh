@@ -4,11 +4,11 @@
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 99
 
-# The room that a file is in: its folder at the top, or one of those in which a folder has several programs.
+# The room that a file is in: its folder at the top, or one of those that a folder is divided into.
 room()
 {
     case $1 in
-    proxy/*/*) echo "${1%/*}" ;;
+    client/*/* | proxy/*/*) echo "${1%/*}" ;;
     *)         echo "${1%%/*}" ;;
     esac
 }
@@ -20,7 +20,12 @@ allowed()
     wire)         echo "wire/* base/*" ;;
     transport)    echo "transport/* wire/frame.h base/*" ;;
     executor)     echo "executor/* topology/native.h wire/* base/*" ;;
-    client)       echo "client/* executor/executor.h executor/plugin.h transport/transport.h wire/* base/*" ;;
+    client/core)    echo "client/core/* client/trace/* executor/plugin.h transport/transport.h wire/* base/*" ;;
+    client/trace)   echo "client/trace/* client/core/* wire/* base/*" ;;
+    client/memory)  echo "client/memory/* $(allowed client/core)" ;;
+    client/data)    echo "client/data/* $(allowed client/memory)" ;;
+    client/survive) echo "client/survive/* $(allowed client/data)" ;;
+    client)       echo "client/* executor/plugin.h transport/transport.h wire/* base/*" ;;
     libvocl)      echo "libvocl/* client/* wire/* base/*" ;;
     pool)         echo "pool/* base/*" ;;
     proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/births.h proxy/keep.h transport/starter.h base/*" ;;

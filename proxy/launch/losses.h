@@ -1,6 +1,6 @@
 /*
- * vocl-join's part in a recovery (client/recover.c): in the place of a worker that was lost the pool is asked for
- * another such place, wherever in the pool.
+ * vocl-join's part in a recovery (client/survive/recover.c): in the place of a worker that was lost the pool is asked
+ * for another such place, wherever in the pool.
  */
 #ifndef VOCL_PROXY_LAUNCH_LOSSES_H
 #define VOCL_PROXY_LAUNCH_LOSSES_H

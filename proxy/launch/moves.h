@@ -1,6 +1,6 @@
 /*
  * vocl-join's part in a move: it gets the new place, as it got the first ones, has that node's daemon start the worker
- * for which the program asks, and gives the old place back. The program does the rest (client/move.c).
+ * for which the program asks, and gives the old place back. The program does the rest (client/survive/move.c).
  */
 #ifndef VOCL_PROXY_LAUNCH_MOVES_H
 #define VOCL_PROXY_LAUNCH_MOVES_H

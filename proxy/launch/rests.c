@@ -38,7 +38,7 @@ static struct {
 } rest = {.line.fd = -1};
 
 /* Who waits for the program's answer: the daemon of a part, or, of what rests, that of the line. The program takes one
- * after the other (client/rest.c), so that who asks while another is answered need not be refused. */
+ * after the other (client/survive/rest.c), so that who asks while another is answered need not be refused. */
 static struct asker {
     bool waits;
     int answers;

@@ -1,7 +1,7 @@
 /*
  * vocl-join's part in a rest: what the session has of the pool is given back when the program lets go of its workers
- * (client/rest.c), a daemon of the pool knows that the session rests, and when the program wants a worker again the
- * pool is asked for a place as the first time; for as long as it takes, the program waits.
+ * (client/survive/rest.c), a daemon of the pool knows that the session rests, and when the program wants a worker again
+ * the pool is asked for a place as the first time; for as long as it takes, the program waits.
  */
 #ifndef VOCL_PROXY_LAUNCH_RESTS_H
 #define VOCL_PROXY_LAUNCH_RESTS_H

@@ -1,0 +1,168 @@
+/*
+ * When data are there. That a node has carried out a command does not say that its data are in the program's memory:
+ * news and data come by different ways. An arrival is what has to come, or to leave, before a command counts as over
+ * here: its own data, those of what comes before it in its queue, and those of what it waits for, on whichever node.
+ * It depends on nothing but the order in which OpenCL has the commands, and so never keeps anything from going on.
+ */
+#include "client/core/event.h"
+#include "client/core/session.h"
+
+struct arrival {
+    unsigned references, missing;
+    struct arrival_waiter *first, **last;
+    struct arrival_waiter parts[2]; /* where this one waits */
+    struct arrival *next;
+};
+
+static atomic_uint open_count;
+static struct arrival *over, **over_last = &over; /* whose waiters are to be told */
+static bool running;
+
+bool arrival_any(void)
+{
+    return atomic_load_explicit(&open_count, memory_order_relaxed) > 0;
+}
+
+bool arrival_is_over(const struct arrival *a)
+{
+    return !a || !a->missing;
+}
+
+struct arrival *arrival_use(struct arrival *a)
+{
+    if (a)
+        a->references++;
+    return a;
+}
+
+void arrival_drop(struct arrival *a)
+{
+    if (a && !--a->references)
+        free(a);
+}
+
+struct arrival *arrival_new(void)
+{
+    struct arrival *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return NULL;
+    a->references = 2; /* one until it is over */
+    a->missing = 1;
+    a->last = &a->first;
+    atomic_fetch_add(&open_count, 1);
+    return a;
+}
+
+/* A long row of commands that wait for each other is not a deep recursion. */
+void arrival_part_over(struct arrival *a)
+{
+    if (--a->missing)
+        return;
+    *over_last = a;
+    over_last = &a->next;
+    atomic_fetch_sub(&open_count, 1);
+    if (running)
+        return;
+    running = true;
+    while ((a = over)) {
+        while (a->first) {
+            struct arrival_waiter *waiter = a->first;
+
+            a->first = waiter->next;
+            waiter->run(waiter->argument);
+        }
+        over = a->next;
+        if (!over)
+            over_last = &over;
+        arrival_drop(a);
+    }
+    running = false;
+}
+
+void arrival_then(struct arrival *a, struct arrival_waiter *waiter, void (*run)(void *), void *argument)
+{
+    *waiter = (struct arrival_waiter){.run = run, .argument = argument};
+    if (arrival_is_over(a)) {
+        run(argument);
+        return;
+    }
+    *a->last = waiter;
+    a->last = &waiter->next;
+}
+
+static void part_over(void *argument)
+{
+    arrival_part_over(argument);
+}
+
+bool arrival_join(struct arrival **to, struct arrival *more)
+{
+    struct arrival *both;
+
+    if (arrival_is_over(more) || *to == more)
+        return true;
+    if (arrival_is_over(*to)) {
+        arrival_drop(*to);
+        *to = arrival_use(more);
+        return true;
+    }
+    both = arrival_new();
+    if (!both)
+        return false;
+    both->missing = 2;
+    arrival_then(*to, &both->parts[0], part_over, both);
+    arrival_then(more, &both->parts[1], part_over, both);
+    arrival_drop(*to);
+    *to = both;
+    return true;
+}
+
+struct kept {
+    struct arrival_waiter waiter;
+    void *memory;
+};
+
+static void let_go(void *argument)
+{
+    struct kept *kept = argument;
+
+    free(kept->memory);
+    free(kept);
+}
+
+void arrival_free(struct session *session, struct arrival *a, void *memory)
+{
+    struct kept *kept;
+
+    session_lock(session);
+    kept = arrival_is_over(a) ? NULL : malloc(sizeof(*kept));
+    if (kept) {
+        kept->memory = memory;
+        arrival_then(a, &kept->waiter, let_go, kept);
+    } else if (arrival_is_over(a)) {
+        free(memory);
+    }
+    session_unlock(session);
+}
+
+static bool ready(void *argument)
+{
+    return arrival_is_over(argument);
+}
+
+void arrival_wait(struct session *session, struct arrival *a)
+{
+    session_lock(session);
+    if (!arrival_is_over(a))
+        session_wait(session, ready, a);
+    session_unlock(session);
+}
+
+void arrival_after_fork(void)
+{
+    atomic_store(&open_count, 0);
+    over = NULL;
+    over_last = &over;
+    running = false;
+}

@@ -1,0 +1,354 @@
+/*
+ * Functions of the application that are called back. They run on threads of their own, with no lock held, so that they
+ * may call OpenCL: those of a queue one after the other, those of different queues beside each other, and while one of
+ * them waits in OpenCL itself the next may run.
+ *
+ * Natively a command is over for those that wait for it, and for what comes behind it, when its functions have
+ * returned. So the application's waits end with deliver_wait(). Whoever comes when a function has begun already does
+ * not wait for it, as natively, for it may wait for him.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "base/thread.h"
+#include "client/core/deliver.h"
+#include "client/core/handle.h"
+#include "client/core/session.h"
+
+#define MOST_THREADS 16 /* of which none waits in OpenCL */
+#define END_MS 200      /* that the end of the process waits for functions that nobody waited for */
+
+struct waiter { /* a thread in deliver_wait() */
+    struct waiter *next;
+    const struct due *due;
+    bool done;
+};
+
+/* Under the session's lock. */
+static struct lane general; /* of what belongs to no queue */
+static struct lane *ready, **last_ready = &ready;
+static unsigned ready_count, threads, idle, away; /* away: threads whose function waits in OpenCL */
+static struct waiter *waiters;
+static bool ending;
+static pthread_cond_t work, ended;
+static bool conditions;
+
+static atomic_uint_fast64_t begins;
+static atomic_uint total; /* functions that are due and have not returned */
+static _Thread_local struct callback *own;
+static _Thread_local bool is_deliverer;
+
+uint64_t deliver_now_begun(void)
+{
+    return atomic_load(&begins);
+}
+
+bool deliver_runs(void)
+{
+    return own || is_deliverer;
+}
+
+static void init_conditions(void)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&work, &attributes);
+    pthread_cond_init(&ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+    conditions = true;
+}
+
+void deliver_after_fork(void)
+{
+    general = (struct lane){0};
+    ready = NULL;
+    last_ready = &ready;
+    ready_count = threads = idle = away = 0;
+    waiters = NULL;
+    atomic_store(&total, 0);
+    own = NULL;
+    is_deliverer = conditions = false;
+}
+
+/* ---- what has been called back ---- */
+
+static bool lane_done(const struct lane *lane, uint64_t number, uint32_t event, uint64_t since)
+{
+    for (const struct callback *callback = lane->first; callback; callback = callback->next) {
+        if (callback->begun && callback->begun <= since)
+            continue;
+        if (event ? callback->id == event : callback->number <= number)
+            return false;
+    }
+    return true;
+}
+
+static bool queue_done(cl_command_queue queue, uint64_t number, uint32_t event, uint64_t since, unsigned depth)
+{
+    const bool in_order = queue_in_order(queue);
+
+    if (!lane_done(&queue->lane, number, in_order ? 0 : event, since))
+        return false;
+    for (unsigned i = 0; depth && i < MOST_BEHIND; i++) {
+        const struct behind *behind = &queue->behind[i];
+        cl_command_queue other;
+
+        if (!behind->queue || behind->at > number || (!in_order && event && behind->at != number))
+            continue;
+        other = handle_find(WIRE_QUEUE, behind->queue);
+        if (other && !queue_done(other, behind->number, behind->event, since, depth - 1))
+            return false;
+    }
+    return true;
+}
+
+static bool is_done(const struct due *due)
+{
+    if (!atomic_load(&total))
+        return true;
+    return due->queue ? queue_done(due->queue, due->number, due->event, due->since, 4) &&
+                            (due->event || lane_done(&general, 0, 0, due->since))
+                      : lane_done(&general, 0, due->event, due->since);
+}
+
+void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
+{
+    const uint64_t at = atomic_load(&queue->enqueued) + 1;
+
+    for (cl_uint i = 0; i < count; i++) {
+        const struct _cl_event *event = list[i];
+        struct behind *behind;
+
+        if (atomic_load(&event->status) <= CL_COMPLETE && !atomic_load(&total))
+            continue;
+        if (!event->queue || (event->queue == queue && queue_in_order(queue)))
+            continue;
+        session_lock(queue->node->session);
+        behind = &queue->behind[queue->behind_next++ % MOST_BEHIND];
+        *behind = (struct behind){event->queue->object.id, event->object.id, atomic_load(&event->number), at};
+        session_unlock(queue->node->session);
+    }
+}
+
+/* ---- running ---- */
+
+static void start_thread(struct session *session);
+
+static void lane_offer(struct session *session, struct lane *lane)
+{
+    if (!lane->next_due || lane->owner || lane->offered)
+        return;
+    lane->offered = true;
+    lane->next = NULL;
+    *last_ready = lane;
+    last_ready = &lane->next;
+    ready_count++;
+    if (idle >= ready_count)
+        pthread_cond_signal(&work);
+    else if (threads - away < MOST_THREADS)
+        start_thread(session);
+}
+
+static struct callback *begin(void)
+{
+    struct lane *lane = ready;
+    struct callback *callback = lane->next_due;
+
+    ready = lane->next;
+    if (!ready)
+        last_ready = &ready;
+    ready_count--;
+    lane->offered = false;
+    lane->next_due = callback->next;
+    lane->owner = callback;
+    callback->begun = atomic_fetch_add(&begins, 1) + 1;
+    return callback;
+}
+
+static void end(struct session *session, struct callback *callback)
+{
+    struct lane *lane = callback->lane;
+    struct callback **at = &lane->first;
+    bool news = ending;
+
+    while (*at != callback)
+        at = &(*at)->next;
+    *at = callback->next;
+    if (lane->last == &callback->next)
+        lane->last = at;
+    if (lane->owner == callback)
+        lane->owner = NULL;
+    atomic_fetch_sub(&total, 1);
+    lane_offer(session, lane);
+    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
+        waiter->done = waiter->done || is_done(waiter->due);
+        news |= waiter->done;
+    }
+    if (news)
+        pthread_cond_broadcast(&ended);
+}
+
+static void run(struct session *session, struct callback *callback)
+{
+    struct callback *outer = own;
+
+    session_unlock(session);
+    own = callback;
+    callback->run(callback);
+    own = outer;
+    session_lock(session);
+    end(session, callback);
+    session_unlock(session);
+    callback->free(callback); /* which may be the end of its queue, and so of the lane */
+    session_lock(session);
+}
+
+static void *deliver_thread(void *argument)
+{
+    struct session *session = argument;
+
+    is_deliverer = true;
+    session_lock(session);
+    while (!session_stops(session)) {
+        if (ready) {
+            run(session, begin());
+            continue;
+        }
+        idle++;
+        pthread_cond_wait(&work, session_mutex(session));
+        idle--;
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+static void start_thread(struct session *session)
+{
+    pthread_t thread;
+
+    if (thread_start(&thread, deliver_thread, session))
+        return;
+    pthread_detach(thread); /* it may be in the application's code when the process ends */
+    threads++;
+}
+
+static void lane_add(struct lane *lane, struct callback *callback)
+{
+    if (!conditions)
+        init_conditions();
+    if (!lane->first)
+        lane->last = &lane->first;
+    callback->lane = lane;
+    callback->next = NULL;
+    *lane->last = callback;
+    lane->last = &callback->next;
+    atomic_fetch_add(&total, 1);
+}
+
+void deliver(struct session *session, cl_command_queue queue, struct callback *callback)
+{
+    struct lane *lane = queue ? &queue->lane : &general;
+
+    lane_add(lane, callback);
+    if (!lane->next_due)
+        lane->next_due = callback;
+    lane_offer(session, lane);
+}
+
+void deliver_here(struct session *session, struct callback *callback)
+{
+    static struct lane *const lane = &general;
+
+    callback->begun = atomic_fetch_add(&begins, 1) + 1;
+    callback->lane = lane;
+    callback->next = lane->first; /* before what is due and has not begun */
+    if (!lane->first)
+        lane->last = &callback->next;
+    lane->first = callback;
+    atomic_fetch_add(&total, 1);
+    run(session, callback);
+}
+
+/* ---- waiting ---- */
+
+void deliver_away(struct session *session)
+{
+    if (!own)
+        return;
+    away += is_deliverer;
+    if (own->lane->owner == own)
+        own->lane->owner = NULL;
+    lane_offer(session, own->lane);
+}
+
+void deliver_back(void)
+{
+    if (own)
+        away -= is_deliverer;
+}
+
+/* Without the lock. That a command is over is known a moment before its functions are due, under the lock. */
+static bool none_is_due(const struct due *due)
+{
+    return !atomic_load(&total) && !(due->queue && atomic_load(&due->queue->functions));
+}
+
+bool deliver_done(struct session *session, const struct due *due)
+{
+    bool done;
+
+    if (none_is_due(due))
+        return true;
+    session_lock(session);
+    done = is_done(due) || !threads; /* no thread is to be had: nobody waits for what will not come */
+    session_unlock(session);
+    return done;
+}
+
+void deliver_wait(struct session *session, const struct due *due)
+{
+    struct waiter waiter = {.due = due}, **at;
+
+    if (none_is_due(due))
+        return;
+    session_lock(session);
+    if (!is_done(due) && threads) {
+        waiter.next = waiters;
+        waiters = &waiter;
+        deliver_away(session);
+        session_need_progress(session); /* the functions may need it, and nobody else may drive it */
+        while (!waiter.done && session_wait_on(session, &ended))
+            ;
+        deliver_back();
+        for (at = &waiters; *at != &waiter; at = &(*at)->next)
+            ;
+        *at = waiter.next;
+    }
+    session_unlock(session);
+}
+
+void deliver_stop(struct session *session)
+{
+    struct timespec until;
+
+    if (!conditions)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += END_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    ending = true;
+    while (!own && threads && atomic_load(&total) &&
+           pthread_cond_timedwait(&ended, session_mutex(session), &until) != ETIMEDOUT)
+        ;
+}
+
+void deliver_wake(void)
+{
+    if (!conditions)
+        return;
+    pthread_cond_broadcast(&work);
+    pthread_cond_broadcast(&ended);
+}

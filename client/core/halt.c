@@ -1,0 +1,226 @@
+/*
+ * A halt between calls. Calls are many and halts are few: a call only marks its own thread, and the thread that halts
+ * the others makes their marks visible (membarrier), so that no call pays for a fence.
+ */
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "client/core/deliver.h"
+#include "client/core/halt.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
+static struct walker *walkers;
+atomic_int halt_now;
+static pthread_t halter; /* while halted */
+static bool ended, lost; /* lost: a thread could not be marked */
+static pthread_cond_t call = PTHREAD_COND_INITIALIZER;
+static bool wanted; /* somebody waits for the end of HALT_REST */
+_Thread_local struct walker halt_self;
+
+static void forget(void *argument)
+{
+    struct walker **at = &walkers, *walker = argument;
+
+    pthread_mutex_lock(&lock);
+    while (*at && *at != walker)
+        at = &(*at)->next;
+    if (*at)
+        *at = walker->next;
+    walker->known = false;
+    walker->gone = true;
+    pthread_mutex_unlock(&lock);
+}
+
+static void introduce(struct walker *walker)
+{
+    /* Not under the lock. */
+    const bool told = !walker->gone && !thread_at_end(forget, walker);
+
+    pthread_mutex_lock(&lock);
+    if (!told) {
+        lost = true;
+    } else {
+        walker->next = walkers;
+        walkers = walker;
+    }
+    walker->known = true;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Under the lock. */
+static bool must_wait(bool quiet)
+{
+    const int now = atomic_load(&halt_now);
+
+    if (now == HALT_NONE || ended || pthread_equal(halter, pthread_self()))
+        return false;
+    if (now == HALT_REST)
+        return !quiet;
+    return now == HALT_ALL || !deliver_runs();
+}
+
+/* Under the lock. It counts until the halt ends: who comes while nodes are being put to rest wants them back, too. */
+static void want(void)
+{
+    if (wanted)
+        return;
+    wanted = true;
+    pthread_cond_signal(&call);
+}
+
+/* Under the lock. Who waits is in its call from here on, before it has had time to notice. */
+static void let_in(void)
+{
+    for (struct walker *walker = walkers; walker; walker = walker->next) {
+        if (!walker->waits)
+            continue;
+        walker->waits = false;
+        walker->let_in = true;
+        atomic_store_explicit(&walker->depth, 1, memory_order_relaxed);
+    }
+}
+
+/* True: the call may go on. False: there was a halt, and it has to look again. */
+static bool pass(bool quiet)
+{
+    struct walker *self = &halt_self;
+    bool may;
+
+    pthread_mutex_lock(&lock);
+    may = !must_wait(quiet);
+    if (!may)
+        atomic_store_explicit(&self->depth, 0, memory_order_release);
+    self->waits = !may;
+    self->let_in = false;
+    while (!self->let_in && must_wait(quiet)) {
+        if (!quiet)
+            want();
+        pthread_cond_wait(&over, &lock);
+    }
+    self->waits = false;
+    may |= self->let_in;
+    pthread_mutex_unlock(&lock);
+    return may;
+}
+
+__attribute__((cold)) void halt_enter_slowly(bool quiet)
+{
+    if (!halt_self.known)
+        introduce(&halt_self); /* inside: who halts from here on sees it, and an earlier halt is seen below */
+    while (atomic_load_explicit(&halt_now, memory_order_acquire) && !pass(quiet)) {
+        atomic_store_explicit(&halt_self.depth, 1, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+}
+
+static bool barrier(int command)
+{
+    return !syscall(SYS_membarrier, command, 0, 0);
+}
+
+bool halt_can(void)
+{
+    bool good;
+
+    if (!barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+        return false;
+    pthread_mutex_lock(&lock);
+    good = !lost;
+    pthread_mutex_unlock(&lock);
+    return good;
+}
+
+void halt_set(enum halt halt)
+{
+    pthread_mutex_lock(&lock);
+    halter = pthread_self();
+    wanted &= halt != HALT_NONE;
+    if (!halt)
+        let_in();
+    atomic_store(&halt_now, halt);
+    pthread_cond_broadcast(&over);
+    pthread_mutex_unlock(&lock);
+    if (halt)
+        barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
+
+bool halt_any_inside(void)
+{
+    bool any = false;
+
+    pthread_mutex_lock(&lock);
+    for (struct walker *walker = walkers; walker && !any; walker = walker->next)
+        any = walker != &halt_self && atomic_load_explicit(&walker->depth, memory_order_acquire);
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+bool halt_wait_wanted(void)
+{
+    bool go;
+
+    pthread_mutex_lock(&lock);
+    while (!wanted && !ended)
+        pthread_cond_wait(&call, &lock);
+    wanted = false;
+    go = !ended;
+    pthread_mutex_unlock(&lock);
+    return go;
+}
+
+void halt_want(void)
+{
+    pthread_mutex_lock(&lock);
+    want();
+    pthread_mutex_unlock(&lock);
+}
+
+void halt_let_through(void)
+{
+    pthread_mutex_lock(&lock);
+    wanted = false;
+    atomic_store(&halt_now, HALT_REST);
+    let_in();
+    pthread_cond_broadcast(&over);
+    pthread_mutex_unlock(&lock);
+}
+
+bool halt_is_exempt(void)
+{
+    bool mine;
+
+    if (atomic_load_explicit(&halt_self.depth, memory_order_relaxed))
+        return true;
+    pthread_mutex_lock(&lock);
+    mine = atomic_load(&halt_now) != HALT_NONE && pthread_equal(halter, pthread_self());
+    pthread_mutex_unlock(&lock);
+    return mine;
+}
+
+void halt_end(void)
+{
+    pthread_mutex_lock(&lock);
+    ended = true;
+    pthread_cond_broadcast(&call);
+    pthread_cond_broadcast(&over);
+    pthread_mutex_unlock(&lock);
+}
+
+void halt_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&over, NULL);
+    pthread_cond_init(&call, NULL);
+    wanted = false;
+    walkers = halt_self.known ? &halt_self : NULL;
+    halt_self.next = NULL;
+    halt_self.waits = false;
+    atomic_store(&halt_now, HALT_NONE);
+    ended = false;
+}

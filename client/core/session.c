@@ -1,0 +1,283 @@
+/*
+ * The session: this process' job of workers, and who drives its transport.
+ *
+ * One lock guards the transport, the streams and the events. Whoever waits drives: one thread at a time, the leader,
+ * polls and sleeps on the bells; others that wait sleep until the leader has news. While no application thread waits,
+ * the session's own thread leads; when one comes, it steps aside for a while, so that a wait costs one wake-up.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "client/core/deliver.h"
+#include "client/core/event.h"
+#include "client/core/members.h"
+#include "client/core/stream.h"
+
+#define ASIDE_NS 20000000 /* how long the session's thread stays aside */
+#define SLEEP_US 1000000
+#define LOOK_NS 100000
+#define LEAVE_NS 1000000000 /* that who leads may take to stop when the process ends */
+
+void session_lock(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+}
+
+void session_unlock(struct session *session)
+{
+    pthread_mutex_unlock(&session->lock);
+}
+
+pthread_mutex_t *session_mutex(struct session *session)
+{
+    return &session->lock;
+}
+
+bool session_stops(const struct session *session)
+{
+    return session->stop;
+}
+
+struct transport *session_transport(struct session *session)
+{
+    return session->transport;
+}
+
+struct under_way *session_under_way(struct session *session)
+{
+    return &session->under_way;
+}
+
+const struct front_end *session_front(const struct session *session)
+{
+    return session->front;
+}
+
+void *session_view(const struct session *session)
+{
+    return session->view;
+}
+
+/* ---- who drives ---- */
+
+static _Thread_local bool polls;
+
+bool session_polls(void)
+{
+    return polls;
+}
+
+static int progress(struct session *session)
+{
+    int count;
+
+    polls = true;
+    count = transport_poll(session->transport);
+    for (unsigned i = 0; i < members_nodes(session); i++)
+        stream_advance(&session->nodes[i]);
+    polls = false;
+    return count;
+}
+
+/* What comes in between is taken, too. */
+static void announce(struct session *session)
+{
+    polls = true;
+    transport_announce(session->transport);
+    polls = false;
+}
+
+/* Lead for a turn: until something happened, at most for one sleep. The lock is let go in between. */
+static void lead(struct session *session, bool own_thread)
+{
+    long until = clock_ns() + (own_thread || crowd_here(&session->crowd) ? 0 : session->spin_ns);
+    long timeout = SLEEP_US;
+
+    session->leading = true;
+    session->leader = pthread_self();
+    session->own_thread_leads = own_thread;
+    if (progress(session))
+        goto done;
+    while (clock_ns() < until || (transport_bulk_pending(session->transport) && !(own_thread && session->waiters))) {
+        session_unlock(session);
+        crowd_yield(&session->crowd);
+        session_lock(session);
+        if (progress(session) || session->stop)
+            goto done;
+    }
+    announce(session);
+    if (progress(session) || session->stop || (own_thread && session->waiters))
+        goto done;
+    for (unsigned i = 0; i < members_nodes(session); i++) {
+        if (session->nodes[i].batch.length && session->nodes[i].alive)
+            timeout = 10000;
+    }
+    session_unlock(session);
+    transport_sleep(session->transport, -1, timeout);
+    session_lock(session);
+    progress(session);
+done:
+    session->leading = false;
+    session->own_thread_leads = false;
+    if (session->waiters > (own_thread ? 0 : 1) || session->stop)
+        pthread_cond_broadcast(&session->news);
+}
+
+void session_listen(struct session *session)
+{
+    session_lock(session);
+    if (!session->leading && !session->stop) {
+        session->leading = true;
+        session->leader = pthread_self();
+        progress(session);
+        session->leading = false;
+        if (session->waiters)
+            pthread_cond_broadcast(&session->news);
+    }
+    session_unlock(session);
+}
+
+static struct timespec after(long ns)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += ns % 1000000000;
+    until.tv_sec += ns / 1000000000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return until;
+}
+
+void session_await_leader(struct session *session)
+{
+    const struct timespec until = after(LEAVE_NS);
+
+    while (session->leading && !pthread_equal(session->leader, pthread_self())) {
+        if (pthread_cond_timedwait(&session->news, &session->lock, &until))
+            break;
+    }
+}
+
+/* The process ends, by another thread: as natively, a wait goes on until that takes this thread with it. */
+static void wait_after_end(struct session *session)
+{
+    if (pthread_equal(session->ender, pthread_self()))
+        return;
+    session->leading = false;
+    session_unlock(session);
+    for (;;)
+        pause();
+}
+
+void session_wait(struct session *session, bool (*ready)(void *), void *argument)
+{
+    /* what is waited for may need what is to happen on another node */
+    for (unsigned i = 0; i < members_nodes(session); i++)
+        stream_push(&session->nodes[i]);
+    if (ready(argument))
+        return;
+    deliver_away(session);
+    session->waiters++;
+    while (!ready(argument)) {
+        if (session->stop)
+            wait_after_end(session);
+        if (session->stop && !session->leading)
+            break;
+        if (!session->leading) {
+            lead(session, false);
+            continue;
+        }
+        if (session->own_thread_leads)
+            transport_wake(session->transport);
+        pthread_cond_wait(&session->news, &session->lock);
+    }
+    session->waiters--;
+    deliver_back();
+    if (session->waiters && !session->leading)
+        pthread_cond_signal(&session->news);
+}
+
+bool session_wait_on(struct session *session, pthread_cond_t *condition)
+{
+    if (session->stop)
+        wait_after_end(session);
+    if (session->stop)
+        return false;
+    pthread_cond_wait(condition, &session->lock);
+    return true;
+}
+
+void session_news(struct session *session)
+{
+    if (session->waiters)
+        pthread_cond_broadcast(&session->news);
+    if (session->leading && !session->own_thread_leads)
+        transport_wake(session->transport);
+}
+
+static void *session_thread(void *argument)
+{
+    struct session *session = argument;
+    struct timespec until;
+
+    session_lock(session);
+    while (!session->stop) {
+        if (!session->waiters && !session->leading)
+            lead(session, true);
+        if (!session->waiters && !session->leading)
+            continue;
+        until = after(ASIDE_NS);
+        pthread_cond_timedwait(&session->aside, &session->lock, &until);
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+void session_need_progress(struct session *session)
+{
+    if (!session->leading)
+        pthread_cond_signal(&session->aside);
+}
+
+void session_look_later(void)
+{
+    const struct timespec pause = {0, LOOK_NS};
+
+    nanosleep(&pause, NULL);
+}
+
+/* ---- begin, end ---- */
+
+void session_begin(struct session *session)
+{
+    pthread_mutexattr_t mutex;
+    pthread_condattr_t cond;
+
+    session->under_way = (struct under_way){0};
+    pthread_mutexattr_init(&mutex);
+    pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&session->lock, &mutex);
+    pthread_condattr_init(&cond);
+    pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
+    pthread_cond_init(&session->news, &cond);
+    pthread_cond_init(&session->aside, &cond);
+    transfers_init(&session->under_way.transfers);
+}
+
+int session_drive(struct session *session)
+{
+    return thread_start(&session->thread, session_thread, session);
+}
+
+void session_lose(struct node *node)
+{
+    node->alive = false;
+    wire_buffer_free(&node->batch);
+    call_lose(node);
+    node->session->lost(node);
+    event_lose(node);
+    destructor_lose(node);
+}

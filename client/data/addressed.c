@@ -1,0 +1,136 @@
+/*
+ * Buffers that have an address on their device (cl_ext_buffer_device_address). The address is the node's; nothing of
+ * the program's is there. What kernels reach by such addresses VOCL cannot see: in a context of several nodes a kernel
+ * that was given one is taken to use all the context's buffers that have one.
+ */
+#include <errno.h>
+
+#include "client/core/stream.h"
+#include "client/data/address_command.h"
+#include "client/data/coherence.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cl_mem first; /* of all such buffers, by next_addressed */
+
+void addressed_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    first = NULL;
+}
+
+static bool has_device(const struct node *node, cl_context context, cl_uint i)
+{
+    return context->devices[i]->node == node;
+}
+
+int addressed_create_on(cl_mem buffer, struct node *node)
+{
+    struct wire_create_addressed_buffer m = {.buffer = buffer->object.id,
+                                             .context = buffer->context->object.id,
+                                             .flags = buffer->node_flags,
+                                             .size = buffer->size};
+    struct wire_create_addressed_buffer_reply reply;
+    struct call call;
+    struct wire_cursor in;
+    int error = call_create_addressed_buffer(node, &m, &reply, &call);
+
+    if (error)
+        return error;
+    error = call_verdict(reply.error);
+    if (!error) {
+        in = wire_cursor(reply.addresses, reply.addresses_length);
+        for (cl_uint i = 0; i < buffer->context->device_count; i++) {
+            if (has_device(node, buffer->context, i))
+                buffer->addresses[i] = wire_get_u64(&in);
+        }
+        error = in.failed ? -EBADMSG : 0;
+    }
+    call_free(&call);
+    return error;
+}
+
+int addressed_create(cl_mem buffer)
+{
+    cl_context context = buffer->context;
+    int error = 0, one;
+
+    buffer->addresses = calloc(context->device_count, sizeof(*buffer->addresses));
+    if (!buffer->addresses)
+        return -ENOMEM;
+    for (unsigned i = 0; i < context->node_count; i++) { /* all of them: it will be released on all */
+        one = addressed_create_on(buffer, context->nodes[i]);
+        error = error ? error : one;
+    }
+    pthread_mutex_lock(&lock);
+    buffer->next_addressed = first;
+    first = buffer;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+void addressed_destroy(cl_mem buffer)
+{
+    if (!buffer->addresses)
+        return;
+    pthread_mutex_lock(&lock);
+    for (cl_mem *at = &first; *at; at = &(*at)->next_addressed) {
+        if (*at == buffer) {
+            *at = buffer->next_addressed;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    free(buffer->addresses);
+}
+
+static bool is_in(const struct _cl_mem *buffer, cl_mem_device_address_ext address)
+{
+    for (cl_uint i = 0; i < buffer->context->device_count; i++) {
+        if (buffer->addresses[i] && address - buffer->addresses[i] < buffer->size)
+            return true;
+    }
+    return false;
+}
+
+bool addressed_has(cl_context context, cl_mem_device_address_ext address)
+{
+    bool known = false;
+
+    pthread_mutex_lock(&lock);
+    for (cl_mem buffer = first; buffer && !known; buffer = buffer->next_addressed)
+        known = buffer->context == context && is_in(buffer, address);
+    pthread_mutex_unlock(&lock);
+    return known;
+}
+
+/* Each is held while its contents are asked for, without the lock. */
+static cl_mem next_of(cl_context context, cl_mem before)
+{
+    cl_mem buffer;
+
+    pthread_mutex_lock(&lock);
+    buffer = before ? before->next_addressed : first;
+    while (buffer && (buffer->context != context || !handle_try_use(&buffer->object)))
+        buffer = buffer->next_addressed;
+    pthread_mutex_unlock(&lock);
+    if (before)
+        handle_drop(before);
+    return buffer;
+}
+
+int addressed_before(struct enqueue *e)
+{
+    int error = 0;
+
+    for (cl_mem buffer = next_of(e->queue->context, NULL); buffer; buffer = next_of(e->queue->context, buffer)) {
+        if (!error)
+            error = coherence_before(e, buffer, 0, buffer->size, USE_READ | USE_WRITE);
+    }
+    return error;
+}
+
+void addressed_after(struct enqueue *e)
+{
+    for (cl_mem buffer = next_of(e->queue->context, NULL); buffer; buffer = next_of(e->queue->context, buffer))
+        coherence_after(e, buffer, 0, buffer->size);
+}

@@ -1,0 +1,324 @@
+/*
+ * Memory for buffers that program and worker share, in the arena: the worker gives it to the device as the buffer's own
+ * (CL_MEM_USE_HOST_PTR). A block may be used again when the native buffer is gone, of which the worker tells. Blocks of
+ * common sizes are kept, with their pages, for the next buffer.
+ */
+#include "client/core/session.h"
+#include "client/memory/arena.h"
+
+#define SMALLEST 1024           /* all sizes are then multiples of the largest type's, 128 */
+#define SMALL ((size_t)1 << 20) /* up to this size they are cut out of larger pieces */
+#define PER_PIECE 64
+#define PAGE 4096
+#define SHIFT 640
+#define SHIFT_SMALL 128
+#define MOST_KEPT (512u << 20)    /* bytes */
+#define LARGEST ((size_t)1 << 39) /* more than the arena has */
+#define CLASSES 320               /* eight for each doubling up to that */
+
+struct spare {
+    struct spare *next;
+    void *memory;
+    bool fresh; /* it has no pages yet */
+};
+
+struct leaving {
+    struct leaving *next;
+    struct node *node;
+    uint32_t id;
+    void *memory;
+    size_t size;
+    struct region *region; /* instead */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct session *session;
+    struct spare *spares[CLASSES];
+    size_t kept;
+    struct leaving *leaving, **last; /* oldest first: so they go */
+    struct leaving *limbo;
+    size_t waiting; /* bytes in limbo */
+} blocks = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &blocks.leaving};
+
+/* Sizes of which blocks are made: at most an eighth is wasted. */
+static size_t class_size(size_t size, unsigned *class)
+{
+    unsigned bits = 0;
+    size_t step;
+
+    if (size < SMALLEST)
+        size = SMALLEST;
+    while (size >> (bits + 1))
+        bits++;
+    step = (size_t)1 << (bits - 3);
+    size = (size + step - 1) & ~(step - 1);
+    if (size >> (bits + 1))
+        bits++;
+    *class = bits * 8 + (unsigned)(size >> (bits - 3) & 7);
+    return size;
+}
+
+/* What was cut out of a piece cannot be given back but for its pages. */
+static void keep(unsigned class, void *memory, size_t size, bool fresh)
+{
+    const bool full = blocks.kept + size > MOST_KEPT;
+    struct spare *spare = full && size > SMALL ? NULL : malloc(sizeof(*spare));
+
+    if (!spare && size > SMALL)
+        arena_free(memory);
+    if (!spare)
+        return;
+    if (full)
+        arena_forget(memory, size);
+    *spare = (struct spare){blocks.spares[class], memory, fresh || full};
+    blocks.spares[class] = spare;
+    blocks.kept += size;
+}
+
+static void *take(unsigned class, size_t size, bool *fresh)
+{
+    struct spare *spare = blocks.spares[class];
+    void *memory;
+
+    if (!spare)
+        return NULL;
+    memory = spare->memory;
+    *fresh = spare->fresh;
+    blocks.spares[class] = spare->next;
+    blocks.kept -= size;
+    free(spare);
+    return memory;
+}
+
+/* Neighbours begin at different places in their pages: processors that tell addresses apart by their lowest 12 bits at
+ * first take a kernel's loads from one for its stores to the other. */
+static void *cut_piece(unsigned class, size_t size)
+{
+    const size_t apart = size < PAGE ? size + SHIFT_SMALL : size + (SHIFT - size % PAGE + PAGE) % PAGE;
+    uint8_t *piece = arena_alloc(apart * PER_PIECE, PAGE);
+
+    for (size_t i = 1; piece && i < PER_PIECE; i++)
+        keep(class, piece + i * apart, size, true);
+    return piece;
+}
+
+/* A session that is not that of the blocks: they went with it. */
+static void begin(struct session *session)
+{
+    if (blocks.session == session)
+        return;
+    blocks.session = session;
+    memset(blocks.spares, 0, sizeof(blocks.spares));
+    blocks.kept = 0;
+    blocks.leaving = blocks.limbo = NULL;
+    blocks.waiting = 0;
+    blocks.last = &blocks.leaving;
+}
+
+static bool can_share(cl_context context)
+{
+    if (context->node_count != 1)
+        return false;
+    for (cl_uint i = 0; i < context->device_count; i++) {
+        if (!context->devices[i]->any_pointer || !context->devices[i]->unified)
+            return false;
+    }
+    return arena_shared_with(context->node);
+}
+
+/* Pages are dear: what has been given back meanwhile has some, if nobody has listened. */
+static void listen_first(struct session *session, size_t size)
+{
+    const struct spare *spare;
+    unsigned class;
+    bool worth;
+
+    if (size < PAGE || size > LARGEST)
+        return;
+    class_size(size, &class);
+    pthread_mutex_lock(&blocks.lock);
+    begin(session);
+    spare = blocks.spares[class];
+    worth = blocks.leaving && (!spare || spare->fresh);
+    pthread_mutex_unlock(&blocks.lock);
+    if (worth)
+        session_listen(session);
+}
+
+void *block_take(struct session *session, size_t size, bool *fresh)
+{
+    unsigned class;
+    void *memory;
+
+    if (size > LARGEST)
+        return NULL;
+    size = class_size(size, &class);
+    *fresh = true;
+    pthread_mutex_lock(&blocks.lock);
+    begin(session);
+    memory = take(class, size, fresh);
+    if (!memory)
+        memory = size <= SMALL ? cut_piece(class, size) : arena_alloc(size, PAGE);
+    pthread_mutex_unlock(&blocks.lock);
+    return memory;
+}
+
+void *block_alloc(cl_context context, size_t size, const void *contents)
+{
+    struct session *session = context->node->session;
+    void *memory;
+    bool fresh;
+
+    if (!can_share(context))
+        return NULL;
+    if (contents)
+        listen_first(session, size);
+    memory = block_take(session, size, &fresh);
+    if (memory && contents && fresh)
+        arena_populate(memory, size);
+    if (memory && contents)
+        memcpy(memory, contents, size);
+    return memory;
+}
+
+void block_free(void *memory, size_t size)
+{
+    unsigned class;
+
+    size = class_size(size, &class);
+    pthread_mutex_lock(&blocks.lock);
+    keep(class, memory, size, false);
+    pthread_mutex_unlock(&blocks.lock);
+}
+
+static void leave(const struct leaving *what)
+{
+    struct leaving *leaving = malloc(sizeof(*leaving));
+
+    if (!leaving)
+        return; /* it is lost */
+    *leaving = *what;
+    pthread_mutex_lock(&blocks.lock);
+    begin(what->node->session);
+    *blocks.last = leaving;
+    blocks.last = &leaving->next;
+    pthread_mutex_unlock(&blocks.lock);
+}
+
+void block_leave(struct node *node, uint32_t id, void *memory, size_t size)
+{
+    leave(&(struct leaving){.node = node, .id = id, .memory = memory, .size = size});
+}
+
+void block_leave_region(struct node *node, uint32_t id, struct region *region)
+{
+    if (node->alive)
+        leave(&(struct leaving){.node = node, .id = id, .region = region});
+    else
+        exchange_gone(region);
+}
+
+/* All of a node's, or one: whether there was such. */
+static bool let_go(struct node *node, uint32_t id, bool all)
+{
+    struct leaving **at, *regions = NULL;
+    bool found = false;
+
+    pthread_mutex_lock(&blocks.lock);
+    at = &blocks.leaving;
+    while (*at && (all || !found)) {
+        struct leaving *leaving = *at;
+        unsigned class;
+
+        if (leaving->node != node || (!all && leaving->id != id)) {
+            at = &leaving->next;
+            continue;
+        }
+        found = true;
+        *at = leaving->next;
+        if (blocks.last == &leaving->next)
+            blocks.last = at;
+        if (!leaving->region && node->observer) {
+            leaving->next = blocks.limbo;
+            blocks.limbo = leaving;
+            blocks.waiting += leaving->size;
+            continue;
+        }
+        if (leaving->region) { /* which may give back its block */
+            leaving->next = regions;
+            regions = leaving;
+            continue;
+        }
+        leaving->size = class_size(leaving->size, &class);
+        keep(class, leaving->memory, leaving->size, false);
+        free(leaving);
+    }
+    pthread_mutex_unlock(&blocks.lock);
+    while (regions) {
+        struct leaving *leaving = regions;
+
+        regions = leaving->next;
+        exchange_gone(leaving->region);
+        free(leaving);
+    }
+    return found;
+}
+
+void block_end_limbo(const struct node *node)
+{
+    struct leaving **at;
+    unsigned class;
+
+    pthread_mutex_lock(&blocks.lock);
+    at = &blocks.limbo;
+    while (*at) {
+        struct leaving *leaving = *at;
+
+        if (leaving->node != node) {
+            at = &leaving->next;
+            continue;
+        }
+        *at = leaving->next;
+        blocks.waiting -= leaving->size;
+        leaving->size = class_size(leaving->size, &class);
+        keep(class, leaving->memory, leaving->size, false);
+        free(leaving);
+    }
+    pthread_mutex_unlock(&blocks.lock);
+}
+
+size_t block_in_limbo(void)
+{
+    size_t waiting;
+
+    pthread_mutex_lock(&blocks.lock);
+    waiting = blocks.waiting;
+    pthread_mutex_unlock(&blocks.lock);
+    return waiting;
+}
+
+bool block_any_leaving(void)
+{
+    bool any;
+
+    pthread_mutex_lock(&blocks.lock);
+    any = blocks.leaving != NULL;
+    pthread_mutex_unlock(&blocks.lock);
+    return any;
+}
+
+bool block_note(struct node *node, uint32_t id)
+{
+    return let_go(node, id, false);
+}
+
+void block_lose(struct node *node)
+{
+    let_go(node, 0, true);
+}
+
+void block_after_fork(void)
+{
+    pthread_mutex_init(&blocks.lock, NULL);
+}

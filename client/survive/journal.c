@@ -1,0 +1,431 @@
+/* The journal of a node: what is kept, and how it is made less at a checkpoint. */
+#include "client/survive/journal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "client/core/handle.h"
+#include "client/memory/arena.h"
+#include "client/survive/keep.h"
+#include "client/survive/recover.h"
+
+struct kept {
+    struct kept *next;
+    uint32_t tag;
+    size_t length;
+    uint8_t bytes[];
+};
+
+/* ---- turns ---- */
+
+/* Whose the last words were, of all journals. */
+static const struct journal *speaker;
+static uint64_t turns;
+
+static void put_note(struct journal *j, uint16_t number, uint64_t what)
+{
+    const uint32_t command[4] = {sizeof(command), number, (uint32_t)what, (uint32_t)(what >> 32)};
+
+    wire_put_bytes(&j->log, command, sizeof(command));
+}
+
+static void take_turn(struct journal *j)
+{
+    if (speaker == j)
+        return;
+    speaker = j;
+    put_note(j, JOURNAL_TURN, ++turns);
+}
+
+void journal_end_turn(const struct journal *j)
+{
+    if (speaker == j)
+        speaker = NULL;
+}
+
+struct journal *journal_new(struct node *node, size_t limit)
+{
+    struct journal *j = calloc(1, sizeof(*j));
+
+    speaker = NULL;
+    if (j) {
+        j->node = node;
+        j->limit = limit;
+    }
+    return j;
+}
+
+void journal_drop_data(struct journal *j)
+{
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        while (j->kept[i]) {
+            struct kept *kept = j->kept[i];
+
+            j->kept[i] = kept->next;
+            free(kept);
+        }
+    }
+    j->kept_bytes = 0;
+}
+
+bool copy_is_there(const struct copy *copy)
+{
+    return copy->bytes || copy->kept;
+}
+
+void copy_drop(struct copy *copy)
+{
+    free(copy->bytes);
+    keep_free(copy->kept);
+    *copy = (struct copy){0};
+}
+
+static void saved_free(struct saved *saved)
+{
+    copy_drop(&saved->now);
+    copy_drop(&saved->next);
+    free(saved);
+}
+
+void journal_off(struct journal *j)
+{
+    j->off = true;
+    journal_end_turn(j);
+    wire_buffer_free(&j->base);
+    wire_buffer_free(&j->log);
+    if (j->giving || j->replay) /* it is being sent */
+        return;
+    journal_drop_data(j);
+    window_free(j);
+    svm_saved_free(j);
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        while (j->saved[i]) {
+            struct saved *saved = j->saved[i];
+
+            j->saved[i] = saved->after;
+            saved_free(saved);
+        }
+    }
+}
+
+/* ---- what is sent ---- */
+
+static void look_if_full(struct journal *j)
+{
+    if (j->log.failed) {
+        vocl_log(LOG_ERROR, "no memory for what worker %u is told: its loss would be one", j->node->peer);
+        journal_off(j);
+        return;
+    }
+    if (!j->since)
+        j->since = clock_ns();
+    if (!j->full && (j->log.length > JOURNAL_LONGEST || j->log.length + j->kept_bytes > j->limit)) {
+        j->full = true;
+        recover_checkpoint_soon();
+    }
+}
+
+/* But contents that go to the target of a move, and what workers need not keep any more. */
+static void put_but_passing(const struct journal *j, struct wire_buffer *out, const void *bytes, size_t length)
+{
+    struct wire_cursor at = wire_cursor(bytes, length), fields;
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        struct wire_cursor in = fields;
+        struct wire_migrate_out m;
+
+        if (number == WIRE_keep_no_more)
+            continue;
+        if (number != WIRE_migrate_out || !wire_get_migrate_out(&in, &m) || m.peer != j->mover)
+            wire_put_bytes(out, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
+    }
+}
+
+void journal_sent(struct node *node, const void *bytes, size_t length)
+{
+    struct journal *j = node->journal;
+
+    if (j->off)
+        return;
+    take_turn(j);
+    if (j->mover || keep_is_on())
+        put_but_passing(j, &j->log, bytes, length);
+    else
+        wire_put_bytes(&j->log, bytes, length);
+    look_if_full(j);
+}
+
+void journal_leave_out(const struct journal *j, struct wire_buffer *commands)
+{
+    struct wire_buffer left = {0};
+
+    put_but_passing(j, &left, commands->bytes, commands->length);
+    wire_buffer_free(commands);
+    *commands = left;
+}
+
+void journal_forget(struct node *node, uint32_t kind, uint32_t id)
+{
+    struct journal *j = node->journal;
+    const struct wire_release m = {.kind = kind, .object = id};
+
+    if (j->off)
+        return;
+    take_turn(j);
+    wire_put_release(&j->log, &m);
+    look_if_full(j);
+}
+
+void journal_data(struct node *node, uint32_t tag, const void *bytes, size_t length)
+{
+    struct journal *j = node->journal;
+    struct kept **at = &j->kept[tag % JOURNAL_LISTS], *kept;
+
+    if (j->off)
+        return;
+    kept = malloc(sizeof(*kept) + length);
+    j->log.failed |= !kept;
+    if (kept) {
+        *kept = (struct kept){.next = *at, .tag = tag, .length = length};
+        memcpy(kept->bytes, bytes, length);
+        *at = kept;
+        j->kept_bytes += length;
+    }
+    look_if_full(j);
+}
+
+const uint8_t *journal_find_data(const struct journal *j, uint32_t tag, size_t *length)
+{
+    const struct kept *kept = j->kept[tag % JOURNAL_LISTS];
+
+    while (kept && kept->tag != tag)
+        kept = kept->next;
+    *length = kept ? kept->length : 0;
+    return kept ? kept->bytes : NULL;
+}
+
+void journal_known(struct journal *j, uint16_t number, uint32_t what)
+{
+    if (j->off)
+        return;
+    take_turn(j);
+    put_note(j, number, what);
+}
+
+void journal_unsay(struct journal *j, uint32_t call)
+{
+    const uint32_t unsaid = JOURNAL_UNSAID;
+    struct wire_cursor at = wire_cursor(j->log.bytes, j->log.length), fields;
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        struct wire_svm_alloc m;
+        const size_t place = (size_t)(fields.at - j->log.bytes) - WIRE_HEADER;
+
+        if (number == WIRE_svm_alloc && wire_get_svm_alloc(&fields, &m) && m.call == call)
+            memcpy(j->log.bytes + place + sizeof(uint32_t), &unsaid, sizeof(unsaid));
+    }
+}
+
+/* ---- what cannot be told again ---- */
+
+static const char *bound(uint16_t number, struct wire_cursor fields)
+{
+    struct wire_svm_alloc alloc;
+
+    switch (number) {
+    case WIRE_svm_alloc:
+        return wire_get_svm_alloc(&fields, &alloc) && alloc.wanted
+                   ? NULL
+                   : "shared virtual memory where native OpenCL has put it";
+    case WIRE_usm_alloc:
+        return "unified shared memory";
+    case WIRE_create_addressed_buffer:
+        return "device addresses";
+    case WIRE_set_content_size:
+        return "cl_pocl_content_size";
+    }
+    return NULL;
+}
+
+static const char *bound_in(const struct wire_buffer *commands)
+{
+    struct wire_cursor at = wire_cursor(commands->bytes, commands->length), fields;
+    const char *why = NULL;
+    uint16_t number;
+
+    while (!why && wire_next(&at, &number, &fields) == 1)
+        why = bound(number, fields);
+    return why;
+}
+
+/* Of what workers keep. */
+static bool any_missing(const struct journal *j)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < JOURNAL_LISTS && !any; i++) {
+        for (const struct saved *saved = j->saved[i]; saved && !any; saved = saved->after)
+            any = saved->now.kept && !keep_is_there(saved->now.kept);
+    }
+    return any;
+}
+
+const char *journal_bound(const struct journal *j)
+{
+    const char *why = j->off ? "what it was told was not kept" : j->exposed ? j->exposed : bound_in(&j->base);
+
+    if (!why && any_missing(j))
+        why = "the workers that kept contents are lost, too";
+    return why ? why : bound_in(&j->log);
+}
+
+/* ---- contents ---- */
+
+struct saved *journal_find_saved(const struct journal *j, uint32_t memory)
+{
+    struct saved *saved = j->saved[memory % JOURNAL_LISTS];
+
+    while (saved && saved->memory != memory)
+        saved = saved->after;
+    return saved;
+}
+
+bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *whole, const struct copy *copy,
+                  bool waits)
+{
+    struct saved *saved = journal_find_saved(j, memory);
+
+    if (j->off)
+        return false;
+    if (!saved) {
+        saved = calloc(1, sizeof(*saved));
+        if (!saved)
+            return false;
+        saved->after = j->saved[memory % JOURNAL_LISTS];
+        j->saved[memory % JOURNAL_LISTS] = saved;
+    }
+    copy_drop(&saved->next);
+    saved->memory = memory;
+    saved->whole = *whole;
+    saved->waits = waits;
+    saved->next = *copy;
+    return true;
+}
+
+/* They stay in their lists, which a replay may be at. */
+void journal_drop_next(struct journal *j)
+{
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->after)
+            copy_drop(&saved->next);
+    }
+    svm_saved_drop_next(j);
+}
+
+static void stay_apart(struct wire_buffer *commands)
+{
+    struct wire_cursor at = wire_cursor(commands->bytes, commands->length), fields;
+    struct wire_buffer out = {0};
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        const size_t length = fields.left + WIRE_HEADER, place = (size_t)(fields.at - commands->bytes) - WIRE_HEADER;
+        struct wire_create_buffer m;
+
+        if (number != WIRE_create_buffer || !wire_get_create_buffer(&fields, &m) ||
+            !arena_has((void *)(uintptr_t)m.address))
+            continue;
+        m.address = 0;
+        out.length = 0;
+        wire_put_create_buffer(&out, &m);
+        if (!out.failed && out.length == length)
+            memcpy(commands->bytes + place, out.bytes, length);
+        commands->failed |= out.failed;
+    }
+    wire_buffer_free(&out);
+}
+
+void journal_unshare(struct journal *j)
+{
+    stay_apart(&j->base);
+    if (j->base.failed)
+        journal_off(j);
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->after)
+            saved->waits = false;
+    }
+}
+
+/* They stay in their lists, as above. */
+void journal_drop_waiting(struct journal *j)
+{
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (struct saved *saved = j->saved[i]; saved; saved = saved->after) {
+            if (!saved->waits)
+                continue;
+            copy_drop(&saved->now);
+            saved->waits = false;
+        }
+    }
+}
+
+static void use_next(struct saved *saved)
+{
+    copy_drop(&saved->now);
+    saved->now = saved->next;
+    saved->next = (struct copy){0};
+    saved->stale = false;
+}
+
+static bool is_used(const struct saved *saved)
+{
+    const struct object *object = handle_find(WIRE_MEMORY, saved->memory);
+
+    return object && atomic_load(&object->uses) != USES_RELEASED;
+}
+
+static void renew_saved(struct saved **at)
+{
+    while (*at) {
+        struct saved *saved = *at;
+
+        if (is_used(saved)) {
+            if (copy_is_there(&saved->next))
+                use_next(saved);
+            at = &saved->after;
+        } else {
+            *at = saved->after;
+            saved_free(saved);
+        }
+    }
+}
+
+/* ---- a checkpoint ---- */
+
+int journal_compact(struct journal *j)
+{
+    struct wire_buffer base = {0};
+    int error = journal_shorten(&j->base, &j->log, &base);
+
+    if (!error)
+        error = svm_saved_renew(j);
+    if (error) {
+        wire_buffer_free(&base);
+        return error;
+    }
+    wire_buffer_free(&j->base);
+    wire_buffer_free(&j->log);
+    j->base = base;
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++)
+        renew_saved(&j->saved[i]);
+    j->since = 0;
+    j->full = false;
+    node_set_clear(&j->met);
+    j->met_any = false;
+    window_begin(j);
+    return 0;
+}

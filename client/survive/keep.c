@@ -1,0 +1,563 @@
+/*
+ * Contents that workers keep: see keep.h. They go in pieces, each under a number of its own. What is said of them goes
+ * beside the node's batch, so that none of it comes into journals, or to another worker than it was meant for.
+ */
+#include "client/survive/keep.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "client/core/session.h"
+#include "client/survive/journal.h"
+#include "client/survive/recover.h"
+
+#define SHARE ((size_t)16 << 20) /* goes at a time */
+#define UNDER_WAY 4              /* so many */
+#define ENOUGH 2                 /* members have contents each */
+#define HOLDERS 4                /* those, and others while some go */
+
+/* A member that has it, or to which it comes. */
+struct holder {
+    unsigned peer; /* or 0 */
+    bool there;
+};
+
+struct keep {
+    LIST_ENTRY(keep) in;
+    struct node *node; /* whose contents they are */
+    struct wire_region whole;
+    uint32_t first, count; /* the numbers of the pieces */
+    struct holder holders[HOLDERS];
+    bool made;    /* by all that are to have it */
+    bool dropped; /* it is freed when nobody uses it any more */
+    unsigned users;
+};
+
+/* What a member is asked to do with a piece, and has not answered. */
+struct asked {
+    LIST_ENTRY(asked) in;
+    uint32_t contents;
+    unsigned peer;
+    bool over;
+    int error;
+};
+
+/* Under the session's lock. */
+static struct {
+    bool on;
+    uint32_t last;    /* number */
+    unsigned leaving; /* a member that is about to forget all, or 0 */
+    LIST_HEAD(, keep) keeps;
+    LIST_HEAD(, asked) asked;
+} keeping;
+
+void keep_open(void)
+{
+    const char *where = settings_string(SETTING_RECOVER_TO);
+
+    keeping.on = !strcmp(where, "node");
+    if (!keeping.on && *where && strcmp(where, "host"))
+        vocl_log(LOG_ERROR, "VOCL_RECOVER_TO has to be host or node; contents are kept at this host");
+}
+
+void keep_after_fork(void)
+{
+    memset(&keeping, 0, sizeof(keeping));
+}
+
+bool keep_is_on(void)
+{
+    return keeping.on;
+}
+
+/* ---- who ---- */
+
+static bool can_keep(const struct node *node)
+{
+    return node->journal && node->alive && !node->mending && !node->rests && node->peer;
+}
+
+struct node *keep_choose(struct node *node)
+{
+    struct session *session = node->session;
+    const unsigned count = session_node_count(session);
+    struct node *found = NULL;
+
+    for (unsigned i = 1; keeping.on && i < count; i++) {
+        struct node *other = session_node(session, (node->index + i) % count);
+        const bool away = strcasecmp(other->host, node->host) != 0;
+
+        if (!can_keep(other) || (found && !away))
+            continue;
+        found = other;
+        if (away)
+            break;
+    }
+    return found;
+}
+
+static struct holder *find_holder(const struct keep *keep, unsigned peer)
+{
+    const struct holder *found = NULL;
+
+    for (unsigned i = 0; i < HOLDERS && !found; i++)
+        found = keep->holders[i].peer == peer ? &keep->holders[i] : NULL;
+    return (struct holder *)found;
+}
+
+static bool holds(const struct keep *keep, unsigned peer)
+{
+    const struct holder *holder = find_holder(keep, peer);
+
+    return holder && holder->there;
+}
+
+/* Any of them; 0: nobody has it. */
+static unsigned any_holder(const struct keep *keep)
+{
+    unsigned peer = 0;
+
+    for (unsigned i = 0; i < HOLDERS && !peer; i++)
+        peer = keep->holders[i].there ? keep->holders[i].peer : 0;
+    return peer;
+}
+
+bool keep_is_there(const struct keep *keep)
+{
+    return any_holder(keep) != 0;
+}
+
+bool keep_is_whole(const struct keep *keep)
+{
+    bool another = false;
+
+    for (unsigned i = 0; i < HOLDERS; i++)
+        another |= keep->holders[i].there && keep->holders[i].peer != keep->node->peer &&
+                   keep->holders[i].peer != keeping.leaving;
+    return another && holds(keep, keep->node->peer);
+}
+
+/* It comes to that member, unless it does so already or is there. */
+static bool add_holder(struct keep *keep, unsigned peer)
+{
+    struct holder *place = find_holder(keep, peer) ? NULL : find_holder(keep, 0);
+
+    if (place)
+        *place = (struct holder){.peer = peer};
+    return place;
+}
+
+static void remove_holder(struct keep *keep, unsigned peer)
+{
+    struct holder *holder = find_holder(keep, peer);
+
+    if (holder)
+        *holder = (struct holder){0};
+}
+
+/* ---- what they are told ---- */
+
+static struct wire_region piece_of(const struct keep *keep, uint32_t index)
+{
+    struct wire_region part = keep->whole;
+
+    if (part.kind == WIRE_PIECE) {
+        part.origin[0] = index * SHARE;
+        part.size = keep->whole.size - part.origin[0] < SHARE ? keep->whole.size - part.origin[0] : SHARE;
+    }
+    return part;
+}
+
+/* One thing that a node's member is to do with all pieces. */
+struct task {
+    struct keep *keep;
+    struct node *node;
+    unsigned peer; /* the member */
+    bool again;    /* it is a new one that is told all again: what the node's batch has is not for it yet */
+    uint32_t memory;
+    unsigned from;
+    void (*put)(struct wire_buffer *out, const struct task *task, uint32_t index);
+    struct wire_buffer out;
+    int error;
+};
+
+static void put_keep(struct wire_buffer *out, const struct task *task, uint32_t index)
+{
+    const struct wire_keep m = {
+        .memory = task->memory, .contents = task->keep->first + index, .part = piece_of(task->keep, index)};
+
+    wire_put_keep(out, &m);
+}
+
+static void put_keep_too(struct wire_buffer *out, const struct task *task, uint32_t index)
+{
+    const struct wire_keep_too m = {
+        .contents = task->keep->first + index, .peer = task->from, .size = piece_of(task->keep, index).size};
+
+    wire_put_keep_too(out, &m);
+}
+
+static void put_bring_kept(struct wire_buffer *out, const struct task *task, uint32_t index)
+{
+    const struct wire_bring_kept m = {
+        .memory = task->memory, .contents = task->keep->first + index, .part = piece_of(task->keep, index)};
+
+    wire_put_bring_kept(out, &m);
+}
+
+static void put_keep_no_more(struct wire_buffer *out, const struct task *task, uint32_t index)
+{
+    const struct wire_keep_no_more m = {task->keep->first + index};
+
+    wire_put_keep_no_more(out, &m);
+}
+
+static bool is_gone(const struct task *task)
+{
+    const struct node *node = task->node;
+
+    return node->peer != task->peer || !transport_peer_alive(session_transport(node->session), task->peer) ||
+           (!task->again && (!node->alive || node->mending)) || session_stops(node->session);
+}
+
+/* Behind what the node was told before. */
+static bool sent(void *argument)
+{
+    struct task *task = argument;
+    struct transport *transport = session_transport(task->node->session);
+
+    task->error = is_gone(task) ? -ECONNRESET : 0;
+    if (task->error)
+        return true;
+    if (!task->again) {
+        stream_push(task->node);
+        if (task->node->batch.length)
+            return false;
+    }
+    task->error = transport_send(transport, task->peer, task->out.bytes, task->out.length);
+    if (task->error == -EAGAIN)
+        transport_want_drained(transport, task->peer);
+    else if (!task->error)
+        wire_trace("->", task->peer, task->out.bytes, task->out.length);
+    return task->error != -EAGAIN;
+}
+
+static bool answered(void *argument)
+{
+    return ((struct asked *)argument)->over;
+}
+
+static int tell(struct task *task, uint32_t index)
+{
+    task->out.length = 0;
+    task->put(&task->out, task, index);
+    if (task->out.failed)
+        return -ENOMEM;
+    task->error = -ECONNRESET; /* if the session ends */
+    session_wait(task->node->session, sent, task);
+    return task->error;
+}
+
+static int ask(struct task *task, uint32_t index, struct asked *asked)
+{
+    int error;
+
+    *asked = (struct asked){.contents = task->keep->first + index, .peer = task->peer};
+    LIST_INSERT_HEAD(&keeping.asked, asked, in);
+    error = tell(task, index);
+    if (error)
+        LIST_REMOVE(asked, in);
+    return error;
+}
+
+static int await(struct task *task, struct asked *asked)
+{
+    session_wait(task->node->session, answered, asked);
+    LIST_REMOVE(asked, in);
+    return asked->over ? asked->error : -ECONNRESET;
+}
+
+/* These pieces, some at a time. */
+static int do_all(struct task *task, uint32_t first, uint32_t count)
+{
+    struct asked asked[UNDER_WAY];
+    uint32_t began = 0, ended = 0;
+    int error = 0, one;
+
+    while (!error && began < count) {
+        if (began - ended == UNDER_WAY)
+            error = await(task, &asked[ended++ % UNDER_WAY]);
+        if (!error)
+            error = ask(task, first + began, &asked[began % UNDER_WAY]);
+        began += !error;
+    }
+    while (ended < began) {
+        one = await(task, &asked[ended++ % UNDER_WAY]);
+        error = error ? error : one;
+    }
+    return error;
+}
+
+/* What the member has of it by now goes. */
+static void not_kept(struct task *task)
+{
+    int error = 0;
+
+    task->put = put_keep_no_more;
+    for (uint32_t i = 0; i < task->keep->count && !error; i++)
+        error = tell(task, i);
+    remove_holder(task->keep, task->peer);
+}
+
+/* The member has it now: 0, or there is another error. */
+static int is_kept(struct task *task, int error)
+{
+    struct holder *holder = find_holder(task->keep, task->peer);
+
+    if (!error && !holder)
+        error = -ECONNRESET;
+    if (error > 0) /* who should have it has not */
+        error = -EIO;
+    if (!error)
+        holder->there = true;
+    else
+        not_kept(task);
+    return error;
+}
+
+/* The node's member gets it from one that has it; from the next, if that is lost. */
+static int keep_too(struct keep *keep, struct node *node, bool again)
+{
+    struct task task = {.keep = keep, .node = node, .peer = node->peer, .again = again};
+    unsigned last = 0;
+    int error = -ENODATA;
+
+    for (task.from = any_holder(keep); task.from && task.from != last; task.from = any_holder(keep)) {
+        last = task.from;
+        if (!add_holder(keep, task.peer))
+            return -EBUSY;
+        task.put = put_keep_too;
+        error = is_kept(&task, do_all(&task, 0, keep->count));
+        if (error != -ECONNRESET)
+            break;
+    }
+    wire_buffer_free(&task.out);
+    return error;
+}
+
+/* ---- what they answer ---- */
+
+static int error_of(cl_int status)
+{
+    switch (status) {
+    case CL_SUCCESS:
+        return 0;
+    case CL_OUT_OF_HOST_MEMORY:
+        return -ENOMEM;
+    case CL_OUT_OF_RESOURCES: /* another member was lost, as far as this one knows */
+        return -ECONNRESET;
+    }
+    return 1;
+}
+
+void keep_note(const struct node *node, uint32_t contents, cl_int status)
+{
+    struct asked *asked;
+
+    LIST_FOREACH (asked, &keeping.asked, in) {
+        if (asked->contents != contents || asked->peer != node->peer || asked->over)
+            continue;
+        asked->over = true;
+        asked->error = error_of(status);
+        session_news(node->session);
+        return;
+    }
+}
+
+void keep_lost(unsigned peer)
+{
+    struct asked *asked;
+    struct keep *keep;
+
+    LIST_FOREACH (asked, &keeping.asked, in) {
+        if (asked->peer != peer || asked->over)
+            continue;
+        asked->over = true;
+        asked->error = -ECONNRESET;
+    }
+    LIST_FOREACH (keep, &keeping.keeps, in) {
+        struct journal *j = keep->node->journal;
+
+        if (!find_holder(keep, peer))
+            continue;
+        remove_holder(keep, peer);
+        if (keep_is_whole(keep) || !keep->made)
+            continue;
+        if (!j->once)
+            vocl_log(LOG_INFO, "contents of worker %u that worker %u kept are to be kept anew", keep->node->peer, peer);
+        j->once = true;
+        recover_checkpoint_soon();
+    }
+}
+
+/* ---- contents ---- */
+
+int keep_save(struct node *node, struct node *keeper, uint32_t memory, const struct wire_region *whole,
+              struct keep **out)
+{
+    struct keep *keep = calloc(1, sizeof(*keep));
+    struct task task = {.keep = keep, .node = node, .memory = memory, .put = put_keep};
+    int error;
+
+    if (!keep)
+        return -ENOMEM;
+    session_lock(node->session);
+    *keep = (struct keep){.node = node, .whole = *whole, .first = keeping.last + 1, .count = 1};
+    if (whole->kind == WIRE_PIECE)
+        keep->count = (uint32_t)((whole->size + SHARE - 1) / SHARE);
+    keeping.last += keep->count;
+    LIST_INSERT_HEAD(&keeping.keeps, keep, in);
+    task.peer = node->peer;
+    add_holder(keep, node->peer);
+    error = do_all(&task, 0, keep->count);
+    wire_buffer_free(&task.out);
+    if (!error && find_holder(keep, task.peer)) {
+        find_holder(keep, task.peer)->there = true;
+        error = keep_too(keep, keeper, false);
+    }
+    if (!error && !keep_is_whole(keep))
+        error = -ECONNRESET;
+    keep->made = !error;
+    if (error)
+        keep_free(keep);
+    else
+        *out = keep;
+    session_unlock(node->session);
+    return error;
+}
+
+static void put_no_more(struct keep *keep, struct node *node)
+{
+    const struct task task = {.keep = keep};
+
+    if (!node->alive || !node->peer || !find_holder(keep, node->peer))
+        return;
+    for (uint32_t i = 0; i < keep->count; i++)
+        put_keep_no_more(&node->batch, &task, i);
+    node->repeats = 0; /* the last one is elsewhere in the batch */
+    session_need_progress(node->session);
+}
+
+void keep_free(struct keep *keep)
+{
+    struct session *session = keep ? keep->node->session : NULL;
+
+    if (!keep)
+        return;
+    keep->dropped = true;
+    if (keep->users)
+        return;
+    LIST_REMOVE(keep, in);
+    for (unsigned i = 0; i < session_node_count(session); i++)
+        put_no_more(keep, session_node(session, i));
+    for (unsigned i = 0; i < session_spare_count(session); i++)
+        put_no_more(keep, session_spare(session, i));
+    free(keep);
+}
+
+int keep_restore(struct keep *keep, uint32_t memory)
+{
+    struct node *node = keep->node;
+    struct task task = {
+        .keep = keep, .node = node, .peer = node->peer, .again = true, .memory = memory, .put = put_bring_kept};
+    int error = holds(keep, node->peer) ? 0 : keep_too(keep, node, true);
+
+    if (!error)
+        error = do_all(&task, 0, keep->count);
+    wire_buffer_free(&task.out);
+    return error > 0 ? 0 : error; /* above 0: the object has failed to come into being */
+}
+
+/* ---- members that go ---- */
+
+/* How many of those that have it go, and how many do not. */
+static unsigned going(const struct keep *keep, const struct leaving *leaving)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < leaving->count; i++)
+        count += holds(keep, leaving->members[i]);
+    return count;
+}
+
+static unsigned staying(const struct keep *keep, const struct leaving *leaving)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < HOLDERS; i++)
+        count += keep->holders[i].there;
+    return count - going(keep, leaving);
+}
+
+/* Lets go of the lock: it may be dropped meanwhile. */
+static void hand_over(struct keep *keep, const struct leaving *leaving, struct node *const *to, unsigned count)
+{
+    for (unsigned i = 0; i < count && staying(keep, leaving) < ENOUGH && !keep->dropped; i++) {
+        if (!holds(keep, to[i]->peer))
+            keep_too(keep, to[i], false);
+    }
+}
+
+/* It is used no more by who has let go of the lock meanwhile. The next one. */
+static struct keep *use_over(struct keep *keep)
+{
+    struct keep *next = LIST_NEXT(keep, in);
+
+    keep->users--;
+    if (keep->dropped)
+        keep_free(keep);
+    return next;
+}
+
+unsigned keep_hand_over(const struct leaving *leaving, struct node *const *to, unsigned count)
+{
+    unsigned least = ENOUGH;
+
+    for (struct keep *keep = LIST_FIRST(&keeping.keeps); keep; keep = use_over(keep)) {
+        keep->users++;
+        if (!keep->made || keep->dropped || !going(keep, leaving))
+            continue;
+        hand_over(keep, leaving, to, count);
+        if (!keep->dropped && staying(keep, leaving) < least)
+            least = staying(keep, leaving);
+    }
+    return least;
+}
+
+bool keep_anew(struct node *node)
+{
+    struct node *keeper;
+    bool whole = true;
+
+    for (struct keep *keep = LIST_FIRST(&keeping.keeps); keep; keep = use_over(keep)) {
+        keep->users++;
+        if (!keep->made || keep->dropped || keep->node != node || keep_is_whole(keep))
+            continue;
+        if (!holds(keep, node->peer))
+            keep_too(keep, node, false);
+        keeper = keep->dropped || keep_is_whole(keep) ? NULL : keep_choose(node);
+        if (keeper)
+            keep_too(keep, keeper, false);
+        whole &= keep->dropped || keep_is_whole(keep);
+    }
+    return whole;
+}
+
+void keep_leave(unsigned peer)
+{
+    keeping.leaving = peer;
+}

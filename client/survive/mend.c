@@ -1,0 +1,509 @@
+/*
+ * A worker that is lost, or is to go (recover_move()), is replaced by another one, which is told what it was told. So
+ * are those that have had to do with it since the last checkpoint (group.h), although they are well: what went between
+ * them has to go once more. Their workers end, for what is enqueued there may never end by itself, and others come.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "client/core/session.h"
+#include "client/data/transfer.h"
+#include "client/memory/arena.h"
+#include "client/survive/journal.h"
+#include "client/survive/keep.h"
+#include "client/survive/moving.h"
+#include "client/survive/recover.h"
+
+#define MOST_TRIES 10
+#define MOST_ROUNDS 8 /* of one: others may come to have to do with those that wait */
+#define MOST_ENDING 5 /* seconds that a process that was killed may take to end */
+#define SECOND 1000000000L
+#define RETRY_NS 50000000
+
+/* ---- who takes the place ---- */
+
+/* One that has the memory that the lost one had; why it cannot. Of a node that has told nothing yet any will do. */
+static int may_stand_for(struct node *node, struct node *other, char *why, size_t size)
+{
+    int error = node->journal->told ? session_front(node->session)->fits(node, other, why, size) : 0;
+
+    if (!error && node->memory == NODE_MEMORY_SHARED && !arena_shared_with(other)) {
+        snprintf(why, size, "the next worker cannot have the memory that the program shared with the lost one");
+        error = other->alive ? -ENOTSUP : -ECONNRESET;
+    }
+    return error;
+}
+
+/* 0 with one that fits; -ECONNRESET: one was lost as it was asked, and the next may do. */
+static int spare_that_fits(struct node *node, struct node **out, char *why, size_t size)
+{
+    struct session *session = node->session;
+    int error = -ENODEV;
+
+    for (unsigned i = 0; i < session_spare_count(session); i++) {
+        struct node *spare = session_spare(session, i);
+
+        if (!spare->peer || !spare->alive || spare->promised)
+            continue;
+        error = may_stand_for(node, spare, why, size);
+        if (!error)
+            *out = spare;
+        if (!error || error == -ECONNRESET)
+            return error;
+    }
+    return error;
+}
+
+/* again: it does not fit, and another may. */
+static int come_once(struct node *node, const char *where, struct node **out, bool *again, char *why, size_t size)
+{
+    struct session *session = node->session;
+    struct node *spare = NULL;
+    int error;
+
+    *again = false;
+    while ((error = summon_worker(session, where, &spare, why, size)) == -EBUSY && !move_ended(session))
+        session_look_later(); /* another comes, for a move, or does not */
+    if (error)
+        return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
+    error = may_stand_for(node, spare, why, size);
+    if (!error) {
+        *out = spare;
+        return 0;
+    }
+    session_lock(session);
+    if (!spare->alive)
+        error = -ECONNRESET;
+    if (error == -EXDEV)
+        *again = session_refuse_spare(session, spare, where);
+    else
+        session_drop_spare(session, spare);
+    session_unlock(session);
+    return error;
+}
+
+static int come_from(struct node *node, const char *where, struct node **out, char *why, size_t size)
+{
+    char unfit[256] = "";
+    bool again;
+    int error;
+
+    while ((error = come_once(node, where, out, &again, why, size)) && again && !move_ended(node->session))
+        snprintf(unfit, sizeof(unfit), "%s", why);
+    if (!error || !*unfit)
+        return error;
+    snprintf(why, size, "%s", unfit); /* that there is no other place says less */
+    return -EXDEV;
+}
+
+/* A spare one, or one that comes: where the lost one was, or on another of the hosts, or where all began; in a pool
+ * ("#NUMBER") wherever that has a place. */
+static int find_another(struct node *node, struct node **out, char *why, size_t size)
+{
+    struct session *session = node->session;
+    int error = spare_that_fits(node, out, why, size);
+    const char *host = node->journal->host;
+    char other[256];
+
+    if (error && error != -ECONNRESET)
+        error = come_from(node, host, out, why, size);
+    for (unsigned i = 0; error && error != -ECONNRESET && *host != '#' && i < session_node_count(session); i++) {
+        session_lock(session);
+        snprintf(other, sizeof(other), "%s",
+                 transport_peer_host(session_transport(session), session_node(session, i)->peer));
+        session_unlock(session);
+        if (*other && strcasecmp(other, host))
+            error = come_from(node, other, out, why, size);
+    }
+    if (error && transport_is_away(session_transport(session), host))
+        error = come_from(node, "here", out, why, size);
+    return error;
+}
+
+/* Under the lock. */
+static bool has_next(const struct node *node)
+{
+    const struct node *next = node->journal->wanted;
+
+    return next && next->peer && next->alive;
+}
+
+/* Under the lock, which is let go. */
+static int find_next(struct node *node, bool spare, char *why, size_t size)
+{
+    struct session *session = node->session;
+    struct node *next = NULL;
+    int error;
+
+    if (node->journal->wanted && node->journal->wanted->peer) /* lost before it was told anything */
+        session_drop_spare(session, node->journal->wanted);
+    node->journal->wanted = NULL;
+    session_unlock(session);
+    error = spare ? spare_that_fits(node, &next, why, size) : find_another(node, &next, why, size);
+    session_lock(session);
+    if (!error && (!next->alive || next->promised))
+        error = -ECONNRESET;
+    if (error)
+        return error;
+    next->promised = true;
+    node->journal->wanted = next;
+    return 0;
+}
+
+static void drop_next(struct node *node)
+{
+    if (node->journal->wanted)
+        node->journal->wanted->promised = false;
+    node->journal->wanted = NULL;
+}
+
+/* ---- the workers that go ---- */
+
+void mend_note_place(struct node *node)
+{
+    struct journal *j = node->journal;
+    struct transport *transport = session_transport(node->session);
+
+    transport_place(transport, node->peer, j->host, sizeof(j->host));
+    j->process = transport_peer_process(transport, node->peer);
+    j->was = node->peer;
+}
+
+void mend_hold(struct node *node)
+{
+    struct journal *j = node->journal;
+
+    if (j->mover) {
+        journal_leave_out(j, &node->batch);
+        node->repeats = 0; /* the last one is elsewhere in the batch */
+    }
+    node->mending = true;
+}
+
+void mend_dismiss(struct node *node)
+{
+    if (node->journal->lost)
+        return;
+    mend_note_place(node);
+    session_dismiss(node);
+    node->journal->lost = true;
+    node->losses++;
+}
+
+static bool nobody_looks(void *argument)
+{
+    return !((struct journal *)argument)->looking;
+}
+
+/* Under the lock. While the lost one is in this memory still, or the program, nothing is done there. */
+static void await_end(struct node *node)
+{
+    struct journal *j = node->journal;
+    const long until = clock_ns() + MOST_ENDING * SECOND;
+
+    while (j->process > 0 && !kill(j->process, 0) && clock_ns() < until) {
+        session_unlock(node->session);
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        session_lock(node->session);
+    }
+    session_wait(node->session, nobody_looks, j);
+}
+
+/* ---- all that have to do with each other ---- */
+
+struct mending {
+    struct group group;
+    bool begun; /* some of its workers have gone that were well */
+    char why[300];
+};
+
+/* Nothing is sent to any of them from here on. */
+static int gather(struct mending *m, struct node *node)
+{
+    struct group group;
+    int error = group_find(node, &group);
+    const char *bound;
+
+    if (error)
+        return error;
+    group_free(&m->group);
+    m->group = group;
+    bound = group_bound(&group);
+    if (bound) {
+        snprintf(m->why, sizeof(m->why), "%s", bound);
+        return -ENOTSUP;
+    }
+    for (unsigned i = 0; i < group.count; i++)
+        mend_hold(group.nodes[i]);
+    return 0;
+}
+
+static bool is_ready(const struct mending *m)
+{
+    bool ready = true;
+
+    for (unsigned i = 0; i < m->group.count; i++)
+        ready &= m->group.nodes[i]->journal->lost && has_next(m->group.nodes[i]);
+    return ready;
+}
+
+/* Before a worker goes that is well: there has to be a spare one where nobody can come. */
+static int find_before(struct mending *m, struct node *node)
+{
+    char place[256];
+
+    transport_place(session_transport(node->session), node->peer, place, sizeof(place));
+    if (has_next(node) || !transport_may_add_member(session_transport(node->session), place, m->why, sizeof(m->why)))
+        return 0;
+    return find_next(node, true, m->why, sizeof(m->why));
+}
+
+static bool is_of(const struct group *group, const struct node *node)
+{
+    bool is = false;
+
+    for (unsigned i = 0; i < group->count && !is; i++)
+        is = group->nodes[i] == node;
+    return is;
+}
+
+/* Who may keep what others have that go: who comes for those that are lost, and workers that stay. */
+static unsigned find_receivers(const struct group *group, struct node **to)
+{
+    struct session *session = group->nodes[0]->session;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < group->count; i++) {
+        if (has_next(group->nodes[i]))
+            to[count++] = group->nodes[i]->journal->wanted;
+    }
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (node->journal && node->peer && node->alive && !node->mending && !is_of(group, node))
+            to[count++] = node;
+    }
+    return count;
+}
+
+/* What only those keep that are about to go. */
+static int hand_over(const struct group *group)
+{
+    const unsigned most = session_node_count(group->nodes[0]->session);
+    struct node **to = calloc(2 * most, sizeof(struct node *));
+    unsigned *members = calloc(most, sizeof(*members));
+    struct leaving leaving = {members, 0};
+    int error = -ENOMEM;
+
+    if (to && members) {
+        for (unsigned i = 0; i < group->count; i++) {
+            if (!group->nodes[i]->journal->lost)
+                members[leaving.count++] = group->nodes[i]->peer;
+        }
+        error = !leaving.count || keep_hand_over(&leaving, to, find_receivers(group, to)) ? 0 : -ECONNRESET;
+    }
+    free(to);
+    free(members);
+    return error;
+}
+
+/* First for those that are lost: if there is nobody, the others go on. And these go before who takes their place
+ * comes, as in a pool that may be the same place. */
+static int find_places(struct mending *m)
+{
+    const struct group *group = &m->group;
+    int error = 0;
+
+    for (unsigned i = 0; i < group->count && !error; i++) {
+        if (group->nodes[i]->journal->lost && !has_next(group->nodes[i]))
+            error = find_next(group->nodes[i], false, m->why, sizeof(m->why));
+    }
+    for (unsigned i = 0; i < group->count && !error; i++) {
+        if (!group->nodes[i]->journal->lost)
+            error = find_before(m, group->nodes[i]);
+    }
+    if (!error)
+        error = hand_over(group);
+    for (unsigned i = 0; i < group->count && !error; i++) {
+        m->begun |= !group->nodes[i]->journal->lost;
+        mend_dismiss(group->nodes[i]);
+    }
+    for (unsigned i = 0; i < group->count && !error; i++) {
+        if (!has_next(group->nodes[i]))
+            error = find_next(group->nodes[i], false, m->why, sizeof(m->why));
+    }
+    return error;
+}
+
+/* Under the lock, which is let go meanwhile. */
+static int get_ready(struct mending *m, struct node *node)
+{
+    for (unsigned round = 0; round < MOST_ROUNDS && !session_stops(node->session); round++) {
+        int error = gather(m, node);
+
+        if (error)
+            return error;
+        if (is_ready(m))
+            return 0;
+        error = find_places(m);
+        if (error)
+            return error;
+        for (unsigned i = 0; i < m->group.count; i++)
+            await_end(m->group.nodes[i]);
+    }
+    return -ECONNRESET;
+}
+
+/* What is yet to be sent, and is to be told again, has the new numbers. */
+static void readdress(const struct mending *m, const unsigned *now)
+{
+    struct session *session = m->group.nodes[0]->session;
+
+    for (unsigned i = 0; i < m->group.count; i++)
+        group_readdress(&m->group.nodes[i]->journal->log, now);
+    for (unsigned i = 0; i < session_node_count(session); i++)
+        group_readdress(&session_node(session, i)->batch, now);
+}
+
+/* *why is of those that were looked for until now. */
+static void explain(struct mending *m)
+{
+    *m->why = 0;
+    for (unsigned i = 0; i < m->group.count; i++) {
+        struct journal *j = m->group.nodes[i]->journal;
+
+        if (j->displaced)
+            snprintf(m->why, sizeof(m->why), "no worker can have shared virtual memory where it was");
+        j->displaced = false;
+    }
+}
+
+static int tell_again(struct mending *m)
+{
+    struct session *session = m->group.nodes[0]->session;
+    unsigned *now = calloc(transport_most_peers(session_transport(session)) + 1, sizeof(*now));
+    int error;
+
+    if (!now)
+        return -ENOMEM;
+    for (unsigned i = 0; i < m->group.count; i++)
+        now[m->group.nodes[i]->peer] = m->group.nodes[i]->journal->wanted->peer;
+    for (unsigned i = 0; i < m->group.count; i++) {
+        struct journal *j = m->group.nodes[i]->journal;
+
+        session_replace(m->group.nodes[i], j->wanted);
+        j->wanted = NULL;
+        j->lost = false;
+    }
+    m->begun = true;
+    readdress(m, now);
+    free(now);
+    error = replay(&m->group);
+    for (unsigned i = 0; i < m->group.count; i++)
+        vocl_log(LOG_DEBUG, "replay to worker %u: %s", m->group.nodes[i]->peer, error ? strerror(-error) : "done");
+    if (error)
+        explain(m);
+    return error;
+}
+
+/* ---- the end ---- */
+
+bool mend_is_over(void *argument)
+{
+    const struct node *node = argument;
+
+    return !node->mending || session_stops(node->session);
+}
+
+static void end_well(const struct group *group)
+{
+    for (unsigned i = 0; i < group->count; i++)
+        group->nodes[i]->mending = false;
+    for (unsigned i = 0; i < group->count; i++) {
+        transfer_resume(group->nodes[i]);
+        stream_push(group->nodes[i]);
+    }
+    recover_checkpoint_soon(); /* or what has to be kept anew */
+}
+
+static void go_on(struct node *node)
+{
+    node->mending = false;
+    transfer_resume(node);
+    stream_push(node);
+}
+
+static void lose(struct node *node, const char *why)
+{
+    node->mending = false;
+    if (!node->journal->off)
+        recover_give_up(node, why);
+    session_lose(node);
+}
+
+/* Those that are lost are so for good; with them what has been told a part only, or nothing yet. */
+static void end_badly(struct mending *m, struct node *node, int error)
+{
+    const struct group own = {&node, 1}, *group = m->group.count ? &m->group : &own;
+    const char *why = *m->why ? m->why : strerror(-error);
+
+    for (unsigned i = 0; i < group->count; i++) {
+        struct node *each = group->nodes[i];
+
+        if (!each->journal) /* of this process */
+            continue;
+        drop_next(each);
+        if (m->begun)
+            mend_dismiss(each);
+        if (each->mending && !each->journal->lost)
+            go_on(each);
+    }
+    for (unsigned i = 0; i < group->count; i++) {
+        if (group->nodes[i]->mending)
+            lose(group->nodes[i], why);
+    }
+}
+
+void mend(struct node *node)
+{
+    struct session *session = node->session;
+    const long since = clock_ns();
+    struct mending m = {.begun = false};
+    int error = -ECONNRESET;
+
+    for (unsigned tries = 0;
+         error == -ECONNRESET && tries < MOST_TRIES && !node->journal->off && !session_stops(session); tries++) {
+        error = get_ready(&m, node);
+        if (!error) {
+            error = tell_again(&m);
+        } else if (error == -ECONNRESET) {
+            session_unlock(session);
+            nanosleep(&(struct timespec){0, RETRY_NS}, NULL);
+            session_lock(session);
+        }
+    }
+    for (unsigned i = 0; !error && i < m.group.count; i++) {
+        const struct node *each = m.group.nodes[i];
+
+        vocl_log(LOG_WARN, "worker %u is worker %u now: %zu bytes of commands and data again, %ld ms%s",
+                 each->journal->was, each->peer, each->journal->log.length + each->journal->kept_bytes,
+                 (clock_ns() - since) / 1000000, i ? ", for it had to do with that" : "");
+    }
+    if (error && !*m.why && group_bound(&m.group))
+        snprintf(m.why, sizeof(m.why), "%s", group_bound(&m.group));
+    if (error == -ECONNRESET && !*m.why)
+        snprintf(m.why, sizeof(m.why), "%d workers in turn that were to replace it were lost as well", MOST_TRIES);
+    if (error)
+        end_badly(&m, node, error);
+    else
+        end_well(&m.group);
+    group_free(&m.group);
+    session_news(session);
+    session_need_progress(session);
+}

@@ -1,0 +1,201 @@
+/* What the files of a move share: move.c, quiesce.c, make_again.c, copy_over.c, svm_move.c, unshare.c. */
+#ifndef VOCL_CLIENT_SURVIVE_MOVING_H
+#define VOCL_CLIENT_SURVIVE_MOVING_H
+
+#include "client/survive/move.h"
+
+#define PATIENCE_NS 10000000000 /* for what was enqueued, or is being released */
+#define QUICK_NS 100000000      /* that calls wait for others before the pause */
+#define ENDS_NS 1000000000      /* that what was enqueued may take before contents go while the program does */
+
+/* Contents that go while the program does, again and again for what it wrote meanwhile. */
+#define EARLY_ROUNDS 8
+#define EARLY_LITTLE ((size_t)1 << 20) /* is sooner done in the pause */
+
+/* Whether so many bytes are worth another round: before: that the last one had, SIZE_MAX at first. */
+static inline bool worth_early(size_t bytes, size_t before)
+{
+    return bytes > EARLY_LITTLE && bytes < before / 4 * 3;
+}
+
+/* What was enqueued in a queue so far ends with this. */
+struct end {
+    cl_command_queue queue;
+    cl_event event;
+    uint64_t number;
+};
+
+struct made {
+    uint32_t kind, id, state;
+    bool gone; /* is to be made anew, or is no more */
+};
+
+/* Shared virtual memory that is at the target; copied: with what is in it, as far as that is not written since. */
+struct svm_there {
+    uint64_t number;
+    uint8_t *memory;
+    bool copied, gone;
+};
+
+/* An object that native OpenCL did not make, and why. */
+struct outcome {
+    uint32_t kind, id;
+    int error;
+};
+
+struct move {
+    struct session *session;
+    struct node *node, *target;
+    unsigned from; /* the node's member as it began; 0: it may be another by now */
+    char *reason;
+    size_t reason_size;
+    struct object **objects; /* in the order in which they are made; each is used */
+    unsigned count, room, failed;
+    struct made *early; /* made at the target while the program went on, in the order of making */
+    unsigned early_count;
+    struct end *ends;
+    unsigned end_count, end_room;
+    uint64_t bytes, bytes_paused;
+    unsigned losses; /* of workers, as store_early() began */
+    unsigned rounds;
+    bool is_early; /* the program goes on */
+    bool gated;    /* what does not end may wait for a user event */
+    struct svm_there *svm;
+    unsigned svm_count;
+    struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
+    unsigned failed_here_count;
+    bool unshares; /* the target cannot have the memory that the program shares with its worker */
+    struct unshared *unshared;
+    unsigned unshared_count;
+    struct move_watch *watch; /* or NULL */
+    const char *phase;
+    long told;
+    long began, halted; /* when; halted: 0 if it is not yet */
+};
+
+/* What begins now; VOCL_MOVE_HOLD may hold it. */
+void move_phase(struct move *m, const char *name);
+/* More has been copied: for who watches. */
+void move_watched(struct move *m);
+/* Whether nothing is under way, and nothing is being released. Under the lock. */
+bool move_is_settled(const struct move *m);
+/* The node has the target's member from now on, and the target its own. Under the lock. */
+void move_members(struct move *m);
+/* The result is error, and that is why. */
+int move_refuse(struct move *m, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- quiesce.c ---- */
+/* One at a time halts the calls: a move, a rest as it begins or ends, a checkpoint. */
+void quiesce_lock(void);
+void quiesce_unlock(void);
+void quiesce_after_fork(void);
+/* Whether one of both members is lost, also if the node has another by now. */
+bool move_was_lost(const struct move *m);
+/* Whether the program ends. */
+bool move_ended(struct session *session);
+/* No call is half-way: true, and none begins until halt_set(HALT_NONE). */
+bool quiesce_calls(struct move *m, long until);
+/* Nothing that was enqueued is under way, and nothing is enqueued until halt_set(HALT_NONE). */
+int quiesce(struct move *m);
+/* A marker behind what is in each queue; whether all are reached; after that, or without. */
+void ends_put(struct move *m);
+bool ends_reached(const struct move *m);
+void ends_drop(struct move *m);
+/* Until all are, while the program goes on, and they are dropped: true, or it takes longer than that, or may be waiting
+ * for a user event. */
+bool ends_wait(struct move *m, long patience);
+/* What is not over, or NULL. Under the lock. */
+const char *quiesce_missing(const struct move *m);
+
+/* ---- make_again.c ---- */
+/* Contexts and memory objects, to begin with the contents; while calls are halted. */
+int make_early(struct move *m);
+/* And programs, which take long to build; after that, while the program goes on. */
+int make_programs_early(struct move *m);
+/* All that the program has now; while nothing is under way. */
+int make_all(struct move *m);
+/* Collects all that the program has on the node, which can be made again, and what native OpenCL refused of it; nothing
+ * is made. While nothing is under way. */
+int make_list(struct move *m);
+/* Whether it was made by make_early(). */
+bool made_early(const struct move *m, const struct object *object);
+/* The program's again. */
+void make_drop(struct move *m);
+
+/* ---- summon.c: who is asked from outside ---- */
+void summon_start(struct session *session);
+/* One request at a time has to do with members. */
+void summon_lock(void);
+void summon_unlock(void);
+void summon_after_fork(void);
+/* A worker comes to that host, or "here", and is spare; 0, or a negative errno value and why. */
+int summon_worker(struct session *session, const char *where, struct node **out, char *why, size_t size);
+/* A spare worker that is there, or one that comes: *came. 0, or a negative errno value and why. */
+int summon_spare(struct session *session, const char *where, struct node **spare, bool *came, char *why, size_t size);
+void summon_drop(struct session *session, struct node *spare);
+/* The node goes to a worker there, any: also of another kind of device; 0, or a negative errno value and why. */
+int summon_move(struct node *node, const char *where, bool any, char *why, size_t size);
+
+/* ---- rest.c ---- */
+/* The session's workers go, and its contents are kept here; 0, or a negative errno value and why. */
+int rest_begin(struct session *session, char *reason, size_t size);
+/* They come again. 0 also if they are there. */
+int rest_end(struct session *session, char *reason, size_t size);
+bool rest_is_on(void);
+/* What is under way of a rest is over, and the session does not rest: 0; or a negative errno value and why. Not under a
+ * lock: it waits. */
+int rest_settle(char *reason, size_t size);
+void rest_after_fork(void);
+/* VOCL_REST_EVERY. */
+void rest_start(struct session *session);
+
+/* ---- carriers.c ---- */
+#define CARRIERS 4
+struct carriers {
+    const struct node *node; /* whose contents they are */
+    struct node *member;     /* that has them, or is to */
+    cl_context context;
+    cl_command_queue queue;
+    cl_event events[CARRIERS]; /* who has a piece under way puts its event there */
+    unsigned next;
+    cl_int status; /* of what has failed */
+};
+/* The queue is of that context; the number of a piece that is over: -EIO: it has failed, -ENOMEM: there is no queue. */
+int carriers_next(struct carriers *c, cl_context context);
+/* What is under way is waited for, also if there is an error: it uses memory of both sides. That, or the first that
+ * comes of it. */
+int carriers_end(struct carriers *c, int error);
+
+/* ---- svm_move.c ---- */
+/* Shared virtual memory of which the node has its own: what is in it, while the program goes on; and in the pause, at
+ * the target, and what is not there yet. */
+int svm_copy_early(struct move *m);
+int svm_make(struct move *m);
+int svm_copy(struct move *m);
+
+/* ---- unshare.c: to where the memory that the program shares with its worker is not to be had ---- */
+/* Whether that is so, as far as it is known by now; and whether it can be done, or why not. */
+bool unshare_begin(struct move *m);
+int unshare_check(struct move *m);
+/* Whether contents that are in that memory go from worker to worker, */
+bool unshare_goes(const struct move *m, const struct object *object);
+/* or why they cannot go, or NULL. */
+const char *unshare_bound(const struct move *m, const struct object *object);
+/* In the pause, when all is made at the target: what goes from here. */
+int unshare_contents(struct move *m);
+/* The node has changed, under the lock: what it was told is right for the new one; and the calls of the program still
+ * wait. */
+void unshare_told(struct move *m);
+void unshare_change(struct move *m);
+/* The old worker has forgotten all, or there was no change. */
+void unshare_end(struct move *m);
+
+/* ---- copy_over.c ---- */
+/* While the program goes on: until what it writes meanwhile is little, or gets no less. */
+int copy_early(struct move *m);
+/* What is not there yet. */
+int copy_all(struct move *m);
+/* Whether it is a memory object with contents of its own, which the program's memory does not hold. */
+bool has_contents(const struct object *object);
+
+#endif

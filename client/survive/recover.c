@@ -1,0 +1,525 @@
+/*
+ * Workers that are lost are replaced. Two threads: one waits for losses, one takes checkpoints, so that a loss during a
+ * checkpoint is one as any other.
+ */
+#include "client/survive/recover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/thread.h"
+#include "client/core/halt.h"
+#include "client/core/observer.h"
+#include "client/core/session.h"
+#include "client/data/coherence.h"
+#include "client/survive/journal.h"
+#include "client/survive/keep.h"
+#include "client/survive/moving.h"
+
+#define MOST_LOSSES 16 /* between two checkpoints: it may be the commands that end their worker */
+#define MOST_FULL 16   /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
+#define SECOND 1000000000L
+#define MOST_DOUBTS 64
+#define DOUBT_NS (5 * SECOND) /* and twice what a worker may be silent: by then its loss is known here, too */
+
+/* A worker says that it has lost another one, which is there. */
+struct doubt {
+    struct node *node;
+    unsigned by, peer;
+    long since;
+};
+
+/* Under the session's lock. */
+static struct {
+    struct session *session;
+    bool on, begun; /* begun: all nodes have told their devices */
+    long mending;   /* since when the thread for checkpoints has seen it, or 0 */
+    pthread_cond_t lost, full;
+    struct doubt doubts[MOST_DOUBTS];
+    unsigned doubt_count;
+} recovery;
+
+static void init_conditions(void)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&recovery.lost, &attributes);
+    pthread_cond_init(&recovery.full, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void recover_after_fork(void)
+{
+    if (recovery.session)
+        coherence_watch(false);
+    recovery.session = NULL;
+    recovery.on = recovery.begun = false;
+    recovery.doubt_count = 0;
+}
+
+void recover_stop(void)
+{
+    if (!recovery.session)
+        return;
+    pthread_cond_broadcast(&recovery.lost);
+    pthread_cond_broadcast(&recovery.full);
+}
+
+bool recover_will(const struct node *node)
+{
+    return node->journal && recovery.on && !node->journal->off && !session_stops(node->session);
+}
+
+bool recover_is_on(void)
+{
+    return recovery.on;
+}
+
+bool recover_any_mending(struct session *session)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < session_node_count(session); i++)
+        any |= session_node(session, i)->mending;
+    return any;
+}
+
+void recover_give_up(struct node *node, const char *why)
+{
+    vocl_log(LOG_ERROR, "worker %u is not replaced: %s", node->peer, why);
+    journal_off(node->journal);
+}
+
+/* Why neither it nor one that it has had to do with can be told again, or NULL. */
+static const char *bound_of(struct node *node)
+{
+    struct group group;
+    const char *bound;
+
+    if (group_find(node, &group))
+        return "there is no memory";
+    bound = group_bound(&group);
+    group_free(&group);
+    return bound;
+}
+
+/* ---- workers that miss others ---- */
+
+static void tell_lost(struct node *node, unsigned peer)
+{
+    const struct wire_lose_worker m = {peer};
+
+    if (!node->alive || !node->peer || node->mending) /* mending: it gets another worker */
+        return;
+    wire_put_lose_worker(&node->batch, &m);
+    session_need_progress(node->session);
+}
+
+/* Whether it comes for a node that is told all again. */
+static bool is_next(const struct node *spare)
+{
+    bool is = false;
+
+    for (unsigned i = 0; i < session_node_count(spare->session) && !is; i++) {
+        const struct journal *j = session_node(spare->session, i)->journal;
+
+        is = j && j->wanted == spare;
+    }
+    return is;
+}
+
+/* What is on its way to the target of a move is not told again. Others get nothing yet, and if the lost one is
+ * replaced, what they get once they are in the place of another will come from who replaces it. */
+static void tell_spares(const struct node *lost, bool for_good)
+{
+    for (unsigned i = 0; i < session_spare_count(lost->session); i++) {
+        struct node *spare = session_spare(lost->session, i);
+
+        if (for_good || (spare->promised && !is_next(spare)))
+            tell_lost(spare, lost->peer);
+    }
+}
+
+void recover_tell_lost(struct node *lost)
+{
+    struct session *session = lost->session;
+
+    if (!recovery.on || !lost->journal)
+        return;
+    tell_spares(lost, true);
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (node != lost && node->journal)
+            tell_lost(node, lost->peer);
+    }
+}
+
+void recover_note_lost(struct node *node, unsigned peer)
+{
+    if (!recovery.on || !transport_peer_alive(session_transport(node->session), peer))
+        return;
+    if (recovery.doubt_count == MOST_DOUBTS)
+        tell_lost(node, peer);
+    else
+        recovery.doubts[recovery.doubt_count++] = (struct doubt){node, node->peer, peer, clock_ns()};
+}
+
+/* They cannot reach each other: what would have to go between them has failed. */
+static void look_at_doubts(struct session *session)
+{
+    const long most = DOUBT_NS + 2 * settings_peer_ms() * (SECOND / 1000);
+
+    for (unsigned i = 0; i < recovery.doubt_count;) {
+        const struct doubt doubt = recovery.doubts[i];
+        const bool same = doubt.node->alive && doubt.node->peer == doubt.by &&
+                          transport_peer_alive(session_transport(session), doubt.peer);
+
+        if (same && clock_ns() - doubt.since < most) {
+            i++;
+            continue;
+        }
+        if (same)
+            tell_lost(doubt.node, doubt.peer);
+        recovery.doubts[i] = recovery.doubts[--recovery.doubt_count];
+    }
+}
+
+/* ---- losses ---- */
+
+bool recover_begin(struct node *node)
+{
+    struct journal *j = node->journal;
+    const char *bound;
+
+    if (!recover_will(node))
+        return false;
+    if (!j->lost)
+        mend_note_place(node);
+    j->lost = true;
+    bound = bound_of(node);
+    if (!bound && ++j->losses > MOST_LOSSES)
+        bound = "too many have been lost since the last checkpoint";
+    if (bound)
+        recover_give_up(node, bound);
+    if (bound && !node->mending)
+        return false;
+    node->losses++;
+    mend_hold(node); /* if it was already, who does it sees that it has failed */
+    tell_spares(node, false);
+    pthread_cond_signal(&recovery.lost);
+    session_news(node->session);
+    return true;
+}
+
+static bool none_mending(void *session)
+{
+    return session_stops(session) || !recover_any_mending(session);
+}
+
+/* Under the lock, which is let go: 0, or why it stays. Others are replaced first, as for any change (move.c). */
+static int may_go(struct node *node, struct node *target, const char **why)
+{
+    session_wait(node->session, none_mending, node->session);
+    if (keep_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
+        *why = "the contents that it keeps cannot be kept there";
+    else
+        *why = !recover_will(node) ? "what it was told is not kept" : bound_of(node);
+    if (*why)
+        return -ENOTSUP;
+    return recover_any_mending(node->session) || !target->alive ? -ECONNRESET : 0;
+}
+
+int recover_move(struct node *node, struct node *target, struct move_watch *watch, const char **why)
+{
+    struct session *session = node->session;
+    struct journal *j = node->journal;
+    const unsigned to = target->peer;
+    int error;
+
+    session_lock(session);
+    error = may_go(node, target, why);
+    if (!error && watch) {
+        session_unlock(session);
+        watch->leaves(watch->argument);
+        session_lock(session);
+        error = may_go(node, target, why);
+    }
+    if (error) {
+        session_unlock(session);
+        return error;
+    }
+    j->wanted = target;
+    mend_hold(node);
+    mend_dismiss(node);
+    snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(session), target->peer));
+    pthread_cond_signal(&recovery.lost);
+    session_news(session);
+    session_wait(session, mend_is_over, node);
+    if (!node->alive || node->peer != to)
+        error = -ECONNRESET;
+    session_unlock(session);
+    return error;
+}
+
+/* ---- what a node tells ---- */
+
+void recover_note_event(struct node *node, uint32_t event, cl_int status)
+{
+    const struct _cl_event *known = handle_find(WIRE_EVENT, event);
+
+    if (status > CL_COMPLETE)
+        return;
+    if (node->mending)
+        replay_event(node->journal, event);
+    if (status == CL_COMPLETE && known && known->queue && !known->ended && atomic_load(&known->status) > CL_COMPLETE)
+        journal_known(node->journal, JOURNAL_EVENT, event);
+}
+
+void recover_note_reply(struct node *node, uint32_t call)
+{
+    if (node->journal && !recovery.begun)
+        node->journal->told = true;
+    if (node->mending)
+        replay_reply(node->journal, call);
+}
+
+/* If nobody asks any more, it was to be had the first time. */
+void recover_note_refused(struct node *node, uint32_t call)
+{
+    if (call_is_open(node, call))
+        journal_unsay(node->journal, call);
+    else if (node->mending)
+        replay_refused(node->journal);
+}
+
+static void note_data(struct node *node, uint32_t tag)
+{
+    journal_known(node->journal, JOURNAL_DATA, tag);
+}
+
+uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
+{
+    struct journal *j = node->journal;
+    uint64_t skip;
+
+    if (!j)
+        return 0;
+    skip = j->skip[stream - 1] < length ? j->skip[stream - 1] : length;
+    j->skip[stream - 1] -= skip;
+    j->printed[stream - 1] += length - skip;
+    return (uint32_t)skip;
+}
+
+/* ---- the threads ---- */
+
+/* While the session starts: one that has told its devices waits until all have, for these are compared. */
+static struct node *find_mending(struct session *session)
+{
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (node->mending && (recovery.begun || !node->journal->told))
+            return node;
+    }
+    return NULL;
+}
+
+static void *mend_thread(void *argument)
+{
+    struct session *session = argument;
+    struct node *node;
+
+    session_lock(session);
+    while (!session_stops(session)) {
+        node = find_mending(session);
+        if (node)
+            mend(node);
+        else
+            pthread_cond_wait(&recovery.lost, session_mutex(session));
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+/* ---- checkpoints ---- */
+
+void recover_checkpoint_soon(void)
+{
+    pthread_cond_signal(&recovery.full);
+}
+
+static bool is_due(const struct node *node, long every)
+{
+    const struct journal *j = node->journal;
+
+    return recovery.begun && node->alive && !node->mending && j && !j->off && j->since &&
+           (j->full || (every && clock_ns() - j->since > every * SECOND));
+}
+
+/* Who is replaced just now is to keep what others have; but not for ever. */
+static bool awaits_keeper(struct session *session)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < session_node_count(session) && !any && keep_is_on(); i++)
+        any = session_node(session, i)->mending;
+    if (!any)
+        recovery.mending = 0;
+    else if (!recovery.mending)
+        recovery.mending = clock_ns();
+    return any && clock_ns() - recovery.mending < PATIENCE_NS;
+}
+
+static bool is_too_long(const struct journal *j)
+{
+    return j->log.length + j->kept_bytes > MOST_FULL * j->limit;
+}
+
+/* Under the lock, which is let go. */
+static void give_anew(struct node *node)
+{
+    struct journal *j = node->journal;
+    bool whole;
+
+    session_unlock(node->session);
+    summon_lock();
+    quiesce_lock(); /* who moves hands over, too */
+    session_lock(node->session);
+    j->once = false;
+    whole = keep_anew(node);
+    session_unlock(node->session);
+    quiesce_unlock();
+    summon_unlock();
+    session_lock(node->session);
+    if (whole && node->alive && !node->mending)
+        vocl_log(LOG_INFO, "contents of worker %u are kept by two again", node->peer);
+    else if (!j->since)
+        j->since = clock_ns();
+    j->full |= !whole;
+}
+
+/* Under the lock, which is let go. False: it is too early. */
+static bool take_one(struct node *node)
+{
+    struct journal *j = node->journal;
+    char why[300] = "";
+    int error;
+
+    session_unlock(node->session);
+    summon_lock();
+    error = checkpoint(node, why, sizeof(why));
+    summon_unlock();
+    session_lock(node->session);
+    if (error)
+        vocl_log(LOG_DEBUG, "no checkpoint of worker %u: %s", node->peer, *why ? why : strerror(-error));
+    if (error == -ENOTSUP && (j->log.length > JOURNAL_LONGEST || is_too_long(j)))
+        recover_give_up(node, *why ? why : "what is in pipes");
+    else if (error && is_too_long(j))
+        recover_give_up(node, "the program leaves no moment for a checkpoint");
+    return !error;
+}
+
+static void *checkpoint_thread(void *argument)
+{
+    struct session *session = argument;
+    const long every = settings_number(SETTING_RECOVER_EVERY);
+    struct timespec until;
+    bool wait = false;
+
+    session_lock(session);
+    while (!session_stops(session)) {
+        if (wait) {
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_sec++;
+            pthread_cond_timedwait(&recovery.full, session_mutex(session), &until);
+        }
+        wait = true;
+        look_at_doubts(session);
+        for (unsigned i = 0; i < session_node_count(session) && !session_stops(session) && !awaits_keeper(session);
+             i++) {
+            struct node *node = session_node(session, i);
+
+            if (recover_will(node) && node->alive && !node->mending && node->journal->once)
+                give_anew(node);
+            if (is_due(node, every) && take_one(node))
+                wait = false;
+        }
+    }
+    session_unlock(session);
+    return NULL;
+}
+
+static bool start_threads(struct session *session)
+{
+    pthread_t mender, taker;
+
+    if (thread_start(&mender, mend_thread, session))
+        return false;
+    pthread_detach(mender);
+    if (!thread_start(&taker, checkpoint_thread, session))
+        pthread_detach(taker);
+    return true;
+}
+
+static const struct observer observer = {.sent = journal_sent,
+                                         .data = journal_data,
+                                         .arrived = note_data,
+                                         .forgotten = journal_forget,
+                                         .met = group_meet,
+                                         .will_mend = recover_will,
+                                         .begins = window_enter,
+                                         .ends = window_leave,
+                                         .uses = window_use,
+                                         .is_settled = window_is_settled,
+                                         .opens = window_open,
+                                         .closes = window_close,
+                                         .made = window_add,
+                                         .gone = window_forget,
+                                         .apart = window_count};
+
+void recover_open(struct session *session)
+{
+    const char *how = settings_string(SETTING_RECOVER);
+
+    if (!*how)
+        return;
+    if (strcmp(how, "replay") || !halt_can()) {
+        vocl_log(LOG_ERROR, "lost workers are not replaced: %s",
+                 strcmp(how, "replay") ? "VOCL_RECOVER has to be replay" : "this system has no membarrier");
+        return;
+    }
+    init_conditions();
+    keep_open();
+    recovery.session = session;
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (!node->in_process)
+            node->journal = journal_new(node, (size_t)settings_bytes(SETTING_RECOVER_LOG));
+        if (node->journal)
+            node->observer = &observer;
+    }
+    coherence_watch(true);
+    session_lock(session); /* the threads look at it as soon as they run */
+    recovery.on = start_threads(session);
+    session_unlock(session);
+}
+
+void recover_start(struct session *session)
+{
+    if (recovery.session != session)
+        return;
+    session_lock(session);
+    recovery.begun = true;
+    pthread_cond_signal(&recovery.lost);
+    session_unlock(session);
+    vocl_log(LOG_DEBUG, "all devices are told; workers that are lost are replaced");
+}

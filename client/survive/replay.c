@@ -1,0 +1,552 @@
+/*
+ * A new worker is told what the lost one was told: the objects of the last checkpoint, their contents, and the commands
+ * since, in the same order.
+ *
+ * What the program had learned, and may have acted upon, is learned again before what it did then: the log says where
+ * an event was known to be complete, or data were there, and there the replay waits for the same. So commands that were
+ * kept apart by the program alone are kept apart again. Reads whose data the program has are not done again; in their
+ * place in the queue is a marker.
+ *
+ * Where memory is shared with the worker, the log has a part that is over for good (window.c): of it only what makes
+ * objects is told (replay_over.c), and where it ends memory is made what it was then.
+ *
+ * Nodes that have had to do with each other since their last checkpoint (group.h) are told all together, in turns as
+ * the first time: so contents go from one to the other, and events of one are waited for on the other, as then.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "client/core/session.h"
+#include "client/data/transfer.h"
+#include "client/survive/recover.h"
+#include "client/survive/replaying.h"
+
+void replay_event(struct journal *j, uint32_t event)
+{
+    struct replay *r = j->replay;
+    const uint32_t slot = event & 0xffffff;
+    uint32_t *more;
+
+    if (!r)
+        return;
+    if (slot >= r->room) {
+        more = realloc(r->done, (slot * 2 + 64) * sizeof(*more));
+        r->failed |= !more;
+        if (!more)
+            return;
+        memset(more + r->room, 0, (slot * 2 + 64 - r->room) * sizeof(*more));
+        r->done = more;
+        r->room = slot * 2 + 64;
+    }
+    r->done[slot] = event;
+}
+
+void replay_reply(struct journal *j, uint32_t call)
+{
+    if (j->replay)
+        j->replay->answered = call;
+}
+
+void replay_refused(struct journal *j)
+{
+    if (j->replay)
+        j->replay->refused = true;
+}
+
+/* ---- sending, and waiting ---- */
+
+bool replay_has_failed(const struct replay *r)
+{
+    bool failed = false;
+
+    for (unsigned i = 0; i < r->all->count && !failed; i++) {
+        const struct replay *one = &r->all->each[i];
+
+        failed = one->j->lost || one->j->off || one->failed || one->out.failed;
+    }
+    return failed;
+}
+
+static bool sent(void *argument)
+{
+    struct replay *r = argument;
+    int error;
+
+    if (replay_has_failed(r) || !r->out.length)
+        return true;
+    error = transport_send(session_transport(r->node->session), r->node->peer, r->out.bytes, r->out.length);
+    if (!error) {
+        wire_trace("=>", r->node->peer, r->out.bytes, r->out.length);
+        r->out.length = 0;
+    }
+    return !error;
+}
+
+static bool is_done(const struct replay *r, uint32_t event)
+{
+    const uint32_t slot = event & 0xffffff;
+
+    return slot < r->room && r->done[slot] == event;
+}
+
+static bool reached(void *argument)
+{
+    struct replay *r = argument;
+
+    return replay_has_failed(r) || is_done(r, r->wanted);
+}
+
+static bool answered(void *argument)
+{
+    struct replay *r = argument;
+
+    return replay_has_failed(r) || r->answered == r->wanted;
+}
+
+void replay_flush(struct replay *r)
+{
+    session_wait(r->node->session, sent, r);
+}
+
+/* What is waited for may need what others are told. */
+static void flush_all(struct replay *r)
+{
+    for (unsigned i = 0; i < r->all->count; i++)
+        replay_flush(&r->all->each[i]);
+}
+
+static void wait_for_event(struct replay *r, uint32_t event)
+{
+    flush_all(r);
+    r->wanted = event;
+    session_wait(r->node->session, reached, r);
+}
+
+static void wait_for_call(struct replay *r, uint32_t call)
+{
+    replay_flush(r);
+    r->wanted = call;
+    session_wait(r->node->session, answered, r);
+}
+
+/* ---- data beside the commands ---- */
+
+static void gave(void *argument, int status)
+{
+    (void)status; /* its loss is told as such */
+    ((struct journal *)argument)->giving--;
+}
+
+void replay_give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
+{
+    r->j->giving++;
+    if (transport_give(session_transport(r->node->session), r->node->peer, tag, bytes, length, gave, r->j)) {
+        r->j->giving--;
+        r->j->lost = true;
+    }
+}
+
+/* From the program's memory if it goes on being sent, else as it was kept. */
+static void give_again(struct replay *r, uint32_t tag)
+{
+    const uint8_t *bytes;
+    size_t length;
+
+    if (!tag || transfer_give_again(r->node, tag))
+        return;
+    bytes = journal_find_data(r->j, tag, &length);
+    if (bytes)
+        replay_give(r, tag, bytes, length);
+    else
+        vocl_log(LOG_DEBUG, "replay: no data under %x", tag);
+}
+
+/* ---- reads ---- */
+
+static void keep_queue(struct replay *r, const struct wire_create_queue *m)
+{
+    const uint32_t slot = m->queue & 0xffffff;
+    struct queue_seen *more;
+
+    if (slot >= r->queue_room) {
+        more = realloc(r->queues, (slot * 2 + 16) * sizeof(*more));
+        r->failed |= !more;
+        if (!more)
+            return;
+        memset(more + r->queue_room, 0, (slot * 2 + 16 - r->queue_room) * sizeof(*more));
+        r->queues = more;
+        r->queue_room = slot * 2 + 16;
+    }
+    r->queues[slot] =
+        (struct queue_seen){m->queue, m->context, !(m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)};
+}
+
+struct read {
+    uint32_t queue, event, subscribe, tag;
+    const uint32_t *wait;
+    uint32_t wait_count;
+};
+
+/* It waited for nothing: nor does what is in its place. */
+static void put_over(struct replay *r, const struct read *read, uint32_t context)
+{
+    const struct wire_create_user_event create = {.event = read->event, .context = context};
+    const struct wire_set_user_event set = {.event = read->event, .status = CL_COMPLETE};
+    const struct wire_subscribe_event subscribe = {.event = read->event, .mask = SUBSCRIBE_COMPLETE};
+
+    if (!read->event)
+        return;
+    wire_put_create_user_event(&r->out, &create);
+    wire_put_set_user_event(&r->out, &set);
+    wire_put_subscribe_event(&r->out, &subscribe);
+}
+
+static struct fence *fence_new(struct replay *r)
+{
+    struct fence *fence = r->unused;
+
+    if (fence) {
+        r->unused = fence->next;
+    } else {
+        fence = calloc(1, sizeof(*fence));
+        r->failed |= !fence || r->last_fence >= 0xffffff;
+        if (r->failed) {
+            free(fence);
+            return NULL;
+        }
+        fence->event = ++r->last_fence;
+    }
+    fence->next = r->fences;
+    r->fences = fence;
+    return fence;
+}
+
+static void put_markers(struct replay *r, const struct read *read)
+{
+    struct wire_enqueue_marker m = {.queue = read->queue,
+                                    .event = read->event,
+                                    .subscribe = read->subscribe | SUBSCRIBE_COMPLETE,
+                                    .wait = read->wait,
+                                    .wait_count = read->wait_count};
+    struct fence *fence = fence_new(r);
+
+    if (!fence)
+        return;
+    fence->tag = read->tag;
+    if (read->event) {
+        wire_put_enqueue_marker(&r->out, &m);
+        m.wait = &read->event;
+        m.wait_count = 1;
+    }
+    m.event = fence->event;
+    m.subscribe = SUBSCRIBE_COMPLETE;
+    wire_put_enqueue_marker(&r->out, &m);
+}
+
+static void put_read(struct replay *r, const struct read *read, const uint8_t *bytes, size_t length)
+{
+    const uint32_t slot = read->queue & 0xffffff;
+    const struct queue_seen *queue = slot < r->queue_room ? &r->queues[slot] : NULL;
+
+    if (transfer_is_open(r->node, read->tag))
+        wire_put_bytes(&r->out, bytes, length);
+    else if (queue && queue->queue == read->queue && !queue->in_order && !read->wait_count)
+        put_over(r, read, queue->context);
+    else
+        put_markers(r, read);
+}
+
+static void drop_fence(struct replay *r, struct fence **at)
+{
+    struct fence *fence = *at;
+    const struct wire_release m = {.kind = WIRE_EVENT, .object = fence->event};
+
+    *at = fence->next;
+    wire_put_release(&r->out, &m);
+    if (is_done(r, fence->event))
+        r->done[fence->event & 0xffffff] = 0;
+    fence->next = r->unused;
+    r->unused = fence;
+}
+
+static void wait_for_data(struct replay *r, uint32_t tag)
+{
+    for (struct fence **at = &r->fences; *at; at = &(*at)->next) {
+        if ((*at)->tag != tag)
+            continue;
+        wait_for_event(r, (*at)->event);
+        drop_fence(r, at);
+        return;
+    }
+}
+
+/* ---- one command ---- */
+
+/* Addresses are in contents: it has to be where it was, and the next worker may have nothing else there. */
+static void wait_for_memory(struct replay *r, uint32_t call)
+{
+    r->refused = false;
+    wait_for_call(r, call);
+    if (!r->refused || replay_has_failed(r))
+        return;
+    vocl_log(LOG_WARN, "worker %u cannot have shared virtual memory where it was", r->node->peer);
+    r->j->displaced = true;
+    mend_dismiss(r->node);
+}
+
+static uint32_t first_word(struct wire_cursor fields)
+{
+    return wire_get_u32(&fields);
+}
+
+/* Nobody waits for what it was sent for any more. */
+static bool is_answered(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    switch (number) {
+    case WIRE_list_platforms:
+    case WIRE_describe_platform:
+    case WIRE_describe_device:
+    case WIRE_describe_node:
+    case WIRE_get_info:
+    case WIRE_outcome:
+    case WIRE_changes:
+    case WIRE_share_memory: /* recover.c has done it */
+        return !call_is_open(r->node, first_word(fields));
+    }
+    return false;
+}
+
+static bool is_slow(uint16_t number)
+{
+    switch (number) {
+#define SLOW_CALL(name, number) case number:
+#include "wire/fields.h"
+#include "wire/commands.def"
+#include "wire/fields_end.h"
+        return true;
+    }
+    return false;
+}
+
+#define DATA_OF(name)                                                                                                  \
+    case WIRE_##name: {                                                                                                \
+        struct wire_##name m;                                                                                          \
+                                                                                                                       \
+        if (wire_get_##name(&in, &m))                                                                                  \
+            give_again(r, m.tag);                                                                                      \
+        break;                                                                                                         \
+    }
+#define READ(name)                                                                                                     \
+    case WIRE_##name: {                                                                                                \
+        struct wire_##name m;                                                                                          \
+                                                                                                                       \
+        if (wire_get_##name(&in, &m)) {                                                                                \
+            const struct read read = {m.queue, m.event, m.subscribe, m.tag, m.wait, m.wait_count};                     \
+                                                                                                                       \
+            put_read(r, &read, bytes, length);                                                                         \
+        }                                                                                                              \
+        return;                                                                                                        \
+    }
+
+void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    const uint8_t *bytes = fields.at - WIRE_HEADER;
+    const size_t length = fields.left + WIRE_HEADER;
+    struct wire_cursor in = fields;
+
+    if (is_answered(r, number, fields))
+        return;
+    switch (number) {
+    case JOURNAL_EVENT:
+        wait_for_event(r, first_word(fields));
+        return;
+    case JOURNAL_DATA:
+        wait_for_data(r, first_word(fields));
+        return;
+    case JOURNAL_UNSAID:
+        return;
+    case WIRE_lose_worker: /* which the new one has never had to do with */
+        return;
+    case WIRE_create_queue: {
+        struct wire_create_queue m;
+
+        if (wire_get_create_queue(&in, &m))
+            keep_queue(r, &m);
+        break;
+    }
+    case WIRE_release_watched: {
+        struct wire_release_watched m;
+        struct wire_release_notify instead;
+
+        if (!wire_get_release_watched(&in, &m) || call_is_open(r->node, m.call))
+            break;
+        instead = (struct wire_release_notify){.kind = m.kind, .object = m.object};
+        wire_put_release_notify(&r->out, &instead);
+        return;
+    }
+    case WIRE_take: {
+        struct wire_take m;
+
+        if (wire_get_take(&in, &m) && !transfer_is_open(r->node, m.tag))
+            return;
+        break;
+    }
+    case WIRE_take_svm: {
+        struct wire_take_svm m;
+
+        if (wire_get_take_svm(&in, &m) && !transfer_is_open(r->node, m.tag))
+            return;
+        break;
+    }
+        READ(read_buffer)
+        READ(read_rect)
+        READ(read_image)
+        READ(read_svm)
+        DATA_OF(write_buffer)
+        DATA_OF(write_rect)
+        DATA_OF(write_image)
+        DATA_OF(write_svm)
+        DATA_OF(create_buffer)
+        DATA_OF(create_image)
+        DATA_OF(bring)
+    }
+    wire_put_bytes(&r->out, bytes, length);
+    if (number == WIRE_svm_alloc)
+        wait_for_memory(r, first_word(fields));
+    else if (is_slow(number))
+        wait_for_call(r, first_word(fields));
+}
+
+/* ---- all of them ---- */
+
+/* The next one. The buffer may become longer, and be elsewhere, while something is waited for. */
+static bool next_command(struct replay *r, const struct wire_buffer *commands, size_t *at, uint16_t *number,
+                         struct wire_cursor *fields)
+{
+    struct wire_cursor frame;
+
+    if (*at >= commands->length || replay_has_failed(r))
+        return false;
+    frame = wire_cursor(commands->bytes + *at, commands->length - *at);
+    r->failed |= wire_next(&frame, number, fields) != 1;
+    if (r->failed)
+        return false;
+    *at += fields->left + WIRE_HEADER;
+    return true;
+}
+
+static void flush_much(struct replay *r)
+{
+    if (r->out.length > REPLAY_FRAME)
+        replay_flush(r);
+}
+
+/* Objects, contents, and what is over: nothing of it has to do with other nodes. */
+static void begin(struct replay *r)
+{
+    struct wire_cursor fields;
+    uint16_t number;
+    size_t at = 0;
+
+    memcpy(r->j->skip, r->j->printed, sizeof(r->j->skip));
+    while (next_command(r, &r->j->base, &at, &number, &fields)) {
+        replay_tell(r, number, fields);
+        flush_much(r);
+    }
+    replay_flush(r);
+    replay_restore(r);
+    window_restore(r->j);
+    while (r->at < r->j->over && next_command(r, &r->j->log, &r->at, &number, &fields)) {
+        replay_tell_over(r, number, fields);
+        flush_much(r);
+    }
+}
+
+/* Up to where the next one's begins. */
+static void tell_turn(struct replay *r)
+{
+    struct wire_cursor fields;
+    uint16_t number;
+
+    while (next_command(r, &r->j->log, &r->at, &number, &fields)) {
+        if (number == JOURNAL_TURN) {
+            r->turn = wire_get_u64(&fields);
+            return;
+        }
+        replay_tell(r, number, fields);
+        flush_much(r);
+    }
+}
+
+/* Whose turn is first, of those that are not through. */
+static struct replay *first_of(const struct replaying *all)
+{
+    struct replay *first = NULL;
+
+    for (unsigned i = 0; i < all->count; i++) {
+        struct replay *r = &all->each[i];
+
+        if (r->at < r->j->log.length && (!first || r->turn < first->turn))
+            first = r;
+    }
+    return first;
+}
+
+static void tell_all(const struct replaying *all)
+{
+    struct replay *r;
+
+    for (unsigned i = 0; i < all->count; i++)
+        begin(&all->each[i]);
+    while (!replay_has_failed(all->each) && (r = first_of(all)))
+        tell_turn(r);
+    for (unsigned i = 0; i < all->count; i++) {
+        r = &all->each[i];
+        while (r->fences)
+            drop_fence(r, &r->fences);
+        replay_flush(r);
+    }
+}
+
+static void replay_free(struct replay *r)
+{
+    wire_buffer_free(&r->out);
+    while (r->unused) {
+        struct fence *fence = r->unused;
+
+        r->unused = fence->next;
+        free(fence);
+    }
+    free(r->done);
+    free(r->queues);
+}
+
+int replay(const struct group *group)
+{
+    struct replaying all = {.each = calloc(group->count, sizeof(*all.each)), .count = group->count};
+    int error = 0;
+
+    if (!all.each)
+        return -ENOMEM;
+    for (unsigned i = 0; i < all.count; i++) {
+        struct node *node = group->nodes[i];
+
+        all.each[i] =
+            (struct replay){.j = node->journal, .node = node, .all = &all, .last_fence = handle_highest(WIRE_EVENT)};
+        node->journal->replay = &all.each[i];
+    }
+    tell_all(&all);
+    if (replay_has_failed(all.each))
+        error = -EIO;
+    for (unsigned i = 0; i < all.count; i++) {
+        struct replay *r = &all.each[i];
+
+        if (error && r->j->lost)
+            error = -ECONNRESET;
+        r->j->replay = NULL;
+        replay_free(r);
+    }
+    free(all.each);
+    return error;
+}

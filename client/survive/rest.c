@@ -1,0 +1,476 @@
+/*
+ * A session rests: its contents are kept here (store.c), and its workers have gone. The nodes stay what the program's
+ * objects hang on, with no member behind them. A call that needs a node waits at the halt between calls, and a thread
+ * that is there as long as the session rests brings workers and lets the calls go on (wake.c).
+ *
+ * Until the workers go nothing that the program has is touched: if anything fails before, it goes on. If they cannot
+ * come again, the calls that waited find their devices lost; the session still rests, and the next call tries again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/thread.h"
+#include "client/core/halt.h"
+#include "client/data/coherence.h"
+#include "client/memory/arena.h"
+#include "client/survive/recover.h"
+#include "client/survive/resting.h"
+#include "client/survive/store.h"
+#include "client/trace/timeline.h"
+
+#define MOST_TRIES 10
+
+/* What who asks and the thread tell each other. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t news;
+    bool on, busy;  /* busy: it is being put to rest, or, while it is on, goes on */
+    unsigned turns; /* how often a beginning or an end has come out */
+    int error;      /* of the last one, and why */
+    char reason[300];
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
+
+/* Under the state's lock. What is asked in between is not answered by how it was before. */
+static int wait_for_still(char *reason, size_t size)
+{
+    const long until = clock_ns() + PATIENCE_NS;
+
+    while (state.busy && clock_ns() < until) {
+        pthread_mutex_unlock(&state.lock);
+        session_look_later();
+        pthread_mutex_lock(&state.lock);
+    }
+    if (!state.busy)
+        return 0;
+    snprintf(reason, size, state.on ? "it is just going on" : "it is just being put to rest");
+    return -EBUSY;
+}
+
+int rest_settle(char *reason, size_t size)
+{
+    int error;
+
+    pthread_mutex_lock(&state.lock);
+    error = wait_for_still(reason, size);
+    if (!error && state.on) {
+        snprintf(reason, size, "it rests");
+        error = -EBUSY;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
+
+bool rest_is_on(void)
+{
+    bool on;
+
+    pthread_mutex_lock(&state.lock);
+    on = state.on;
+    pthread_mutex_unlock(&state.lock);
+    return on;
+}
+
+static void goes_on(void)
+{
+    pthread_mutex_lock(&state.lock);
+    state.busy = true;
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void come_out(struct rest *r, bool on, int error)
+{
+    pthread_mutex_lock(&state.lock);
+    state.on = on;
+    state.busy = false;
+    state.turns++;
+    state.error = error;
+    snprintf(state.reason, sizeof(state.reason), "%s", r->reason);
+    pthread_cond_broadcast(&state.news);
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void describe(struct rest *r, const char *what)
+{
+    session_lock(r->session);
+    transport_describe(session_transport(r->session), what);
+    session_unlock(r->session);
+}
+
+int resting_each(struct rest *r, int (*what)(struct rest *r, struct resting *node))
+{
+    int error = 0;
+
+    for (unsigned i = 0; !error && i < r->count; i++)
+        error = what(r, &r->nodes[i]);
+    return error;
+}
+
+void resting_drop(struct rest *r)
+{
+    for (unsigned i = 0; i < r->count; i++) {
+        struct move *m = &r->nodes[i].move;
+
+        make_drop(m);
+        free(m->objects);
+        m->objects = NULL;
+        m->room = 0;
+        free(m->ends);
+        m->ends = NULL;
+        m->end_room = 0;
+        free(m->svm);
+        m->svm = NULL;
+        m->svm_count = 0;
+    }
+}
+
+static void rest_free(struct rest *r)
+{
+    resting_drop(r);
+    for (unsigned i = 0; i < r->count; i++)
+        free(r->nodes[i].move.failed_here);
+    store_free(r->store);
+    free(r->nodes);
+    free(r);
+}
+
+/* ---- the workers go ---- */
+
+static int find_nodes(struct rest *r)
+{
+    struct session *session = r->session;
+
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        struct node *node = session_node(session, i);
+
+        if (node->in_process) /* its devices are the program's own */
+            continue;
+        r->nodes[r->count].move = (struct move){
+            .session = session, .node = node, .reason = r->reason, .reason_size = r->reason_size, .began = r->began};
+        r->count++;
+    }
+    return r->count
+               ? 0
+               : (snprintf(r->reason, r->reason_size, "devices of the program's own process do not rest"), -ENOTSUP);
+}
+
+/* Whether it could come back. */
+static int check(struct rest *r, struct resting *node)
+{
+    struct transport *transport = session_transport(r->session);
+    int error;
+
+    if (!node->move.node->alive)
+        return move_refuse(&node->move, -ECONNRESET, "a worker is lost");
+    if (!halt_can())
+        return move_refuse(&node->move, -ENOSYS, "this system has no membarrier");
+    if (node->move.node->memory == NODE_MEMORY_SHARED && !arena_can_be_shared())
+        return move_refuse(&node->move, -EXDEV,
+                           "another worker cannot have the memory that the program shares with it");
+    session_lock(r->session);
+    transport_place(transport, node->move.node->peer, node->host, sizeof(node->host));
+    error = transport_may_add_member(transport, node->host, r->reason, r->reason_size);
+    session_unlock(r->session);
+    return error;
+}
+
+static int list_svm(struct rest *r, struct resting *node)
+{
+    const int error = store_plan_svm(r->store, node->move.node);
+
+    if (error == -ENOTSUP)
+        return move_refuse(&node->move, error, "shared virtual memory of a context that has been released");
+    return error ? move_refuse(&node->move, error, "no memory") : 0;
+}
+
+static int list_objects(struct rest *r, struct resting *node)
+{
+    int error = make_list(&node->move);
+
+    if (!error && store_plan(r->store, node->move.node, node->move.objects, node->move.count))
+        error = move_refuse(&node->move, -ENOMEM, "no memory");
+    return error ? error : list_svm(r, node);
+}
+
+/* If the worker that comes is lost, another one is told what this one had. */
+static int save(struct rest *r, struct resting *node)
+{
+    struct move *m = &node->move;
+
+    if (recover_will(m->node) && checkpoint_quiet(m->node, false, r->nodes[0].move.halted, true))
+        return move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
+    return 0;
+}
+
+static int save_early(struct rest *r, struct resting *node)
+{
+    (void)r;
+    if (recover_will(node->move.node))
+        checkpoint_early(&node->move, true);
+    return 0;
+}
+
+static int save_not(struct rest *r, struct resting *node)
+{
+    (void)r;
+    checkpoint_drop_early(node->move.node);
+    return 0;
+}
+
+/* Under the lock: nothing was heard, asked or released since. */
+static bool can_go(const struct rest *r)
+{
+    for (unsigned i = 0; i < r->count; i++) {
+        struct node *node = r->nodes[i].move.node;
+
+        stream_push(node);
+        if (!node->alive || node->mending || node->batch.length || !move_is_settled(&r->nodes[i].move))
+            return false;
+    }
+    return true;
+}
+
+static bool any_lost(const struct rest *r)
+{
+    for (unsigned i = 0; i < r->count; i++) {
+        if (!r->nodes[i].move.node->alive)
+            return true;
+    }
+    return false;
+}
+
+static int send_away(struct rest *r)
+{
+    const long since = clock_ns();
+    bool done = false;
+
+    while (!done) {
+        session_lock(r->session);
+        done = can_go(r);
+        for (unsigned i = 0; done && i < r->count; i++)
+            session_rest(r->nodes[i].move.node);
+        session_need_progress(r->session);
+        session_unlock(r->session);
+        if (!done && any_lost(r))
+            return move_refuse(&r->nodes[0].move, -ECONNRESET, "a worker was lost");
+        if (!done && clock_ns() - since > PATIENCE_NS)
+            return move_refuse(&r->nodes[0].move, -EBUSY, "objects that are being released");
+        if (!done)
+            session_look_later();
+    }
+    return 0;
+}
+
+static int begin(struct rest *r)
+{
+    struct move *m;
+    size_t taken;
+    int error = find_nodes(r);
+
+    if (!error)
+        error = resting_each(r, check);
+    if (error)
+        return error;
+    m = &r->nodes[0].move;
+    coherence_watch(true);
+    move_phase(m, "ahead");
+    resting_each(r, save_early);
+    store_early(r->store, m, false);
+    error = quiesce(m);
+    move_phase(m, "list");
+    store_early_end(r->store, m);
+    if (!error)
+        error = resting_each(r, list_objects);
+    taken = store_missing(r->store);
+    move_phase(m, "take");
+    r->contents = -clock_ns();
+    if (!error)
+        error = store_take(r->store, r->reason, r->reason_size);
+    r->contents += clock_ns();
+    if (!error)
+        error = resting_each(r, save);
+    move_phase(m, "go");
+    if (!error)
+        error = send_away(r);
+    coherence_watch(false);
+    store_close(r->store);
+    resting_drop(r);
+    if (error)
+        resting_each(r, save_not);
+    else
+        snprintf(r->reason, r->reason_size,
+                 "it rests: %zu bytes are kept, %zu of them taken in the pause, %ld us for them, %ld us",
+                 store_bytes(r->store), taken, r->contents / 1000, (clock_ns() - r->began) / 1000);
+    halt_set(error ? HALT_NONE : HALT_REST);
+    return error;
+}
+
+/* ---- they come again ---- */
+
+/* Where lost workers are replaced, those that are lost as they come are, too. */
+static int end_or_again(struct rest *r)
+{
+    int error = -ECONNRESET;
+
+    r->lost = true;
+    for (unsigned tries = 0; error && r->lost && tries < MOST_TRIES && !move_ended(r->session); tries++) {
+        error = rest_wake(r);
+        if (!recover_will(r->nodes[0].move.node))
+            break;
+    }
+    return error;
+}
+
+/* ---- the thread of a rest ---- */
+
+static void *rest_thread(void *argument)
+{
+    struct rest *r = argument;
+    int error;
+
+    summon_lock();
+    quiesce_lock();
+    error = begin(r);
+    quiesce_unlock();
+    summon_unlock();
+    vocl_log(LOG_INFO, "%s%s", error ? "the session does not rest: " : "", r->reason);
+    if (!error)
+        describe(r, "resting");
+    r->rests_since = timeline_now();
+    come_out(r, !error, error);
+    while (!error && halt_wait_wanted()) {
+        goes_on();
+        error = end_or_again(r);
+        vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->reason);
+        if (error)
+            halt_let_through();
+        else
+            describe(r, "");
+        come_out(r, error, error);
+        if (!error)
+            break;
+        error = 0;
+    }
+    if (!move_ended(r->session)) /* else the program's memory may be in use */
+        rest_free(r);
+    return NULL;
+}
+
+static struct rest *rest_new(struct session *session)
+{
+    struct rest *r = calloc(1, sizeof(*r) + sizeof(state.reason));
+
+    if (!r)
+        return NULL;
+    r->session = session;
+    r->reason = (char *)(r + 1);
+    r->reason_size = sizeof(state.reason);
+    r->began = clock_ns();
+    r->nodes = calloc(session_node_count(session), sizeof(*r->nodes));
+    r->store = store_new(settings_string(SETTING_REST_DIR));
+    if (r->nodes && r->store)
+        return r;
+    store_free(r->store);
+    free(r->nodes);
+    free(r);
+    return NULL;
+}
+
+/* Under the state's lock: until the turn that has begun has come out. */
+static int wait_for_turn(unsigned turns, char *reason, size_t size)
+{
+    while (state.turns == turns)
+        pthread_cond_wait(&state.news, &state.lock);
+    snprintf(reason, size, "%s", state.reason);
+    return state.error;
+}
+
+/* Under the state's lock. */
+static int start(struct session *session, char *reason, size_t size)
+{
+    struct rest *r = rest_new(session);
+    pthread_t thread;
+
+    if (!r || thread_start(&thread, rest_thread, r)) {
+        if (r)
+            rest_free(r);
+        snprintf(reason, size, "no memory");
+        return -ENOMEM;
+    }
+    pthread_detach(thread);
+    state.busy = true;
+    return wait_for_turn(state.turns, reason, size);
+}
+
+int rest_begin(struct session *session, char *reason, size_t size)
+{
+    int error;
+
+    pthread_mutex_lock(&state.lock);
+    error = wait_for_still(reason, size);
+    if (!error && state.on)
+        snprintf(reason, size, "it rests");
+    else if (!error)
+        error = start(session, reason, size);
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
+
+int rest_end(struct session *session, char *reason, size_t size)
+{
+    int error;
+
+    (void)session;
+    pthread_mutex_lock(&state.lock);
+    error = state.on ? 0 : wait_for_still(reason, size);
+    if (!error && state.on) {
+        halt_want();
+        error = wait_for_turn(state.turns, reason, size);
+    } else if (!error) {
+        snprintf(reason, size, "it does not rest");
+    }
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
+
+void rest_after_fork(void)
+{
+    pthread_mutex_init(&state.lock, NULL);
+    pthread_cond_init(&state.news, NULL);
+    quiesce_after_fork();
+    state.on = state.busy = false;
+}
+
+/* ---- VOCL_REST_EVERY ---- */
+
+static void *every_thread(void *argument)
+{
+    struct session *session = argument;
+    const long every = settings_number(SETTING_REST_EVERY);
+    unsigned seed = (unsigned)clock_ns();
+    char reason[300];
+
+    for (;;) {
+        const long us = (long)((double)rand_r(&seed) / RAND_MAX * 2000 * (double)every);
+        const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
+
+        nanosleep(&pause, NULL);
+        if (move_ended(session))
+            return NULL;
+        if (!rest_is_on()) /* else the program would have no time to go on in */
+            rest_begin(session, reason, sizeof(reason));
+    }
+}
+
+void rest_start(struct session *session)
+{
+    pthread_t thread;
+
+    if (settings_number(SETTING_REST_EVERY) && !thread_start(&thread, every_thread, session))
+        pthread_detach(thread);
+}

@@ -1,0 +1,184 @@
+/*
+ * A node goes to where the memory that the program shares with its worker is not to be had: another host. Its buffers
+ * are made there with memory of their own, and from the change on what the program reads, writes and maps goes by
+ * messages. Until then they are as they were.
+ *
+ * Contents of buffers that are here as memory of their own (block.c) go as all others, from worker to worker
+ * (copy_over.c). What is mapped keeps its block: the program has its address, and when it is unmapped that is written.
+ * A buffer over the program's own memory becomes one whose changes are copied (hostptr.c); its contents go from here,
+ * with a copy of what was sent, for the program may write there at any time.
+ */
+#include <errno.h>
+
+#include "client/data/coherence.h"
+#include "client/memory/arena.h"
+#include "client/memory/memory.h"
+#include "client/survive/journal.h"
+#include "client/survive/moving.h"
+#include "client/survive/recover.h"
+#include "client/survive/save.h"
+
+struct unshared {
+    cl_mem memory;
+    uint8_t *base; /* of one over the program's memory: what the target was given */
+    bool mapped;
+    void *block; /* what the old worker has until it has forgotten all, of so many bytes, */
+    size_t size;
+    struct region *region; /* or that */
+};
+
+bool unshare_begin(struct move *m)
+{
+    const bool apart = m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target);
+
+    m->unshares |= apart && m->target->alive;
+    return apart;
+}
+
+int unshare_check(struct move *m)
+{
+    if (!unshare_begin(m))
+        return 0;
+    if (!m->target->alive)
+        return move_refuse(m, -ECONNRESET, "the target was lost");
+    if (save_any_svm())
+        return move_refuse(m, -EXDEV, "it cannot have the shared virtual memory of the program and its worker");
+    return 0;
+}
+
+bool unshare_goes(const struct move *m, const struct object *object)
+{
+    const struct _cl_mem *memory = (const struct _cl_mem *)object;
+
+    return m->unshares && atomic_load(&object->kind) == WIRE_MEMORY && !memory->parent && memory->direct;
+}
+
+const char *unshare_bound(const struct move *m, const struct object *object)
+{
+    const struct _cl_mem *memory = (const struct _cl_mem *)object;
+
+    if (!m->unshares || atomic_load(&object->kind) != WIRE_MEMORY || memory->parent || !memory->arena || memory->direct)
+        return NULL;
+    if (!memory->region)
+        return "a buffer is over memory that the program shares with its worker";
+    return memory->context->node_count > 1 ? "a buffer over the program's memory is of several workers" : NULL;
+}
+
+/* ---- in the pause ---- */
+
+static struct unshared *find(struct move *m, cl_mem root)
+{
+    for (unsigned i = 0; i < m->unshared_count; i++) {
+        if (m->unshared[i].memory == root)
+            return &m->unshared[i];
+    }
+    return NULL;
+}
+
+/* Of what was made at the target: all that is a whole, in the memory of both. */
+static int list(struct move *m)
+{
+    m->unshared = calloc(m->count + 1, sizeof(*m->unshared));
+    if (!m->unshared)
+        return move_refuse(m, -ENOMEM, "no memory");
+    for (unsigned i = 0; i < m->count; i++) {
+        cl_mem memory = (cl_mem)m->objects[i];
+
+        if (atomic_load(&m->objects[i]->kind) == WIRE_MEMORY && !memory->parent && memory->arena)
+            m->unshared[m->unshared_count++] = (struct unshared){.memory = memory};
+    }
+    for (unsigned i = 0; i < m->count; i++) {
+        cl_mem memory = (cl_mem)m->objects[i];
+        struct unshared *u = NULL;
+
+        if (atomic_load(&m->objects[i]->kind) == WIRE_MEMORY && memory->map_count)
+            u = find(m, memory_root(memory));
+        if (u)
+            u->mapped = true;
+    }
+    return 0;
+}
+
+int unshare_contents(struct move *m)
+{
+    int error = m->unshares ? list(m) : 0;
+
+    for (unsigned i = 0; !error && i < m->unshared_count; i++) {
+        struct unshared *u = &m->unshared[i];
+
+        if (u->memory->direct)
+            continue;
+        error = hostptr_send_all(u->memory, m->target, &u->base);
+        if (error)
+            return move_refuse(m, move_was_lost(m) ? -ECONNRESET : error,
+                               "contents of a buffer over the program's memory cannot be moved: error %d", -error);
+        m->bytes += u->memory->size;
+        m->bytes_paused += u->memory->size;
+        move_watched(m);
+    }
+    return error;
+}
+
+/* ---- from the change on ---- */
+
+/* Whoever replaces the worker gets what was saved in the pause; from here on all goes through the log. */
+void unshare_told(struct move *m)
+{
+    if (!m->unshares || !m->node->journal || m->node->journal->off)
+        return;
+    journal_unshare(m->node->journal);
+    for (unsigned i = 0; i < m->unshared_count; i++)
+        window_apart(m->unshared[i].memory);
+}
+
+static void let_go(struct unshared *u)
+{
+    cl_mem memory = u->memory;
+
+    if (!memory->direct) {
+        u->region = hostptr_part(memory, u->base);
+        u->base = NULL;
+        return;
+    }
+    memory->direct = false;
+    memory->arena = NULL;
+    written_note(memory, 0, memory->size); /* also by the program itself, of which nothing was noted */
+    if (u->mapped)
+        return;
+    u->block = memory->block;
+    u->size = memory->size;
+    memory->block = NULL;
+}
+
+void unshare_change(struct move *m)
+{
+    if (!m->unshares)
+        return;
+    m->node->unshared = true;
+    for (unsigned i = 0; i < m->unshared_count; i++)
+        let_go(&m->unshared[i]);
+    for (unsigned i = 0; i < m->count; i++) {
+        cl_mem memory = (cl_mem)m->objects[i];
+
+        if (atomic_load(&m->objects[i]->kind) == WIRE_MEMORY && memory->parent) {
+            memory->direct = false;
+            memory->arena = NULL;
+        }
+    }
+}
+
+void unshare_end(struct move *m)
+{
+    for (unsigned i = 0; i < m->unshared_count; i++) {
+        struct unshared *u = &m->unshared[i];
+
+        if (u->block)
+            block_free(u->block, u->size);
+        if (u->region)
+            exchange_gone(u->region);
+        free(u->base);
+    }
+    free(m->unshared);
+    m->unshared = NULL;
+    m->unshared_count = 0;
+}

@@ -1,0 +1,205 @@
+/*
+ * A session that rests goes on: workers come for its nodes, all objects are made there again, and are given their
+ * contents; then the nodes have members again, in one moment under the session's lock. If any of it fails all goes back
+ * to how it was, and the session still rests.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "client/core/halt.h"
+#include "client/core/stream.h"
+#include "client/memory/arena.h"
+#include "client/survive/resting.h"
+#include "client/survive/store.h"
+#include "client/trace/timeline.h"
+
+#define NUMBER_NS 10000000000 /* until one that has gone leaves its number to another */
+
+/* One that is spare, and was not found for another node. */
+static int find_worker(struct rest *r, struct resting *node, struct node **found)
+{
+    const long until = clock_ns() + NUMBER_NS;
+    int error;
+
+    do {
+        error = summon_spare(r->session, node->host, found, &node->came, r->reason, r->reason_size);
+        if (error == -ENOSPC || error == -EBUSY)
+            session_look_later();
+    } while ((error == -ENOSPC || error == -EBUSY) && clock_ns() < until && !move_ended(r->session));
+    return error;
+}
+
+static int bring_one(struct rest *r, struct resting *node)
+{
+    struct move *m = &node->move;
+    int error = find_worker(r, node, &m->target);
+
+    if (error)
+        m->target = NULL;
+    if (error)
+        return error;
+    m->target->promised = true;
+    if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
+        return move_refuse(m, -EXDEV, "its worker cannot have the memory that the program shares with it");
+    return session_front(r->session)->fits(m->node, m->target, r->reason, r->reason_size);
+}
+
+/* One that has come goes again, as its devices are not like those that the program knows. */
+static bool may_have_another(struct rest *r, struct resting *node)
+{
+    struct node *target = node->move.target;
+    bool others;
+
+    if (!node->came)
+        return false;
+    target->promised = false;
+    session_lock(r->session);
+    others = session_refuse_spare(r->session, target, node->host);
+    session_unlock(r->session);
+    node->move.target = NULL;
+    return others;
+}
+
+/* In a pool the next one has other devices, until there is no other place: why the last one did not fit says more. */
+static int bring(struct rest *r, struct resting *node)
+{
+    char unfit[256] = "", last[256];
+    int error;
+
+    while ((error = bring_one(r, node)) == -EXDEV && may_have_another(r, node))
+        snprintf(unfit, sizeof(unfit), "%s", r->reason);
+    if (!error || node->move.target || !*unfit)
+        return error;
+    snprintf(last, sizeof(last), "%s", r->reason);
+    return move_refuse(&node->move, -EXDEV, "%s; %s", unfit, last);
+}
+
+static int make(struct rest *r, struct resting *node)
+{
+    (void)r;
+    return make_all(&node->move);
+}
+
+static int give(struct rest *r, struct resting *node)
+{
+    struct move *m = &node->move;
+
+    return store_give(r->store, m->node, m->target, m->objects, m->count, r->reason, r->reason_size);
+}
+
+/* Or what made its objects is taken for what the node was told. */
+static bool has_sent(void *argument)
+{
+    struct node *target = argument;
+
+    stream_push(target);
+    return !target->alive || !target->batch.length;
+}
+
+static int give_members(struct rest *r)
+{
+    bool alive = true;
+
+    session_lock(r->session);
+    for (unsigned i = 0; i < r->count; i++)
+        session_wait(r->session, has_sent, r->nodes[i].move.target);
+    for (unsigned i = 0; i < r->count; i++)
+        alive &= r->nodes[i].move.target->alive;
+    for (unsigned i = 0; alive && i < r->count; i++) {
+        struct move *m = &r->nodes[i].move;
+
+        move_members(m);
+        m->target->promised = false;
+    }
+    session_news(r->session);
+    session_need_progress(r->session);
+    session_unlock(r->session);
+    return alive ? 0 : move_refuse(&r->nodes[0].move, -ECONNRESET, "a worker was lost");
+}
+
+/* With others it may go well. */
+static bool any_target_lost(const struct rest *r, int error)
+{
+    bool lost = error == -ECHILD || error == -EHOSTUNREACH || error == -ECONNRESET;
+
+    for (unsigned i = 0; i < r->count; i++)
+        lost |= r->nodes[i].move.target && !r->nodes[i].move.target->alive;
+    return lost;
+}
+
+/* Workers that came for nothing go; one that was spare is so again. */
+static void give_up(struct rest *r)
+{
+    struct wire_forget ask = {0};
+    struct wire_forget_reply reply;
+    struct call call;
+
+    for (unsigned i = 0; i < r->count; i++) {
+        struct resting *node = &r->nodes[i];
+
+        if (node->move.target)
+            node->move.target->promised = false;
+        if (node->move.target && node->came)
+            summon_drop(r->session, node->move.target);
+        else if (node->move.target && node->move.target->alive && !call_forget(node->move.target, &ask, &reply, &call))
+            call_free(&call);
+        node->move.target = NULL;
+    }
+}
+
+/* Calls that need no node are let out, and no call is let in. */
+static int halt_all(struct rest *r)
+{
+    halt_set(HALT_ALL);
+    while (halt_any_inside()) {
+        if (move_ended(r->session))
+            return -ECANCELED;
+        session_lock(r->session);
+        session_need_progress(r->session);
+        session_unlock(r->session);
+        session_look_later();
+    }
+    return 0;
+}
+
+int rest_wake(struct rest *r)
+{
+    struct move *m = &r->nodes[0].move;
+    int error;
+
+    summon_lock();
+    quiesce_lock();
+    error = halt_all(r);
+    r->began = clock_ns();
+    for (unsigned i = 0; i < r->count; i++)
+        r->nodes[i].move.began = r->began;
+    move_phase(m, "come");
+    if (!error)
+        error = resting_each(r, bring);
+    move_phase(m, "objects");
+    if (!error)
+        error = resting_each(r, make);
+    move_phase(m, "give");
+    r->contents = -clock_ns();
+    if (!error)
+        error = resting_each(r, give);
+    r->contents += clock_ns();
+    move_phase(m, "wake");
+    if (!error)
+        error = give_members(r);
+    resting_drop(r);
+    r->lost = error && any_target_lost(r, error);
+    if (error) {
+        give_up(r);
+    } else {
+        timeline_span(r->rests_since, m->node, "the session rests"); /* the program's next command is after it */
+        halt_set(HALT_NONE);
+    }
+    quiesce_unlock();
+    summon_unlock();
+    if (!error)
+        snprintf(r->reason, r->reason_size, "it goes on: %zu bytes were given back, %ld us for them, %ld us",
+                 store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
+    return error;
+}

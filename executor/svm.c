@@ -83,12 +83,16 @@ void svm_touch_ends(const struct executor *x, uint64_t address, uint64_t size)
         (void)(*before + *after);
 }
 
+/* The system keeps what is below it free, to find NULL that is followed (vm.mmap_min_addr); but not from root. */
+#define LOWEST_ADDRESS ((uint64_t)1 << 16)
+
 static uint8_t *map_at(uint64_t address, size_t size)
 {
-    void *wanted = (void *)(uintptr_t)address;
-    void *memory = mmap(wanted, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    void *wanted = (void *)(uintptr_t)address, *memory = MAP_FAILED;
 
+    if (address >= LOWEST_ADDRESS)
+        memory = mmap(wanted, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     if (memory == wanted)
@@ -210,7 +214,7 @@ static int map(struct executor *x, const struct exec_share_memory *m)
 {
     uint64_t size;
     void *memory;
-    int fd = memory_of_process(m->process, m->descriptor, &size), error = 0;
+    int fd = m->address < LOWEST_ADDRESS ? -EINVAL : memory_of_process(m->process, m->descriptor, &size), error = 0;
 
     if (fd < 0)
         return fd;

@@ -17,10 +17,10 @@ static void kernel_renew(struct object *object, struct node *node)
 {
     cl_kernel kernel = (cl_kernel)object;
 
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     for (uint32_t i = 0; kernel->arguments && i < kernel->description->argument_count; i++)
         node_set_remove(&kernel->arguments[i].known, node->index);
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
 }
 
 static int kernel_create_on(struct object *object, struct node *node)
@@ -205,7 +205,7 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
         return NULL;
     }
-    spin_lock(&source->lock);
+    lock_hold(&source->lock);
     for (uint32_t i = 0; i < source->description->argument_count; i++) {
         struct argument *to = &kernel->arguments[i];
 
@@ -220,7 +220,7 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         to->known = (struct node_set){0}; /* whatever the nodes' clones hold */
     }
     kept = !source->pointers || kernel_keep_pointers(kernel, source->pointers, source->pointer_count);
-    spin_unlock(&source->lock);
+    lock_release(&source->lock);
     kernel->made_from = source;
     error = kept ? cl_error(handle_create(&kernel->object)) : CL_OUT_OF_HOST_MEMORY;
     kernel->made_from = NULL;
@@ -418,7 +418,7 @@ __attribute__((noinline)) static cl_int argument_change_large(cl_kernel kernel, 
 
     if (given->length > sizeof(argument->small) && !large)
         return CL_OUT_OF_HOST_MEMORY;
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     argument_free(argument);
     if (large) {
         argument_say(argument, given);
@@ -426,7 +426,7 @@ __attribute__((noinline)) static cl_int argument_change_large(cl_kernel kernel, 
     } else {
         argument_change(argument, given);
     }
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
     return CL_SUCCESS;
 }
 
@@ -469,7 +469,7 @@ void arguments_send(cl_kernel kernel, struct node *node, enum stream_urgency urg
     struct wire_buffer list = {0};
 
     HALT_GUARD;
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     arguments_put(kernel, node, &list);
     if (list.length && !list.failed) {
         m.arguments = list.bytes;
@@ -478,7 +478,7 @@ void arguments_send(cl_kernel kernel, struct node *node, enum stream_urgency urg
         if (!cl_error(stream_end(node, urgency)))
             arguments_clean(kernel, node);
     }
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
     wire_buffer_free(&list);
 }
 
@@ -530,11 +530,11 @@ bool kernel_keep_pointers(cl_kernel kernel, const void *pointers, size_t count)
         memcpy(copy, pointers, count * sizeof(*copy));
     for (size_t i = 0; i < count; i++)
         svm_remote_written(copy[i], SVM_WHOLE);
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     before = kernel->pointers;
     kernel->pointers = copy;
     kernel->pointer_count = count;
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
     free(before);
     return true;
 }
@@ -551,11 +551,11 @@ cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64
         return CL_INVALID_ARG_VALUE;
     if (!good)
         return CL_INVALID_ARG_VALUE;
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     argument = &kernel->arguments[index];
     argument_free(argument);
     *argument = (struct argument){.set = true, .what = what, .local = value};
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
     if (what == WIRE_ARGUMENT_SVM) /* by pointers in it also what is given to be read may be written */
         svm_remote_written((const void *)(uintptr_t)value, SVM_WHOLE);
     return CL_SUCCESS;

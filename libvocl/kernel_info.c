@@ -80,10 +80,10 @@ static bool has_local_argument(cl_kernel kernel)
 {
     bool has = false;
 
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     for (uint32_t i = 0; i < kernel->description->argument_count; i++)
         has |= kernel->arguments[i].set && kernel->arguments[i].what == WIRE_ARGUMENT_LOCAL;
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
     return has;
 }
 

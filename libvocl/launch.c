@@ -100,9 +100,9 @@ static cl_int arguments_hosted(struct enqueue *e, cl_kernel kernel)
         const struct argument *argument = &kernel->arguments[i];
         cl_mem memory;
 
-        spin_lock(&kernel->lock);
+        lock_hold(&kernel->lock);
         memory = argument->what == WIRE_ARGUMENT_MEMORY && argument->id ? handle_find(WIRE_MEMORY, argument->id) : NULL;
-        spin_unlock(&kernel->lock);
+        lock_release(&kernel->lock);
         if (memory && memory_root(memory)->hosted)
             error = cl_error(
                 hostptr_before(e, memory_root(memory), argument_use(&kernel->description->arguments[i], memory)));
@@ -128,13 +128,13 @@ static bool arguments_settled(const struct enqueue *e, cl_kernel kernel)
     bool settled = true;
     unsigned use;
 
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     for (uint32_t i = 0; settled && i < kernel->description->argument_count; i++) {
         cl_mem memory = memory_of(kernel, i, &use);
 
         settled = !memory || e->node->observer->is_settled(e, memory, use);
     }
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
     return settled;
 }
 
@@ -143,9 +143,9 @@ static cl_int argument_kept(struct enqueue *e, cl_kernel kernel, uint32_t i, uns
     unsigned use;
     cl_mem memory;
 
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     memory = memory_of(kernel, i, &use);
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
     if (!memory || (use & USE_WRITE) != wanted)
         return CL_SUCCESS;
     return cl_error(e->node->observer->uses(e, memory, use, true));
@@ -263,12 +263,12 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     if (error)
         return enqueue_fail(&e, error);
     enqueue_expect(&e);
-    spin_lock(&kernel->lock);
+    lock_hold(&kernel->lock);
     error = arguments_coherence(&e, kernel, false);
     if (!error && site->buffer)
         error = cl_error(record_kernel(site->buffer, kernel));
     if (error) {
-        spin_unlock(&kernel->lock);
+        lock_release(&kernel->lock);
         return enqueue_fail(&e, error);
     }
     describe(&m, &e, kernel, dims, offset, global, local);
@@ -282,7 +282,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
     e.sent = !error;
     if (!error)
         arguments_clean(kernel, e.node);
-    spin_unlock(&kernel->lock);
+    lock_release(&kernel->lock);
     if (!error && !plain)
         error = cl_error(native_outcome(e.node, &e.event->object));
     return enqueue_finish(&e, error, site->event);

@@ -109,7 +109,7 @@ struct _cl_kernel {
     cl_program program;
     struct node_set known; /* nodes that have it */
     struct kernel_description *description;
-    struct spin lock; /* arguments and limits */
+    struct lock lock; /* arguments and limits */
     struct argument *arguments;
     cl_kernel made_from; /* of a clone, while it is made: what only the nodes know of it */
     bool sent_when_set;  /* its arguments: only to compare with */

@@ -31,7 +31,7 @@ struct lane {
     struct host_queue *queue;
     struct ring ring;
     uint64_t next; /* position of the packet to look at */
-    struct spin retiring;
+    struct lock retiring;
     _Atomic unsigned first; /* of flights; modulo FLIGHTS */
     unsigned last;
     _Atomic bool stalled; /* waits for a flight to end */
@@ -53,12 +53,12 @@ static void retire(struct lane *lane)
 {
     uint64_t tail = 0;
 
-    spin_lock(&lane->retiring);
+    lock_hold(&lane->retiring);
     while (lane->first != lane->last && atomic_load(&lane->flights[lane->first % FLIGHTS].done))
         tail = lane->flights[lane->first++ % FLIGHTS].end;
     if (tail)
         ring_retire(&lane->ring, tail);
-    spin_unlock(&lane->retiring);
+    lock_release(&lane->retiring);
 }
 
 static bool is_full(const struct lane *lane)
@@ -70,9 +70,9 @@ static bool nothing_flies(struct lane *lane)
 {
     bool none;
 
-    spin_lock(&lane->retiring);
+    lock_hold(&lane->retiring);
     none = lane->first == lane->last;
-    spin_unlock(&lane->retiring);
+    lock_release(&lane->retiring);
     return none;
 }
 
@@ -114,7 +114,7 @@ static void flight_clear(struct flight *flight)
 /* A task that has ended, or never began, while others of the lane may still fly. */
 static void end_in_turn(struct lane *lane, uint64_t end)
 {
-    spin_lock(&lane->retiring);
+    lock_hold(&lane->retiring);
     if (lane->first == lane->last) {
         ring_retire(&lane->ring, end);
     } else {
@@ -124,7 +124,7 @@ static void end_in_turn(struct lane *lane, uint64_t end)
         flight->end = end;
         atomic_store(&flight->done, true);
     }
-    spin_unlock(&lane->retiring);
+    lock_release(&lane->retiring);
 }
 
 /* Of one that has ended, by launch_poll(): kept any longer, OpenCL would have to take other memory for the next. */
@@ -132,10 +132,10 @@ static void flight_forget(struct flight *flight)
 {
     struct launch *launch;
 
-    spin_lock(&flight->lane->retiring);
+    lock_hold(&flight->lane->retiring);
     launch = flight->launch;
     flight->launch = NULL;
-    spin_unlock(&flight->lane->retiring);
+    lock_release(&flight->lane->retiring);
     launch_release(launch);
 }
 
@@ -165,11 +165,11 @@ static void lane_settle(struct lane *lane)
     for (unsigned i = 0; i < FLIGHTS; i++) {
         struct launch *launch;
 
-        spin_lock(&lane->retiring);
+        lock_hold(&lane->retiring);
         launch = atomic_load(&lane->flights[i].done) ? NULL : lane->flights[i].launch;
         if (launch)
             launch_keep(launch);
-        spin_unlock(&lane->retiring);
+        lock_release(&lane->retiring);
         if (launch)
             launch_watch(launch);
         launch_release(launch);
@@ -216,17 +216,17 @@ static int fly(struct lane *lane, const struct rewritten *task, const struct rin
     flight->since = since;
     flight->message = *written;
     atomic_fetch_add(&queue->flying, 1);
-    spin_lock(&lane->retiring);
+    lock_hold(&lane->retiring);
     flight_clear(flight);
     atomic_store(&flight->done, false);
     lane->last++;
-    spin_unlock(&lane->retiring);
+    lock_release(&lane->retiring);
     error = launcher_start(queue->launcher, task, &message->packet.kernel, flight_end, flight, &launch);
     if (error)
         flight_end(flight, error);
-    spin_lock(&lane->retiring);
+    lock_hold(&lane->retiring);
     flight->launch = launch;
-    spin_unlock(&lane->retiring);
+    lock_release(&lane->retiring);
     return 1;
 }
 

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "base/spin.h"
+#include "base/lock.h"
 #include "base/timeline.h"
 #include "ground/doze.h"
 #include "ground/neighbours.h"

@@ -36,6 +36,12 @@ extern const struct kind event_kind;
 
 /* Commands up to that number are over; well: those of which nothing else is known have not failed. */
 void queue_finished(cl_command_queue queue, uint64_t number, bool well);
+/* The node is to tell of all that it has not told of yet: of how many. Under the lock. */
+unsigned event_ask_all(void);
+/* Whether the program has a user event that is not set, and for which commands wait. */
+bool event_any_open(void);
+/* The node's events go to another member: those that are not over are made there. Under the lock. */
+void event_move(struct node *node, struct node *target);
 
 /* ---- event_wait.c ---- */
 /* Wait until the event is complete; its status. */
@@ -55,14 +61,6 @@ bool event_wait_all(cl_uint count, const cl_event *list);
 /* The status as the application may see it; event_known(): what of it is known here, without asking. */
 cl_int event_status(cl_event event);
 cl_int event_known(cl_event event);
-
-/* ---- event_move.c ---- */
-/* The node is to tell of all that it has not told of yet: of how many. Under the lock. */
-unsigned event_ask_all(void);
-/* Whether the program has a user event that is not set, and for which commands wait. */
-bool event_any_open(void);
-/* The node's events go to another member: those that are not over are made there. Under the lock. */
-void event_move(struct node *node, struct node *target);
 
 /* The program may look at its memory now, of which nodes may have the contents, for
  * commands that were under way may be over. Set by who is to bring them. Not under the session's lock. */

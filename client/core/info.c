@@ -196,7 +196,7 @@ struct answer {
     void *bytes;
 };
 
-static struct spin answers_lock; /* held for a few steps */
+static struct lock answers_lock; /* held for a few steps */
 
 static bool is_same(const struct answer *answer, const struct wire_get_info *question)
 {
@@ -211,12 +211,12 @@ static bool recall(struct answer **kept, const struct wire_get_info *question, s
 {
     const struct answer *answer;
 
-    spin_lock(&answers_lock);
+    lock_hold(&answers_lock);
     for (answer = *kept; answer && !is_same(answer, question); answer = answer->next)
         ;
     if (answer)
         *error = answer->error ? answer->error : info_copy(answer->bytes, answer->length, capacity, to, size_ret);
-    spin_unlock(&answers_lock);
+    lock_release(&answers_lock);
     return answer != NULL;
 }
 
@@ -260,10 +260,10 @@ int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32
         free(answer);
         return error;
     }
-    spin_lock(&answers_lock);
+    lock_hold(&answers_lock);
     answer->next = *kept;
     *kept = answer;
-    spin_unlock(&answers_lock);
+    lock_release(&answers_lock);
     return error;
 }
 
@@ -278,10 +278,10 @@ void info_forget(struct answer **kept)
 {
     struct answer *answer, *next;
 
-    spin_lock(&answers_lock);
+    lock_hold(&answers_lock);
     answer = *kept;
     *kept = NULL;
-    spin_unlock(&answers_lock);
+    lock_release(&answers_lock);
     for (; answer; answer = next) {
         next = answer->next;
         free(answer->bytes);
@@ -291,5 +291,5 @@ void info_forget(struct answer **kept)
 
 void info_after_fork(void)
 {
-    spin_unlock(&answers_lock);
+    lock_release(&answers_lock);
 }

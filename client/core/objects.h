@@ -27,7 +27,7 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platfor
 #pragma GCC visibility pop
 
 #include "base/cl_ext.h"
-#include "base/spin.h"
+#include "base/lock.h"
 #include "client/core/node_set.h"
 #include "transport/transport.h"
 #include "wire/wire.h"

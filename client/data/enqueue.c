@@ -190,7 +190,7 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event)
     return status;
 }
 
-int enqueue_fail(struct enqueue *e, int error)
+void enqueue_close(struct enqueue *e)
 {
     enqueue_free(e);
     end_use(e);
@@ -199,6 +199,11 @@ int enqueue_fail(struct enqueue *e, int error)
         hostptr_not_sent(e);
     if (e->event)
         handle_release(e->event, WIRE_EVENT, 0);
+}
+
+int enqueue_fail(struct enqueue *e, int error)
+{
+    enqueue_close(e);
     return error;
 }
 

@@ -63,7 +63,9 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event);
 void enqueue_sent(struct enqueue *e);
 /* The same of one that is not to be waited for. */
 void enqueue_leave(struct enqueue *e);
-/* The result is error, whatever it means. */
+/* Nothing of it is given to anybody: the command was not sent, or it was the library's own. */
+void enqueue_close(struct enqueue *e);
+/* The same of one that fails; the result is error, in the caller's terms. */
 int enqueue_fail(struct enqueue *e, int error);
 /* A marker, a barrier, or what stands for a command of another type in its place, by the type. */
 int enqueue_marker(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list, cl_event *event);

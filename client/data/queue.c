@@ -36,7 +36,8 @@ int queue_wait_idle(cl_command_queue queue)
         error = -ECONNRESET;
     if (!error)
         queue_finished(queue, number, atomic_load(&e.event->status) == CL_COMPLETE);
-    return enqueue_fail(&e, error);
+    enqueue_close(&e);
+    return error;
 }
 
 void queue_wait_callbacks(cl_command_queue queue, uint64_t since)

@@ -2,7 +2,7 @@
  * A checkpoint of a node: what was written since the last one is read from it while the program goes on, and again what
  * the program writes meanwhile, until that is little. Then calls wait until all that was enqueued is over, the rest is
  * read, and what it is told from then on begins with all that it needs. Nodes that have had to do with each other
- * (group.h) are of one moment: what they are told begins anew for all of them, or for none.
+ * (struct group) are of one moment: what they are told begins anew for all of them, or for none.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -87,7 +87,7 @@ struct journal {
     struct node *wanted;         /* the spare worker that is to be the next, or NULL */
     unsigned mover;              /* the target of a move, or 0: what is sent there is not kept */
     struct replay *replay;
-    struct node_set met; /* group.c: with which it has had to do since the checkpoint */
+    struct node_set met; /* with which it has had to do since the checkpoint */
     bool met_any;
 };
 
@@ -127,6 +127,23 @@ void journal_drop_waiting(struct journal *j);
 void journal_drop_next(struct journal *j);
 /* Bulk data that were kept are not needed any more. */
 void journal_drop_data(struct journal *j);
+
+/* Nodes that have had to do with each other since their last checkpoint: contents went from one to the other, or one
+ * waits for an event of the other. None of these is told again without the others. */
+struct group {
+    struct node **nodes; /* the first is the one that was asked for */
+    unsigned count;
+};
+
+/* They have to do with each other from here on. */
+void group_meet(struct node *one, struct node *other);
+/* All that have to do with that one; 0 or -ENOMEM. */
+int group_find(struct node *node, struct group *out);
+void group_free(struct group *group);
+/* Why not all of them can be told again, or NULL. */
+const char *group_bound(const struct group *group);
+/* What the commands say of members is of those that these are now: now[MEMBER], or 0. */
+void group_readdress(struct wire_buffer *commands, const unsigned *now);
 
 /* ---- svm_saved.c: contents of shared virtual memory ---- */
 /* What was written since it was saved last, each held, and the marks taken; *bytes has so many more. NULL: there is no

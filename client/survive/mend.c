@@ -1,7 +1,8 @@
 /*
  * A worker that is lost, or is to go (recover_move()), is replaced by another one, which is told what it was told. So
- * are those that have had to do with it since the last checkpoint (group.h), although they are well: what went between
- * them has to go once more. Their workers end, for what is enqueued there may never end by itself, and others come.
+ * are those that have had to do with it since the last checkpoint (struct group), although they are well: what went
+ * between them has to go once more. Their workers end, for what is enqueued there may never end by itself, and others
+ * come.
  */
 #include <errno.h>
 #include <signal.h>

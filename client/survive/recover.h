@@ -7,7 +7,7 @@
 
 #include "client/core/objects.h"
 #include "client/core/stream.h"
-#include "client/survive/group.h"
+#include "client/survive/journal.h"
 
 struct journal;
 struct enqueue;

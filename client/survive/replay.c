@@ -10,8 +10,8 @@
  * Where memory is shared with the worker, the log has a part that is over for good (window.c): of it only what makes
  * objects is told (replay_over.c), and where it ends memory is made what it was then.
  *
- * Nodes that have had to do with each other since their last checkpoint (group.h) are told all together, in turns as
- * the first time: so contents go from one to the other, and events of one are waited for on the other, as then.
+ * Nodes that have had to do with each other since their last checkpoint (struct group) are told all together, in turns
+ * as the first time: so contents go from one to the other, and events of one are waited for on the other, as then.
  */
 #include <errno.h>
 #include <string.h>

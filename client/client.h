@@ -9,7 +9,7 @@
  *   core/
  *     objects.h       what all of them work with; node_set.h, sets of nodes
  *     session.h       the lock, and who listens; members.h: which members of the job are its nodes
- *     stream.h        commands to a node; call.c, a function for each round trip; local.c, a node in this process
+ *     stream.h        commands to a node, and round trips; local.c, a node in this process
  *     handle.h        the registry of objects; destructor.c, those whose end is waited for
  *     event.h         events; event_wait.c, waiting for them; times.c, their clock; arrival.c, data that have to come
  *     transfers.h     transfers that are under way
@@ -30,8 +30,8 @@
  *                     program's memory as a buffer's
  *     address_command.h   commands on addresses; addressed.c, buffers that have one on their device
  *   survive/
- *     move.h          a node goes to another process. moving.h: quiesce.c, all that was enqueued ends; make_again.c,
- *                     objects; copy_over.c, carriers.c, svm_move.c, contents; unshare.c, memory that is left behind;
+ *     move.h          a node goes to another process. moving.h: ends.h, quiesce.c, what was enqueued ends;
+ * make_again.c, objects; copy_over.c, carriers.c, svm_move.c, contents; unshare.c, memory that is left behind;
  *                     summon.c, what users ask; rest.c, workers go; resting.h: wake.c, and come again
  *     store.h         contents kept at the application's host; store_early.c, read ahead; room.h, where they lie
  *     save.h          a checkpoint in files

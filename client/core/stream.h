@@ -38,7 +38,7 @@ struct call {
     void (*over)(struct call *call);
 };
 
-/* A round trip, from which call.c makes a function for each CALL: call_begin, wire_put_X, call_send, call_wait. */
+/* A round trip, from which stream.c makes a function for each CALL: call_begin, wire_put_X, call_send, call_wait. */
 struct wire_buffer *call_begin(struct node *node, uint16_t number, struct call *call);
 void call_send(struct call *call);
 int call_wait(struct call *call);

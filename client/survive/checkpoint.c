@@ -347,9 +347,9 @@ static void save_early(struct saving *s, struct move *m)
 
         bytes = find_changed(s, from);
         svm = svm_saved_find(s->node, &svm_count, &bytes);
-        ends_put(m);
+        ends_put(&m->ends, m->session);
         halt_set(HALT_NONE);
-        go = ends_wait(m, ENDS_NS) && worth_early(bytes, before) && !s->held.failed && svm;
+        go = ends_wait(&m->ends, m->node, ENDS_NS) && worth_early(bytes, before) && !s->held.failed && svm;
         for (unsigned i = from; i < s->held.count; i++) {
             cl_mem memory = (cl_mem)s->held.objects[i];
 
@@ -594,8 +594,7 @@ int checkpoint_again(struct node *node, char *why, size_t size)
             checkpoint_drop_early(node);
         halt_set(HALT_NONE);
     }
-    ends_drop(&m);
-    free(m.ends);
+    ends_free(&m.ends);
     return error;
 }
 

@@ -173,7 +173,7 @@ static size_t find_written(struct move *m, unsigned *list, unsigned *count)
         }
         handle_unhold(m->session, &memory->object);
     }
-    ends_put(m);
+    ends_put(&m->ends, m->session);
     return bytes;
 }
 
@@ -235,7 +235,7 @@ int copy_early(struct move *m)
     while (go && !error && m->rounds < EARLY_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS)) {
         bytes = find_written(m, list, &count);
         halt_set(HALT_NONE);
-        go = ends_wait(m, ENDS_NS) && worth_early(bytes, before);
+        go = ends_wait(&m->ends, m->node, ENDS_NS) && worth_early(bytes, before);
         error = copy_list(m, list, count, go);
         before = bytes;
         m->rounds += go;

@@ -368,7 +368,7 @@ static int move_now(struct move *m)
     unshare_end(m);
     free(m->objects);
     free(m->early);
-    free(m->ends);
+    ends_free(&m->ends);
     free(m->svm);
     return error;
 }

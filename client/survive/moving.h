@@ -2,6 +2,7 @@
 #ifndef VOCL_CLIENT_SURVIVE_MOVING_H
 #define VOCL_CLIENT_SURVIVE_MOVING_H
 
+#include "client/survive/ends.h"
 #include "client/survive/move.h"
 
 #define PATIENCE_NS 10000000000 /* for what was enqueued, or is being released */
@@ -17,13 +18,6 @@ static inline bool worth_early(size_t bytes, size_t before)
 {
     return bytes > EARLY_LITTLE && bytes < before / 4 * 3;
 }
-
-/* What was enqueued in a queue so far ends with this. */
-struct end {
-    cl_command_queue queue;
-    cl_event event;
-    uint64_t number;
-};
 
 struct made {
     uint32_t kind, id, state;
@@ -53,8 +47,7 @@ struct move {
     unsigned count, room, failed;
     struct made *early; /* made at the target while the program went on, in the order of making */
     unsigned early_count;
-    struct end *ends;
-    unsigned end_count, end_room;
+    struct ends ends;
     uint64_t bytes, bytes_paused;
     unsigned losses; /* of workers, as store_early() began */
     unsigned rounds;
@@ -97,13 +90,6 @@ bool move_ended(struct session *session);
 bool quiesce_calls(struct move *m, long until);
 /* Nothing that was enqueued is under way, and nothing is enqueued until halt_set(HALT_NONE). */
 int quiesce(struct move *m);
-/* A marker behind what is in each queue; whether all are reached; after that, or without. */
-void ends_put(struct move *m);
-bool ends_reached(const struct move *m);
-void ends_drop(struct move *m);
-/* Until all are, while the program goes on, and they are dropped: true, or it takes longer than that, or may be waiting
- * for a user event. */
-bool ends_wait(struct move *m, long patience);
 /* What is not over, or NULL. Under the lock. */
 const char *quiesce_missing(const struct move *m);
 

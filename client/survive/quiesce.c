@@ -11,8 +11,6 @@
 #include "client/memory/arena.h"
 #include "client/survive/moving.h"
 
-#define GATED_NS 50000000 /* while the program has a user event that it may have to set first */
-
 static pthread_mutex_t quiescing = PTHREAD_MUTEX_INITIALIZER;
 
 void quiesce_lock(void)
@@ -40,104 +38,6 @@ bool move_ended(struct session *session)
     return ended;
 }
 
-static void add_end(struct object *object, void *argument)
-{
-    struct move *m = argument;
-    cl_command_queue queue = (cl_command_queue)object;
-    struct end *more;
-
-    if (!queue->node || !queue->node->alive || atomic_load(&queue->enqueued) <= atomic_load(&queue->finished))
-        return;
-    if (m->end_count == m->end_room) {
-        more = realloc(m->ends, (m->end_room * 2 + 16) * sizeof(*more));
-        m->failed += !more;
-        if (!more)
-            return;
-        m->ends = more;
-        m->end_room = m->end_room * 2 + 16;
-    }
-    if (handle_try_use(object))
-        m->ends[m->end_count++] = (struct end){.queue = queue, .number = atomic_load(&queue->enqueued)};
-}
-
-static bool still_busy(struct move *m)
-{
-    session_lock(m->session);
-    handle_each(WIRE_QUEUE, add_end, m);
-    session_unlock(m->session);
-    return m->end_count;
-}
-
-void ends_put(struct move *m)
-{
-    still_busy(m);
-    for (unsigned i = 0; i < m->end_count; i++) {
-        struct end *end = &m->ends[i];
-        struct wire_enqueue_marker marker = {.queue = end->queue->object.id, .subscribe = SUBSCRIBE_COMPLETE};
-
-        end->event = event_new(end->queue->context, end->queue, CL_COMMAND_MARKER);
-        m->failed += !end->event;
-        if (!end->event)
-            continue;
-        end->event->before = end->number;
-        end->event->subscribed = marker.subscribe;
-        marker.event = end->event->object.id;
-        wire_put_enqueue_marker(stream_begin(end->queue->node), &marker);
-        if (stream_end(end->queue->node, STREAM_NOW)) { /* its event would never be over */
-            node_set_clear(&end->event->known);
-            handle_release(end->event, WIRE_EVENT, 0);
-            end->event = NULL;
-            m->failed++;
-        }
-    }
-}
-
-void ends_drop(struct move *m)
-{
-    while (m->end_count) {
-        struct end *end = &m->ends[--m->end_count];
-
-        if (end->event && atomic_load(&end->event->status) <= CL_COMPLETE)
-            queue_finished(end->queue, end->number, atomic_load(&end->event->status) == CL_COMPLETE);
-        if (end->event)
-            handle_release(end->event, WIRE_EVENT, 0);
-        handle_drop(end->queue);
-    }
-}
-
-bool ends_reached(const struct move *m)
-{
-    for (unsigned i = 0; i < m->end_count; i++) {
-        if (m->ends[i].event && atomic_load(&m->ends[i].event->status) > CL_COMPLETE)
-            return false;
-    }
-    return true;
-}
-
-/* What does not end may wait for a user event. */
-static bool may_be_gated(void)
-{
-    return event_any_open() && !host_command_any();
-}
-
-bool ends_wait(struct move *m, long patience)
-{
-    const long since = clock_ns();
-    bool reached = false;
-
-    while (!reached && clock_ns() - since < (may_be_gated() ? GATED_NS : patience) && m->node->alive &&
-           !move_ended(m->session)) {
-        session_lock(m->session);
-        reached = ends_reached(m);
-        session_need_progress(m->session);
-        session_unlock(m->session);
-        if (!reached)
-            session_look_later();
-    }
-    ends_drop(m);
-    return reached && !m->failed;
-}
-
 /* What is missing, or NULL. Under the lock. */
 const char *quiesce_missing(const struct move *m)
 {
@@ -145,7 +45,7 @@ const char *quiesce_missing(const struct move *m)
 
     if (event_ask_all())
         return "a command that does not end";
-    if (!ends_reached(m))
+    if (!ends_reached(&m->ends))
         return "a command that does not end";
     if (!TAILQ_EMPTY(&under_way->transfers.all))
         return "data that are on their way";
@@ -190,7 +90,7 @@ static int wait_quiet(struct move *m, long since)
             return 0;
         if (move_ended(m->session))
             return move_refuse(m, -EBUSY, "the program ends");
-        patience = may_be_gated() ? GATED_NS : PATIENCE_NS;
+        patience = ends_may_be_gated() ? GATED_NS : PATIENCE_NS;
         m->gated = patience == GATED_NS && clock_ns() - since > patience;
         if (clock_ns() - since > patience)
             return move_refuse(m, -EBUSY, "%s%s", missing,
@@ -246,13 +146,14 @@ int quiesce(struct move *m)
             session_unlock(m->session);
             session_look_later();
         }
-        ends_put(m);
+        ends_put(&m->ends, m->session);
         error = wait_quiet(m, since);
-        ends_drop(m);
-        if (!error && m->failed)
+        ends_drop(&m->ends);
+        if (!error && m->ends.failed)
             error = move_refuse(m, -ENOMEM, "no memory");
         if (!error)
             halt_set(HALT_ALL); /* a function of the program may have enqueued something meanwhile */
-    } while (!error && (halt_any_inside() || look(m) || still_busy(m)) && (ends_drop(m), true));
+    } while (!error && (halt_any_inside() || look(m) || ends_find(&m->ends, m->session)) &&
+             (ends_drop(&m->ends), true));
     return error;
 }

@@ -120,9 +120,7 @@ void resting_drop(struct rest *r)
         free(m->objects);
         m->objects = NULL;
         m->room = 0;
-        free(m->ends);
-        m->ends = NULL;
-        m->end_room = 0;
+        ends_free(&m->ends);
         free(m->svm);
         m->svm = NULL;
         m->svm_count = 0;

@@ -207,8 +207,7 @@ static int take(struct save *s)
     if (m->halted) /* else it is another halt, of what rests */
         halt_set(HALT_NONE);
     coherence_watch(false);
-    ends_drop(m);
-    free(m->ends);
+    ends_free(&m->ends);
     held_drop(&s->held, s->move.session);
     return error;
 }

@@ -112,9 +112,9 @@ void store_early(struct store *store, struct move *m, bool shared)
          go && !error && round < EARLY_ROUNDS && !any_missing(m->session) && quiesce_calls(m, clock_ns() + QUICK_NS);
          round++) {
         error = plan(&s, &bytes);
-        ends_put(m);
+        ends_put(&m->ends, m->session);
         halt_set(HALT_NONE);
-        go = ends_wait(m, ENDS_NS) && worth_early(bytes, before);
+        go = ends_wait(&m->ends, m->node, ENDS_NS) && worth_early(bytes, before);
         if (go && !error)
             error = store_take_ahead(store, why, sizeof(why));
         held_drop(&s.held, m->session); /* what is released meanwhile goes before the pause */

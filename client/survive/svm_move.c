@@ -268,9 +268,9 @@ int svm_copy_early(struct move *m)
          go && !error && round < EARLY_ROUNDS && svm_remote_any(m->node) && quiesce_calls(m, clock_ns() + QUICK_NS);
          round++) {
         list = find_written(m, &count, &bytes);
-        ends_put(m);
+        ends_put(&m->ends, m->session);
         halt_set(HALT_NONE);
-        go = ends_wait(m, ENDS_NS) && worth_early(bytes, before);
+        go = ends_wait(&m->ends, m->node, ENDS_NS) && worth_early(bytes, before);
         error = list ? copy_list(m, list, count, go, true) : move_refuse(m, -ENOMEM, "no memory");
         before = bytes;
     }

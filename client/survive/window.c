@@ -269,7 +269,7 @@ static void await_window(struct enqueue *e)
 {
     struct node *node = e->node;
     struct journal *j = node->journal;
-    struct move m = {.session = node->session, .node = node};
+    struct ends ends = {0};
     const uint64_t window = j->window;
     const long since = clock_ns();
     bool may = true;
@@ -277,13 +277,13 @@ static void await_window(struct enqueue *e)
     atomic_fetch_sub(&j->inside, 1);
     while (j->window == window && !is_held(j) && !renew(node) && may) {
         session_unlock(node->session);
-        ends_put(&m);
-        may = ends_wait(&m, PATIENCE_NS) && clock_ns() - since < PATIENCE_NS;
+        ends_put(&ends, node->session);
+        may = ends_wait(&ends, node, PATIENCE_NS) && clock_ns() - since < PATIENCE_NS;
         session_look_later(); /* for data that are on their way, or another thread's command */
         session_lock(node->session);
     }
     atomic_fetch_add(&j->inside, 1);
-    free(m.ends);
+    ends_free(&ends);
 }
 
 /* Under the lock. What comes again once will do so often: from then on its image is there. */

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "pool/client.h"
 
-enum { MOST_UNSENT = 4 << 20, UNDER = 60, BURST = 20000, PATIENCE_MS = 120000 };
+enum { MOST_UNSENT = 4 << 20, UNDER = 60, BURST = 20000, PATIENCE_MS = 120000, STILL_MS = 10000 };
 
 static struct poolfile pool;
 
@@ -81,16 +81,18 @@ static bool queues_there(int fd, unsigned *unacknowledged, unsigned *unread)
     return open;
 }
 
-/* What the daemon has not given its kernel yet of the answers, once it has read all that was said. */
+/* What the daemon has not given its kernel yet of the answers, once it has read all that was said. Below 0: the
+ * connection stands still, as Linux drops what comes to a full socket with the acknowledgements in it, on both sides.
+ */
 static long unsent(struct client *client, long answers)
 {
-    const long until = clock_ms() + PATIENCE_MS;
+    const long until = clock_ms() + STILL_MS;
     unsigned unacknowledged, unread;
     int here, under_way;
 
     do {
         if (clock_ms() > until)
-            die("the daemon", "does not read");
+            return -1;
         usleep(20000);
         ioctl(client->fd, TIOCOUTQ, &under_way);
         if (!queues_there(client->fd, &unacknowledged, &unread))
@@ -102,10 +104,11 @@ static long unsent(struct client *client, long answers)
     return answers - here - (long)unacknowledged;
 }
 
-static void fill(struct client *client)
+/* False: unsent() says that it cannot be. */
+static bool fill(struct client *client)
 {
     json_t *pulse = json_pack("{s:s}", "do", "pulse");
-    long answers, room;
+    long answers, room, left = 0;
     int one = 0;
 
     tell(client, json_incref(pulse));
@@ -114,8 +117,8 @@ static void fill(struct client *client)
         ioctl(client->fd, FIONREAD, &one);
     }
     answers = one;
-    for (int full = 0; full < 3; full++) { /* the kernel may still take some */
-        while ((room = (MOST_UNSENT - UNDER - unsent(client, answers)) / one) > 0) {
+    for (int full = 0; full < 3 && left >= 0; full++) { /* the kernel may still take some */
+        while ((left = unsent(client, answers)) >= 0 && (room = (MOST_UNSENT - UNDER - left) / one) > 0) {
             full = 0;
             if (room > BURST)
                 room = BURST;
@@ -125,8 +128,9 @@ static void fill(struct client *client)
         }
         usleep(300000);
     }
-    fprintf(stderr, "%ld of %d bytes are unsent\n", unsent(client, answers), MOST_UNSENT);
+    fprintf(stderr, "%ld of %d bytes are unsent\n", left, MOST_UNSENT);
     json_decref(pulse);
+    return left >= 0;
 }
 
 /* Whether the daemon has closed it, once it has done what it was asked. */
@@ -155,11 +159,11 @@ static bool fill_hold(void)
         die("request", "nothing is granted");
     open_client(&holder);
     json_decref(ask(&holder, json_pack("{s:s, s:s}", "do", "hold", "session", id)));
-    fill(&holder);
+    closed = fill(&holder);
     open_client(&other);
     json_decref(ask(&other, json_pack("{s:s, s:s}", "do", "kill", "session", id)));
     json_decref(answer);
-    closed = is_closed(&holder);
+    closed = closed && is_closed(&holder);
     client_close(&asker);
     client_close(&holder);
     client_close(&other);
@@ -175,7 +179,8 @@ static void fill_queue(void)
         json_decref(
             ask(&clients[i], json_pack("{s:s, s:b, s:i}", "do", "request", "exclusive", 1, "wait", i ? 600 : 0)));
     }
-    fill(&clients[2]);
+    if (!fill(&clients[2]))
+        die("the connection", "stands still");
     client_close(&clients[1]);
 }
 
@@ -187,7 +192,7 @@ int main(int count, char **words)
     if (count < 3 || poolfile_read_file(&pool, words[1], why, sizeof(why)))
         die("usage", "unread POOLFILE hold|queue");
     if (!strcmp(words[2], "hold"))
-        while (!fill_hold()) /* the daemon's kernel had just taken some more of it */
+        while (!fill_hold()) /* it stood still, or the daemon's kernel had just taken some more of it */
             ;
     else
         fill_queue();

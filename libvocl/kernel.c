@@ -181,6 +181,18 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *ke
     return CL_SUCCESS;
 }
 
+/* Of what a kernel reaches by them anything may be written from now on. */
+static void **pointers_copy(const void *pointers, size_t count)
+{
+    void **copy = malloc((count + 1) * sizeof(*copy));
+
+    if (copy && count)
+        memcpy(copy, pointers, count * sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++)
+        svm_remote_written(copy[i], SVM_WHOLE);
+    return copy;
+}
+
 cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
 {
     TIMELINE(clCloneKernel);
@@ -219,7 +231,9 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         }
         to->known = (struct node_set){0}; /* whatever the nodes' clones hold */
     }
-    kept = !source->pointers || kernel_keep_pointers(kernel, source->pointers, source->pointer_count);
+    if (source->pointers && (kernel->pointers = pointers_copy(source->pointers, source->pointer_count)) != NULL)
+        kernel->pointer_count = source->pointer_count;
+    kept = !source->pointers || kernel->pointers;
     lock_release(&source->lock);
     kernel->made_from = source;
     error = kept ? cl_error(handle_create(&kernel->object)) : CL_OUT_OF_HOST_MEMORY;
@@ -522,14 +536,10 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
 
 bool kernel_keep_pointers(cl_kernel kernel, const void *pointers, size_t count)
 {
-    void **copy = malloc((count + 1) * sizeof(*copy)), **before;
+    void **copy = pointers_copy(pointers, count), **before;
 
     if (!copy)
         return false;
-    if (count)
-        memcpy(copy, pointers, count * sizeof(*copy));
-    for (size_t i = 0; i < count; i++)
-        svm_remote_written(copy[i], SVM_WHOLE);
     lock_hold(&kernel->lock);
     before = kernel->pointers;
     kernel->pointers = copy;

@@ -409,6 +409,33 @@ void held_drop(struct held *held, struct session *session)
     held->room = 0;
 }
 
+struct renewal {
+    const struct node *node;
+    struct held held;
+};
+
+static void collect_renewed(struct object *object, void *argument)
+{
+    struct renewal *renewal = argument;
+
+    if (handle_kind(object)->renew && handle_is_on(object, renewal->node))
+        held_add(&renewal->held, object);
+}
+
+int handle_renew(struct node *node)
+{
+    struct renewal renewal = {.node = node};
+
+    session_lock(node->session);
+    for (unsigned kind = WIRE_DEVICE; kind <= WIRE_KIND_LAST; kind++)
+        handle_each(kind, collect_renewed, &renewal);
+    session_unlock(node->session);
+    for (unsigned i = 0; i < renewal.held.count; i++)
+        handle_kind(renewal.held.objects[i])->renew(renewal.held.objects[i], node);
+    held_drop(&renewal.held, node->session);
+    return renewal.held.failed ? -ENOMEM : 0;
+}
+
 unsigned handle_count(struct session *session, struct object *object)
 {
     unsigned count;

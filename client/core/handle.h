@@ -97,6 +97,8 @@ struct held {
 void held_add(struct held *held, struct object *object);
 /* Of all of them; without the lock. */
 void held_drop(struct held *held, struct session *session);
+/* Commands to the node tell it again what they have told it of objects. While nobody enqueues, and without the lock. */
+int handle_renew(struct node *node);
 /* References and other uses, as native OpenCL counts them. */
 unsigned handle_count(struct session *session, struct object *object);
 /* Its nodes were told to let go of it, just now; under the session's lock. */

@@ -424,14 +424,6 @@ static void forget_event(struct object *object, void *argument)
     wire_put_release(&node->batch, &m);
 }
 
-static void renew(struct object *object, void *argument)
-{
-    const struct kind *kind = handle_kind(object);
-
-    if (kind->renew && handle_is_on(object, argument))
-        kind->renew(object, argument);
-}
-
 static bool settled(void *argument)
 {
     const struct savings *all = argument;
@@ -452,8 +444,6 @@ static void begin_anew(struct node *node)
         vocl_log(LOG_ERROR, "no memory for a checkpoint of worker %u: its loss would be one", node->peer);
         journal_off(node->journal);
     }
-    for (unsigned kind = WIRE_DEVICE; kind <= WIRE_KIND_LAST; kind++)
-        handle_each(kind, renew, node);
     node->last_length = 0;
     node->repeats = 0;
 }
@@ -527,8 +517,8 @@ static int save_quiet(struct savings *all, long halted)
 {
     int error = any_pipe_filled(all) ? -ENOTSUP : 0;
 
-    for (unsigned i = 0; i < all->count && !error; i++)
-        error = save_rest(&all->each[i]);
+    for (unsigned i = 0; i < all->count && !error; i++) /* not under the lock, for kernels have locks of their own */
+        error = save_rest(&all->each[i]) ?: handle_renew(all->each[i].node);
     session_lock(all->session);
     if (!error)
         error = begin_all_anew(all);

@@ -3,17 +3,27 @@
 #define VOCL_BASE_LOCK_H
 
 #include "base/futex.h"
+#include "base/rank.h"
 
 enum { LOCK_FREE, LOCK_HELD, LOCK_WANTED };
 
 struct lock {
     _Atomic uint32_t state;
+    struct rank rank;
 };
+
+/* What a static one begins with, and what makes one of an object that is all zero. */
+#define LOCK(number)                                                                                                   \
+    {                                                                                                                  \
+        LOCK_FREE, RANK(number)                                                                                        \
+    }
+#define lock_init(lock, number) ((lock)->rank = (struct rank)RANK(number))
 
 static inline void lock_hold(struct lock *lock)
 {
     uint32_t state = LOCK_FREE;
 
+    rank_take(&lock->rank);
     if (atomic_compare_exchange_strong_explicit(&lock->state, &state, LOCK_HELD, memory_order_acquire,
                                                 memory_order_relaxed))
         return;
@@ -23,6 +33,7 @@ static inline void lock_hold(struct lock *lock)
 
 static inline void lock_release(struct lock *lock)
 {
+    rank_release(&lock->rank);
     if (atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release) == LOCK_WANTED)
         futex_wake(&lock->state);
 }

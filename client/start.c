@@ -24,7 +24,7 @@
 #include "client/trace/timeline.h"
 #include "wire/tables.h"
 
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex start_lock = MUTEX(RANK_START);
 static struct session *_Atomic current;
 static bool start_failed, exiting;
 
@@ -209,7 +209,7 @@ static void after_fork(void)
 
     exchange_after_fork(true);
     hostptr_after_fork();
-    pthread_mutex_init(&start_lock, NULL);
+    mutex_init(&start_lock, RANK_START);
     handle_after_fork();
     arena_after_fork();
     svm_placed_after_fork();
@@ -248,7 +248,7 @@ struct session *session_get(const struct front_end *front)
 
     if (session)
         return session;
-    pthread_mutex_lock(&start_lock);
+    mutex_lock(&start_lock);
     session = atomic_load(&current);
     /* a worker's own OpenCL must not find workers */
     if (!session && !start_failed && !exiting && !getenv("VOCL_WORKER")) {
@@ -260,7 +260,7 @@ struct session *session_get(const struct front_end *front)
         start_failed = !session;
         atomic_store(&current, session);
     }
-    pthread_mutex_unlock(&start_lock);
+    mutex_unlock(&start_lock);
     return session;
 }
 

@@ -142,9 +142,9 @@ static cl_int take_kernels(cl_program program, bool first, const void *bytes, ui
 
     if (!first)
         return CL_SUCCESS;
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     error = program_take_kernels(program, bytes, length);
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     return error;
 }
 
@@ -251,9 +251,9 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
     free(calls);
     free(keys);
     info_forget(&program->object.answers);
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     program->built = !error;
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     program_keep_step(program, &(struct program_step){.what = STEP_BUILD,
                                                       .device_count = count,
                                                       .devices = (cl_device_id *)(uintptr_t)devices,
@@ -266,28 +266,28 @@ static cl_int build_now(cl_program program, cl_uint count, const cl_device_id *d
 
 static void building_add(cl_program program, int change)
 {
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     program->building += (unsigned)change;
     pthread_cond_broadcast(&program->built_now);
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
 }
 
 bool program_is_building(cl_program program)
 {
     bool building;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     building = program->building;
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     return building;
 }
 
 void program_wait(cl_program program)
 {
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     while (program->building)
-        pthread_cond_wait(&program->built_now, &program->lock);
-    pthread_mutex_unlock(&program->lock);
+        mutex_wait(&program->built_now, &program->lock);
+    mutex_unlock(&program->lock);
 }
 
 struct build {

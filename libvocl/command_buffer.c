@@ -55,7 +55,7 @@ cl_command_buffer_khr create_command_buffer(cl_uint count, const cl_command_queu
         fail_ret(ret, error);
         return NULL;
     }
-    pthread_mutex_init(&buffer->lock, NULL);
+    mutex_init(&buffer->lock, RANK_COMMAND_BUFFER);
     buffer->queue = queues[0];
     buffer->flags = flags;
     buffer->state = CL_COMMAND_BUFFER_STATE_RECORDING_KHR;
@@ -82,13 +82,13 @@ static int command_buffer_create_on(struct object *object, struct node *node)
     struct wire_buffer *out;
     int error;
 
-    pthread_mutex_lock(&buffer->lock);
+    mutex_lock(&buffer->lock);
     out = stream_begin(node);
     wire_put_create_command_buffer(out, &m);
     if (buffer->commands.length)
         wire_put_bytes(out, buffer->commands.bytes, buffer->commands.length);
     error = stream_end(node, STREAM_LATER);
-    pthread_mutex_unlock(&buffer->lock);
+    mutex_unlock(&buffer->lock);
     return error;
 }
 
@@ -114,10 +114,10 @@ static int command_buffer_settle_on(struct object *object, struct node *node, st
 
     (void)all;
     (void)done;
-    pthread_mutex_lock(&buffer->lock);
+    mutex_lock(&buffer->lock);
     if (buffer->state == CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR || buffer->state == CL_COMMAND_BUFFER_STATE_PENDING_KHR)
         error = finalize_on(buffer, node);
-    pthread_mutex_unlock(&buffer->lock);
+    mutex_unlock(&buffer->lock);
     return call_verdict(error);
 }
 
@@ -138,7 +138,7 @@ static void command_buffer_destroy(struct object *object)
     }
     wire_buffer_free(&buffer->commands);
     free(buffer->properties);
-    pthread_mutex_destroy(&buffer->lock);
+    mutex_destroy(&buffer->lock);
     session_lock(session);
     handle_free(&buffer->object);
     session_unlock(session);
@@ -200,7 +200,7 @@ cl_int record_begin(struct enqueue *e)
     const struct site *site = e->site;
     cl_int error = !site->count == !site->points ? CL_SUCCESS : CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
 
-    pthread_mutex_lock(&site->buffer->lock);
+    mutex_lock(&site->buffer->lock);
     for (cl_uint i = 0; !error && i < site->count; i++) {
         if (!site->points[i] || site->points[i] > site->buffer->points)
             error = CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
@@ -209,7 +209,7 @@ cl_int record_begin(struct enqueue *e)
         error = CL_OUT_OF_RESOURCES;
     if (!error && site->buffer->state != CL_COMMAND_BUFFER_STATE_RECORDING_KHR)
         error = CL_INVALID_OPERATION;
-    pthread_mutex_unlock(&site->buffer->lock);
+    mutex_unlock(&site->buffer->lock);
     return error;
 }
 
@@ -220,7 +220,7 @@ static int hold(cl_command_buffer_khr buffer, struct object *object, unsigned us
     struct recorded_use *known;
     bool held = object != NULL;
 
-    pthread_mutex_lock(&buffer->lock);
+    mutex_lock(&buffer->lock);
     for (known = buffer->uses; known && known->object != object; known = known->next)
         ;
     if (object && !known && (known = calloc(1, sizeof(*known))) != NULL) {
@@ -236,7 +236,7 @@ static int hold(cl_command_buffer_khr buffer, struct object *object, unsigned us
     if (held && known)
         known->use |= use;
     buffer->loose |= !held;
-    pthread_mutex_unlock(&buffer->lock);
+    mutex_unlock(&buffer->lock);
     return held && !known ? -ENOMEM : 0;
 }
 
@@ -275,7 +275,7 @@ cl_int record_send(struct enqueue *e)
 
     if (e->recorded.failed)
         return error;
-    pthread_mutex_lock(&site->buffer->lock);
+    mutex_lock(&site->buffer->lock);
     mark = kept->length;
     wire_put_record(kept, &m);
     if (!kept->failed) {
@@ -290,7 +290,7 @@ cl_int record_send(struct enqueue *e)
         if (site->point)
             *site->point = site->buffer->points;
     }
-    pthread_mutex_unlock(&site->buffer->lock);
+    mutex_unlock(&site->buffer->lock);
     return error;
 }
 
@@ -420,12 +420,12 @@ cl_int finalize_command_buffer(cl_command_buffer_khr buffer)
     HALT_GUARD;
     if (!handle_check(buffer, WIRE_COMMAND_BUFFER))
         return CL_INVALID_COMMAND_BUFFER_KHR;
-    pthread_mutex_lock(&buffer->lock);
+    mutex_lock(&buffer->lock);
     if (buffer->state == CL_COMMAND_BUFFER_STATE_RECORDING_KHR) {
         error = finalize_on(buffer, buffer->queue->node);
         buffer->state = error ? CL_COMMAND_BUFFER_STATE_INVALID_KHR : CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
     }
-    pthread_mutex_unlock(&buffer->lock);
+    mutex_unlock(&buffer->lock);
     return error;
 }
 
@@ -534,9 +534,9 @@ cl_int enqueue_command_buffer(cl_uint count, cl_command_queue *queues, cl_comman
                               CL_COMMAND_COMMAND_BUFFER_KHR);
     if (error)
         return error;
-    pthread_mutex_lock(&buffer->lock);
+    mutex_lock(&buffer->lock);
     error = run(buffer, &e, event);
-    pthread_mutex_unlock(&buffer->lock);
+    mutex_unlock(&buffer->lock);
     return error;
 }
 
@@ -564,9 +564,9 @@ cl_int get_command_buffer_info(cl_command_buffer_khr buffer, cl_command_buffer_i
     case CL_COMMAND_BUFFER_PROPERTIES_ARRAY_KHR:
         return info_return(buffer->properties, buffer->properties_size, size, value, size_ret);
     case CL_COMMAND_BUFFER_STATE_KHR:
-        pthread_mutex_lock(&buffer->lock);
+        mutex_lock(&buffer->lock);
         error = find_state(buffer, &state);
-        pthread_mutex_unlock(&buffer->lock);
+        mutex_unlock(&buffer->lock);
         return error ? error : info_return(&state, sizeof(state), size, value, size_ret);
     }
     return CL_INVALID_VALUE;

@@ -100,6 +100,7 @@ static cl_kernel kernel_new(cl_program program, struct kernel_description *descr
 
     if (!kernel)
         return NULL;
+    lock_init(&kernel->lock, RANK_KERNEL);
     kernel->arguments = calloc(description->argument_count + 1, sizeof(*kernel->arguments));
     if (!kernel->arguments) {
         handle_free(&kernel->object);

@@ -18,14 +18,14 @@ static uint8_t *buffer_shadow(cl_mem buffer)
         return buffer->arena;
     if (root->block && !root->arena) /* it was mapped when it ceased to be shared */
         return (uint8_t *)root->block + buffer->origin;
-    pthread_mutex_lock(&root->lock);
+    mutex_lock(&root->lock);
     if (!root->shadow) {
         void *area = mmap(NULL, root->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         root->shadow = area == MAP_FAILED ? NULL : area;
     }
     shadow = root->shadow;
-    pthread_mutex_unlock(&root->lock);
+    mutex_unlock(&root->lock);
     return shadow ? shadow + buffer->origin : NULL;
 }
 

@@ -55,7 +55,7 @@ cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flag
     memory->context = context;
     memory->type = type;
     memory->flags = flags ? flags : CL_MEM_READ_WRITE;
-    pthread_mutex_init(&memory->lock, NULL);
+    mutex_init(&memory->lock, RANK_MEMORY);
     handle_use(context);
     handle_show(memory);
     *out = memory;
@@ -142,7 +142,7 @@ static void memory_destroy(struct object *object)
     free(memory->properties);
     addressed_destroy(memory);
     coherence_close(memory);
-    pthread_mutex_destroy(&memory->lock);
+    mutex_destroy(&memory->lock);
     session_lock(session);
     observer_gone(memory);
     handle_free(&memory->object);
@@ -187,11 +187,11 @@ cl_int memory_check_room(cl_mem memory)
 
 void mapping_add(cl_mem memory, struct mapping *mapping)
 {
-    pthread_mutex_lock(&memory->lock);
+    mutex_lock(&memory->lock);
     mapping->next = memory->mappings;
     memory->mappings = mapping;
     memory->map_count++;
-    pthread_mutex_unlock(&memory->lock);
+    mutex_unlock(&memory->lock);
     atomic_fetch_add(&memory_root(memory)->in_place, 1);
     atomic_store(&memory_root(memory)->written, WRITTEN_ALL); /* after that: who looks takes the mark first */
 }
@@ -200,7 +200,7 @@ struct mapping *mapping_take(cl_mem memory, void *pointer)
 {
     struct mapping *found = NULL;
 
-    pthread_mutex_lock(&memory->lock);
+    mutex_lock(&memory->lock);
     for (struct mapping **at = &memory->mappings; *at; at = &(*at)->next) {
         if ((*at)->pointer == pointer) {
             found = *at;
@@ -209,7 +209,7 @@ struct mapping *mapping_take(cl_mem memory, void *pointer)
             break;
         }
     }
-    pthread_mutex_unlock(&memory->lock);
+    mutex_unlock(&memory->lock);
     if (found)
         atomic_fetch_sub(&memory_root(memory)->in_place, 1);
     return found;

@@ -75,7 +75,7 @@ struct _cl_program {
         size_t length, *lengths; /* lengths: of each device's */
         cl_int *statuses;        /* of each device's, while the program is made, or NULL */
     } made;
-    pthread_mutex_t lock; /* kernels, built, building, options */
+    struct mutex lock; /* kernels, built, building, options */
     pthread_cond_t built_now;
     unsigned building; /* builds with a callback that are under way */
     struct kernel_description *kernels;
@@ -131,7 +131,7 @@ struct _cl_command_buffer_khr {
     cl_command_buffer_flags_khr flags;
     cl_command_buffer_properties_khr *properties;
     size_t properties_size;
-    pthread_mutex_t lock; /* the rest */
+    struct mutex lock; /* the rest */
     cl_command_buffer_state_khr state;
     cl_uint points;
     struct recorded_use *uses;

@@ -23,7 +23,7 @@ cl_program program_new(cl_context context, cl_uint count, const cl_device_id *de
     memcpy(program->devices, devices, count * sizeof(cl_device_id));
     program->device_count = count;
     program->context = context;
-    pthread_mutex_init(&program->lock, NULL);
+    mutex_init(&program->lock, RANK_PROGRAM);
     pthread_cond_init(&program->built_now, NULL);
     handle_use(context);
     return program;
@@ -211,7 +211,7 @@ static void program_destroy(struct object *object)
     free(program->made.lengths);
     free(program->binary_sizes);
     pthread_cond_destroy(&program->built_now);
-    pthread_mutex_destroy(&program->lock);
+    mutex_destroy(&program->lock);
     session_lock(session);
     node_set_clear(&program->known);
     handle_free(&program->object);

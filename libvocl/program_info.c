@@ -41,9 +41,9 @@ static bool has_room(cl_program program, cl_uint device, uint64_t size)
 {
     bool has;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     has = program->binary_sizes && size <= program->binary_sizes[device];
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     if (!has)
         vocl_log(LOG_WARN, "a binary of %llu bytes is more than its size was told to be", (unsigned long long)size);
     return has;
@@ -53,14 +53,14 @@ static cl_int remember_sizes(cl_program program, const size_t *sizes)
 {
     cl_int error = CL_SUCCESS;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     if (!program->binary_sizes)
         program->binary_sizes = calloc(program->device_count, sizeof(*sizes));
     if (program->binary_sizes)
         memcpy(program->binary_sizes, sizes, program->device_count * sizeof(*sizes));
     else
         error = CL_OUT_OF_HOST_MEMORY;
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     return error;
 }
 

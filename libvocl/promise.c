@@ -74,9 +74,9 @@ bool promise_build(cl_program program, struct node *node, cl_uint count, const u
         free(promise);
         return false;
     }
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     error = program_take_kernels(program, promise->cached.bytes, (uint32_t)promise->cached.length);
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     if (error) {
         promise_free(promise);
         return false;

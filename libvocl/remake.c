@@ -121,14 +121,14 @@ void program_keep_step(cl_program program, const struct program_step *step)
 {
     struct program_step *fresh = copy_step(program, step);
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     program->unkept = !fresh || (program->unkept && step->device_count != program->device_count);
     if (fresh) {
         fresh->number = atomic_load(&program->steps);
         add_step(program, fresh);
     }
     atomic_fetch_add(&program->steps, 1);
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
 }
 
 /* Whether what it was linked from, or the headers that it was compiled with, have been compiled or built since. */
@@ -136,12 +136,12 @@ static bool inputs_changed(cl_program program)
 {
     bool changed = false;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     for (const struct program_step *step = program->done; step; step = step->next) {
         for (cl_uint i = 0; i < step->input_count; i++)
             changed |= atomic_load(&step->inputs[i]->steps) != step->input_steps[i];
     }
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     return changed;
 }
 
@@ -179,10 +179,10 @@ static int inputs_there(cl_program program, struct object *const *all, const boo
 {
     int error = 0;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     for (const struct program_step *step = program->done; step && !error; step = step->next)
         error = inputs_of(step, all, done);
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     return error;
 }
 
@@ -236,7 +236,7 @@ static int do_step(cl_program program, struct node *node, uint32_t number)
     struct call call;
     int what = STEP_NONE, wanted = 0, error = 0;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     step = step_from(program, number);
     if (step && step->number == number) {
         what = step->what;
@@ -245,7 +245,7 @@ static int do_step(cl_program program, struct node *node, uint32_t number)
     }
     if (own)
         error = ask_step(program, step, node, ids, own, &call);
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     if (error || !own)
         return error;
     error = take_step(program, what, &call);
@@ -257,11 +257,11 @@ static bool next_step(cl_program program, uint32_t *number)
 {
     const struct program_step *step;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     step = step_from(program, *number);
     if (step)
         *number = step->number;
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     return step != NULL;
 }
 

@@ -18,7 +18,7 @@
 atomic_int restore_now;
 static atomic_uint_fast64_t made;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_RESTORE);
 static struct saved_list *saved;
 static unsigned given; /* objects */
 
@@ -177,14 +177,14 @@ cl_int restore_made(cl_mem memory)
     memory->made = atomic_fetch_add(&made, 1) + 1;
     if (atomic_load(&restore_now) == RESTORE_OVER)
         return CL_SUCCESS;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     if (atomic_load(&restore_now) == RESTORE_UNKNOWN)
         load();
     if (atomic_load(&restore_now) == RESTORE_OPEN)
         error = restore(memory);
     else if (atomic_load(&restore_now) == RESTORE_REFUSED)
         error = CL_INVALID_OPERATION;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return error;
 }
 
@@ -192,7 +192,7 @@ void restore_end(void)
 {
     if (atomic_load(&restore_now) == RESTORE_REFUSED)
         return;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     if (atomic_load(&restore_now) == RESTORE_UNKNOWN)
         load();
     if (atomic_load(&restore_now) == RESTORE_OPEN) {
@@ -207,13 +207,13 @@ void restore_end(void)
         saved = NULL;
         atomic_store(&restore_now, RESTORE_OVER);
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 void restore_after_fork(void)
 {
     int open = RESTORE_OPEN;
 
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_RESTORE);
     atomic_compare_exchange_strong(&restore_now, &open, RESTORE_OVER);
 }

@@ -42,7 +42,7 @@ static void keep(cl_program program, uint32_t id, size_t size, const void *value
 {
     struct special *more;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     more = realloc(program->specials, (program->special_count + 1) * sizeof(*more));
     if (more) {
         struct special *added = &more[program->special_count++];
@@ -54,7 +54,7 @@ static void keep(cl_program program, uint32_t id, size_t size, const void *value
     }
     program->unkept |= !more;
     atomic_fetch_add(&program->specialized, 1);
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
 }
 
 static cl_int specialize(struct node *node, cl_program program, cl_uint id, size_t size, const void *value)
@@ -78,12 +78,12 @@ cl_int specials_send(cl_program program, struct node *node, uint32_t from, uint3
     unsigned count;
     cl_int error = CL_SUCCESS;
 
-    pthread_mutex_lock(&program->lock);
+    mutex_lock(&program->lock);
     count = program->special_count;
     own = malloc((count + 1) * sizeof(*own));
     if (own && count)
         memcpy(own, program->specials, count * sizeof(*own));
-    pthread_mutex_unlock(&program->lock);
+    mutex_unlock(&program->lock);
     for (unsigned i = 0; own && !error && i < count; i++) {
         if (own[i].number >= from && own[i].number <= number)
             error = specialize(node, program, own[i].id, own[i].size, own[i].value);

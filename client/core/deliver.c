@@ -217,7 +217,7 @@ static void *deliver_thread(void *argument)
             continue;
         }
         idle++;
-        pthread_cond_wait(&work, session_mutex(session));
+        mutex_wait(&work, session_mutex(session));
         idle--;
     }
     session_unlock(session);
@@ -341,7 +341,7 @@ void deliver_stop(struct session *session)
     until.tv_nsec %= 1000000000;
     ending = true;
     while (!own && threads && atomic_load(&total) &&
-           pthread_cond_timedwait(&ended, session_mutex(session), &until) != ETIMEDOUT)
+           mutex_wait_until(&ended, session_mutex(session), &until) != ETIMEDOUT)
         ;
 }
 

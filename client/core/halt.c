@@ -12,8 +12,9 @@
 #include "base/thread.h"
 #include "client/core/deliver.h"
 #include "client/core/halt.h"
+#include "client/core/ranks.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_HALT);
 static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
 static struct walker *walkers;
 atomic_int halt_now;
@@ -27,14 +28,14 @@ static void forget(void *argument)
 {
     struct walker **at = &walkers, *walker = argument;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     while (*at && *at != walker)
         at = &(*at)->next;
     if (*at)
         *at = walker->next;
     walker->known = false;
     walker->gone = true;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 static void introduce(struct walker *walker)
@@ -42,7 +43,7 @@ static void introduce(struct walker *walker)
     /* Not under the lock. */
     const bool told = !walker->gone && !thread_at_end(forget, walker);
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     if (!told) {
         lost = true;
     } else {
@@ -50,7 +51,7 @@ static void introduce(struct walker *walker)
         walkers = walker;
     }
     walker->known = true;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 /* Under the lock. */
@@ -92,7 +93,7 @@ static bool pass(bool quiet)
     struct walker *self = &halt_self;
     bool may;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     may = !must_wait(quiet);
     if (!may)
         atomic_store_explicit(&self->depth, 0, memory_order_release);
@@ -101,11 +102,11 @@ static bool pass(bool quiet)
     while (!self->let_in && must_wait(quiet)) {
         if (!quiet)
             want();
-        pthread_cond_wait(&over, &lock);
+        mutex_wait(&over, &lock);
     }
     self->waits = false;
     may |= self->let_in;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return may;
 }
 
@@ -130,22 +131,22 @@ bool halt_can(void)
 
     if (!barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
         return false;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     good = !lost;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return good;
 }
 
 void halt_set(enum halt halt)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     halter = pthread_self();
     wanted &= halt != HALT_NONE;
     if (!halt)
         let_in();
     atomic_store(&halt_now, halt);
     pthread_cond_broadcast(&over);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (halt)
         barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
@@ -154,10 +155,10 @@ bool halt_any_inside(void)
 {
     bool any = false;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (struct walker *walker = walkers; walker && !any; walker = walker->next)
         any = walker != &halt_self && atomic_load_explicit(&walker->depth, memory_order_acquire);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return any;
 }
 
@@ -165,30 +166,30 @@ bool halt_wait_wanted(void)
 {
     bool go;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     while (!wanted && !ended)
-        pthread_cond_wait(&call, &lock);
+        mutex_wait(&call, &lock);
     wanted = false;
     go = !ended;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return go;
 }
 
 void halt_want(void)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     want();
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 void halt_let_through(void)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     wanted = false;
     atomic_store(&halt_now, HALT_REST);
     let_in();
     pthread_cond_broadcast(&over);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 bool halt_is_exempt(void)
@@ -197,24 +198,24 @@ bool halt_is_exempt(void)
 
     if (atomic_load_explicit(&halt_self.depth, memory_order_relaxed))
         return true;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     mine = atomic_load(&halt_now) != HALT_NONE && pthread_equal(halter, pthread_self());
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return mine;
 }
 
 void halt_end(void)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     ended = true;
     pthread_cond_broadcast(&call);
     pthread_cond_broadcast(&over);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 void halt_after_fork(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_HALT);
     pthread_cond_init(&over, NULL);
     pthread_cond_init(&call, NULL);
     wanted = false;

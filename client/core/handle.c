@@ -35,7 +35,7 @@ struct pool {
 static struct pool pools[KIND_COUNT];
 static const struct kind *const *kinds;
 static const void *dispatch;
-static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex pools_lock = MUTEX(RANK_HANDLES);
 
 /* Open addressing; entries are only ever added. */
 static _Atomic(uintptr_t) slabs[MAX_SLABS];
@@ -43,12 +43,12 @@ static size_t slab_total;
 
 void handle_kinds(const struct kind *const *table, const void *first_word)
 {
-    pthread_mutex_lock(&pools_lock);
+    mutex_lock(&pools_lock);
     for (unsigned kind = 1; kind < KIND_COUNT && !kinds; kind++)
         pools[kind].slot = table[kind]->size;
     dispatch = first_word;
     kinds = table;
-    pthread_mutex_unlock(&pools_lock);
+    mutex_unlock(&pools_lock);
 }
 
 const struct kind *handle_kind(const struct object *object)
@@ -119,7 +119,7 @@ void *handle_find(unsigned kind, uint32_t id)
     uint32_t number = (id & 0xffffff) - 1;
     struct object *object = NULL;
 
-    pthread_mutex_lock(&pools_lock);
+    mutex_lock(&pools_lock);
     if (pool->per_slab && number / pool->per_slab < pool->slab_count) {
         struct slab *slab = pool->slabs[number / pool->per_slab];
 
@@ -127,7 +127,7 @@ void *handle_find(unsigned kind, uint32_t id)
         if (object->id != id || atomic_load(&object->kind) != kind)
             object = NULL;
     }
-    pthread_mutex_unlock(&pools_lock);
+    mutex_unlock(&pools_lock);
     return object;
 }
 
@@ -135,9 +135,9 @@ uint32_t handle_highest(unsigned kind)
 {
     uint32_t highest;
 
-    pthread_mutex_lock(&pools_lock);
+    mutex_lock(&pools_lock);
     highest = pools[kind].next;
-    pthread_mutex_unlock(&pools_lock);
+    mutex_unlock(&pools_lock);
     return highest;
 }
 
@@ -145,7 +145,7 @@ void handle_each(unsigned kind, void (*visit)(struct object *object, void *argum
 {
     struct pool *pool = &pools[kind];
 
-    pthread_mutex_lock(&pools_lock);
+    mutex_lock(&pools_lock);
     for (uint32_t number = 0; number < pool->next; number++) {
         struct slab *slab = pool->slabs[number / pool->per_slab];
         struct object *object = (struct object *)((uint8_t *)slab + SLAB_FIRST + number % pool->per_slab * slab->slot);
@@ -153,12 +153,12 @@ void handle_each(unsigned kind, void (*visit)(struct object *object, void *argum
         if (atomic_load(&object->kind) == kind && atomic_load_explicit(&object->shown, memory_order_acquire))
             visit(object, argument);
     }
-    pthread_mutex_unlock(&pools_lock);
+    mutex_unlock(&pools_lock);
 }
 
 void handle_after_fork(void)
 {
-    pthread_mutex_init(&pools_lock, NULL);
+    mutex_init(&pools_lock, RANK_HANDLES);
     info_after_fork();
 }
 
@@ -192,7 +192,7 @@ void *handle_begin(unsigned kind)
     struct object *object;
     uint32_t id;
 
-    pthread_mutex_lock(&pools_lock);
+    mutex_lock(&pools_lock);
     object = pool_take(pool, kind);
     if (object) {
         id = object->id + (1u << 24);
@@ -203,7 +203,7 @@ void *handle_begin(unsigned kind)
         atomic_store(&object->references, 1);
         atomic_store_explicit(&object->kind, kind, memory_order_release);
     }
-    pthread_mutex_unlock(&pools_lock);
+    mutex_unlock(&pools_lock);
     return object;
 }
 
@@ -228,7 +228,7 @@ void handle_free(struct object *object)
 
     if (object->answers)
         info_forget(&object->answers);
-    pthread_mutex_lock(&pools_lock);
+    mutex_lock(&pools_lock);
     atomic_store(&object->kind, 0);
     object->disp_data = NULL;
     if (pool->free_last)
@@ -236,7 +236,7 @@ void handle_free(struct object *object)
     else
         pool->free_first = object;
     pool->free_last = object;
-    pthread_mutex_unlock(&pools_lock);
+    mutex_unlock(&pools_lock);
 }
 
 /* offset is less than 2^16, so the product's upper half is the quotient. */

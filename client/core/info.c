@@ -196,7 +196,7 @@ struct answer {
     void *bytes;
 };
 
-static struct lock answers_lock; /* held for a few steps */
+static struct lock answers_lock = LOCK(RANK_ANSWERS); /* held for a few steps */
 
 static bool is_same(const struct answer *answer, const struct wire_get_info *question)
 {

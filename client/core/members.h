@@ -7,7 +7,7 @@
 
 struct session {
     struct transport *transport;
-    pthread_mutex_t lock;
+    struct mutex lock;
     pthread_cond_t news, aside;
     bool leading, own_thread_leads, stop;
     pthread_t leader; /* while leading */

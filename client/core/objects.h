@@ -27,8 +27,8 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platfor
 #pragma GCC visibility pop
 
 #include "base/cl_ext.h"
-#include "base/lock.h"
 #include "client/core/node_set.h"
+#include "client/core/ranks.h"
 #include "transport/transport.h"
 #include "wire/wire.h"
 
@@ -256,8 +256,8 @@ struct _cl_mem {
     size_t origin;
     cl_mem_properties *properties;
     size_t properties_size;
-    pthread_mutex_t lock; /* shadow, mappings */
-    uint8_t *shadow;      /* what maps of a buffer show; the whole buffer's size */
+    struct mutex lock; /* shadow, mappings */
+    uint8_t *shadow;   /* what maps of a buffer show; the whole buffer's size */
     struct mapping *mappings;
     cl_uint map_count;
     struct callback *destructors;

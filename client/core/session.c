@@ -23,15 +23,15 @@
 
 void session_lock(struct session *session)
 {
-    pthread_mutex_lock(&session->lock);
+    mutex_lock(&session->lock);
 }
 
 void session_unlock(struct session *session)
 {
-    pthread_mutex_unlock(&session->lock);
+    mutex_unlock(&session->lock);
 }
 
-pthread_mutex_t *session_mutex(struct session *session)
+struct mutex *session_mutex(struct session *session)
 {
     return &session->lock;
 }
@@ -156,7 +156,7 @@ void session_await_leader(struct session *session)
     const struct timespec until = after(LEAVE_NS);
 
     while (session->leading && !pthread_equal(session->leader, pthread_self())) {
-        if (pthread_cond_timedwait(&session->news, &session->lock, &until))
+        if (mutex_wait_until(&session->news, &session->lock, &until))
             break;
     }
 }
@@ -192,7 +192,7 @@ void session_wait(struct session *session, bool (*ready)(void *), void *argument
         }
         if (session->own_thread_leads)
             transport_wake(session->transport);
-        pthread_cond_wait(&session->news, &session->lock);
+        mutex_wait(&session->news, &session->lock);
     }
     session->waiters--;
     deliver_back();
@@ -206,7 +206,7 @@ bool session_wait_on(struct session *session, pthread_cond_t *condition)
         wait_after_end(session);
     if (session->stop)
         return false;
-    pthread_cond_wait(condition, &session->lock);
+    mutex_wait(condition, &session->lock);
     return true;
 }
 
@@ -230,7 +230,7 @@ static void *session_thread(void *argument)
         if (!session->waiters && !session->leading)
             continue;
         until = after(ASIDE_NS);
-        pthread_cond_timedwait(&session->aside, &session->lock, &until);
+        mutex_wait_until(&session->aside, &session->lock, &until);
     }
     session_unlock(session);
     return NULL;
@@ -253,13 +253,10 @@ void session_look_later(void)
 
 void session_begin(struct session *session)
 {
-    pthread_mutexattr_t mutex;
     pthread_condattr_t cond;
 
     session->under_way = (struct under_way){0};
-    pthread_mutexattr_init(&mutex);
-    pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&session->lock, &mutex);
+    mutex_init_recursive(&session->lock, RANK_SESSION);
     pthread_condattr_init(&cond);
     pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
     pthread_cond_init(&session->news, &cond);

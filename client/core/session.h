@@ -68,7 +68,7 @@ void session_need_progress(struct session *session);
 /* Sleep on a condition that goes with the lock, without driving the transport. False: the session ends by this thread.
  */
 bool session_wait_on(struct session *session, pthread_cond_t *condition);
-pthread_mutex_t *session_mutex(struct session *session);
+struct mutex *session_mutex(struct session *session);
 bool session_stops(const struct session *session);
 /* A condition that threads wait for has changed without news from a node. Under the lock. */
 void session_news(struct session *session);

@@ -9,12 +9,12 @@
 #include "client/data/address_command.h"
 #include "client/data/coherence.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_ADDRESSED);
 static cl_mem first; /* of all such buffers, by next_addressed */
 
 void addressed_after_fork(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_ADDRESSED);
     first = NULL;
 }
 
@@ -61,10 +61,10 @@ int addressed_create(cl_mem buffer)
         one = addressed_create_on(buffer, context->nodes[i]);
         error = error ? error : one;
     }
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     buffer->next_addressed = first;
     first = buffer;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return error;
 }
 
@@ -72,14 +72,14 @@ void addressed_destroy(cl_mem buffer)
 {
     if (!buffer->addresses)
         return;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (cl_mem *at = &first; *at; at = &(*at)->next_addressed) {
         if (*at == buffer) {
             *at = buffer->next_addressed;
             break;
         }
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     free(buffer->addresses);
 }
 
@@ -96,10 +96,10 @@ bool addressed_has(cl_context context, cl_mem_device_address_ext address)
 {
     bool known = false;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (cl_mem buffer = first; buffer && !known; buffer = buffer->next_addressed)
         known = buffer->context == context && is_in(buffer, address);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return known;
 }
 
@@ -108,11 +108,11 @@ static cl_mem next_of(cl_context context, cl_mem before)
 {
     cl_mem buffer;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     buffer = before ? before->next_addressed : first;
     while (buffer && (buffer->context != context || !handle_try_use(&buffer->object)))
         buffer = buffer->next_addressed;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (before)
         handle_drop(before);
     return buffer;

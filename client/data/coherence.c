@@ -330,7 +330,7 @@ int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     if (error || !(use & USE_READ))
         return error;
     locate(root, memory, &offset, &size);
-    pthread_mutex_lock(&root->lock);
+    mutex_lock(&root->lock);
     if (!split(root->coherence, offset) || !split(root->coherence, offset + size))
         error = -ENOMEM;
     for (unsigned i = 0; !error && i < root->coherence->count; i++) {
@@ -339,13 +339,13 @@ int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
         if (touches(piece, offset, size))
             error = piece_before(e, root, piece);
     }
-    pthread_mutex_unlock(&root->lock);
+    mutex_unlock(&root->lock);
     return error;
 }
 
 static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
 {
-    pthread_mutex_lock(&root->lock);
+    mutex_lock(&root->lock);
     if (split(root->coherence, offset) && split(root->coherence, offset + size)) {
         for (unsigned i = 0; i < root->coherence->count; i++) {
             struct piece *piece = &root->coherence->pieces[i];
@@ -358,7 +358,7 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
         }
         join(root->coherence);
     }
-    pthread_mutex_unlock(&root->lock);
+    mutex_unlock(&root->lock);
 }
 
 atomic_int coherence_watching;
@@ -412,7 +412,7 @@ size_t coherence_part(cl_mem root, size_t start, struct node **node)
     *node = root->context->node;
     if (!c)
         return end;
-    pthread_mutex_lock(&root->lock);
+    mutex_lock(&root->lock);
     for (unsigned i = 0; i < c->count; i++) {
         const struct holder *holder = choose(&c->pieces[i]);
 
@@ -422,7 +422,7 @@ size_t coherence_part(cl_mem root, size_t start, struct node **node)
         if (holder)
             *node = holder->node;
     }
-    pthread_mutex_unlock(&root->lock);
+    mutex_unlock(&root->lock);
     return end;
 }
 
@@ -590,11 +590,11 @@ int part_copy(struct enqueue *e, const struct part *from, const struct part *to,
 
     *sent = false;
     if (!error && root->coherence && !e->record_use) {
-        pthread_mutex_lock(&root->lock);
+        mutex_lock(&root->lock);
         holder = only_holder(e, root, from, after, &after_count);
         if (holder)
             error = copy_between(e, from, holder, after, after_count, to);
-        pthread_mutex_unlock(&root->lock);
+        mutex_unlock(&root->lock);
         *sent = holder && !error;
     }
     if (!error && !*sent)

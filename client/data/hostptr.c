@@ -13,7 +13,7 @@
 #include "client/memory/arena.h"
 #include "client/memory/memory.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_HOSTED);
 static struct hosted *all;
 static atomic_uint count;
 
@@ -24,7 +24,7 @@ bool hostptr_any(void)
 
 void hostptr_after_fork(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_HOSTED);
     while (all) { /* they are the parent's */
         struct hosted *h = all;
 
@@ -63,7 +63,7 @@ int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use)
     int error = 0;
     bool looked, written;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     looked = h->looked;
     written = h->written;
     h->looked = true;
@@ -75,15 +75,15 @@ int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use)
             handle_use(memory);
         h->kept = true;
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (error)
         return error;
-    pthread_mutex_lock(&h->work); /* another thread, which came first, may still be bringing what the program wrote */
+    mutex_lock(&h->work); /* another thread, which came first, may still be bringing what the program wrote */
     if (!looked || !atomic_load(&h->agreed))
         error = hosted_bring(h, e->node, written);
     if (!error)
         atomic_store(&h->agreed, true);
-    pthread_mutex_unlock(&h->work);
+    mutex_unlock(&h->work);
     return error;
 }
 
@@ -120,15 +120,15 @@ static void number_uses(struct hosted *h, const struct enqueue *e, uint64_t numb
 
 void hostptr_sent(struct enqueue *e, uint64_t number)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (struct hosted *h = all; h; h = h->next)
         number_uses(h, e, number);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 void hostptr_not_sent(struct enqueue *e)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (struct hosted *h = all; h; h = h->next) {
         for (struct usage **at = &h->uses; *at;) {
             if ((*at)->sender == e)
@@ -137,7 +137,7 @@ void hostptr_not_sent(struct enqueue *e)
                 at = &(*at)->next;
         }
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 /* ---- the program looks ---- */
@@ -166,19 +166,19 @@ static void look_at(cl_mem memory)
     unsigned generation;
     bool over;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     generation = h->generation;
     over = all_over(h);
-    pthread_mutex_unlock(&lock);
-    pthread_mutex_lock(&h->work);
+    mutex_unlock(&lock);
+    mutex_lock(&h->work);
     if (hosted_take(h))
         vocl_log(LOG_DEBUG, "contents of a buffer do not come");
-    pthread_mutex_unlock(&h->work);
-    pthread_mutex_lock(&lock);
+    mutex_unlock(&h->work);
+    mutex_lock(&lock);
     over &= generation == h->generation && h->kept;
     if (over)
         h->written = h->kept = false;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (over)
         handle_drop(memory);
     handle_drop(memory);
@@ -191,7 +191,7 @@ static void look(void)
 
     if (!hostptr_any())
         return;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (struct hosted *h = all; h; h = h->next) {
         cl_mem *more = h->kept ? realloc(written, (found + 1) * sizeof(cl_mem)) : NULL;
 
@@ -202,7 +202,7 @@ static void look(void)
         written[found++] = h->memory;
         handle_use(h->memory);
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     for (unsigned i = 0; i < found; i++)
         look_at(written[i]);
     free(written);
@@ -216,10 +216,10 @@ void hostptr_release(cl_mem memory)
 
     if (!h || !memory->destructors || atomic_load(&memory->object.references) != 1)
         return;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     kept = h->kept;
     h->kept = false;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (kept)
         handle_drop(memory);
 }
@@ -306,7 +306,7 @@ static void hosted_free(struct hosted *h)
         free(h->spans[i].base);
     while (h->uses)
         use_free(&h->uses);
-    pthread_mutex_destroy(&h->work);
+    mutex_destroy(&h->work);
     free(h);
 }
 
@@ -322,7 +322,7 @@ int hostptr_open(cl_mem memory)
     if (!h)
         return -ENOMEM;
     h->memory = memory;
-    pthread_mutex_init(&h->work, NULL);
+    mutex_init(&h->work, RANK_HOSTED_WORK);
     good = way == NEAR && open_near(h);
     if (!good && !memory->region)
         good = open_far(h);
@@ -331,13 +331,13 @@ int hostptr_open(cl_mem memory)
         return -ENOMEM;
     }
     memory->hosted = h;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     h->next = all;
     h->at = &all;
     if (all)
         all->at = &h->next;
     all = h;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     atomic_fetch_add(&count, 1);
     atomic_store(&event_shows, look);
     return 0;
@@ -351,10 +351,10 @@ int hostptr_send_all(cl_mem memory, struct node *member, uint8_t **bytes)
 
     if (!copy)
         return -ENOMEM;
-    pthread_mutex_lock(&h->work);
+    mutex_lock(&h->work);
     error = hosted_take(h);
     memory_copy_open(copy, memory->host_pointer, memory->size);
-    pthread_mutex_unlock(&h->work);
+    mutex_unlock(&h->work);
     if (!error)
         error = hosted_give(h, member, copy);
     if (error)
@@ -369,8 +369,8 @@ struct region *hostptr_part(cl_mem memory, uint8_t *bytes)
     struct hosted *h = memory->hosted;
     struct region *region = memory->region;
 
-    pthread_mutex_lock(&h->work);
-    pthread_mutex_lock(&lock);
+    mutex_lock(&h->work);
+    mutex_lock(&lock);
     for (unsigned i = 0; i < h->span_count; i++)
         free(h->spans[i].base);
     h->spans[0] = (struct span){0, memory->size, bytes};
@@ -379,9 +379,9 @@ struct region *hostptr_part(cl_mem memory, uint8_t *bytes)
     atomic_store(&h->agreed, true);
     memory->arena = NULL;
     memory->region = NULL;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     exchange_end(region);
-    pthread_mutex_unlock(&h->work);
+    mutex_unlock(&h->work);
     return region;
 }
 
@@ -390,11 +390,11 @@ void hostptr_close(cl_mem memory)
     struct hosted *h = memory->hosted;
 
     if (h) {
-        pthread_mutex_lock(&lock);
+        mutex_lock(&lock);
         *h->at = h->next;
         if (h->next)
             h->next->at = h->at;
-        pthread_mutex_unlock(&lock);
+        mutex_unlock(&lock);
         atomic_fetch_sub(&count, 1);
         if (h->written && h->near)
             hosted_take(h); /* it has destructor callbacks: the program waits for them */

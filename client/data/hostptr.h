@@ -24,8 +24,8 @@ struct hosted {
     bool constant; /* the program cannot write it */
     struct span spans[2];
     unsigned span_count;
-    pthread_mutex_t work; /* base */
-    atomic_bool agreed;   /* each has one */
+    struct mutex work;  /* base */
+    atomic_bool agreed; /* each has one */
     /* under the lock */
     bool looked;  /* the program had no chance to write it since it was looked at last */
     bool written; /* commands may have written it that were not known to be over the last time */

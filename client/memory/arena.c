@@ -26,9 +26,9 @@ struct block {
 };
 
 static struct {
-    pthread_mutex_t sharing; /* for arena_shared_with(), */
-    pthread_cond_t told;     /* which asks the node */
-    pthread_mutex_t lock;    /* blocks */
+    struct mutex sharing; /* for arena_shared_with(), */
+    pthread_cond_t told;  /* which asks the node */
+    struct mutex lock;    /* blocks */
     struct session *session;
     uint8_t *base;
     size_t size;
@@ -39,10 +39,7 @@ static struct {
     ino_t inode;
     uint8_t nonce[16];
     struct block *blocks;
-} arena = {.sharing = PTHREAD_MUTEX_INITIALIZER,
-           .told = PTHREAD_COND_INITIALIZER,
-           .lock = PTHREAD_MUTEX_INITIALIZER,
-           .fd = -1};
+} arena = {.sharing = MUTEX(RANK_SHARING), .told = PTHREAD_COND_INITIALIZER, .lock = MUTEX(RANK_ARENA), .fd = -1};
 
 /* Where no program and no library is on any machine seen so far; the kernel chooses when all are taken, and then the
  * worker of later may have something else there. */
@@ -176,9 +173,9 @@ static bool first_blocks(void)
     if (!rest)
         return false;
     *rest = (struct block){.offset = 4096, .size = arena.size - 4096};
-    pthread_mutex_lock(&arena.lock);
+    mutex_lock(&arena.lock);
     arena.blocks = rest;
-    pthread_mutex_unlock(&arena.lock);
+    mutex_unlock(&arena.lock);
     return true;
 }
 
@@ -198,9 +195,9 @@ static void find_out(struct node *node)
         good = create_with(node) && first_blocks();
     } else {
         node->memory = NODE_MEMORY_ASKED;
-        pthread_mutex_unlock(&arena.sharing);
+        mutex_unlock(&arena.sharing);
         good = arena.base && share(node);
-        pthread_mutex_lock(&arena.sharing);
+        mutex_lock(&arena.sharing);
     }
     node->memory = good ? NODE_MEMORY_SHARED : NODE_MEMORY_APART;
     pthread_cond_broadcast(&arena.told);
@@ -211,13 +208,13 @@ bool arena_shared_with(struct node *node)
     enum node_memory known = node->memory;
 
     if (known == NODE_MEMORY_UNKNOWN || known == NODE_MEMORY_ASKED) {
-        pthread_mutex_lock(&arena.sharing);
+        mutex_lock(&arena.sharing);
         while (node->memory == NODE_MEMORY_ASKED)
-            pthread_cond_wait(&arena.told, &arena.sharing);
+            mutex_wait(&arena.told, &arena.sharing);
         if (node->memory == NODE_MEMORY_UNKNOWN)
             find_out(node);
         known = node->memory;
-        pthread_mutex_unlock(&arena.sharing);
+        mutex_unlock(&arena.sharing);
     }
     return known == NODE_MEMORY_SHARED && node_is_there(node);
 }
@@ -249,9 +246,9 @@ static void part(void)
 
 void arena_after_fork(void)
 {
-    pthread_mutex_init(&arena.sharing, NULL);
+    mutex_init(&arena.sharing, RANK_SHARING);
     pthread_cond_init(&arena.told, NULL);
-    pthread_mutex_init(&arena.lock, NULL);
+    mutex_init(&arena.lock, RANK_ARENA);
     part();
     block_after_fork();
 }
@@ -275,12 +272,12 @@ size_t arena_size(const void *memory)
 
     if (!arena_has(memory))
         return 0;
-    pthread_mutex_lock(&arena.lock);
+    mutex_lock(&arena.lock);
     for (block = arena.blocks; block && block->offset != offset; block = block->next)
         ;
     if (block && block->used)
         size = block->size;
-    pthread_mutex_unlock(&arena.lock);
+    mutex_unlock(&arena.lock);
     return size;
 }
 
@@ -329,7 +326,7 @@ void *arena_alloc(size_t size, size_t alignment)
 
     if (!alignment)
         alignment = LARGEST;
-    pthread_mutex_lock(&arena.lock);
+    mutex_lock(&arena.lock);
     for (struct block *block = arena.blocks; block && !memory; block = block->next) {
         size_t offset = (block->offset + alignment - 1) & ~(alignment - 1);
 
@@ -339,7 +336,7 @@ void *arena_alloc(size_t size, size_t alignment)
             break;
         memory = cut(block, offset, size);
     }
-    pthread_mutex_unlock(&arena.lock);
+    mutex_unlock(&arena.lock);
     return memory;
 }
 
@@ -417,7 +414,7 @@ void arena_free(void *memory)
 
     if (!arena_has(memory))
         return;
-    pthread_mutex_lock(&arena.lock);
+    mutex_lock(&arena.lock);
     for (block = arena.blocks; block && block->offset != offset; block = block->next)
         before = block;
     if (block && block->used) {
@@ -427,5 +424,5 @@ void arena_free(void *memory)
         if (before)
             join_next(before);
     }
-    pthread_mutex_unlock(&arena.lock);
+    mutex_unlock(&arena.lock);
 }

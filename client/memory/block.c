@@ -32,14 +32,14 @@ struct leaving {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    struct mutex lock;
     struct session *session;
     struct spare *spares[CLASSES];
     size_t kept;
     struct leaving *leaving, **last; /* oldest first: so they go */
     struct leaving *limbo;
     size_t waiting; /* bytes in limbo */
-} blocks = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &blocks.leaving};
+} blocks = {.lock = MUTEX(RANK_BLOCKS), .last = &blocks.leaving};
 
 /* Sizes of which blocks are made: at most an eighth is wasted. */
 static size_t class_size(size_t size, unsigned *class)
@@ -137,11 +137,11 @@ static void listen_first(struct session *session, size_t size)
     if (size < PAGE || size > LARGEST)
         return;
     class_size(size, &class);
-    pthread_mutex_lock(&blocks.lock);
+    mutex_lock(&blocks.lock);
     begin(session);
     spare = blocks.spares[class];
     worth = blocks.leaving && (!spare || spare->fresh);
-    pthread_mutex_unlock(&blocks.lock);
+    mutex_unlock(&blocks.lock);
     if (worth)
         session_listen(session);
 }
@@ -155,12 +155,12 @@ void *block_take(struct session *session, size_t size, bool *fresh)
         return NULL;
     size = class_size(size, &class);
     *fresh = true;
-    pthread_mutex_lock(&blocks.lock);
+    mutex_lock(&blocks.lock);
     begin(session);
     memory = take(class, size, fresh);
     if (!memory)
         memory = size <= SMALL ? cut_piece(class, size) : arena_alloc(size, PAGE);
-    pthread_mutex_unlock(&blocks.lock);
+    mutex_unlock(&blocks.lock);
     return memory;
 }
 
@@ -187,9 +187,9 @@ void block_free(void *memory, size_t size)
     unsigned class;
 
     size = class_size(size, &class);
-    pthread_mutex_lock(&blocks.lock);
+    mutex_lock(&blocks.lock);
     keep(class, memory, size, false);
-    pthread_mutex_unlock(&blocks.lock);
+    mutex_unlock(&blocks.lock);
 }
 
 static void leave(const struct leaving *what)
@@ -199,11 +199,11 @@ static void leave(const struct leaving *what)
     if (!leaving)
         return; /* it is lost */
     *leaving = *what;
-    pthread_mutex_lock(&blocks.lock);
+    mutex_lock(&blocks.lock);
     begin(what->node->session);
     *blocks.last = leaving;
     blocks.last = &leaving->next;
-    pthread_mutex_unlock(&blocks.lock);
+    mutex_unlock(&blocks.lock);
 }
 
 void block_leave(struct node *node, uint32_t id, void *memory, size_t size)
@@ -225,7 +225,7 @@ static bool let_go(struct node *node, uint32_t id, bool all)
     struct leaving **at, *regions = NULL;
     bool found = false;
 
-    pthread_mutex_lock(&blocks.lock);
+    mutex_lock(&blocks.lock);
     at = &blocks.leaving;
     while (*at && (all || !found)) {
         struct leaving *leaving = *at;
@@ -254,7 +254,7 @@ static bool let_go(struct node *node, uint32_t id, bool all)
         keep(class, leaving->memory, leaving->size, false);
         free(leaving);
     }
-    pthread_mutex_unlock(&blocks.lock);
+    mutex_unlock(&blocks.lock);
     while (regions) {
         struct leaving *leaving = regions;
 
@@ -270,7 +270,7 @@ void block_end_limbo(const struct node *node)
     struct leaving **at;
     unsigned class;
 
-    pthread_mutex_lock(&blocks.lock);
+    mutex_lock(&blocks.lock);
     at = &blocks.limbo;
     while (*at) {
         struct leaving *leaving = *at;
@@ -285,16 +285,16 @@ void block_end_limbo(const struct node *node)
         keep(class, leaving->memory, leaving->size, false);
         free(leaving);
     }
-    pthread_mutex_unlock(&blocks.lock);
+    mutex_unlock(&blocks.lock);
 }
 
 size_t block_in_limbo(void)
 {
     size_t waiting;
 
-    pthread_mutex_lock(&blocks.lock);
+    mutex_lock(&blocks.lock);
     waiting = blocks.waiting;
-    pthread_mutex_unlock(&blocks.lock);
+    mutex_unlock(&blocks.lock);
     return waiting;
 }
 
@@ -302,9 +302,9 @@ bool block_any_leaving(void)
 {
     bool any;
 
-    pthread_mutex_lock(&blocks.lock);
+    mutex_lock(&blocks.lock);
     any = blocks.leaving != NULL;
-    pthread_mutex_unlock(&blocks.lock);
+    mutex_unlock(&blocks.lock);
     return any;
 }
 
@@ -320,5 +320,5 @@ void block_lose(struct node *node)
 
 void block_after_fork(void)
 {
-    pthread_mutex_init(&blocks.lock, NULL);
+    mutex_init(&blocks.lock, RANK_BLOCKS);
 }

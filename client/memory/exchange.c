@@ -37,7 +37,7 @@ struct region {
     size_t left;            /* left_of() */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_EXCHANGE);
 static struct region *regions;
 
 /* ---- what is mapped ---- */
@@ -225,21 +225,21 @@ static void let_go(struct region *r)
 
 void exchange_end(struct region *r)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     if (!--r->buffers && r->state == SHARED && each_left(r, make_private))
         r->state = PRIVATE;
     if (r->state == PRIVATE && each_left(r, copy_pages))
         r->state = ALONE;
     let_go(r);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 void exchange_gone(struct region *r)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     r->uses--;
     let_go(r);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 /* ---- exchange ---- */
@@ -357,7 +357,7 @@ struct region *exchange_begin(cl_context context, void *pointer, size_t size, ui
 
     *inside = *inside_end = 0;
     *constant = false;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     sweep();
     r = find(start, end);
     if (!r && first < last && (size_t)(last - first) >= LEAST && sysconf(_SC_PAGESIZE) == (long)PAGE &&
@@ -378,7 +378,7 @@ struct region *exchange_begin(cl_context context, void *pointer, size_t size, ui
         r->buffers++;
         r->uses += context->node_count;
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return r;
 }
 
@@ -432,7 +432,7 @@ static void copy_end(struct copy *copy, bool child)
 /* Contents that are on their way to be the program's own must not be removed under the child, either. */
 void exchange_before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (struct region *r = regions; r; r = r->next) {
         if (r->state != ALONE)
             each_left(r, r->state == SHARED ? copy_for_child : copy_pages);
@@ -449,9 +449,9 @@ void exchange_after_fork(bool child)
         free(copy);
     }
     if (!child) {
-        pthread_mutex_unlock(&lock);
+        mutex_unlock(&lock);
         return;
     }
     regions = NULL; /* they are the parent's */
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_EXCHANGE);
 }

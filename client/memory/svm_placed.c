@@ -21,12 +21,12 @@ struct placed {
     struct node *nodes[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_SVM_PLACED);
 static struct placed *lists[LISTS]; /* by address */
 
 void svm_placed_after_fork(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_SVM_PLACED);
     memset(lists, 0, sizeof(lists));
 }
 
@@ -100,11 +100,11 @@ int svm_placed_alloc(cl_context context, size_t size, cl_uint alignment, void **
         free(p);
         return error;
     }
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     list = list_of(p->memory);
     p->next = *list;
     *list = p;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     *out = p->memory;
     return 0;
 }
@@ -113,13 +113,13 @@ bool svm_placed_free(void *memory)
 {
     struct placed **at, *p;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (at = list_of(memory); *at && (*at)->memory != memory; at = &(*at)->next)
         ;
     p = *at;
     if (p)
         *at = p->next;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (!p)
         return false;
     count_no_more(p, p->node_count); /* before another allocation is there */

@@ -41,13 +41,13 @@ struct svm_remote {
     bool gone;                /* the program has freed it meanwhile */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_SVM_REMOTE);
 static struct svm_remote *svm_remotes;
 static uint64_t numbers;
 
 void svm_remote_after_fork(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_SVM_REMOTE);
 }
 
 static void give_back(struct svm_remote *m)
@@ -80,9 +80,9 @@ bool svm_remote_has(const void *pointer)
 
     if (arena_has(pointer))
         return false;
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     has = find(pointer) != NULL;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return has;
 }
 
@@ -90,10 +90,10 @@ bool svm_remote_any(const struct node *node)
 {
     const struct svm_remote *m;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (m = svm_remotes; m && m->node != node; m = m->next)
         ;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return m != NULL;
 }
 
@@ -101,12 +101,12 @@ bool svm_remote_at(const struct node *node, unsigned at, struct svm_place *out)
 {
     const struct svm_remote *m;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (m = svm_remotes; m && (m->node != node || at); m = m->next)
         at -= m->node == node;
     if (m)
         *out = (struct svm_place){m->number, m->context, m->chosen, m->memory, m->size, NULL};
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return m != NULL;
 }
 
@@ -117,22 +117,22 @@ void svm_remote_written(const void *pointer, size_t size)
     struct svm_remote *m;
     size_t offset;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m = find(pointer);
     if (m) {
         offset = size == SVM_WHOLE ? 0 : (size_t)((const uint8_t *)pointer - m->memory);
         ever_note(&m->ever, m->size, offset, size == SVM_WHOLE ? m->size : size);
         m->written = WRITTEN_ALL;
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 void svm_remote_written_all(void)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (struct svm_remote *m = svm_remotes; m; m = m->next)
         m->written = WRITTEN_ALL;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 /* Under the lock; NULL: the program has freed it. */
@@ -152,12 +152,12 @@ bool svm_remote_take_mark(const struct svm_place *place, unsigned char mark)
     struct svm_remote *m;
     bool written;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m = find_place(place);
     written = m && m->written & mark;
     if (m)
         m->written &= (unsigned char)~mark;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return written;
 }
 
@@ -165,11 +165,11 @@ void svm_remote_mark(const struct svm_place *place, unsigned char mark)
 {
     struct svm_remote *m;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m = find_place(place);
     if (m)
         m->written |= mark;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 struct svm_place *svm_remote_list(const struct node *node, bool hold, unsigned *count)
@@ -177,7 +177,7 @@ struct svm_place *svm_remote_list(const struct node *node, bool hold, unsigned *
     struct svm_place *list;
     unsigned most = 0, at = 0;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (const struct svm_remote *m = svm_remotes; m; m = m->next)
         most += m->node == node;
     list = malloc((most + 1) * sizeof(*list));
@@ -187,7 +187,7 @@ struct svm_place *svm_remote_list(const struct node *node, bool hold, unsigned *
         m->held += hold;
         list[at++] = (struct svm_place){m->number, m->context, m->chosen, m->memory, m->size, hold ? m : NULL};
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     *count = at;
     return list;
 }
@@ -196,11 +196,11 @@ bool svm_remote_hold(struct svm_place *place)
 {
     struct svm_remote *m;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m = find_place(place);
     if (m)
         m->held++;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     place->held = m;
     return m != NULL;
 }
@@ -215,9 +215,9 @@ void svm_remote_unhold(struct svm_place *place)
     struct svm_remote *m = place->held;
     bool last;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     last = !--m->held && m->gone;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     place->held = NULL;
     if (last)
         give_back(m);
@@ -228,10 +228,10 @@ bool svm_remote_has_all(const void *pointer, size_t size)
     const struct svm_remote *m;
     bool has;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m = find(pointer);
     has = m && size <= m->size - (size_t)((const uint8_t *)pointer - m->memory);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return has;
 }
 
@@ -240,10 +240,10 @@ size_t svm_remote_size(const void *memory)
     const struct svm_remote *m;
     size_t size;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m = find(memory);
     size = m && m->memory == memory ? m->size : 0;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return size;
 }
 
@@ -323,11 +323,11 @@ void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, 
                              .memory = (uint8_t *)(uintptr_t)address,
                              .size = size,
                              .mapped = whole};
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m->number = ++numbers;
     m->next = svm_remotes;
     svm_remotes = m;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return m->memory;
 }
 
@@ -336,7 +336,7 @@ bool svm_remote_free(void *memory)
     struct svm_remote **at, *m;
     bool found;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (at = &svm_remotes; *at && (*at)->memory != memory; at = &(*at)->next)
         ;
     m = *at;
@@ -347,7 +347,7 @@ bool svm_remote_free(void *memory)
         m->gone = true;
         m = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (m)
         give_back(m);
     return found;
@@ -363,13 +363,13 @@ int svm_remote_add_map(void *memory, size_t size, cl_map_flags flags)
     if (!map)
         return -ENOMEM;
     *map = (struct svm_remote_map){NULL, memory, size, flags};
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m = find(memory);
     if (m) {
         map->next = m->maps;
         m->maps = map;
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (m)
         return 0;
     free(map);
@@ -382,7 +382,7 @@ size_t svm_remote_take_map(void *memory)
     struct svm_remote *m;
     size_t size = 0;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     m = find(memory);
     for (at = m ? &m->maps : NULL; at && *at && (*at)->memory != memory; at = &(*at)->next)
         ;
@@ -391,7 +391,7 @@ size_t svm_remote_take_map(void *memory)
         *at = map->next;
         size = map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) ? map->size : 0;
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     free(map);
     return size;
 }

@@ -17,7 +17,7 @@
 
 #define TRIES 8
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_USM);
 static struct usm *all; /* by address */
 static size_t count, room;
 
@@ -125,9 +125,9 @@ static bool add_locked(const struct usm *fresh)
 {
     bool good;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     good = add(fresh);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return good;
 }
 
@@ -135,11 +135,11 @@ bool usm_find(const void *pointer, struct usm *out)
 {
     const struct usm *u;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     u = find(pointer);
     if (u)
         *out = *u;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return u != NULL;
 }
 
@@ -147,17 +147,17 @@ bool usm_any(const struct node *node)
 {
     bool any = false;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     for (size_t i = 0; i < count; i++)
         any |= all[i].node == node;
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return any;
 }
 
 /* What is reserved stays so: the parent's addresses mean nothing here. */
 void usm_after_fork(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_USM);
     count = 0;
 }
 
@@ -289,7 +289,7 @@ bool usm_release(cl_context context, void *memory)
     const struct usm *found;
     struct usm gone;
 
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     found = find(memory);
     if (found && (found->base != memory || found->context != context))
         found = NULL;
@@ -297,7 +297,7 @@ bool usm_release(cl_context context, void *memory)
         gone = *found;
         take(found);
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (!found)
         return false;
     if (gone.placed)

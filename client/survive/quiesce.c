@@ -11,21 +11,21 @@
 #include "client/memory/arena.h"
 #include "client/survive/moving.h"
 
-static pthread_mutex_t quiescing = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex quiescing = MUTEX(RANK_QUIESCING);
 
 void quiesce_lock(void)
 {
-    pthread_mutex_lock(&quiescing);
+    mutex_lock(&quiescing);
 }
 
 void quiesce_unlock(void)
 {
-    pthread_mutex_unlock(&quiescing);
+    mutex_unlock(&quiescing);
 }
 
 void quiesce_after_fork(void)
 {
-    pthread_mutex_init(&quiescing, NULL);
+    mutex_init(&quiescing, RANK_QUIESCING);
 }
 
 bool move_ended(struct session *session)

@@ -343,7 +343,7 @@ static void *mend_thread(void *argument)
         if (node)
             mend(node);
         else
-            pthread_cond_wait(&recovery.lost, session_mutex(session));
+            mutex_wait(&recovery.lost, session_mutex(session));
     }
     session_unlock(session);
     return NULL;
@@ -439,7 +439,7 @@ static void *checkpoint_thread(void *argument)
         if (wait) {
             clock_gettime(CLOCK_MONOTONIC, &until);
             until.tv_sec++;
-            pthread_cond_timedwait(&recovery.full, session_mutex(session), &until);
+            mutex_wait_until(&recovery.full, session_mutex(session), &until);
         }
         wait = true;
         look_at_doubts(session);

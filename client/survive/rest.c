@@ -28,13 +28,13 @@
 
 /* What who asks and the thread tell each other. */
 static struct {
-    pthread_mutex_t lock;
+    struct mutex lock;
     pthread_cond_t news;
     bool on, busy;  /* busy: it is being put to rest, or, while it is on, goes on */
     unsigned turns; /* how often a beginning or an end has come out */
     int error;      /* of the last one, and why */
     char reason[300];
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
+} state = {.lock = MUTEX(RANK_REST), .news = PTHREAD_COND_INITIALIZER};
 
 /* Under the state's lock. What is asked in between is not answered by how it was before. */
 static int wait_for_still(char *reason, size_t size)
@@ -42,9 +42,9 @@ static int wait_for_still(char *reason, size_t size)
     const long until = clock_ns() + PATIENCE_NS;
 
     while (state.busy && clock_ns() < until) {
-        pthread_mutex_unlock(&state.lock);
+        mutex_unlock(&state.lock);
         session_look_later();
-        pthread_mutex_lock(&state.lock);
+        mutex_lock(&state.lock);
     }
     if (!state.busy)
         return 0;
@@ -56,13 +56,13 @@ int rest_settle(char *reason, size_t size)
 {
     int error;
 
-    pthread_mutex_lock(&state.lock);
+    mutex_lock(&state.lock);
     error = wait_for_still(reason, size);
     if (!error && state.on) {
         snprintf(reason, size, "it rests");
         error = -EBUSY;
     }
-    pthread_mutex_unlock(&state.lock);
+    mutex_unlock(&state.lock);
     return error;
 }
 
@@ -70,29 +70,29 @@ bool rest_is_on(void)
 {
     bool on;
 
-    pthread_mutex_lock(&state.lock);
+    mutex_lock(&state.lock);
     on = state.on;
-    pthread_mutex_unlock(&state.lock);
+    mutex_unlock(&state.lock);
     return on;
 }
 
 static void goes_on(void)
 {
-    pthread_mutex_lock(&state.lock);
+    mutex_lock(&state.lock);
     state.busy = true;
-    pthread_mutex_unlock(&state.lock);
+    mutex_unlock(&state.lock);
 }
 
 static void come_out(struct rest *r, bool on, int error)
 {
-    pthread_mutex_lock(&state.lock);
+    mutex_lock(&state.lock);
     state.on = on;
     state.busy = false;
     state.turns++;
     state.error = error;
     snprintf(state.reason, sizeof(state.reason), "%s", r->reason);
     pthread_cond_broadcast(&state.news);
-    pthread_mutex_unlock(&state.lock);
+    mutex_unlock(&state.lock);
 }
 
 static void describe(struct rest *r, const char *what)
@@ -383,7 +383,7 @@ static struct rest *rest_new(struct session *session)
 static int wait_for_turn(unsigned turns, char *reason, size_t size)
 {
     while (state.turns == turns)
-        pthread_cond_wait(&state.news, &state.lock);
+        mutex_wait(&state.news, &state.lock);
     snprintf(reason, size, "%s", state.reason);
     return state.error;
 }
@@ -409,13 +409,13 @@ int rest_begin(struct session *session, char *reason, size_t size)
 {
     int error;
 
-    pthread_mutex_lock(&state.lock);
+    mutex_lock(&state.lock);
     error = wait_for_still(reason, size);
     if (!error && state.on)
         snprintf(reason, size, "it rests");
     else if (!error)
         error = start(session, reason, size);
-    pthread_mutex_unlock(&state.lock);
+    mutex_unlock(&state.lock);
     return error;
 }
 
@@ -424,7 +424,7 @@ int rest_end(struct session *session, char *reason, size_t size)
     int error;
 
     (void)session;
-    pthread_mutex_lock(&state.lock);
+    mutex_lock(&state.lock);
     error = state.on ? 0 : wait_for_still(reason, size);
     if (!error && state.on) {
         halt_want();
@@ -432,13 +432,13 @@ int rest_end(struct session *session, char *reason, size_t size)
     } else if (!error) {
         snprintf(reason, size, "it does not rest");
     }
-    pthread_mutex_unlock(&state.lock);
+    mutex_unlock(&state.lock);
     return error;
 }
 
 void rest_after_fork(void)
 {
-    pthread_mutex_init(&state.lock, NULL);
+    mutex_init(&state.lock, RANK_REST);
     pthread_cond_init(&state.news, NULL);
     quiesce_after_fork();
     state.on = state.busy = false;

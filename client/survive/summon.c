@@ -19,7 +19,7 @@
 #include "client/survive/save.h"
 #include "client/trace/timeline.h"
 
-static pthread_mutex_t members = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex members = MUTEX(RANK_MEMBERS);
 
 #define RECORD_MS 1000 /* for who asked to take note of a result */
 
@@ -146,17 +146,17 @@ int summon_move(struct node *node, const char *where, bool any, char *why, size_
 
 void summon_lock(void)
 {
-    pthread_mutex_lock(&members);
+    mutex_lock(&members);
 }
 
 void summon_unlock(void)
 {
-    pthread_mutex_unlock(&members);
+    mutex_unlock(&members);
 }
 
 void summon_after_fork(void)
 {
-    pthread_mutex_init(&members, NULL);
+    mutex_init(&members, RANK_MEMBERS);
 }
 
 /* from: only what is on that host; or NULL. */

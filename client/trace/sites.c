@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/core/ranks.h"
 #include "client/trace/timeline.h"
 
 #define SLOT_BITS 13
@@ -29,7 +30,7 @@ static struct site {
 } sites[SLOTS];
 static uint32_t count;
 static unsigned current = 1;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex lock = MUTEX(RANK_SITES);
 
 /* The one of that address, or where it would be. */
 static struct site *slot_of(const void *address)
@@ -88,7 +89,7 @@ static struct site *add(const void *address)
     struct site *site;
 
     place_of(address, file);
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     site = slot_of(address);
     if (!site->address && count == MOST)
         site = NULL;
@@ -97,7 +98,7 @@ static struct site *add(const void *address)
         site->of_loader = is_loader(file);
         __atomic_store_n(&site->address, address, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     return site;
 }
 
@@ -155,6 +156,6 @@ void sites_again(void)
 
 void sites_after_fork(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    mutex_init(&lock, RANK_SITES);
     sites_again();
 }

@@ -1,0 +1,38 @@
+/*
+ * The locks of the client and of libvocl, in the order in which a thread may take them: what each guards, and why it is
+ * where it is, is in doc/locks.md. No two of one rank are held together.
+ */
+#ifndef VOCL_CLIENT_CORE_RANKS_H
+#define VOCL_CLIENT_CORE_RANKS_H
+
+#include "base/lock.h"
+#include "base/mutex.h"
+
+enum {
+    RANK_START = 1,
+    RANK_MEMBERS,
+    RANK_REST,
+    RANK_QUIESCING,
+    RANK_RESTORE,
+    RANK_KERNEL,
+    RANK_COMMAND_BUFFER,
+    RANK_PROGRAM,
+    RANK_MEMORY,
+    RANK_HOSTED_WORK,
+    RANK_HOSTED,
+    RANK_SHARING,
+    RANK_SESSION, /* those before it may be held while a node is waited for, those behind it never are */
+    RANK_ADDRESSED,
+    RANK_SVM_PLACED,
+    RANK_SVM_REMOTE,
+    RANK_USM,
+    RANK_EXCHANGE,
+    RANK_BLOCKS,
+    RANK_ARENA,
+    RANK_HALT,
+    RANK_HANDLES,
+    RANK_ANSWERS,
+    RANK_SITES
+};
+
+#endif

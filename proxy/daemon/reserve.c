@@ -61,6 +61,14 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
     return NULL;
 }
 
+/* The number of a user or a group; the last one says "as it is" to the system. */
+static bool has_number(const json_t *wish, const char *name)
+{
+    const long long number = message_number(wish, name, -1);
+
+    return number >= 0 && number < UINT32_MAX;
+}
+
 /* NULL and why; *never: it will not be otherwise later. */
 static struct session *take(struct daemon *d, const json_t *wish, const struct user *user, bool *never, char *why,
                             size_t why_size)
@@ -72,7 +80,8 @@ static struct session *take(struct daemon *d, const json_t *wish, const struct u
     long away;
 
     text_print(why, why_size, "a request that is none");
-    if (!message_is_id(id) || session_find(d, id) || !*message_text(wish, "user", ""))
+    if (!message_is_id(id) || session_find(d, id) || !*message_text(wish, "user", "") || !has_number(wish, "uid") ||
+        !has_number(wish, "gid"))
         return NULL;
     if (is_draining(d) && !*message_text(wish, "within", "")) { /* who holds devices is there already */
         text_print(why, why_size, "the node takes no sessions");
@@ -177,7 +186,6 @@ static void on_user(void *argument, void *bytes)
 
 bool session_reserve(struct daemon *d, struct connection *broker, json_t *wish)
 {
-    const long long uid = message_number(wish, "uid", -1), gid = message_number(wish, "gid", -1);
     struct reserving *r = calloc(1, sizeof(*r));
     struct user user;
 
@@ -187,9 +195,9 @@ bool session_reserve(struct daemon *d, struct connection *broker, json_t *wish)
     r->broker = broker;
     r->wish = json_incref(wish);
     LIST_INSERT_HEAD(&reservings, r, in);
-    memset(&user, 0, sizeof(user)); /* with what is between its members: others may ask the same */
-    user.uid = uid >= 0 && uid < UINT32_MAX ? (uid_t)uid : (uid_t)-1;
-    user.gid = gid >= 0 && gid < UINT32_MAX ? (gid_t)gid : (gid_t)-1;
+    memset(&user, 0, sizeof(user));                    /* with what is between its members: others may ask the same */
+    user.uid = (uid_t)message_number(wish, "uid", -1); /* take() looks whether it is one */
+    user.gid = (gid_t)message_number(wish, "gid", -1);
     text_print(user.name, sizeof(user.name), "%s", message_text(wish, "user", ""));
     r->question = user_ask(d, &user, on_user, r);
     if (r->question)

@@ -1,5 +1,5 @@
-/* as_node POOLFILE NODE PUBLIC SECRET [DO [USER]]: who has the secret key of a node asks the first daemon of the pool,
- * whose public key this is, to do something. Prints its answer. */
+/* as_node POOLFILE NODE PUBLIC SECRET [DO [USER [GID]]]: who has the secret key of a node asks the first daemon of the
+ * pool, whose public key this is, to do something. Prints its answer. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,21 @@ static void write_key(const char *path, const char *name, const char *public_tex
     fclose(file);
 }
 
+/* Of a daemon that has said that it watches: what it is told of meanwhile is passed over. */
+static int reserve(struct client *client, json_t *question, json_t **answer)
+{
+    json_t *watch = json_pack("{s:s}", "do", "watch");
+    int error = client_send(client, watch) || client_send(client, question);
+
+    json_decref(watch);
+    while (!error && !json_object_get(*answer, "reserved")) {
+        json_decref(*answer);
+        *answer = NULL;
+        error = client_receive(client, answer, 60000);
+    }
+    return error;
+}
+
 int main(int count, char **words)
 {
     json_t *question, *answer = NULL;
@@ -37,11 +52,13 @@ int main(int count, char **words)
     free(pool.key_file);
     pool.key_file = path;
     pool.user = name;
-    question = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:[i]}", "do", count > 5 ? words[5] : "status", "session",
+    question = json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:[i]}", "do", count > 5 ? words[5] : "status", "session",
                          "0123456789abcdef0123456789abcdef", "owner", "root", "user", count > 6 ? words[6] : "root",
-                         "uid", 0, "gid", 0, "devices", 0);
-    if (client_connect(&client, &pool, pool.nodes[0].address, why, sizeof(why)) ||
-        client_call(&client, question, &answer, why, sizeof(why)))
+                         "uid", 0, "gid", (json_int_t)(count > 7 ? atoll(words[7]) : 0), "devices", 0);
+    if (client_connect(&client, &pool, pool.nodes[0].address, why, sizeof(why)))
+        printf("%s\n", why);
+    else if (count > 5 && !strcmp(words[5], "reserve") ? reserve(&client, question, &answer)
+                                                       : client_call(&client, question, &answer, why, sizeof(why)))
         printf("%s\n", why);
     else
         json_dumpf(answer, stdout, JSON_COMPACT);

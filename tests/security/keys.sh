@@ -28,6 +28,10 @@ for what in drain resume; do
 done
 answer there kill | grep -q 'no such session' || fail "kill: $(answer there kill)"
 answer there start | grep -q 'no such session of yours' || fail "start: $(answer there start)"
+for gid in -1 4294967295 4294967296; do # no group, or to the system "as it is", which is the daemon's
+    answer there reserve "$(id -un)" $gid > "$scratch/out"
+    grep -q '"good":false' "$scratch/out" || fail "a worker in group $gid: $(cat "$scratch/out")"
+done
 answer there request > "$scratch/out" # a daemon has no devices for itself
 grep -q granted "$scratch/out" && fail "devices for a daemon: $(cat "$scratch/out")"
 answer here | grep -q 'refuses the key' || fail "there's key is here's: $(answer here)"

@@ -48,12 +48,18 @@ static void find_proof(const struct daemon *d, void *bytes)
                                     sizeof(proof->why));
 }
 
-/* What a question has no answer to. */
-static void no_answer(const struct connection *c, struct proof *proof)
+/* The answer to such a question, or that there is none; NULL: the connection is being closed. */
+static struct proof *answered(struct connection *c, void *bytes)
 {
-    memset(proof, 0, sizeof(*proof));
-    proof->error = -ETIMEDOUT;
-    snprintf(proof->why, sizeof(proof->why), "%s: no answer in time", c->daemon->config->method);
+    static struct proof none;
+
+    if (!connection_answered(c))
+        return NULL;
+    if (bytes)
+        return bytes;
+    none.error = -ETIMEDOUT;
+    snprintf(none.why, sizeof(none.why), "%s: no answer in time", c->daemon->config->method);
+    return &none;
 }
 
 /* By key it says which daemon it is; only those of the pool file are. */
@@ -88,12 +94,10 @@ static void reply(struct connection *c, const char *why)
 static void on_check(void *argument, void *bytes)
 {
     struct connection *c = argument;
-    struct proof none, *proof = bytes ? bytes : &none;
+    struct proof *proof = answered(c, bytes);
 
-    if (!connection_answered(c))
+    if (!proof)
         return;
-    if (!bytes)
-        no_answer(c, proof);
     if (!proof->error)
         proof->error = check_daemon(&c->daemon->pool, proof->peer.name, proof->why, sizeof(proof->why));
     if (!proof->error) {
@@ -141,12 +145,10 @@ static void on_proof(void *argument, void *bytes)
 {
     struct channel_proof head = {.magic = CHANNEL_MAGIC, .version = CHANNEL_VERSION};
     struct connection *c = argument;
-    struct proof none, *proof = bytes ? bytes : &none;
+    struct proof *proof = answered(c, bytes);
 
-    if (!connection_answered(c))
+    if (!proof)
         return;
-    if (!bytes)
-        no_answer(c, proof);
     if (proof->error) {
         give_up(c, proof->why);
         return;

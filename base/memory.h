@@ -24,6 +24,13 @@ struct memory_owner {
     uint32_t process;
 };
 
+/* The system keeps what is below it free, to find NULL that is followed (vm.mmap_min_addr); but not from root. */
+#define MEMORY_LOWEST ((uint64_t)1 << 16)
+
+/* Memory of this process alone, at just that address: NULL if it cannot be there, or something is. protection: of
+ * mmap(2). */
+uint8_t *memory_map_at(uint64_t address, size_t size, int protection);
+
 /* Another process' descriptor of a regular file of this user's, opened here; its size in bytes. The descriptor, or a
  * negative errno. */
 int memory_of_process(uint32_t process, uint32_t descriptor, uint64_t *size);

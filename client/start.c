@@ -232,7 +232,8 @@ static void after_fork(void)
     if (!session)
         return;
     session->front->after_fork();
-    session_begin(session); /* what was under way was threads' that are gone */
+    session->under_way = (struct under_way){0}; /* of threads that are gone */
+    session_begin(session);
     session->stop = true;
     session->ender = pthread_self();
     for (unsigned i = 0; i < members_nodes(session); i++)

@@ -83,24 +83,6 @@ void svm_touch_ends(const struct executor *x, uint64_t address, uint64_t size)
         (void)(*before + *after);
 }
 
-/* The system keeps what is below it free, to find NULL that is followed (vm.mmap_min_addr); but not from root. */
-#define LOWEST_ADDRESS ((uint64_t)1 << 16)
-
-static uint8_t *map_at(uint64_t address, size_t size)
-{
-    void *wanted = (void *)(uintptr_t)address, *memory = MAP_FAILED;
-
-    if (address >= LOWEST_ADDRESS)
-        memory = mmap(wanted, size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-    if (memory == wanted)
-        return memory;
-    munmap(memory, size); /* an old kernel, for which the address is a wish */
-    return NULL;
-}
-
 static cl_int allocate(struct executor *x, const struct exec_svm_alloc *m, uint64_t *address)
 {
     const struct context *context = m->context;
@@ -111,7 +93,7 @@ static cl_int allocate(struct executor *x, const struct exec_svm_alloc *m, uint6
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     a->context = context->native;
     if (m->wanted) {
-        a->memory = map_at(m->wanted, size);
+        a->memory = memory_map_at(m->wanted, size, PROT_READ | PROT_WRITE);
     } else {
         a->native = clSVMAlloc(context->native, m->flags, size + page, m->alignment);
         if (a->native && scrub_allocation(context, NULL, a->native, size + page)) {
@@ -214,7 +196,7 @@ static int map(struct executor *x, const struct exec_share_memory *m)
 {
     uint64_t size;
     void *memory;
-    int fd = m->address < LOWEST_ADDRESS ? -EINVAL : memory_of_process(m->process, m->descriptor, &size), error = 0;
+    int fd = m->address < MEMORY_LOWEST ? -EINVAL : memory_of_process(m->process, m->descriptor, &size), error = 0;
 
     if (fd < 0)
         return fd;

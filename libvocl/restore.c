@@ -81,13 +81,11 @@ static cl_int write_run(cl_command_queue queue, cl_mem memory, size_t offset, si
 /* A buffer's can be parts of it; an image's are all of it. */
 static bool fits(cl_mem memory, const struct saved_piece *pieces, unsigned count, size_t *most)
 {
-    const size_t zero[3] = {0};
-    size_t region[3], all = memory->size, bytes;
+    size_t all = memory->size, bytes;
 
     *most = all < RUN ? all : RUN;
     if (memory->type != CL_MEM_OBJECT_BUFFER) {
-        image_extent(&memory->desc, region);
-        *most = all = part_image(memory, zero, region).bytes;
+        *most = all = part_of(memory, 0, 1).bytes;
         return !count || (!pieces[0].offset && run_of(pieces, count, all, &bytes) == count && bytes == all);
     }
     for (unsigned i = 0; i < count; i++) {

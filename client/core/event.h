@@ -62,8 +62,8 @@ bool event_wait_all(cl_uint count, const cl_event *list);
 cl_int event_status(cl_event event);
 cl_int event_known(cl_event event);
 
-/* The program may look at its memory now, of which nodes may have the contents, for
- * commands that were under way may be over. Set by who is to bring them. Not under the session's lock. */
+/* The program may look at its memory now, for commands that were under way may be over: whoever set event_shows brings
+ * contents there that nodes have. Not under the session's lock. */
 typedef void event_shower(void);
 extern event_shower *_Atomic event_shows __attribute__((visibility("hidden")));
 static inline void event_show(void)

@@ -27,7 +27,7 @@ struct session {
 };
 
 /* ---- session.c ---- */
-/* Its lock, and what waits for answers: nothing does. */
+/* Its lock, and what is under way, which is all zero: nothing is. */
 void session_begin(struct session *session);
 /* Its own thread; 0, or a negative errno value. */
 int session_drive(struct session *session);

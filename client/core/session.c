@@ -255,7 +255,6 @@ void session_begin(struct session *session)
 {
     pthread_condattr_t cond;
 
-    session->under_way = (struct under_way){0};
     mutex_init_recursive(&session->lock, RANK_SESSION);
     pthread_condattr_init(&cond);
     pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);

@@ -235,13 +235,13 @@ static int transfer_between(struct enqueue *e, const struct part *from, struct n
     return stream_end(e->node, STREAM_SOON);
 }
 
-static struct part part_of_piece(cl_mem root, const struct piece *piece)
+struct part part_of(cl_mem root, size_t start, size_t end)
 {
     const size_t zero[3] = {0};
     size_t region[3];
 
     if (root->type == CL_MEM_OBJECT_BUFFER)
-        return part_piece(root, piece->start, piece->end - piece->start);
+        return part_piece(root, start, end - start);
     image_extent(&root->desc, region);
     return part_image(root, zero, region);
 }
@@ -258,7 +258,7 @@ static uint32_t ready_after(const struct holder *holder, uint32_t *after)
 static int migrate(struct enqueue *e, cl_mem root, struct piece *piece)
 {
     const struct holder *from = choose(piece);
-    const struct part part = part_of_piece(root, piece);
+    const struct part part = part_of(root, piece->start, piece->end);
     uint32_t after, after_count;
     cl_event event;
     int error;

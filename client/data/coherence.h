@@ -47,6 +47,8 @@ struct part {
 struct part part_piece(cl_mem buffer, size_t offset, size_t size);
 struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
+/* From start to end of a whole; an image is one piece. */
+struct part part_of(cl_mem root, size_t start, size_t end);
 struct part part_address(const void *address, size_t size);
 /* On the wire, as in migrate_out; of objects. */
 struct wire_region part_region(const struct part *part);

@@ -4,12 +4,6 @@
 
 #include "client/core/objects.h"
 
-/* ---- address.c ---- */
-/* Pages at just that address, if nothing is there. */
-bool address_map(uint64_t address, size_t size, int protection);
-/* What the node allocated there. */
-void address_free(struct node *node, uint64_t address);
-
 /* ---- svm_placed.c: in the memory that program and workers share (arena.c), for kernels ---- */
 /* It counts at all the context's nodes. */
 int svm_placed_alloc(cl_context context, size_t size, cl_uint alignment, void **out);
@@ -21,6 +15,8 @@ int svm_placed_count(const struct node *node, struct node *other);
 void svm_placed_after_fork(void);
 
 /* ---- svm_remote.c: with a worker that shares no memory with the program ---- */
+/* What the node allocated there, whoever asked for it. */
+void address_free(struct node *node, uint64_t address);
 void *svm_remote_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment);
 /* Memory of a node whose devices take any address, and pages of the program's at the same one: where the program has
  * room for it, and then the node, too. 0: nowhere. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "client/core/observer.h"
 #include "client/core/stream.h"
 #include "client/memory/arena.h"
@@ -48,6 +49,14 @@ static uint64_t numbers;
 void svm_remote_after_fork(void)
 {
     mutex_init(&lock, RANK_SVM_REMOTE);
+}
+
+void address_free(struct node *node, uint64_t address)
+{
+    const struct wire_svm_free m = {address};
+
+    wire_put_svm_free(stream_begin(node), &m);
+    stream_end(node, STREAM_LATER);
 }
 
 static void give_back(struct svm_remote *m)
@@ -287,7 +296,7 @@ static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t 
     unsigned tries = 0;
 
     while (tries < TRIES && (address = alloc_on_node(context, context->node, 0, flags, size, alignment)) != 0) {
-        if (address_map(address, whole, PROT_READ | PROT_WRITE))
+        if (memory_map_at(address, whole, PROT_READ | PROT_WRITE))
             break;
         refused[tries++] = address;
         address = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "client/core/handle.h"
 #include "client/core/stream.h"
 #include "client/memory/arena.h"
@@ -97,7 +98,7 @@ static bool add(const struct usm *fresh)
     }
     if (fresh->reserved && !fresh->chosen) {
         own_pages((uintptr_t)fresh->base, fresh->size, &first, &end);
-        if (first < end && !address_map(first, end - first, PROT_NONE))
+        if (first < end && !memory_map_at(first, end - first, PROT_NONE))
             return false;
     }
     memmove(&all[at + 1], &all[at], (count - at) * sizeof(*all));

@@ -84,16 +84,11 @@ static int copy_part(struct copying *c, const struct part *part)
 static int copy_piece(void *argument, cl_mem root, size_t start, size_t end)
 {
     struct copying *c = argument;
-    const size_t zero[3] = {0};
-    struct part part;
-    size_t region[3];
+    struct part part = part_of(root, start, end);
     int error = 0;
 
-    if (root->type != CL_MEM_OBJECT_BUFFER) {
-        image_extent(&root->desc, region);
-        part = part_image(root, zero, region);
+    if (root->type != CL_MEM_OBJECT_BUFFER)
         return copy_part(c, &part);
-    }
     for (size_t at = start; !error && at < end; at += SHARE) {
         part = part_piece(root, at, end - at < SHARE ? end - at : SHARE);
         error = copy_part(c, &part);

@@ -118,17 +118,6 @@ static struct stored *find_ahead(const struct store *store, cl_mem root, size_t 
     return store->sorted ? bsearch(&wanted, store->ahead.pieces, store->sorted, sizeof(wanted), by_place) : NULL;
 }
 
-static size_t bytes_of(cl_mem root, size_t start, size_t end)
-{
-    const size_t zero[3] = {0};
-    size_t region[3];
-
-    if (root->type == CL_MEM_OBJECT_BUFFER)
-        return end - start;
-    image_extent(&root->desc, region);
-    return part_image(root, zero, region).bytes;
-}
-
 static struct stored *list_add(struct list *list)
 {
     struct stored *more;
@@ -170,7 +159,7 @@ static int plan_piece(void *argument, cl_mem root, size_t start, size_t end)
                              .start = start,
                              .end = end,
                              .at = ahead ? ahead->at : store->room.size,
-                             .bytes = bytes_of(root, start, end),
+                             .bytes = part_of(root, start, end).bytes,
                              .here = ahead && ahead->here && !(atomic_load(&root->written) & WRITTEN_STORE),
                              .node = (struct node *)planning->node};
     if (!ahead)
@@ -369,16 +358,11 @@ static int move_part(struct moving *m, const struct part *part, uint8_t *bytes)
 /* From start to end of a whole, of which the store has the bytes there. */
 static int move_range(struct moving *m, cl_mem root, size_t start, size_t end, uint8_t *bytes)
 {
-    const size_t zero[3] = {0};
-    struct part part;
-    size_t region[3];
+    struct part part = part_of(root, start, end);
     int error = 0;
 
-    if (root->type != CL_MEM_OBJECT_BUFFER) {
-        image_extent(&root->desc, region);
-        part = part_image(root, zero, region);
+    if (root->type != CL_MEM_OBJECT_BUFFER)
         return move_part(m, &part, bytes);
-    }
     for (size_t at = start; !error && at < end; at += SHARE) {
         part = part_piece(root, at, end - at < SHARE ? end - at : SHARE);
         error = move_part(m, &part, bytes + (at - start));

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -18,16 +19,29 @@
 
 #define PREFIX "session-"
 #define UNSAVED_NS 1000000000u /* device time that need not be on record */
+#define LOCK_TRIES 100         /* for the lock, so long between them */
+#define LOCK_MS 50
 
 void state_path(const struct daemon *d, const char *name, char *path, size_t size)
 {
     snprintf(path, size, "%s/%s", d->config->state, name);
 }
 
+/* One that was killed keeps it until it, and a child that it was just making, have gone. */
+static int lock_state(int fd)
+{
+    for (unsigned tries = 0; flock(fd, LOCK_EX | LOCK_NB); tries++) {
+        if (errno != EWOULDBLOCK || tries == LOCK_TRIES)
+            return -errno;
+        poll(NULL, 0, LOCK_MS);
+    }
+    return 0;
+}
+
 int state_open(struct daemon *d, char *why, size_t why_size)
 {
     char path[4096];
-    int fd;
+    int fd, error;
 
     if (mkdir(d->config->state, 0755) && errno != EEXIST) {
         text_print(why, why_size, "%s: %s", d->config->state, strerror(errno));
@@ -35,12 +49,11 @@ int state_open(struct daemon *d, char *why, size_t why_size)
     }
     state_path(d, "lock", path, sizeof(path));
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB)) {
+    error = fd < 0 ? -errno : lock_state(fd); /* it goes with the process */
+    if (error)
         snprintf(why, why_size, "%s: %s", path,
-                 fd >= 0 && errno == EWOULDBLOCK ? "another daemon is at work here" : strerror(errno));
-        return -errno;
-    }
-    return 0; /* the lock goes with the process */
+                 error == -EWOULDBLOCK ? "another daemon is at work here" : strerror(-error));
+    return error;
 }
 
 static void session_path(const struct session *s, char *path, size_t size)

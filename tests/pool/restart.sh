@@ -28,6 +28,13 @@ worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
 stop
 kill -0 "$worker" || fail "the worker went with its daemon"
 kill -0 $program || fail "the program went with the daemon"
+# a child that one who was killed had just made has its lock for a moment still
+flock "$scratch/state/lock" sleep 1 &
+locked()
+{
+    ! flock -n "$scratch/state/lock" true
+}
+wait_until locked || fail "no lock"
 start_daemon
 await running=1 || fail "the session is not known: $(vocl pool sessions; cat "$scratch/log")"
 waits()

@@ -25,7 +25,8 @@
  *   data/
  *     enqueue.h       what commands have in common; queue.c, waiting for queues; host.c, commands of the program's own;
  *                     direct.c, those that need not be sent
- *     transfer.h      data to and from nodes; data_command.h, the way of all commands that move data
+ *     transfer.h      data to and from nodes; data_command.h, the way of all commands that move data; contents.h, what
+ *                     objects hold, outside of queues
  *     coherence.h     which node has what, and migrates it from another; shared.c, data that both see; hostptr.h, the
  *                     program's memory as a buffer's
  *     address_command.h   commands on addresses; addressed.c, buffers that have one on their device
@@ -56,6 +57,7 @@
 #include "client/core/stream.h"
 #include "client/data/address_command.h"
 #include "client/data/coherence.h"
+#include "client/data/contents.h"
 #include "client/data/data_command.h"
 #include "client/data/enqueue.h"
 #include "client/data/transfer.h"

@@ -5,22 +5,26 @@
 
 #define MOST_GRANULES 65536
 
-/* NULL: it has no queues for that. */
 static struct context *context_of(struct executor *x, const struct memory *memory)
 {
-    struct context *context = object_get(x, WIRE_CONTEXT, memory->context_id);
+    return object_get(x, WIRE_CONTEXT, memory->context_id);
+}
 
-    return context && context->spare && context->mover ? context : NULL;
+/* NULL: it, or its context, has failed to come into being. */
+static cl_mem native_of(const struct context *context, const struct memory *memory)
+{
+    return is_usable(memory) && context->spare && context->mover ? memory->native : NULL;
 }
 
 int exec_bring(struct executor *x, const struct exec_bring *m)
 {
     const struct memory *memory = m->memory;
     struct context *context = context_of(x, memory);
-    const struct side side = side_from(is_usable(memory) ? memory->native : NULL, &m->part);
+    struct side side;
 
     if (!context)
         return -EBADMSG;
+    side = side_from(native_of(context, memory), &m->part);
     if (side.memory && !side_fits(&side))
         return -EBADMSG;
     if (contents_hold(x, memory))
@@ -34,18 +38,17 @@ int exec_take(struct executor *x, const struct exec_take *m)
     struct context *context = context_of(x, memory);
     struct command c = {.x = x, .queue = context ? context->mover : NULL};
     struct transfer *t;
-    const struct side side = side_from(is_usable(memory) ? memory->native : NULL, &m->part);
+    struct side side;
     cl_int error;
 
     if (!context || !m->tag)
         return -EBADMSG;
-    if (side.memory && !side_fits(&side))
-        return -EBADMSG;
-    if (side.memory && !bounds_side(&side))
+    side = side_from(native_of(context, memory), &m->part);
+    if (side.memory && (!side_fits(&side) || !bounds_side(&side)))
         return -EBADMSG;
     if (contents_hold(x, memory))
         return -EAGAIN;
-    t = transfer_new(x, c.queue->native, &side, m->tag, true);
+    t = transfer_new(x, side.memory ? c.queue->native : NULL, &side, m->tag, true);
     if (!t)
         return -ENOMEM;
     error = side.memory ? transfer_read_whole(&c, t) : CL_MEM_OBJECT_ALLOCATION_FAILURE;
@@ -53,7 +56,8 @@ int exec_take(struct executor *x, const struct exec_take *m)
         t->error = error;
         transfer_give(t);
     }
-    clFlush(c.queue->native);
+    if (side.memory)
+        clFlush(c.queue->native);
     return 0;
 }
 
@@ -89,6 +93,7 @@ int exec_changes(struct executor *x, const struct exec_changes *m)
 {
     const struct memory *memory = m->memory;
     const struct context *context = context_of(x, memory);
+    const cl_mem native = context ? native_of(context, memory) : NULL;
     const uint64_t granules = (m->size + WIRE_GRANULE - 1) / WIRE_GRANULE;
     struct wire_changes_reply reply = {.call = m->call, .error = CL_MEM_OBJECT_ALLOCATION_FAILURE};
     uint8_t *changed;
@@ -101,9 +106,9 @@ int exec_changes(struct executor *x, const struct exec_changes *m)
     changed = malloc(granules);
     if (!changed)
         return -ENOMEM;
-    if (is_usable(memory) && !bounds_piece(memory->native, m->offset, m->size))
+    if (native && !bounds_piece(native, m->offset, m->size))
         reply.error = CL_INVALID_VALUE;
-    else if (is_usable(memory))
+    else if (native)
         reply.error = compare_native(context, memory, m, changed);
     if (!reply.error) {
         reply.changed = changed;

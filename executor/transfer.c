@@ -446,21 +446,49 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
 
 /* ---- contents ---- */
 
+/* Where device and host share memory the data come to where they stay. */
+static bool map_to_fill(struct transfer *t, const struct queue *mover)
+{
+    const struct wire_region *part = &t->side.part;
+    cl_int error;
+
+    if (!t->side.memory || !mover || !side_can_map(t->x, mover, &t->side))
+        return false;
+    t->bytes = clEnqueueMapBuffer(t->queue, t->side.memory, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, part->origin[0],
+                                  part->size, 0, NULL, NULL, &error);
+    t->mapped = !error;
+    if (error)
+        t->bytes = NULL;
+    else
+        pages_advise(t->bytes, part->size);
+    return !error;
+}
+
+static cl_int fill(struct transfer *t)
+{
+    cl_int error;
+
+    if (!t->mapped)
+        return side_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL);
+    error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 0, NULL, NULL);
+    return error ? error : clFinish(t->queue);
+}
+
 static void filled(void *argument, int status)
 {
     struct transfer *t = argument;
     struct executor *x = t->x;
 
-    if (!status && !t->error && side_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL))
-        status = -EIO;
+    if (t->mapped || (!status && !t->error))
+        fill(t);
     transfer_free(t);
     executor_resume(x);
 }
 
 static bool fits(const struct context *context, const struct side *side, uint32_t tag, uint32_t length)
 {
-    return context->spare && !tag != !length && !(tag & WIRE_TAG_CHUNKED) && (!length || length == side->part.size) &&
-           (!side->memory || bounds_side(side));
+    return !tag != !length && !(tag & WIRE_TAG_CHUNKED) && (!length || length == side->part.size) &&
+           (!side->memory || (context->spare && bounds_side(side)));
 }
 
 int transfer_bring(struct executor *x, struct context *context, const struct side *side, uint32_t tag, const void *data,
@@ -476,7 +504,8 @@ int transfer_bring(struct executor *x, struct context *context, const struct sid
     if (!t)
         return -ENOMEM;
     t->error = side->memory ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    t->bytes = malloc(side->part.size);
+    if (!map_to_fill(t, context->mover))
+        t->bytes = malloc(side->part.size);
     if (!t->bytes) {
         transfer_free(t);
         return -ENOMEM;
@@ -485,6 +514,8 @@ int transfer_bring(struct executor *x, struct context *context, const struct sid
     if (!x->host.take(x->host.owner, 0, tag, t->bytes, side->part.size, filled, t))
         return 0;
     x->held = false;
+    if (t->mapped)
+        fill(t);
     transfer_free(t);
     return -EIO;
 }

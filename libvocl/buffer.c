@@ -50,7 +50,7 @@ static int create_filled(cl_mem buffer, struct node *node, const void *contents)
 {
     const struct layout layout = layout_linear(contents, buffer->size);
 
-    return transfer_contents(node, &layout, false, put_filled, buffer);
+    return transfer_contents(node, &layout, put_filled, buffer);
 }
 
 /* The contents go to the first node. */

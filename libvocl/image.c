@@ -266,7 +266,7 @@ static int create_filled(cl_mem image, struct node *node, const void *contents)
                              .slices = extent[2],
                              .row_pitch = array ? image->slice_pitch : image->row_pitch,
                              .slice_pitch = image->slice_pitch};
-    return transfer_contents(node, &layout, false, put_filled, image);
+    return transfer_contents(node, &layout, put_filled, image);
 }
 
 /* The contents go to the first node. */

@@ -4,8 +4,8 @@
 
 #include "base/hash.h"
 #include "client/core/stream.h"
+#include "client/data/contents.h"
 #include "client/data/hostptr.h"
-#include "client/data/transfer.h"
 #include "client/memory/memory.h"
 
 #define GRANULE ((size_t)WIRE_GRANULE)
@@ -66,40 +66,23 @@ static void carry(const uint8_t *fresh, uint8_t *base, uint8_t *to, size_t size)
 
 /* ---- to the node ---- */
 
-static struct wire_region region_of(const struct hosted *h, size_t offset, size_t size)
+static struct extent extent_in(const struct hosted *h, size_t offset, size_t size)
 {
-    const bool image = h->memory->type != CL_MEM_OBJECT_BUFFER;
-    struct wire_region part = {.kind = image ? WIRE_IMAGE : WIRE_PIECE, .size = size, .origin = {offset}};
-    size_t extent[3];
-
-    image_extent(&h->memory->desc, extent);
-    if (image)
-        memcpy(part.region, extent, sizeof(part.region));
-    return part;
+    return h->memory->type == CL_MEM_OBJECT_BUFFER ? extent_of(h->memory, offset, offset + size)
+                                                   : extent_of(h->memory, 0, 1);
 }
 
-static void put_bring(struct wire_buffer *out, const void *argument, const struct transfer_data *data)
+static int send(const struct hosted *h, struct node *node, size_t offset, const uint8_t *bytes, size_t size)
 {
-    struct wire_bring m = *(const struct wire_bring *)argument;
+    const struct extent extent = extent_in(h, offset, size);
+    struct contents contents = {.member = node};
 
-    m.tag = data->tag;
-    m.data = data->bytes;
-    m.data_length = data->length;
-    wire_put_bring(out, &m);
-}
-
-static int send(const struct hosted *h, struct node *node, size_t offset, const struct layout *layout)
-{
-    const struct wire_bring m = {.memory = h->memory->object.id, .part = region_of(h, offset, layout_bytes(layout))};
-
-    return transfer_contents(node, layout, true, put_bring, &m);
+    return contents_end(&contents, contents_bring(&contents, &extent, bytes));
 }
 
 int hosted_give(const struct hosted *h, struct node *member, const uint8_t *bytes)
 {
-    const struct layout layout = layout_linear(bytes, h->memory->size);
-
-    return send(h, member, 0, &layout);
+    return send(h, member, 0, bytes, h->memory->size);
 }
 
 /* exactly: the node may have something newer in between. */
@@ -113,14 +96,11 @@ static int bring_span(struct hosted *h, struct node *node, const struct span *sp
     if (!memcmp(memory, span->base, size))
         return 0;
     while (!error && next_change(memory, span->base, size, &start, &end)) {
-        struct layout layout;
-
         for (next = end; !exactly && next_change(memory, span->base, size, &next, &next_end) && next - end < GAP;
              next = end)
             end = next_end;
         memcpy(span->base + start, memory + start, end - start); /* it is sent as it is now */
-        layout = layout_linear(span->base + start, end - start);
-        error = send(h, node, span->start + start, &layout);
+        error = send(h, node, span->start + start, span->base + start, end - start);
         if (!error)
             coherence_written(h->memory, span->start + start, end - start, node);
         start = end;
@@ -144,7 +124,7 @@ static int bring_image(struct hosted *h, struct node *node, bool exactly)
     if (same || exactly)
         return 0;
     layout_copy(&base, &layout);
-    error = send(h, node, 0, &base);
+    error = send(h, node, 0, span->base, span->end);
     if (!error)
         coherence_written(h->memory, 0, 1, node);
     return error;
@@ -187,32 +167,12 @@ int hosted_bring(struct hosted *h, struct node *node, bool exactly)
 
 /* ---- from the node ---- */
 
-/* Into memory; started only. */
-static int fetch(const struct hosted *h, struct node *node, size_t offset, size_t size, void *memory,
-                 struct transfer **out)
+static int fetch(const struct hosted *h, struct node *node, size_t offset, size_t size, uint8_t *memory)
 {
-    const struct layout layout = layout_linear(memory, size);
-    struct wire_take m = {.memory = h->memory->object.id, .part = region_of(h, offset, size)};
-    struct transfer *transfer;
-    int error = transfer_take(node, &layout, &transfer, &m.tag);
+    const struct extent extent = extent_in(h, offset, size);
+    struct contents contents = {.member = node};
 
-    if (error)
-        return error;
-    wire_put_take(stream_begin(node), &m);
-    error = stream_end(node, STREAM_NOW);
-    if (error)
-        transfer_cancel(transfer);
-    else
-        *out = transfer;
-    return error;
-}
-
-static int fetch_whole(const struct hosted *h, struct node *node, size_t offset, size_t size, void *memory)
-{
-    struct transfer *transfer;
-    int error = fetch(h, node, offset, size, memory, &transfer);
-
-    return error ? error : transfer_wait(transfer);
+    return contents_end(&contents, contents_take(&contents, &extent, memory));
 }
 
 /* Which of the granules from offset on are not as in base: a byte for each. */
@@ -264,7 +224,7 @@ static int take_part(struct hosted *h, struct node *node, size_t offset, size_t 
             if (!changed[i])
                 continue;
             bytes = end == granules ? at + here - start : (end - i) * GRANULE;
-            error = fetch_whole(h, node, start, bytes, fresh);
+            error = fetch(h, node, start, bytes, fresh);
             if (!error)
                 carry(fresh, h->spans[0].base + start, (uint8_t *)h->memory->host_pointer + start, bytes);
         }
@@ -281,7 +241,7 @@ static int take_image(struct hosted *h, struct node *node)
     const struct layout layout = hosted_layout(h, span), base = layout_tight(&layout, span->base);
     struct layout tight;
     uint8_t *fresh = malloc(span->end);
-    int error = fresh ? fetch_whole(h, node, 0, span->end, fresh) : -ENOMEM;
+    int error = fresh ? fetch(h, node, 0, span->end, fresh) : -ENOMEM;
 
     tight = layout_tight(&layout, fresh);
     for (size_t slice = 0; !error && slice < layout.slices; slice++) {

@@ -337,36 +337,56 @@ static void copy(struct transfer *transfer)
         memcpy(transfer->memory, from, transfer->length);
 }
 
-int transfer_contents(struct node *node, const struct layout *layout, bool wait,
-                      void (*put)(struct wire_buffer *, const void *, const struct transfer_data *),
-                      const void *argument)
+/* owned: the program may have the memory back before it is sent. *out is the caller's to wait for, or to let go of;
+ * NULL: it has gone with the command. */
+static int bring(struct node *node, const struct layout *layout, bool owned,
+                 void (*put)(struct wire_buffer *, const void *, const struct transfer_data *), const void *argument,
+                 struct transfer **out)
 {
     struct transfer_data data = {.layout = layout};
-    struct wire_buffer *out;
     int error = goes_with_it(node, NULL, layout) ? 0 : write_new(node, NULL, layout, false, NULL, &data.transfer);
+    struct wire_buffer *commands;
 
     if (error)
         return error;
-    if (data.transfer && !wait)
+    if (data.transfer && owned)
         copy(data.transfer);
     data.tag = data.transfer ? data.transfer->open.tag : 0;
-    out = stream_begin(node);
+    commands = stream_begin(node);
     transfer_pack(node, &data);
-    put(out, argument, &data);
+    put(commands, argument, &data);
     timeline_data(timeline_now(), node, true, false, layout_bytes(layout));
-    error = stream_finish(node, data.tag || wait ? STREAM_NOW : STREAM_LATER);
+    error = stream_finish(node, data.tag || !owned ? STREAM_NOW : STREAM_LATER);
     if (data.transfer && !error)
         transfer_start(data.transfer);
     session_unlock(node->session);
-    if (!data.transfer)
-        return error;
-    if (error)
+    if (data.transfer && error)
         transfer_cancel(data.transfer);
-    else if (wait || !data.transfer->packed)
-        return transfer_wait(data.transfer);
     else
-        transfer_detach(data.transfer);
+        *out = data.transfer;
     return error;
+}
+
+int transfer_bring(struct node *node, const struct layout *layout,
+                   void (*put)(struct wire_buffer *, const void *, const struct transfer_data *), const void *argument,
+                   struct transfer **out)
+{
+    return bring(node, layout, false, put, argument, out);
+}
+
+int transfer_contents(struct node *node, const struct layout *layout,
+                      void (*put)(struct wire_buffer *, const void *, const struct transfer_data *),
+                      const void *argument)
+{
+    struct transfer *transfer = NULL;
+    const int error = bring(node, layout, true, put, argument, &transfer);
+
+    if (error || !transfer)
+        return error;
+    if (!transfer->packed)
+        return transfer_wait(transfer);
+    transfer_detach(transfer);
+    return 0;
 }
 
 void transfer_start(struct transfer *transfer)

@@ -19,9 +19,13 @@ int transfer_write(struct enqueue *e, const struct layout *layout, bool chunked,
                    struct transfer_data *data);
 /* Under the lock, before the command is encoded: bytes and length are what goes with it. */
 void transfer_pack(struct node *node, struct transfer_data *data);
-/* Contents of a memory object, with what is no command in a queue: put() encodes it. Afterwards the memory is the
- * program's again: if it is not very long, because it was copied, unless it is to be waited for. */
-int transfer_contents(struct node *node, const struct layout *layout, bool wait,
+/* Contents of a memory object, with what is no command in a queue: put() encodes it. The memory is used until *out is
+ * over, or, if that is NULL, not any more. */
+int transfer_bring(struct node *node, const struct layout *layout,
+                   void (*put)(struct wire_buffer *, const void *, const struct transfer_data *), const void *argument,
+                   struct transfer **out);
+/* The same; afterwards the memory is the program's again: if it is not very long, because it was copied. */
+int transfer_contents(struct node *node, const struct layout *layout,
                       void (*put)(struct wire_buffer *, const void *, const struct transfer_data *),
                       const void *argument);
 /* Under the lock, after the command was encoded: start sending. */

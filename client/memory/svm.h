@@ -57,6 +57,7 @@ struct svm_place *svm_remote_list(const struct node *node, bool hold, unsigned *
  * have ever been written, as ever_next(). */
 bool svm_remote_hold(struct svm_place *place);
 bool svm_remote_next(const struct svm_place *place, unsigned *at, size_t *from, size_t *to);
+size_t svm_remote_bytes(const struct svm_place *place);
 void svm_remote_unhold(struct svm_place *place);
 void svm_remote_after_fork(void);
 

@@ -219,6 +219,15 @@ bool svm_remote_next(const struct svm_place *place, unsigned *at, size_t *from, 
     return ever_next(&place->held->ever, place->size, at, from, to);
 }
 
+size_t svm_remote_bytes(const struct svm_place *place)
+{
+    size_t bytes = 0, from, to;
+
+    for (unsigned at = 0; svm_remote_next(place, &at, &from, &to);)
+        bytes += to - from;
+    return bytes;
+}
+
 void svm_remote_unhold(struct svm_place *place)
 {
     struct svm_remote *m = place->held;

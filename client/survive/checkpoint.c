@@ -10,8 +10,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/core/halt.h"
+#include "client/core/handle.h"
 #include "client/core/session.h"
-#include "client/data/transfer.h"
+#include "client/data/contents.h"
 #include "client/memory/arena.h"
 #include "client/memory/memory.h"
 #include "client/memory/svm.h"
@@ -20,19 +21,19 @@
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
 
-#define SHARE ((size_t)16 << 20) /* goes at a time */
-#define UNDER_WAY 4              /* so many */
-#define LONG_LOG 2               /* times what it may be: the program goes on no more while it is read */
+#define LONG_LOG 2 /* times what it may be: the program goes on no more while it is read */
 
 struct saving {
     struct node *node;
     struct held held;
-    unsigned peer;        /* the node's member as it began */
-    bool away;            /* it goes to where the memory that the program shares with it is not */
-    struct node *keeper;  /* of contents, beside the node; NULL: they come here */
-    unsigned keeper_peer; /* its member as it began */
-    bool here;            /* that has to be so, as all workers are about to go */
-    size_t bytes, before; /* of contents, and of what they are instead of */
+    unsigned peer;         /* the node's member as it began */
+    bool away;             /* it goes to where the memory that the program shares with it is not */
+    struct node *keeper;   /* of contents, beside the node; NULL: they come here */
+    unsigned keeper_peer;  /* its member as it began */
+    bool here;             /* that has to be so, as all workers are about to go */
+    size_t bytes, before;  /* of contents, and of what they are instead of */
+    struct svm_place *svm; /* that was found, while the program goes on */
+    unsigned svm_count;
 };
 
 /* Those of which it is one. */
@@ -107,71 +108,9 @@ static void collect(struct object *object, void *argument)
         held_add(&s->held, object);
 }
 
-static struct wire_region whole_of(cl_mem memory)
+static struct extent whole_of(cl_mem memory)
 {
-    struct wire_region whole = {.kind = WIRE_PIECE, .size = memory->size};
-    size_t extent[3];
-
-    if (memory->type == CL_MEM_OBJECT_BUFFER)
-        return whole;
-    image_extent(&memory->desc, extent);
-    whole.kind = WIRE_IMAGE;
-    for (int i = 0; i < 3; i++)
-        whole.region[i] = extent[i];
-    whole.size = extent[0] * extent[1] * extent[2] * memory->element_size;
-    return whole;
-}
-
-static int begin_take(struct node *node, cl_mem memory, const uint8_t *address, const struct wire_region *part,
-                      void *to, struct transfer **transfer)
-{
-    const struct layout layout = layout_linear(to, part->size);
-    struct wire_buffer *out;
-    uint32_t tag;
-    int error = transfer_take(node, &layout, transfer, &tag);
-
-    if (error)
-        return error;
-    out = stream_begin(node);
-    if (memory)
-        wire_put_take(out, &(struct wire_take){.memory = memory->object.id, .part = *part, .tag = tag});
-    else
-        wire_put_take_svm(out, &(struct wire_take_svm){(uintptr_t)address + part->origin[0], part->size, tag});
-    error = stream_end(node, STREAM_NOW);
-    if (error)
-        transfer_cancel(*transfer);
-    return error;
-}
-
-int checkpoint_read(struct node *node, cl_mem memory, const uint8_t *address, const struct wire_region *whole,
-                    uint8_t *bytes)
-{
-    struct transfer *under_way[UNDER_WAY] = {NULL};
-    unsigned next = 0;
-    int error = 0, one;
-
-    for (size_t at = 0; !error && at < whole->size; next++) {
-        const size_t left = whole->size - at;
-        struct wire_region part = *whole;
-
-        if (part.kind == WIRE_PIECE) {
-            part.origin[0] = at;
-            part.size = left < SHARE ? left : SHARE;
-        }
-        if (under_way[next % UNDER_WAY])
-            error = transfer_wait(under_way[next % UNDER_WAY]);
-        under_way[next % UNDER_WAY] = NULL;
-        if (!error)
-            error = begin_take(node, memory, address, &part, bytes + at, &under_way[next % UNDER_WAY]);
-        if (error)
-            under_way[next % UNDER_WAY] = NULL;
-        at += part.size;
-    }
-    for (unsigned i = 0; i < UNDER_WAY; i++) {
-        one = under_way[i] ? transfer_wait(under_way[i]) : 0;
-        error = error ? error : one;
-    }
-    return error;
+    return extent_of(memory, 0, memory->type == CL_MEM_OBJECT_BUFFER ? memory->size : 1);
 }
 
 /* It is here; what nobody has touched has no pages. */
@@ -184,20 +123,22 @@ static void copy_shared(const struct _cl_mem *memory, uint8_t *bytes)
         memory_copy_open(bytes + at, from + at, end - at);
 }
 
-static int save_here(const struct saving *s, cl_mem memory, const struct wire_region *whole, struct copy *copy)
+static int save_here(const struct saving *s, cl_mem memory, const struct extent *whole, struct copy *copy)
 {
-    copy->bytes = memory->direct ? calloc(1, whole->size) : malloc(whole->size);
+    struct contents contents = {.member = s->node};
+
+    copy->bytes = memory->direct ? calloc(1, whole->part.size) : malloc(whole->part.size);
     if (!copy->bytes)
         return -ENOMEM;
     if (memory->direct)
         copy_shared(memory, copy->bytes);
-    return memory->direct ? 0 : checkpoint_read(s->node, memory, NULL, whole, copy->bytes);
+    return memory->direct ? 0 : contents_end(&contents, contents_take(&contents, whole, copy->bytes));
 }
 
 /* -ENOMEM: one of the two has no room, now nor for what follows. */
-static int save_there(struct saving *s, cl_mem memory, const struct wire_region *whole, struct copy *copy)
+static int save_there(struct saving *s, const struct extent *whole, struct copy *copy)
 {
-    const int error = keep_save(s->node, s->keeper, memory->object.id, whole, &copy->kept);
+    const int error = keep_save(s->node, s->keeper, whole->memory, &whole->part, &copy->kept);
 
     if (error == -ENOMEM) {
         vocl_log(LOG_WARN, "workers %u and %u have no room for contents, which are kept at the application's host",
@@ -211,19 +152,19 @@ static int save_there(struct saving *s, cl_mem memory, const struct wire_region 
 static int save_one(struct saving *s, cl_mem memory)
 {
     const bool there = s->keeper && !memory->direct;
-    const struct wire_region whole = whole_of(memory);
+    const struct extent whole = whole_of(memory);
     struct copy copy = {0};
-    int error = there ? save_there(s, memory, &whole, &copy) : -ENOMEM;
+    int error = there ? save_there(s, &whole, &copy) : -ENOMEM;
 
     if (!there || error == -ENOMEM)
         error = save_here(s, memory, &whole, &copy);
     session_lock(s->node->session);
-    if (!error && !journal_save(s->node->journal, memory->object.id, &whole, &copy, memory->direct))
+    if (!error && !journal_save(s->node->journal, whole.memory, &whole.part, &copy, memory->direct))
         error = -ENOMEM;
     if (error)
         copy_drop(&copy);
     session_unlock(s->node->session);
-    s->bytes += error ? 0 : whole.size;
+    s->bytes += error ? 0 : whole.part.size;
     return error > 0 ? 0 : error;
 }
 
@@ -269,7 +210,7 @@ static int find_all(struct savings *all, struct node *node)
     return error;
 }
 
-static int find_savings(struct savings *all, struct node *node)
+static int savings_add(struct savings *all, struct node *node)
 {
     int error;
 
@@ -293,31 +234,39 @@ static bool any_pipe_filled(const struct savings *all)
 
 /* ---- while the program goes on ---- */
 
-/* Whether all that writes it is marked, and nobody minds that it ends later. */
 static void collect_early(struct object *object, void *argument)
 {
     struct saving *s = argument;
     cl_mem memory = (cl_mem)object;
 
-    if (is_to_be_saved(object, s) && !memory->coherence && !is_open(memory) && !memory->destructors &&
-        has_changed(s, memory))
+    if (is_to_be_saved(object, s) && !memory->coherence && may_go_ahead(memory) && has_changed(s, memory))
         held_add(&s->held, object);
 }
 
-/* Those that were written since the last time, while calls are halted; how many bytes they have. */
-static size_t find_changed(struct saving *s, unsigned from)
+static size_t find_changed(struct saving *s)
 {
     size_t bytes = 0;
 
     session_lock(s->node->session);
     handle_each(WIRE_MEMORY, collect_early, s);
-    for (unsigned i = from; i < s->held.count; i++) {
+    for (unsigned i = 0; i < s->held.count; i++) {
         cl_mem memory = (cl_mem)s->held.objects[i];
 
         atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
         bytes += memory->size;
     }
     session_unlock(s->node->session);
+    s->svm = svm_saved_find(s->node, &s->svm_count, &bytes);
+    return bytes;
+}
+
+static size_t find_all_changed(void *argument)
+{
+    const struct savings *all = argument;
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < all->count; i++)
+        bytes += find_changed(&all->each[i]);
     return bytes;
 }
 
@@ -335,45 +284,60 @@ static bool may_go_on(const struct saving *s)
     return may;
 }
 
-static void save_early(struct saving *s, struct move *m)
+static void save_changed(struct saving *s, bool go)
 {
-    size_t before = SIZE_MAX, bytes;
-    bool go = true;
+    const size_t before = s->bytes;
 
-    for (unsigned round = 0; go && round < EARLY_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS); round++) {
-        const unsigned from = s->held.count;
-        struct svm_place *svm;
-        unsigned svm_count;
+    go = go && !s->held.failed && s->svm;
+    for (unsigned i = 0; i < s->held.count; i++) {
+        cl_mem memory = (cl_mem)s->held.objects[i];
 
-        bytes = find_changed(s, from);
-        svm = svm_saved_find(s->node, &svm_count, &bytes);
-        ends_put(&m->ends, m->session);
-        halt_set(HALT_NONE);
-        go = ends_wait(&m->ends, m->node, ENDS_NS) && worth_early(bytes, before) && !s->held.failed && svm;
-        for (unsigned i = from; i < s->held.count; i++) {
-            cl_mem memory = (cl_mem)s->held.objects[i];
-
-            go = go && may_go_on(s) && !save_one(s, memory);
-            if (!go)
-                atomic_fetch_or(&memory->written, WRITTEN_SAVE); /* in the pause */
-        }
-        go = save_svm_list(s, svm, svm_count, go && may_go_on(s));
-        before = bytes;
+        go = go && may_go_on(s) && !save_one(s, memory);
+        if (!go)
+            atomic_fetch_or(&memory->written, WRITTEN_SAVE);
     }
-    s->node->journal->early += s->bytes;
+    save_svm_list(s, s->svm, s->svm_count, go && may_go_on(s));
+    s->node->journal->early += s->bytes - before;
     held_drop(&s->held, s->node->session); /* what is released meanwhile goes before the pause */
 }
 
-void checkpoint_early(struct move *m, bool here)
+/* What cannot be saved is left for the pause. */
+static int save_all_changed(void *argument, bool go)
 {
-    struct savings all = {.session = m->session, .here = here};
-    const int error = find_savings(&all, m->node);
+    struct savings *all = argument;
 
-    for (unsigned i = 0; i < all.count && !error; i++) {
-        all.each[i].away = m->unshares && all.each[i].node == m->node;
-        save_early(&all.each[i], m);
-    }
-    free(all.each);
+    for (unsigned i = 0; i < all->count; i++)
+        save_changed(&all->each[i], go);
+    return 0;
+}
+
+struct savings *checkpoint_ahead(struct savings *all, const struct move *m, bool here)
+{
+    if (!recover_will(m->node))
+        return all;
+    if (!all)
+        all = calloc(1, sizeof(*all));
+    if (!all)
+        return NULL;
+    all->session = m->session;
+    all->here = here;
+    if (savings_add(all, m->node))
+        all->count = 0; /* all of it in the pause */
+    for (unsigned i = 0; i < all->count; i++)
+        all->each[i].away |= m->unshares && all->each[i].node == m->node;
+    return all;
+}
+
+struct ahead savings_ahead(struct savings *all)
+{
+    return (struct ahead){all, find_all_changed, save_all_changed};
+}
+
+void savings_free(struct savings *all)
+{
+    if (all)
+        free(all->each);
+    free(all);
 }
 
 static void mark_again(struct object *object, void *argument)
@@ -546,7 +510,7 @@ static int save_quiet(struct savings *all, long halted)
 int checkpoint_quiet(struct node *node, bool away, long halted, bool here)
 {
     struct savings all = {.session = node->session, .here = here};
-    int error = find_savings(&all, node);
+    int error = savings_add(&all, node);
 
     for (unsigned i = 0; i < all.count; i++)
         all.each[i].away = away && all.each[i].node == node;
@@ -561,12 +525,22 @@ int checkpoint_quiet(struct node *node, bool away, long halted, bool here)
 static int check_pipes(struct move *m)
 {
     struct savings all = {.session = m->session};
-    int error = find_savings(&all, m->node);
+    int error = savings_add(&all, m->node);
 
     if (!error && any_pipe_filled(&all))
         error = move_refuse(m, -ENOTSUP, "what may be in a pipe is only made again by all that was sent since");
     free(all.each);
     return error;
+}
+
+static void read_ahead(struct move *m)
+{
+    struct savings *all = checkpoint_ahead(NULL, m, false);
+    const struct ahead ahead = savings_ahead(all);
+
+    if (all)
+        copy_ahead(m, &ahead, 1);
+    savings_free(all);
 }
 
 int checkpoint_again(struct node *node, char *why, size_t size)
@@ -577,7 +551,7 @@ int checkpoint_again(struct node *node, char *why, size_t size)
     if (!node->rests)
         error = check_pipes(&m);
     if (!node->rests && !error) {
-        checkpoint_early(&m, false);
+        read_ahead(&m);
         error = quiesce(&m);
         error = error ? error : checkpoint_quiet(node, false, m.halted, false);
         if (error)

@@ -1,65 +1,116 @@
-/* The contents of a node that moves go to its target, from member to member. */
+/*
+ * The contents of a node that moves go to its target, from member to member, in pieces of which some are under way at
+ * once, by one queue at the target: with a queue for each piece one of twenty runs of parity/buffer_ops between two
+ * hosts read something else, and whether for that is not known.
+ */
 #include <errno.h>
-#include <string.h>
 
-#include "base/clock.h"
-#include "client/core/halt.h"
+#include "client/core/handle.h"
 #include "client/core/session.h"
 #include "client/core/stream.h"
 #include "client/data/coherence.h"
+#include "client/data/contents.h"
 #include "client/memory/memory.h"
 #include "client/survive/moving.h"
 
-#define SHARE ((size_t)16 << 20) /* goes at a time */
-
 struct copying {
     struct move *move;
-    struct carriers carriers; /* at the target */
+    cl_context context;
+    cl_command_queue queue; /* of that context, at the target */
+    cl_event events[CONTENTS_UNDER_WAY];
+    unsigned next;
 };
 
-static struct copying copying_begin(struct move *m)
+static int refuse_lost(struct move *m)
 {
-    return (struct copying){.move = m, .carriers = {.node = m->node, .member = m->target}};
+    return move_refuse(m, -ECONNRESET, "a worker was lost while contents were on their way");
 }
 
-static int explain(struct copying *c, int error)
+static cl_command_queue new_queue(const struct move *m, cl_context context)
 {
-    struct move *m = c->move;
+    cl_command_queue queue = handle_begin(WIRE_QUEUE);
 
-    if (move_was_lost(m))
-        return move_refuse(m, -ECONNRESET, "a worker was lost while contents were on their way");
-    if (error == -EIO)
-        return move_refuse(m, -ENOMEM, "contents cannot be moved: error %d", c->carriers.status);
-    return move_refuse(m, -ENOMEM, "no queue for contents");
+    if (!queue)
+        return NULL;
+    queue->context = context;
+    queue->node = m->target;
+    for (cl_uint i = 0; i < context->device_count && !queue->device; i++) {
+        if (context->devices[i]->node == m->node)
+            queue->device = context->devices[i];
+    }
+    handle_use(context);
+    handle_show(queue);
+    if (!handle_create_on(&queue->object, m->target))
+        return queue;
+    handle_release(queue, WIRE_QUEUE, 0);
+    return NULL;
 }
 
+static int wait_for_slot(struct copying *c, unsigned slot)
+{
+    cl_event event = c->events[slot];
+    cl_int status;
+
+    if (!event)
+        return 0;
+    c->events[slot] = NULL;
+    status = event_wait(event);
+    handle_release(event, WIRE_EVENT, 0);
+    if (status >= 0)
+        return 0;
+    return move_was_lost(c->move) ? refuse_lost(c->move)
+                                  : move_refuse(c->move, -ENOMEM, "contents cannot be moved: error %d", status);
+}
+
+/* What is under way uses memory of both sides. */
 static int copying_end(struct copying *c, int error)
 {
-    const int end = carriers_end(&c->carriers, 0);
+    for (unsigned i = 0; i < CONTENTS_UNDER_WAY; i++) {
+        const int one = wait_for_slot(c, c->next++ % CONTENTS_UNDER_WAY);
 
-    return !error && end ? explain(c, end) : error;
+        error = error ? error : one;
+    }
+    if (c->queue)
+        handle_release(c->queue, WIRE_QUEUE, 0);
+    c->queue = NULL;
+    return error;
 }
 
-static int copy_part(struct copying *c, const struct part *part)
+/* The piece that begins next: where its event is put. */
+static int next_slot(struct copying *c, cl_context context, unsigned *slot)
+{
+    int error = c->context == context ? 0 : copying_end(c, 0);
+
+    *slot = c->next++ % CONTENTS_UNDER_WAY;
+    if (!error)
+        error = wait_for_slot(c, *slot);
+    if (error)
+        return error;
+    c->context = context;
+    if (!c->queue)
+        c->queue = new_queue(c->move, context);
+    if (c->queue)
+        return 0;
+    return move_was_lost(c->move) ? refuse_lost(c->move) : move_refuse(c->move, -ENOMEM, "no queue for contents");
+}
+
+static int copy_region(struct copying *c, cl_mem whole, const struct wire_region *part)
 {
     struct move *m = c->move;
-    const int slot = carriers_next(&c->carriers, part->memory->context);
-    cl_command_queue queue = slot < 0 ? NULL : c->carriers.queue;
-    cl_event event = queue ? event_new(queue->context, queue, CL_COMMAND_MIGRATE_MEM_OBJECTS) : NULL;
-    struct wire_migrate_out out = {
-        .memory = part->memory->object.id, .peer = m->target->peer, .part = part_region(part)};
-    struct wire_migrate_in in = {.memory = part->memory->object.id,
-                                 .peer = m->node->peer,
-                                 .subscribe = SUBSCRIBE_COMPLETE,
-                                 .part = part_region(part)};
+    unsigned slot;
+    int error = next_slot(c, whole->context, &slot);
+    cl_event event = error ? NULL : event_new(whole->context, c->queue, CL_COMMAND_MIGRATE_MEM_OBJECTS);
+    struct wire_migrate_out out = {.memory = whole->object.id, .peer = m->target->peer, .part = *part};
+    struct wire_migrate_in in = {
+        .memory = whole->object.id, .peer = m->node->peer, .subscribe = SUBSCRIBE_COMPLETE, .part = *part};
     bool lost;
 
-    if (slot < 0)
-        return explain(c, slot);
+    if (error)
+        return error;
     if (!event)
         return move_refuse(m, -ENOMEM, "no memory");
     event->subscribed = in.subscribe;
-    in.queue = queue->object.id;
+    in.queue = c->queue->object.id;
     out.event = in.event = event->object.id;
     session_lock(m->session);
     lost = move_was_lost(m); /* the node may have another worker, from which nothing would come */
@@ -73,25 +124,23 @@ static int copy_part(struct copying *c, const struct part *part)
     if (lost) {
         event_unsent(event);
         handle_release(event, WIRE_EVENT, 0);
-        return explain(c, -ECONNRESET);
+        return refuse_lost(m);
     }
-    c->carriers.events[slot] = event;
-    m->bytes += part->bytes;
+    c->events[slot] = event;
+    m->bytes += part->size;
     move_watched(m);
     return 0;
 }
 
-static int copy_piece(void *argument, cl_mem root, size_t start, size_t end)
+static int copy_range(void *argument, cl_mem whole, size_t start, size_t end)
 {
-    struct copying *c = argument;
-    struct part part = part_of(root, start, end);
+    const struct extent extent = extent_of(whole, start, end);
+    struct wire_region part;
     int error = 0;
 
-    if (root->type != CL_MEM_OBJECT_BUFFER)
-        return copy_part(c, &part);
-    for (size_t at = start; !error && at < end; at += SHARE) {
-        part = part_piece(root, at, end - at < SHARE ? end - at : SHARE);
-        error = copy_part(c, &part);
+    for (size_t at = 0; !error && at < extent.part.size; at += part.size) {
+        part = region_piece(&extent.part, at);
+        error = copy_region(argument, whole, &part);
     }
     return error;
 }
@@ -110,15 +159,15 @@ static bool goes(const struct move *m, const struct object *object)
     return has_contents(object) || unshare_goes(m, object);
 }
 
-/* Whether all that writes it is known by coherence_watch(), and nobody minds when it goes a little later. */
+/* In a context of several nodes another one may have what is newer. */
 static bool can_go_early(const struct _cl_mem *memory)
 {
-    return !memory->coherence && !memory->hosted && !memory->destructors;
+    return !memory->coherence && may_go_ahead(memory);
 }
 
 int copy_all(struct move *m)
 {
-    struct copying c = copying_begin(m);
+    struct copying c = {.move = m};
     const uint64_t before = m->bytes;
     int error = 0;
 
@@ -127,7 +176,7 @@ int copy_all(struct move *m)
 
         if (goes(m, m->objects[i]) &&
             !(made_early(m, m->objects[i]) && can_go_early(memory) && !(atomic_load(&memory->written) & WRITTEN_MOVE)))
-            error = coherence_each(memory, m->node, copy_piece, &c);
+            error = coherence_each(memory, m->node, copy_range, &c);
     }
     error = copying_end(&c, error);
     m->bytes_paused = m->bytes - before;
@@ -150,37 +199,38 @@ static cl_mem early_use(struct move *m, const struct made *made)
     return (cl_mem)object;
 }
 
-/* Those that were written since the last time, each with its place among m->early, while calls are halted; and how many
- * bytes they have. What is enqueued by now ends with m->ends. */
-static size_t find_written(struct move *m, unsigned *list, unsigned *count)
+/* Those that were written since. */
+static size_t find_written(void *argument)
 {
+    struct objects_ahead *o = argument;
+    struct move *m = o->move;
     size_t bytes = 0;
 
-    *count = 0;
-    for (unsigned i = 0; i < m->early_count; i++) {
+    o->count = 0;
+    o->list = malloc((m->early_count + 1) * sizeof(*o->list));
+    for (unsigned i = 0; o->list && i < m->early_count; i++) {
         cl_mem memory = early_use(m, &m->early[i]);
 
         if (!memory)
             continue;
         if (atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_MOVE) & WRITTEN_MOVE) {
-            list[(*count)++] = i;
+            o->list[o->count++] = i;
             bytes += memory->coherence ? memory->size : written_bytes(memory);
         }
         handle_unhold(m->session, &memory->object);
     }
-    ends_put(&m->ends, m->session);
     return bytes;
 }
 
 /* Those of which pieces may be under way, in use: when as many others have begun since, one's are over. */
 struct going {
-    cl_mem memories[CARRIERS];
+    cl_mem memories[CONTENTS_UNDER_WAY];
     unsigned next;
 };
 
 static void going_add(struct move *m, struct going *g, cl_mem memory)
 {
-    cl_mem *place = &g->memories[g->next++ % CARRIERS];
+    cl_mem *place = &g->memories[g->next++ % CONTENTS_UNDER_WAY];
 
     if (*place)
         handle_unhold(m->session, &(*place)->object);
@@ -189,52 +239,39 @@ static void going_add(struct move *m, struct going *g, cl_mem memory)
 
 static void going_end(struct move *m, struct going *g)
 {
-    for (unsigned i = 0; i < CARRIERS; i++)
+    for (unsigned i = 0; i < CONTENTS_UNDER_WAY; i++)
         going_add(m, g, NULL);
 }
 
-/* What is not copied after all is copied in the pause. */
-static int copy_list(struct move *m, const unsigned *list, unsigned count, bool go)
+static int copy_written(void *argument, bool go)
 {
-    struct copying c = copying_begin(m);
+    struct objects_ahead *o = argument;
+    struct copying c = {.move = o->move};
     struct going going = {0};
-    int error = 0;
+    int error = o->list ? 0 : move_refuse(o->move, -ENOMEM, "no memory");
 
-    for (unsigned i = 0; i < count; i++) {
-        cl_mem memory = early_use(m, &m->early[list[i]]);
-        const unsigned before = c.carriers.next;
+    for (unsigned i = 0; i < o->count; i++) {
+        cl_mem memory = early_use(o->move, &o->move->early[o->list[i]]);
+        const unsigned before = c.next;
 
         if (!memory)
             continue;
         if (go && !error)
-            error = coherence_each(memory, m->node, copy_piece, &c);
+            error = coherence_each(memory, o->move->node, copy_range, &c);
         else
             atomic_fetch_or(&memory->written, WRITTEN_MOVE);
-        if (c.carriers.next == before)
-            handle_unhold(m->session, &memory->object);
+        if (c.next == before)
+            handle_unhold(o->move->session, &memory->object);
         else
-            going_add(m, &going, memory);
+            going_add(o->move, &going, memory);
     }
     error = copying_end(&c, error);
-    going_end(m, &going);
+    going_end(o->move, &going);
+    free(o->list);
     return error;
 }
 
-int copy_early(struct move *m)
+struct ahead objects_ahead(struct objects_ahead *o)
 {
-    unsigned *list = malloc((m->early_count + 1) * sizeof(*list)), count;
-    size_t before = SIZE_MAX, bytes;
-    bool go = list != NULL;
-    int error = 0;
-
-    while (go && !error && m->rounds < EARLY_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS)) {
-        bytes = find_written(m, list, &count);
-        halt_set(HALT_NONE);
-        go = ends_wait(&m->ends, m->node, ENDS_NS) && worth_early(bytes, before);
-        error = copy_list(m, list, count, go);
-        before = bytes;
-        m->rounds += go;
-    }
-    free(list);
-    return error;
+    return (struct ahead){o, find_written, copy_written};
 }

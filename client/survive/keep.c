@@ -12,13 +12,12 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "client/core/session.h"
+#include "client/data/contents.h"
 #include "client/survive/journal.h"
 #include "client/survive/recover.h"
 
-#define SHARE ((size_t)16 << 20) /* goes at a time */
-#define UNDER_WAY 4              /* so many */
-#define ENOUGH 2                 /* members have contents each */
-#define HOLDERS 4                /* those, and others while some go */
+#define ENOUGH 2  /* members have contents each */
+#define HOLDERS 4 /* those, and others while some go */
 
 /* A member that has it, or to which it comes. */
 struct holder {
@@ -163,13 +162,7 @@ static void remove_holder(struct keep *keep, unsigned peer)
 
 static struct wire_region piece_of(const struct keep *keep, uint32_t index)
 {
-    struct wire_region part = keep->whole;
-
-    if (part.kind == WIRE_PIECE) {
-        part.origin[0] = index * SHARE;
-        part.size = keep->whole.size - part.origin[0] < SHARE ? keep->whole.size - part.origin[0] : SHARE;
-    }
-    return part;
+    return region_piece(&keep->whole, index * CONTENTS_PIECE);
 }
 
 /* One thing that a node's member is to do with all pieces. */
@@ -284,19 +277,19 @@ static int await(struct task *task, struct asked *asked)
 /* These pieces, some at a time. */
 static int do_all(struct task *task, uint32_t first, uint32_t count)
 {
-    struct asked asked[UNDER_WAY];
+    struct asked asked[CONTENTS_UNDER_WAY];
     uint32_t began = 0, ended = 0;
     int error = 0, one;
 
     while (!error && began < count) {
-        if (began - ended == UNDER_WAY)
-            error = await(task, &asked[ended++ % UNDER_WAY]);
+        if (began - ended == CONTENTS_UNDER_WAY)
+            error = await(task, &asked[ended++ % CONTENTS_UNDER_WAY]);
         if (!error)
-            error = ask(task, first + began, &asked[began % UNDER_WAY]);
+            error = ask(task, first + began, &asked[began % CONTENTS_UNDER_WAY]);
         began += !error;
     }
     while (ended < began) {
-        one = await(task, &asked[ended++ % UNDER_WAY]);
+        one = await(task, &asked[ended++ % CONTENTS_UNDER_WAY]);
         error = error ? error : one;
     }
     return error;
@@ -418,7 +411,7 @@ int keep_save(struct node *node, struct node *keeper, uint32_t memory, const str
     session_lock(node->session);
     *keep = (struct keep){.node = node, .whole = *whole, .first = keeping.last + 1, .count = 1};
     if (whole->kind == WIRE_PIECE)
-        keep->count = (uint32_t)((whole->size + SHARE - 1) / SHARE);
+        keep->count = (uint32_t)((whole->size + CONTENTS_PIECE - 1) / CONTENTS_PIECE);
     keeping.last += keep->count;
     LIST_INSERT_HEAD(&keeping.keeps, keep, in);
     task.peer = node->peer;

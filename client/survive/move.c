@@ -243,23 +243,17 @@ static int check(struct move *m)
     return session_front(m->session)->fits(m->node, m->target, m->reason, m->reason_size);
 }
 
-/* Where a checkpoint is to be taken, too, what is written during the one is left for the other once more. */
-static int read_early(struct move *m)
+static int copy_early(struct move *m)
 {
+    struct objects_ahead objects = {.move = m};
+    struct svm_ahead svm = {.move = m};
+    struct savings *savings = checkpoint_ahead(NULL, m, false);
+    const struct ahead all[] = {objects_ahead(&objects), svm_ahead(&svm), savings_ahead(savings)};
     int error;
 
-    if (recover_will(m->node)) {
-        move_phase(m, "ahead");
-        checkpoint_early(m, false);
-    }
     move_phase(m, "copy");
-    error = copy_early(m);
-    if (!error)
-        error = svm_copy_early(m);
-    if (!error && recover_will(m->node)) {
-        checkpoint_early(m, false);
-        error = copy_early(m);
-    }
+    error = copy_ahead(m, all, savings ? 3 : 2);
+    savings_free(savings);
     if (!error && move_was_lost(m))
         error = move_refuse(m, -ECONNRESET, "a worker was lost");
     return error;
@@ -283,7 +277,7 @@ static int begin(struct move *m)
     if (error)
         return error;
     error = make_programs_early(m);
-    return error ? error : read_early(m);
+    return error ? error : copy_early(m);
 }
 
 /* The calls of the program wait. */

@@ -1,23 +1,13 @@
-/* What the files of a move share: move.c, quiesce.c, make_again.c, copy_over.c, svm_move.c, unshare.c. */
+/* What the files of a move share: move.c, quiesce.c, ahead.c, make_again.c, copy_over.c, svm_move.c, unshare.c. */
 #ifndef VOCL_CLIENT_SURVIVE_MOVING_H
 #define VOCL_CLIENT_SURVIVE_MOVING_H
 
+#include "client/survive/ahead.h"
 #include "client/survive/ends.h"
 #include "client/survive/move.h"
 
 #define PATIENCE_NS 10000000000 /* for what was enqueued, or is being released */
 #define QUICK_NS 100000000      /* that calls wait for others before the pause */
-#define ENDS_NS 1000000000      /* that what was enqueued may take before contents go while the program does */
-
-/* Contents that go while the program does, again and again for what it wrote meanwhile. */
-#define EARLY_ROUNDS 8
-#define EARLY_LITTLE ((size_t)1 << 20) /* is sooner done in the pause */
-
-/* Whether so many bytes are worth another round: before: that the last one had, SIZE_MAX at first. */
-static inline bool worth_early(size_t bytes, size_t before)
-{
-    return bytes > EARLY_LITTLE && bytes < before / 4 * 3;
-}
 
 struct made {
     uint32_t kind, id, state;
@@ -49,8 +39,6 @@ struct move {
     unsigned early_count;
     struct ends ends;
     uint64_t bytes, bytes_paused;
-    unsigned losses; /* of workers, as store_early() began */
-    unsigned rounds;
     bool is_early; /* the program goes on */
     bool gated;    /* what does not end may wait for a user event */
     struct svm_there *svm;
@@ -135,27 +123,15 @@ void rest_after_fork(void);
 /* VOCL_REST_EVERY. */
 void rest_start(struct session *session);
 
-/* ---- carriers.c ---- */
-#define CARRIERS 4
-struct carriers {
-    const struct node *node; /* whose contents they are */
-    struct node *member;     /* that has them, or is to */
-    cl_context context;
-    cl_command_queue queue;
-    cl_event events[CARRIERS]; /* who has a piece under way puts its event there */
-    unsigned next;
-    cl_int status; /* of what has failed */
-};
-/* The queue is of that context; the number of a piece that is over: -EIO: it has failed, -ENOMEM: there is no queue. */
-int carriers_next(struct carriers *c, cl_context context);
-/* What is under way is waited for, also if there is an error: it uses memory of both sides. That, or the first that
- * comes of it. */
-int carriers_end(struct carriers *c, int error);
-
 /* ---- svm_move.c ---- */
 /* Shared virtual memory of which the node has its own: what is in it, while the program goes on; and in the pause, at
  * the target, and what is not there yet. */
-int svm_copy_early(struct move *m);
+struct svm_ahead {
+    struct move *move;
+    struct svm_place *list; /* what was found, each held */
+    unsigned count;
+};
+struct ahead svm_ahead(struct svm_ahead *s);
 int svm_make(struct move *m);
 int svm_copy(struct move *m);
 
@@ -177,8 +153,13 @@ void unshare_change(struct move *m);
 void unshare_end(struct move *m);
 
 /* ---- copy_over.c ---- */
-/* While the program goes on: until what it writes meanwhile is little, or gets no less. */
-int copy_early(struct move *m);
+/* What has been made at the target; while the program goes on. */
+struct objects_ahead {
+    struct move *move;
+    unsigned *list; /* places in its early, of what was found */
+    unsigned count;
+};
+struct ahead objects_ahead(struct objects_ahead *o);
 /* What is not there yet. */
 int copy_all(struct move *m);
 /* Whether it is a memory object with contents of its own, which the program's memory does not hold. */

@@ -7,12 +7,13 @@
 
 #include "client/core/objects.h"
 #include "client/core/stream.h"
+#include "client/survive/ahead.h"
 #include "client/survive/journal.h"
 
 struct journal;
 struct enqueue;
-struct move;
 struct move_watch;
+struct savings;
 
 /* ---- recover.c ---- */
 /* A new session, before any of its nodes is told anything, or heard to be lost: their journals, if that is what the
@@ -81,14 +82,13 @@ void window_apart(cl_mem memory);
 int checkpoint(struct node *node, char *why, size_t size);
 /* The same where nobody else takes one (quiesce_lock()). */
 int checkpoint_again(struct node *node, char *why, size_t size);
-/* A memory object, or, if that is NULL, memory that the node knows by this address, outside of its queues: 0, what
- * native OpenCL said, or a negative errno value. */
-int checkpoint_read(struct node *node, cl_mem memory, const uint8_t *address, const struct wire_region *whole,
-                    uint8_t *bytes);
-/* For one that is taken in a pause of something else: what it needs is read while the program goes on, and
- * there will be no such pause. Nobody else takes one between these (quiesce_lock()). here: contents come to this host
- * whatever VOCL_RECOVER_TO says. */
-void checkpoint_early(struct move *m, bool here);
+/* For one that is taken in a pause of something else: what it needs is read while the program goes on (copy_ahead()),
+ * of the move's node and those that it has had to do with, if what they are told is kept; added to all, or NULL. Nobody
+ * else takes one between these (quiesce_lock()). here: contents come to this host whatever VOCL_RECOVER_TO says. */
+struct savings *checkpoint_ahead(struct savings *all, const struct move *m, bool here);
+struct ahead savings_ahead(struct savings *all);
+void savings_free(struct savings *all);
+/* There will be no such pause. */
 void checkpoint_drop_early(struct node *node);
 /* The same while calls are halted, since then, and nothing is under way. away: also of memory that the program shares
  * with its worker, for when the node is where that is not (journal_unshare()). */

@@ -1,11 +1,10 @@
 /* What a node had at its last checkpoint is given to the new worker, when all objects are made again. */
 #include "base/log.h"
 #include "client/core/session.h"
+#include "client/data/contents.h"
 #include "client/survive/keep.h"
 #include "client/survive/recover.h"
 #include "client/survive/replaying.h"
-
-#define SHARE ((size_t)16 << 20) /* at a time */
 
 static void restore_kept(struct replay *r, const struct saved *saved)
 {
@@ -21,13 +20,8 @@ static void restore(struct replay *r, const struct saved *saved)
         return;
     restore_kept(r, saved);
     for (size_t at = 0; saved->now.bytes && at < saved->whole.size && !replay_has_failed(r);) {
-        struct wire_bring m = {.memory = saved->memory, .part = saved->whole};
-        const size_t left = saved->whole.size - at;
+        struct wire_bring m = {.memory = saved->memory, .part = region_piece(&saved->whole, at)};
 
-        if (m.part.kind == WIRE_PIECE) {
-            m.part.origin[0] = at;
-            m.part.size = left < SHARE ? left : SHARE;
-        }
         if (m.part.size > WIRE_MAX_INLINE) {
             m.tag = wire_tag(atomic_fetch_add(&session_under_way(r->node->session)->last_tag, 1));
         } else {
@@ -68,8 +62,8 @@ static void restore_svm(struct replay *r, const struct svm_saved *saved)
     size_t size;
 
     while (!replay_has_failed(r) && (bytes = svm_saved_next(saved, &part, &address, &size))) {
-        for (size_t at = 0; at < size && !replay_has_failed(r); at += SHARE)
-            restore_svm_part(r, address + at, bytes + at, size - at < SHARE ? size - at : SHARE);
+        for (size_t at = 0; at < size && !replay_has_failed(r); at += CONTENTS_PIECE)
+            restore_svm_part(r, address + at, bytes + at, size - at < CONTENTS_PIECE ? size - at : CONTENTS_PIECE);
     }
 }
 

@@ -205,14 +205,6 @@ static int save(struct rest *r, struct resting *node)
     return 0;
 }
 
-static int save_early(struct rest *r, struct resting *node)
-{
-    (void)r;
-    if (recover_will(node->move.node))
-        checkpoint_early(&node->move, true);
-    return 0;
-}
-
 static int save_not(struct rest *r, struct resting *node)
 {
     (void)r;
@@ -264,8 +256,22 @@ static int send_away(struct rest *r)
     return 0;
 }
 
+static void read_ahead(struct rest *r, struct store_ahead *store)
+{
+    struct savings *savings = NULL;
+    struct ahead all[2];
+
+    for (unsigned i = 0; i < r->count; i++)
+        savings = checkpoint_ahead(savings, &r->nodes[i].move, true);
+    all[0] = store_ahead(store);
+    all[1] = savings_ahead(savings);
+    copy_ahead(&r->nodes[0].move, all, savings ? 2 : 1);
+    savings_free(savings);
+}
+
 static int begin(struct rest *r)
 {
+    struct store_ahead store = {.store = r->store, .session = r->session};
     struct move *m;
     size_t taken;
     int error = find_nodes(r);
@@ -277,11 +283,10 @@ static int begin(struct rest *r)
     m = &r->nodes[0].move;
     coherence_watch(true);
     move_phase(m, "ahead");
-    resting_each(r, save_early);
-    store_early(r->store, m, false);
+    read_ahead(r, &store);
     error = quiesce(m);
     move_phase(m, "list");
-    store_early_end(r->store, m);
+    store_ahead_end(&store);
     if (!error)
         error = resting_each(r, list_objects);
     taken = store_missing(r->store);

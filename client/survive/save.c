@@ -168,7 +168,6 @@ static int plan(struct save *s)
 {
     int error = 0;
 
-    store_early_end(s->store, &s->move);
     session_lock(s->move.session);
     handle_each(WIRE_MEMORY, collect, s);
     session_unlock(s->move.session);
@@ -187,16 +186,19 @@ static int plan(struct save *s)
 static int take(struct save *s)
 {
     struct move *m = &s->move;
+    struct store_ahead store = {.store = s->store, .session = m->session, .shared = true};
+    const struct ahead ahead = store_ahead(&store);
     int error = check(s);
 
     coherence_watch(true);
     if (!error) {
         move_phase(m, "ahead");
-        store_early(s->store, m, true);
+        copy_ahead(m, &ahead, 1);
         error = quiesce(m);
     }
     if (!error)
         error = check(s);
+    store_ahead_end(&store);
     if (!error)
         error = plan(s);
     s->paused = store_missing(s->store);

@@ -1,25 +1,21 @@
 /*
- * Contents of memory objects at the application's host: what nodes have is read by commands as the program's own reads
- * are, and written by such. First it is planned what is to be taken, so that there is room for all of it before
- * anything is moved: a file gets its blocks at once, and a full disk is an error here, not a signal later.
+ * Contents of memory objects at the application's host. First it is planned what is to be taken, so that there is room
+ * for all of it before anything is moved: a file gets its blocks at once, and a full disk is an error here, not a
+ * signal later.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "client/core/session.h"
-#include "client/core/stream.h"
-#include "client/data/address_command.h"
 #include "client/data/coherence.h"
-#include "client/data/transfer.h"
+#include "client/data/contents.h"
 #include "client/memory/arena.h"
 #include "client/memory/memory.h"
 #include "client/memory/svm.h"
 #include "client/survive/moving.h"
 #include "client/survive/room.h"
 #include "client/survive/store.h"
-
-#define SHARE ((size_t)16 << 20) /* goes at a time */
 
 struct list {
     struct stored *pieces;
@@ -223,7 +219,7 @@ int store_plan_svm(struct store *store, const struct node *node)
     for (unsigned i = 0; !error && svm_remote_at(node, i, &place); i++) {
         const struct object *context = handle_find(WIRE_CONTEXT, place.context);
 
-        if (!context || atomic_load(&context->uses) < 0)
+        if (!place.chosen || !context || atomic_load(&context->uses) < 0)
             return -ENOTSUP;
         if (!svm_remote_hold(&place))
             continue;
@@ -237,165 +233,46 @@ int store_plan_svm(struct store *store, const struct node *node)
 
 struct moving {
     struct store *store;
-    struct carriers carriers;
+    struct contents contents;
     bool writes;
     char *reason;
     size_t reason_size;
 };
 
-static int explain(struct moving *m, int error, const char *why, int status)
+static int explain(struct moving *m, int error)
 {
-    const bool alive = m->carriers.member->alive;
+    const bool alive = m->contents.member->alive;
 
     if (alive)
-        snprintf(m->reason, m->reason_size, "%s: error %d", why, status);
+        snprintf(m->reason, m->reason_size, "contents cannot be %s: error %d", m->writes ? "given back" : "taken",
+                 error);
     else
         snprintf(m->reason, m->reason_size, "a worker was lost while contents were on their way");
-    return alive ? error : -ECONNRESET;
-}
-
-static int explain_carriers(struct moving *m, int error)
-{
-    return error == -ENOMEM
-               ? explain(m, error, "no queue for contents", 0)
-               : explain(m, error, m->writes ? "contents cannot be given back" : "contents cannot be taken",
-                         m->carriers.status);
+    if (!alive)
+        return -ECONNRESET;
+    return error > 0 ? -EIO : error;
 }
 
 /* What is under way uses the store's memory. */
 static int moving_end(struct moving *m, int error)
 {
-    const int end = carriers_end(&m->carriers, 0);
+    const int end = contents_end(&m->contents, 0);
 
-    return !error && end ? explain_carriers(m, end) : error;
+    return !error && end ? explain(m, end) : error;
 }
 
-/* A piece's command, without what goes with the program's own: nobody knows of it, and who has what stays as it is. */
-static void put(const struct enqueue *e, const struct part *part, bool writes, const struct transfer_data *data)
+static int move_extent(struct moving *m, const struct extent *extent, uint8_t *bytes)
 {
-    struct wire_buffer *out = &e->node->batch;
-    const uint32_t queue = e->queue->object.id, memory = part->memory->object.id, subscribe = SUBSCRIBE_COMPLETE;
+    const int error =
+        m->writes ? contents_bring(&m->contents, extent, bytes) : contents_take(&m->contents, extent, bytes);
 
-    if (part->kind == PART_IMAGE && writes)
-        wire_put_write_image(out, &(struct wire_write_image){.queue = queue,
-                                                             .image = memory,
-                                                             .event = e->event_id,
-                                                             .subscribe = subscribe,
-                                                             .part = part_region(part),
-                                                             .tag = data->tag,
-                                                             .data = data->bytes,
-                                                             .data_length = data->length});
-    else if (part->kind == PART_IMAGE)
-        wire_put_read_image(out, &(struct wire_read_image){.queue = queue,
-                                                           .image = memory,
-                                                           .event = e->event_id,
-                                                           .subscribe = subscribe,
-                                                           .part = part_region(part),
-                                                           .tag = data->tag});
-    else if (writes)
-        wire_put_write_buffer(out, &(struct wire_write_buffer){.queue = queue,
-                                                               .buffer = memory,
-                                                               .event = e->event_id,
-                                                               .subscribe = subscribe,
-                                                               .offset = part->offset,
-                                                               .size = part->size,
-                                                               .tag = data->tag,
-                                                               .data = data->bytes,
-                                                               .data_length = data->length});
-    else
-        wire_put_read_buffer(out, &(struct wire_read_buffer){.queue = queue,
-                                                             .buffer = memory,
-                                                             .event = e->event_id,
-                                                             .subscribe = subscribe,
-                                                             .offset = part->offset,
-                                                             .size = part->size,
-                                                             .tag = data->tag});
+    return error ? explain(m, error) : 0;
 }
 
-static int send_part(struct moving *m, struct enqueue *e, const struct part *part, const struct layout *layout,
-                     cl_event *event)
+static struct extent extent_stored(const struct stored *piece)
 {
-    struct node *member = m->carriers.member;
-    const bool chunked = part->kind == PART_PIECE && !e->queue->device->unified;
-    struct transfer_data data;
-    int error;
-
-    e->event->subscribed = SUBSCRIBE_COMPLETE;
-    error = m->writes ? transfer_write(e, layout, chunked, NULL, NULL, &data)
-                      : transfer_read(e, layout, chunked, NULL, &data);
-    if (error)
-        return enqueue_fail(e, error);
-    session_lock(member->session);
-    transfer_pack(member, &data);
-    put(e, part, m->writes, &data);
-    error = stream_finish(member, STREAM_NOW);
-    if (data.transfer && !error)
-        transfer_start(data.transfer);
-    session_unlock(member->session);
-    if (data.transfer && error)
-        transfer_cancel(data.transfer);
-    else if (data.transfer)
-        transfer_detach(data.transfer);
-    return enqueue_finish(e, error, event);
-}
-
-static int move_part(struct moving *m, const struct part *part, uint8_t *bytes)
-{
-    const struct layout layout = layout_linear(bytes, part->bytes);
-    const int slot = carriers_next(&m->carriers, part->memory->context);
-    struct enqueue e;
-    int error;
-
-    if (slot < 0)
-        return explain_carriers(m, slot);
-    error = enqueue_open(&e, m->carriers.queue, 0, NULL, true,
-                         m->writes ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER);
-    if (!error)
-        error = send_part(m, &e, part, &layout, &m->carriers.events[slot]);
-    return error ? explain(m, error, "contents cannot be moved", error) : 0;
-}
-
-/* From start to end of a whole, of which the store has the bytes there. */
-static int move_range(struct moving *m, cl_mem root, size_t start, size_t end, uint8_t *bytes)
-{
-    struct part part = part_of(root, start, end);
-    int error = 0;
-
-    if (root->type != CL_MEM_OBJECT_BUFFER)
-        return move_part(m, &part, bytes);
-    for (size_t at = start; !error && at < end; at += SHARE) {
-        part = part_piece(root, at, end - at < SHARE ? end - at : SHARE);
-        error = move_part(m, &part, bytes + (at - start));
-    }
-    return error;
-}
-
-static int move_address_part(struct moving *m, cl_context context, uint8_t *there, uint8_t *here, size_t size)
-{
-    const int slot = carriers_next(&m->carriers, context);
-    cl_event *event = &m->carriers.events[slot < 0 ? 0 : slot];
-    struct enqueue e;
-    int error;
-
-    if (slot < 0)
-        return explain_carriers(m, slot);
-    error = enqueue_open(&e, m->carriers.queue, 0, NULL, true, CL_COMMAND_SVM_MEMCPY);
-    if (!error)
-        error = m->writes ? address_write(&e, CL_COMMAND_SVM_MEMCPY, there, here, size, CL_FALSE, event)
-                          : address_read(&e, here, there, size, CL_FALSE, event);
-    return error ? explain(m, error, "shared virtual memory cannot be moved", error) : 0;
-}
-
-/* Calls are halted: its context stays. */
-static int move_address(struct moving *m, const struct stored *piece, uint8_t *bytes)
-{
-    cl_context context = (cl_context)handle_find(WIRE_CONTEXT, piece->number);
-    int error = context ? 0 : explain(m, -ENOTSUP, "shared virtual memory has no context", 0);
-
-    for (size_t at = 0; !error && at < piece->bytes; at += SHARE)
-        error = move_address_part(m, context, piece->address + at, bytes + at,
-                                  piece->bytes - at < SHARE ? piece->bytes - at : SHARE);
-    return error;
+    return piece->address ? extent_at((uintptr_t)piece->address, piece->bytes)
+                          : extent_of(piece->memory, piece->start, piece->end);
 }
 
 static int take_list(struct store *store, struct list *list, char *reason, size_t size)
@@ -405,6 +282,7 @@ static int take_list(struct store *store, struct list *list, char *reason, size_
 
     for (unsigned i = 0; !error && i < list->count; i++) {
         struct stored *piece = &list->pieces[i];
+        const struct extent extent = extent_stored(piece);
 
         if (piece->here)
             continue;
@@ -412,13 +290,11 @@ static int take_list(struct store *store, struct list *list, char *reason, size_
             memory_copy_open(store->room.bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
             continue;
         }
-        if (m.carriers.member != piece->node)
+        if (m.contents.member != piece->node)
             error = moving_end(&m, 0);
-        m.carriers.node = m.carriers.member = piece->node;
-        if (!error && piece->address)
-            error = move_address(&m, piece, store->room.bytes + piece->at);
-        else if (!error)
-            error = move_range(&m, piece->memory, piece->start, piece->end, store->room.bytes + piece->at);
+        m.contents.member = piece->node;
+        if (!error)
+            error = move_extent(&m, &extent, store->room.bytes + piece->at);
     }
     return moving_end(&m, error);
 }
@@ -494,9 +370,12 @@ static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
     for (unsigned i = 0; !error && i < m->store->list.count; i++) {
         const struct stored *piece = &m->store->list.pieces[i];
         const size_t first = start > piece->start ? start : piece->start, last = end < piece->end ? end : piece->end;
+        struct extent extent;
 
-        if (piece->memory == root && piece->number == root->object.id && first < last)
-            error = move_range(m, root, first, last, m->store->room.bytes + piece->at + (first - piece->start));
+        if (piece->memory != root || piece->number != root->object.id || first >= last)
+            continue;
+        extent = extent_of(root, first, last);
+        error = move_extent(m, &extent, m->store->room.bytes + piece->at + (first - piece->start));
     }
     return error;
 }
@@ -504,11 +383,8 @@ static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
 int store_give(struct store *store, const struct node *node, struct node *member, struct object *const *objects,
                unsigned count, char *reason, size_t size)
 {
-    struct moving m = {.store = store,
-                       .carriers = {.node = node, .member = member},
-                       .writes = true,
-                       .reason = reason,
-                       .reason_size = size};
+    struct moving m = {
+        .store = store, .contents = {.member = member}, .writes = true, .reason = reason, .reason_size = size};
     int error = 0;
 
     if (store->room.size && !store_open(store))
@@ -519,9 +395,10 @@ int store_give(struct store *store, const struct node *node, struct node *member
     }
     for (unsigned i = 0; !error && i < store->list.count; i++) {
         const struct stored *piece = &store->list.pieces[i];
+        const struct extent extent = extent_stored(piece);
 
         if (piece->address && piece->node == node)
-            error = move_address(&m, piece, store->room.bytes + piece->at);
+            error = move_extent(&m, &extent, store->room.bytes + piece->at);
     }
     error = moving_end(&m, error);
     store_close(store);

@@ -2,7 +2,8 @@
 #ifndef VOCL_CLIENT_SURVIVE_STORE_H
 #define VOCL_CLIENT_SURVIVE_STORE_H
 
-#include "client/core/objects.h"
+#include "client/core/handle.h"
+#include "client/survive/ahead.h"
 
 struct store;
 struct move;
@@ -61,12 +62,20 @@ const struct stored *store_piece(const struct store *store, unsigned index);
 uint8_t *store_open(struct store *store);
 void store_close(struct store *store);
 
-/* ---- store_early.c ---- */
-/* Reads ahead what the session's objects hold, and again what is written meanwhile, until that is little: those with
- * contents at the nodes, or, if shared, also in memory that these share with the program. Calls are halted for a
- * moment each time. coherence_watch() is on until the store is taken. */
-void store_early(struct store *store, struct move *m, bool shared);
+/* ---- store_ahead.c ---- */
+/* What the session's objects hold at the nodes is read ahead (copy_ahead()), or, if shared, also in memory that these
+ * share with the program. */
+struct store_ahead {
+    struct store *store;
+    struct session *session;
+    bool shared;
+    bool began;
+    unsigned losses; /* of workers, as it began */
+    struct held held;
+    int error;
+};
+struct ahead store_ahead(struct store_ahead *s);
 /* In the pause, before it is planned what is taken: whether what was read is still what nodes hold. */
-void store_early_end(struct store *store, const struct move *m);
+void store_ahead_end(struct store_ahead *s);
 
 #endif

@@ -8,11 +8,10 @@
  */
 #include <errno.h>
 
-#include "base/clock.h"
-#include "client/core/halt.h"
+#include "client/core/handle.h"
 #include "client/core/session.h"
 #include "client/core/stream.h"
-#include "client/data/address_command.h"
+#include "client/data/contents.h"
 #include "client/memory/svm.h"
 #include "client/survive/moving.h"
 
@@ -103,33 +102,21 @@ int svm_make(struct move *m)
 
 /* ---- contents ---- */
 
-struct ends_of {
-    struct carriers from, to;
-    uint8_t *bytes; /* CARRIERS pieces: one is read while those before it go to the target */
+struct copying {
+    struct contents from, to;
+    uint8_t *bytes; /* pieces: one is read while those before it go to the target */
 };
 
-static int fetch(struct carriers *c, cl_context context, uint8_t *bytes, const uint8_t *memory, size_t size)
-{
-    const int slot = carriers_next(c, context);
-    struct enqueue e;
-    int error = slot < 0 ? slot : enqueue_open(&e, c->queue, 0, NULL, true, CL_COMMAND_SVM_MEMCPY);
-
-    return error ? error : address_read(&e, bytes, memory, size, CL_TRUE, NULL);
-}
-
 /* What has been read is on its way when this returns. */
-static int carry(struct ends_of *ends, cl_context context, uint8_t *memory, size_t size)
+static int carry(struct copying *c, uint8_t *memory, size_t size)
 {
-    const int slot = carriers_next(&ends->to, context);
-    uint8_t *bytes = ends->bytes + SHARE * (size_t)(slot < 0 ? 0 : slot);
-    struct enqueue e;
-    int error = slot < 0 ? slot : fetch(&ends->from, context, bytes, memory, size);
+    const struct extent extent = extent_at((uintptr_t)memory, size);
+    uint8_t *bytes = c->bytes + SHARE * (c->to.next % CONTENTS_UNDER_WAY);
+    int error = contents_wait(&c->to);
 
     if (!error)
-        error = enqueue_open(&e, ends->to.queue, 0, NULL, true, CL_COMMAND_SVM_MEMCPY);
-    if (!error)
-        error = address_write(&e, CL_COMMAND_SVM_MEMCPY, memory, bytes, size, CL_FALSE, &ends->to.events[slot]);
-    return error;
+        error = contents_end(&c->from, contents_take(&c->from, &extent, bytes));
+    return error ? error : contents_bring(&c->to, &extent, bytes);
 }
 
 static int explain(struct move *m, int error)
@@ -138,7 +125,7 @@ static int explain(struct move *m, int error)
                        error);
 }
 
-static int copy_range(struct move *m, struct ends_of *ends, cl_context context, uint8_t *memory, size_t size)
+static int copy_range(struct move *m, struct copying *c, uint8_t *memory, size_t size)
 {
     int error = 0;
 
@@ -147,14 +134,14 @@ static int copy_range(struct move *m, struct ends_of *ends, cl_context context, 
 
         if (move_was_lost(m))
             return explain(m, -ECONNRESET);
-        error = carry(ends, context, memory + at, part);
+        error = carry(c, memory + at, part);
         m->bytes += error ? 0 : part;
         move_watched(m);
     }
     return error ? explain(m, error) : 0;
 }
 
-static cl_context hold_context(struct move *m, uint32_t id)
+static struct object *hold_context(struct move *m, uint32_t id)
 {
     struct object *object;
 
@@ -163,47 +150,29 @@ static cl_context hold_context(struct move *m, uint32_t id)
     if (object && !handle_hold(object))
         object = NULL;
     session_unlock(m->session);
-    return (cl_context)object;
+    return object;
 }
 
 /* Of an allocation that is held, in the pause or early, where it waits if its context is not at the target yet. */
-static int copy_one(struct move *m, struct ends_of *ends, const struct svm_place *place, bool early)
+static int copy_one(struct move *m, struct copying *c, const struct svm_place *place, bool early)
 {
-    cl_context context = hold_context(m, place->context);
+    struct object *context = hold_context(m, place->context);
     struct svm_there *there;
     size_t from, to;
     int error = 0;
 
     if (!context && !early)
         return move_refuse(m, -ENOTSUP, "shared virtual memory of a context that has been released");
-    if (context && (!early || made_early(m, &context->object)))
+    if (context && (!early || made_early(m, context)))
         error = make(m, place);
     there = error ? NULL : find_there(m, place->number);
     for (unsigned at = 0; there && !error && svm_remote_next(place, &at, &from, &to);)
-        error = copy_range(m, ends, context, place->memory + from, to - from);
+        error = copy_range(m, c, place->memory + from, to - from);
     if (there)
         there->copied = !error;
     if (context)
-        handle_unhold(m->session, &context->object);
+        handle_unhold(m->session, context);
     return error;
-}
-
-static bool ends_begin(struct move *m, struct ends_of *ends)
-{
-    *ends =
-        (struct ends_of){.from = {.node = m->node, .member = m->node}, .to = {.node = m->node, .member = m->target}};
-    ends->bytes = malloc(CARRIERS * SHARE);
-    return ends->bytes;
-}
-
-static int ends_end(struct move *m, struct ends_of *ends, int error)
-{
-    int end;
-
-    carriers_end(&ends->from, 0);
-    end = carriers_end(&ends->to, 0);
-    free(ends->bytes);
-    return !error && end ? explain(m, end) : error;
 }
 
 static void drop_list(struct svm_place *list, unsigned count)
@@ -216,65 +185,67 @@ static void drop_list(struct svm_place *list, unsigned count)
 /* Those that are held, one after the other; the list goes. */
 static int copy_list(struct move *m, struct svm_place *list, unsigned count, bool go, bool early)
 {
-    struct ends_of ends;
-    int error = ends_begin(m, &ends) ? 0 : move_refuse(m, -ENOMEM, "no memory");
+    struct copying c = {{.member = m->node}, {.member = m->target}, malloc(CONTENTS_UNDER_WAY * SHARE)};
+    int error = list && c.bytes ? 0 : move_refuse(m, -ENOMEM, "no memory"), end;
 
-    for (unsigned i = 0; i < count; i++) {
-        if (go && !error)
-            error = copy_one(m, &ends, &list[i], early);
-    }
-    error = ends_end(m, &ends, error);
+    for (unsigned i = 0; i < count && go && !error; i++)
+        error = copy_one(m, &c, &list[i], early);
+    end = contents_end(&c.to, 0);
+    free(c.bytes);
     drop_list(list, count);
-    return error;
+    return !error && end ? explain(m, end) : error;
 }
 
-/* What is not at the target as it is here; each is held. How many bytes of them have ever been written. NULL: there is
- * no memory. */
+/* Whether it is not at the target as it is here. */
+static bool is_missing(struct move *m, const struct svm_place *place)
+{
+    struct svm_there *there = find_there(m, place->number);
+
+    if (svm_remote_take_mark(place, WRITTEN_MOVE) && there)
+        there->copied = false;
+    return !there || !there->copied;
+}
+
+/* Those that are missing, each held, and how many bytes of them have ever been written. NULL: there is no memory. */
 static struct svm_place *find_written(struct move *m, unsigned *count, size_t *bytes)
 {
-    struct svm_place *list = malloc(sizeof(*list)), *more, place;
-    size_t from, to;
+    unsigned all;
+    struct svm_place *list = svm_remote_list(m->node, true, &all);
 
     *count = 0;
     *bytes = 0;
-    for (unsigned i = 0; list && svm_remote_at(m->node, i, &place); i++) {
-        struct svm_there *there = find_there(m, place.number);
-        const bool written = svm_remote_take_mark(&place, WRITTEN_MOVE);
+    for (unsigned i = 0; list && i < all; i++) {
+        const struct svm_place place = list[i];
 
-        if (there && written)
-            there->copied = false;
-        if ((there && there->copied) || !svm_remote_hold(&place))
-            continue;
-        for (unsigned at = 0; svm_remote_next(&place, &at, &from, &to);)
-            *bytes += to - from;
-        list[(*count)++] = place;
-        more = realloc(list, (*count + 1) * sizeof(*list));
-        if (!more)
-            drop_list(list, *count);
-        list = more;
+        if (is_missing(m, &place)) {
+            *bytes += svm_remote_bytes(&place);
+            list[(*count)++] = place;
+        } else {
+            svm_remote_unhold(&list[i]);
+        }
     }
     return list;
 }
 
-int svm_copy_early(struct move *m)
+static size_t find_ahead(void *argument)
 {
-    size_t before = SIZE_MAX, bytes;
-    struct svm_place *list;
-    unsigned count;
-    bool go = true;
-    int error = 0;
+    struct svm_ahead *s = argument;
+    size_t bytes;
 
-    for (unsigned round = 0;
-         go && !error && round < EARLY_ROUNDS && svm_remote_any(m->node) && quiesce_calls(m, clock_ns() + QUICK_NS);
-         round++) {
-        list = find_written(m, &count, &bytes);
-        ends_put(&m->ends, m->session);
-        halt_set(HALT_NONE);
-        go = ends_wait(&m->ends, m->node, ENDS_NS) && worth_early(bytes, before);
-        error = list ? copy_list(m, list, count, go, true) : move_refuse(m, -ENOMEM, "no memory");
-        before = bytes;
-    }
-    return error;
+    s->list = find_written(s->move, &s->count, &bytes);
+    return bytes;
+}
+
+static int copy_found(void *argument, bool go)
+{
+    struct svm_ahead *s = argument;
+
+    return copy_list(s->move, s->list, s->count, go, true);
+}
+
+struct ahead svm_ahead(struct svm_ahead *s)
+{
+    return (struct ahead){s, find_ahead, copy_found};
 }
 
 int svm_copy(struct move *m)
@@ -288,7 +259,7 @@ int svm_copy(struct move *m)
     if (!svm_remote_any(m->node))
         return 0;
     list = find_written(m, &count, &bytes);
-    error = list ? copy_list(m, list, count, true, false) : move_refuse(m, -ENOMEM, "no memory");
+    error = copy_list(m, list, count, true, false);
     m->bytes_paused += m->bytes - before;
     return error;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/core/session.h"
+#include "client/data/contents.h"
 #include "client/memory/svm.h"
 #include "client/survive/journal.h"
 #include "client/survive/recover.h"
@@ -132,15 +133,6 @@ void svm_saved_drop_next(struct journal *j)
 
 /* ---- reading it ---- */
 
-static size_t bytes_of(const struct svm_place *place)
-{
-    size_t bytes = 0, from, to;
-
-    for (unsigned at = 0; svm_remote_next(place, &at, &from, &to);)
-        bytes += to - from;
-    return bytes;
-}
-
 static bool has_changed(struct journal *j, const struct svm_place *place)
 {
     const struct svm_saved *saved = find(j, place->number);
@@ -162,7 +154,7 @@ struct svm_place *svm_saved_find(struct node *node, unsigned *count, size_t *byt
 
         if (!place.chosen || !has_changed(node->journal, &place))
             continue;
-        *bytes += bytes_of(&place);
+        *bytes += svm_remote_bytes(&place);
         list[i] = list[*count];
         list[(*count)++] = place;
     }
@@ -194,15 +186,17 @@ static int keep(struct journal *j, const struct svm_place *place, struct svm_con
 static int read_parts(struct node *node, const struct svm_place *place, struct svm_contents *contents)
 {
     uint8_t *bytes = contents->bytes;
+    struct contents c = {.member = node};
     int error = 0;
 
     for (unsigned i = 0; i < contents->count && !error; i++) {
-        const struct wire_region whole = {.kind = WIRE_PIECE, .size = contents->parts[i].size};
+        const struct extent part =
+            extent_at((uintptr_t)place->memory + contents->parts[i].from, contents->parts[i].size);
 
-        error = checkpoint_read(node, NULL, place->memory + contents->parts[i].from, &whole, bytes);
+        error = contents_take(&c, &part, bytes);
         bytes += contents->parts[i].size;
     }
-    return error;
+    return contents_end(&c, error);
 }
 
 int svm_saved_take(struct node *node, const struct svm_place *place, size_t *bytes)

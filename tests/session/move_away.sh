@@ -320,7 +320,7 @@ beside rests
 beside recovers
 beside recovers_shared 256M
 beside recovers_shared 2M host
-for phase in ahead copy contents change; do
+for phase in copy contents change; do
     beside lost_at $phase target
     beside lost_at $phase itself
 done

@@ -115,18 +115,20 @@ asked()
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
-# lost_ahead COMMAND...: the worker is lost while contents are read for a move or a rest, and replaced as at any other time
+# lost_ahead PHASE COMMAND...: the worker is lost while contents are copied for a move or a rest, and replaced as at any other time
 lost_ahead()
 {
+    phase=$1
+    shift
     : > "$scratch/err"
     : > "$scratch/out"
-    env "$mark" VOCL_RECOVER=replay VOCL_SHARE=0 VOCL_LOG=debug "$(held_at ahead)" \
+    env "$mark" VOCL_RECOVER=replay VOCL_SHARE=0 VOCL_LOG=debug "$(held_at $phase)" \
         vocl run --spare 1 -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
     vocl "$1" $program $2 > "$scratch/asked" 2>&1 &
     asked=$!
-    held || fail "no phase ahead: $(tail -n 9 "$scratch/err")"
+    held || fail "no phase $phase: $(tail -n 9 "$scratch/err")"
     lose head
     release
     wait $asked
@@ -142,6 +144,6 @@ beside two 1
 beside early
 beside asked move --to=spare
 beside asked suspend
-beside lost_ahead move --to=spare
-beside lost_ahead suspend
+beside lost_ahead copy move --to=spare
+beside lost_ahead ahead suspend
 well_beside

@@ -1,0 +1,53 @@
+/* Contents are copied while the program goes on. */
+#include "client/survive/ahead.h"
+
+#include "base/clock.h"
+#include "client/core/halt.h"
+#include "client/survive/moving.h"
+
+#define MOST_ROUNDS 8
+#define LITTLE ((size_t)1 << 20) /* is sooner done in the pause */
+#define ENDS_NS 1000000000       /* that what was enqueued may take before */
+
+static size_t find_all(struct move *m, const struct ahead *all, unsigned count)
+{
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        bytes += all[i].find(all[i].argument);
+    ends_put(&m->ends, m->session);
+    halt_set(HALT_NONE);
+    return bytes;
+}
+
+static int copy_all_of(const struct ahead *all, unsigned count, bool go)
+{
+    int error = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const int one = all[i].copy(all[i].argument, go && !error);
+
+        error = error ? error : one;
+    }
+    return error;
+}
+
+int copy_ahead(struct move *m, const struct ahead *all, unsigned count)
+{
+    size_t before = SIZE_MAX, bytes;
+    bool go = true;
+    int error = 0;
+
+    for (unsigned round = 0; go && !error && round < MOST_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS); round++) {
+        bytes = find_all(m, all, count);
+        go = ends_wait(&m->ends, m->node, ENDS_NS) && bytes > LITTLE && bytes < before / 4 * 3;
+        error = copy_all_of(all, count, go);
+        before = bytes;
+    }
+    return error;
+}
+
+bool may_go_ahead(const struct _cl_mem *memory)
+{
+    return !memory->hosted && !memory->destructors && !(memory->direct && atomic_load(&memory->in_place));
+}

@@ -1,0 +1,114 @@
+/*
+ * What a store is to hold is read ahead. A memory object counts as written by a command (coherence_watch()), by the
+ * program's own writes to memory that it shares with the node, and as long as such memory is mapped.
+ */
+#include <errno.h>
+
+#include "client/core/handle.h"
+#include "client/core/session.h"
+#include "client/survive/store.h"
+
+static bool can_go_early(const struct store_ahead *s, const struct _cl_mem *memory)
+{
+    return !memory->parent && !memory->svm_remote && memory->made && memory->type != CL_MEM_OBJECT_PIPE &&
+           (!memory->arena || (s->shared && memory->direct)) && may_go_ahead(memory);
+}
+
+static void collect(struct object *object, void *argument)
+{
+    struct store_ahead *s = argument;
+    const struct _cl_mem *memory = (const struct _cl_mem *)object;
+
+    if (can_go_early(s, memory) &&
+        (atomic_load(&memory->written) & WRITTEN_STORE || !store_has_ahead(s->store, memory)))
+        held_add(&s->held, object);
+}
+
+static int plan_one(struct store_ahead *s, struct object *object)
+{
+    cl_mem memory = (cl_mem)object;
+    int error = 0;
+
+    atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_STORE);
+    if (!can_go_early(s, memory)) { /* it is mapped just now */
+        atomic_fetch_or(&memory->written, WRITTEN_STORE);
+        return 0;
+    }
+    if (memory->arena)
+        return store_plan_shared(s->store, memory);
+    for (unsigned i = 0; !error && i < session_node_count(s->session); i++) {
+        const struct node *node = session_node(s->session, i);
+
+        if ((s->shared || !node->in_process) && handle_is_on(object, node))
+            error = store_plan(s->store, node, &object, 1);
+    }
+    return error;
+}
+
+/* Whether a worker is missing, and how many have been lost so far: what one that was replaced has done again was for a
+ * while not what it had been. */
+static bool any_missing(struct session *session, unsigned *losses)
+{
+    bool any = false;
+
+    *losses = 0;
+    session_lock(session);
+    for (unsigned i = 0; i < session_node_count(session); i++) {
+        const struct node *node = session_node(session, i);
+
+        any |= !node->alive || node->mending;
+        *losses += node->losses;
+    }
+    session_unlock(session);
+    return any;
+}
+
+/* What has no place in the store yet, or was written since it was read. */
+static size_t find(void *argument)
+{
+    struct store_ahead *s = argument;
+    size_t bytes;
+    unsigned losses;
+
+    if (any_missing(s->session, &losses))
+        return 0;
+    if (!s->began)
+        s->losses = losses;
+    s->began = true;
+    session_lock(s->session);
+    handle_each(WIRE_MEMORY, collect, s);
+    session_unlock(s->session);
+    store_plan_ahead(s->store, true);
+    for (unsigned i = 0; !s->error && i < s->held.count; i++)
+        s->error = plan_one(s, s->held.objects[i]);
+    if (s->held.failed)
+        s->error = -ENOMEM;
+    bytes = store_missing(s->store);
+    store_plan_ahead(s->store, false);
+    return bytes;
+}
+
+/* Where that cannot be, all of it is left for the pause. */
+static int take(void *argument, bool go)
+{
+    struct store_ahead *s = argument;
+    char why[300];
+
+    if (go && !s->error)
+        s->error = store_take_ahead(s->store, why, sizeof(why));
+    held_drop(&s->held, s->session); /* what is released meanwhile goes before the pause */
+    return 0;
+}
+
+struct ahead store_ahead(struct store_ahead *s)
+{
+    return (struct ahead){s, find, take};
+}
+
+void store_ahead_end(struct store_ahead *s)
+{
+    unsigned losses;
+
+    if (any_missing(s->session, &losses) || s->losses != losses || s->error)
+        store_drop_ahead(s->store);
+}

@@ -31,10 +31,10 @@
  *                     program's memory as a buffer's
  *     address_command.h   commands on addresses; addressed.c, buffers that have one on their device
  *   survive/
- *     move.h          a node goes to another process. moving.h: ends.h and quiesce.c, what was enqueued ends; for
- *                     objects make_again.c; for contents ahead.h, while the program goes on, copy_over.c and
- *                     svm_move.c; for memory that is left behind unshare.c; summon.c, what users ask; rest.c,
- *                     workers go; resting.h: wake.c, and come again
+ *     pause.h         the program's calls wait, and what was enqueued ends (ends.h); ahead.h, what is copied before
+ * that move.h          a node goes to another process. moving.h: for objects make_again.c; for contents copy_over.c and
+ *                     svm_move.c; for memory that is left behind unshare.c; summon.c, what users ask; rest.c, workers
+ *                     go; resting.h: wake.c, and come again
  *     store.h         contents kept at the application's host; store_ahead.c, read ahead; room.h, where they lie
  *     save.h          a checkpoint in files
  *     recover.h       a worker that is lost is replaced. journal.h: what it was told; shorten.c, what of that is left;

@@ -288,6 +288,15 @@ int native_outcome(struct node *node, const struct object *object)
     return error;
 }
 
+bool call_any(const struct node *node)
+{
+    const struct call *call = session_under_way(node->session)->calls;
+
+    while (call && !(call->node == node && call->status == 1))
+        call = call->next;
+    return call;
+}
+
 bool call_is_open(const struct node *node, uint32_t id)
 {
     for (const struct call *call = session_under_way(node->session)->calls; call; call = call->next) {

@@ -59,7 +59,8 @@ int call_verdict(cl_int error);
  * only it should judge. */
 int native_outcome(struct node *node, const struct object *object);
 /* From note.c, under the lock. */
-/* Whether an answer to that call is waited for. */
+/* Whether an answer to any call is waited for, or to that one. */
+bool call_any(const struct node *node);
 bool call_is_open(const struct node *node, uint32_t id);
 bool call_answer(struct node *node, uint16_t number, struct wire_cursor fields);
 void call_lose(struct node *node);

@@ -1,21 +1,20 @@
 /* Contents are copied while the program goes on. */
 #include "client/survive/ahead.h"
 
-#include "base/clock.h"
 #include "client/core/halt.h"
-#include "client/survive/moving.h"
+#include "client/survive/pause.h"
 
 #define MOST_ROUNDS 8
 #define LITTLE ((size_t)1 << 20) /* is sooner done in the pause */
 #define ENDS_NS 1000000000       /* that what was enqueued may take before */
 
-static size_t find_all(struct move *m, const struct ahead *all, unsigned count)
+static size_t find_all(struct pause *p, const struct ahead *all, unsigned count)
 {
     size_t bytes = 0;
 
     for (unsigned i = 0; i < count; i++)
         bytes += all[i].find(all[i].argument);
-    ends_put(&m->ends, m->session);
+    ends_put(&p->ends, p->session);
     halt_set(HALT_NONE);
     return bytes;
 }
@@ -32,15 +31,15 @@ static int copy_all_of(const struct ahead *all, unsigned count, bool go)
     return error;
 }
 
-int copy_ahead(struct move *m, const struct ahead *all, unsigned count)
+int copy_ahead(struct pause *p, const struct ahead *all, unsigned count)
 {
     size_t before = SIZE_MAX, bytes;
     bool go = true;
     int error = 0;
 
-    for (unsigned round = 0; go && !error && round < MOST_ROUNDS && quiesce_calls(m, clock_ns() + QUICK_NS); round++) {
-        bytes = find_all(m, all, count);
-        go = ends_wait(&m->ends, m->node, ENDS_NS) && bytes > LITTLE && bytes < before / 4 * 3;
+    for (unsigned round = 0; go && !error && round < MOST_ROUNDS && pause_calls(p); round++) {
+        bytes = find_all(p, all, count);
+        go = ends_wait(&p->ends, p->node, ENDS_NS) && bytes > LITTLE && bytes < before / 4 * 3;
         error = copy_all_of(all, count, go);
         before = bytes;
     }

@@ -4,7 +4,7 @@
 
 #include "client/core/objects.h"
 
-struct move;
+struct pause;
 
 /* Who copies: to a member (copy_over.c, svm_move.c), to a store (store_ahead.c), to a journal (checkpoint.c). */
 struct ahead {
@@ -17,7 +17,7 @@ struct ahead {
     int (*copy)(void *argument, bool go);
 };
 /* All of them, in turns; coherence_watch() is on. 0, or the first error. */
-int copy_ahead(struct move *m, const struct ahead *all, unsigned count);
+int copy_ahead(struct pause *p, const struct ahead *all, unsigned count);
 
 /* Whether all that writes it is known by coherence_watch(), and nobody minds when it ends a little later. */
 bool may_go_ahead(const struct _cl_mem *memory);

@@ -12,13 +12,15 @@
 #include "client/core/halt.h"
 #include "client/core/handle.h"
 #include "client/core/session.h"
+#include "client/core/stream.h"
 #include "client/data/contents.h"
+#include "client/data/transfer.h"
 #include "client/memory/arena.h"
 #include "client/memory/memory.h"
 #include "client/memory/svm.h"
 #include "client/survive/journal.h"
 #include "client/survive/keep.h"
-#include "client/survive/moving.h"
+#include "client/survive/pause.h"
 #include "client/survive/recover.h"
 
 #define LONG_LOG 2 /* times what it may be: the program goes on no more while it is read */
@@ -311,20 +313,20 @@ static int save_all_changed(void *argument, bool go)
     return 0;
 }
 
-struct savings *checkpoint_ahead(struct savings *all, const struct move *m, bool here)
+struct savings *checkpoint_ahead(struct savings *all, struct node *node, bool away, bool here)
 {
-    if (!recover_will(m->node))
+    if (!recover_will(node))
         return all;
     if (!all)
         all = calloc(1, sizeof(*all));
     if (!all)
         return NULL;
-    all->session = m->session;
+    all->session = node->session;
     all->here = here;
-    if (savings_add(all, m->node))
+    if (savings_add(all, node))
         all->count = 0; /* all of it in the pause */
     for (unsigned i = 0; i < all->count; i++)
-        all->each[i].away |= m->unshares && all->each[i].node == m->node;
+        all->each[i].away |= away && all->each[i].node == node;
     return all;
 }
 
@@ -388,6 +390,8 @@ static void forget_event(struct object *object, void *argument)
     wire_put_release(&node->batch, &m);
 }
 
+/* All that they were told is with them. Who waits may ask in the pause, too (hostptr.c): a question that is not
+ * answered would be in no log. */
 static bool settled(void *argument)
 {
     const struct savings *all = argument;
@@ -397,7 +401,8 @@ static bool settled(void *argument)
         struct node *node = all->each[i].node;
 
         stream_push(node);
-        settled &= !node->alive || (!node->mending && !node->batch.length && !node->journal->giving);
+        settled &= !node->alive || (!node->mending && !node->batch.length && !node->journal->giving &&
+                                    !call_any(node) && !transfer_any(node));
     }
     return settled;
 }
@@ -522,43 +527,43 @@ int checkpoint_quiet(struct node *node, bool away, long halted, bool here)
     return error;
 }
 
-static int check_pipes(struct move *m)
+static int check_pipes(struct pause *p)
 {
-    struct savings all = {.session = m->session};
-    int error = savings_add(&all, m->node);
+    struct savings all = {.session = p->session};
+    int error = savings_add(&all, p->node);
 
     if (!error && any_pipe_filled(&all))
-        error = move_refuse(m, -ENOTSUP, "what may be in a pipe is only made again by all that was sent since");
+        error = pause_refuse(p, -ENOTSUP, "what may be in a pipe is only made again by all that was sent since");
     free(all.each);
     return error;
 }
 
-static void read_ahead(struct move *m)
+static void read_ahead(struct pause *p)
 {
-    struct savings *all = checkpoint_ahead(NULL, m, false);
+    struct savings *all = checkpoint_ahead(NULL, p->node, false, false);
     const struct ahead ahead = savings_ahead(all);
 
     if (all)
-        copy_ahead(m, &ahead, 1);
+        copy_ahead(p, &ahead, 1);
     savings_free(all);
 }
 
 int checkpoint_again(struct node *node, char *why, size_t size)
 {
-    struct move m = {.session = node->session, .node = node, .target = node, .reason = why, .reason_size = size};
+    struct pause p = {.session = node->session, .node = node, .reason = why, .reason_size = size};
     int error = -EBUSY;
 
     if (!node->rests)
-        error = check_pipes(&m);
+        error = check_pipes(&p);
     if (!node->rests && !error) {
-        read_ahead(&m);
-        error = quiesce(&m);
-        error = error ? error : checkpoint_quiet(node, false, m.halted, false);
+        read_ahead(&p);
+        error = pause_begin(&p);
+        error = error ? error : checkpoint_quiet(node, false, p.halted, false);
         if (error)
             checkpoint_drop_early(node);
         halt_set(HALT_NONE);
     }
-    ends_free(&m.ends);
+    ends_free(&p.ends);
     return error;
 }
 
@@ -566,8 +571,8 @@ int checkpoint(struct node *node, char *why, size_t size)
 {
     int error;
 
-    quiesce_lock();
+    pause_lock();
     error = checkpoint_again(node, why, size);
-    quiesce_unlock();
+    pause_unlock();
     return error;
 }

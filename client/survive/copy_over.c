@@ -23,7 +23,7 @@ struct copying {
 
 static int refuse_lost(struct move *m)
 {
-    return move_refuse(m, -ECONNRESET, "a worker was lost while contents were on their way");
+    return pause_refuse(m->pause, -ECONNRESET, "a worker was lost while contents were on their way");
 }
 
 static cl_command_queue new_queue(const struct move *m, cl_context context)
@@ -58,8 +58,9 @@ static int wait_for_slot(struct copying *c, unsigned slot)
     handle_release(event, WIRE_EVENT, 0);
     if (status >= 0)
         return 0;
-    return move_was_lost(c->move) ? refuse_lost(c->move)
-                                  : move_refuse(c->move, -ENOMEM, "contents cannot be moved: error %d", status);
+    return pause_is_broken(c->move->pause)
+               ? refuse_lost(c->move)
+               : pause_refuse(c->move->pause, -ENOMEM, "contents cannot be moved: error %d", status);
 }
 
 /* What is under way uses memory of both sides. */
@@ -91,7 +92,8 @@ static int next_slot(struct copying *c, cl_context context, unsigned *slot)
         c->queue = new_queue(c->move, context);
     if (c->queue)
         return 0;
-    return move_was_lost(c->move) ? refuse_lost(c->move) : move_refuse(c->move, -ENOMEM, "no queue for contents");
+    return pause_is_broken(c->move->pause) ? refuse_lost(c->move)
+                                           : pause_refuse(c->move->pause, -ENOMEM, "no queue for contents");
 }
 
 static int copy_region(struct copying *c, cl_mem whole, const struct wire_region *part)
@@ -108,27 +110,26 @@ static int copy_region(struct copying *c, cl_mem whole, const struct wire_region
     if (error)
         return error;
     if (!event)
-        return move_refuse(m, -ENOMEM, "no memory");
+        return pause_refuse(m->pause, -ENOMEM, "no memory");
     event->subscribed = in.subscribe;
     in.queue = c->queue->object.id;
     out.event = in.event = event->object.id;
-    session_lock(m->session);
-    lost = move_was_lost(m); /* the node may have another worker, from which nothing would come */
+    session_lock(m->node->session);
+    lost = pause_is_broken(m->pause); /* the node may have another worker, from which nothing would come */
     if (!lost) {
         wire_put_migrate_out(&m->node->batch, &out);
         stream_finish(m->node, STREAM_NOW);
         wire_put_migrate_in(&m->target->batch, &in);
         stream_finish(m->target, STREAM_NOW);
     }
-    session_unlock(m->session);
+    session_unlock(m->node->session);
     if (lost) {
         event_unsent(event);
         handle_release(event, WIRE_EVENT, 0);
         return refuse_lost(m);
     }
     c->events[slot] = event;
-    m->bytes += part->size;
-    move_watched(m);
+    pause_copied(m->pause, part->size);
     return 0;
 }
 
@@ -168,7 +169,6 @@ static bool can_go_early(const struct _cl_mem *memory)
 int copy_all(struct move *m)
 {
     struct copying c = {.move = m};
-    const uint64_t before = m->bytes;
     int error = 0;
 
     for (unsigned i = 0; !error && i < m->count; i++) {
@@ -178,9 +178,7 @@ int copy_all(struct move *m)
             !(made_early(m, m->objects[i]) && can_go_early(memory) && !(atomic_load(&memory->written) & WRITTEN_MOVE)))
             error = coherence_each(memory, m->node, copy_range, &c);
     }
-    error = copying_end(&c, error);
-    m->bytes_paused = m->bytes - before;
-    return error;
+    return copying_end(&c, error);
 }
 
 /* ---- while the program goes on ---- */
@@ -190,12 +188,12 @@ static cl_mem early_use(struct move *m, const struct made *made)
 {
     struct object *object = NULL;
 
-    session_lock(m->session);
+    session_lock(m->node->session);
     if (made->kind == WIRE_MEMORY)
         object = handle_find(WIRE_MEMORY, made->id);
     if (object && !(goes(m, object) && can_go_early((cl_mem)object) && handle_hold(object)))
         object = NULL;
-    session_unlock(m->session);
+    session_unlock(m->node->session);
     return (cl_mem)object;
 }
 
@@ -217,7 +215,7 @@ static size_t find_written(void *argument)
             o->list[o->count++] = i;
             bytes += memory->coherence ? memory->size : written_bytes(memory);
         }
-        handle_unhold(m->session, &memory->object);
+        handle_unhold(m->node->session, &memory->object);
     }
     return bytes;
 }
@@ -233,7 +231,7 @@ static void going_add(struct move *m, struct going *g, cl_mem memory)
     cl_mem *place = &g->memories[g->next++ % CONTENTS_UNDER_WAY];
 
     if (*place)
-        handle_unhold(m->session, &(*place)->object);
+        handle_unhold(m->node->session, &(*place)->object);
     *place = memory;
 }
 
@@ -248,7 +246,7 @@ static int copy_written(void *argument, bool go)
     struct objects_ahead *o = argument;
     struct copying c = {.move = o->move};
     struct going going = {0};
-    int error = o->list ? 0 : move_refuse(o->move, -ENOMEM, "no memory");
+    int error = o->list ? 0 : pause_refuse(o->move->pause, -ENOMEM, "no memory");
 
     for (unsigned i = 0; i < o->count; i++) {
         cl_mem memory = early_use(o->move, &o->move->early[o->list[i]]);
@@ -261,7 +259,7 @@ static int copy_written(void *argument, bool go)
         else
             atomic_fetch_or(&memory->written, WRITTEN_MOVE);
         if (c.next == before)
-            handle_unhold(o->move->session, &memory->object);
+            handle_unhold(o->move->node->session, &memory->object);
         else
             going_add(o->move, &going, memory);
     }

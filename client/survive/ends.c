@@ -94,7 +94,7 @@ bool ends_wait(struct ends *ends, const struct node *node, long patience)
     bool reached = false;
 
     while (!reached && clock_ns() - since < (ends_may_be_gated() ? GATED_NS : patience) && node->alive &&
-           !move_ended(session)) {
+           !program_ends(session)) {
         session_lock(session);
         reached = ends_reached(ends);
         session_need_progress(session);

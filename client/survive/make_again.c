@@ -13,10 +13,10 @@
 /* What this thread makes on the node is made at the target. */
 static void aim(struct move *m, bool at_target)
 {
-    session_lock(m->session);
+    session_lock(m->node->session);
     m->node->aim = at_target ? m->target : NULL;
     m->node->aimer = pthread_self();
-    session_unlock(m->session);
+    session_unlock(m->node->session);
 }
 
 /* Shared virtual memory that the program and the node each have is there only in the pause. */
@@ -75,14 +75,14 @@ static int check_bound(struct move *m, const struct object *object)
     const char *bound = kind->bound ? kind->bound(object, m->node) : NULL;
 
     bound = bound ? bound : unshare_bound(m, object);
-    return bound ? move_refuse(m, -ENOTSUP, "%s", bound) : 0;
+    return bound ? pause_refuse(m->pause, -ENOTSUP, "%s", bound) : 0;
 }
 
 /* why: a negative errno value, or what native OpenCL said (call_verdict()). */
 static int cannot(struct move *m, const struct object *object, int error, int why)
 {
-    return move_refuse(m, error, "%s cannot be made there: %s %d", name_of(object),
-                       why < 0 ? "errno" : "OpenCL's error", -why);
+    return pause_refuse(m->pause, error, "%s cannot be made there: %s %d", name_of(object),
+                        why < 0 ? "errno" : "OpenCL's error", -why);
 }
 
 static int make_one(struct move *m, struct object *object)
@@ -90,7 +90,7 @@ static int make_one(struct move *m, struct object *object)
     int error = handle_create_on(object, m->node);
 
     if (!m->target->alive)
-        return move_refuse(m, -ECONNRESET, "the target was lost");
+        return pause_refuse(m->pause, -ECONNRESET, "the target was lost");
     if (error)
         return cannot(m, object, error, error);
     return 0;
@@ -172,10 +172,10 @@ static int settle(struct move *m, unsigned first)
     }
     free(done);
     if (error)
-        return move_refuse(m, error, "%s is not there what it is here: error %d",
-                           kind ? name_of(m->objects[first]) : "", error);
+        return pause_refuse(m->pause, error, "%s is not there what it is here: error %d",
+                            kind ? name_of(m->objects[first]) : "", error);
     if (kind && kind->settle_on && left)
-        return move_refuse(m, -ENOTSUP, "%s depends on what has changed since", name_of(m->objects[first]));
+        return pause_refuse(m->pause, -ENOTSUP, "%s depends on what has changed since", name_of(m->objects[first]));
     return 0;
 }
 
@@ -198,10 +198,10 @@ bool made_early(const struct move *m, const struct object *object)
 
 static int collect_kind(struct move *m, unsigned kind)
 {
-    session_lock(m->session);
+    session_lock(m->node->session);
     handle_each(kind, collect, m);
-    session_unlock(m->session);
-    return m->failed ? move_refuse(m, -ENOMEM, "no memory") : 0;
+    session_unlock(m->node->session);
+    return m->failed ? pause_refuse(m->pause, -ENOMEM, "no memory") : 0;
 }
 
 /* Those from that one on, which are of one kind. */
@@ -248,7 +248,7 @@ static int keep_early(struct move *m)
     struct made *more = realloc(m->early, (m->early_count + m->count + 1) * sizeof(*more));
 
     if (!more)
-        return move_refuse(m, -ENOMEM, "no memory");
+        return pause_refuse(m->pause, -ENOMEM, "no memory");
     m->early = more;
     for (unsigned i = 0; i < m->count; i++) {
         const struct object *object = m->objects[i];
@@ -290,7 +290,7 @@ int make_programs_early(struct move *m)
 {
     uint32_t *states = malloc((m->count + 1) * sizeof(*states));
     const unsigned before = m->early_count;
-    int error = states ? 0 : move_refuse(m, -ENOMEM, "no memory");
+    int error = states ? 0 : pause_refuse(m->pause, -ENOMEM, "no memory");
 
     for (unsigned i = 0; !error && i < m->count; i++)
         states[i] = state_of(m->objects[i]); /* if it changes from now on, it is made anew */
@@ -308,13 +308,13 @@ int make_programs_early(struct move *m)
 void make_drop(struct move *m)
 {
     while (m->count)
-        handle_unhold(m->session, m->objects[--m->count]);
+        handle_unhold(m->node->session, m->objects[--m->count]);
 }
 
 /* What the program has released or changed since: numbers may be others' by now. */
 static void release_early(struct move *m, unsigned kind)
 {
-    session_lock(m->session);
+    session_lock(m->node->session);
     for (unsigned i = 0; i < m->early_count; i++) {
         struct made *made = &m->early[i];
         const struct wire_release release = {.kind = kind, .object = made->id};
@@ -326,7 +326,7 @@ static void release_early(struct move *m, unsigned kind)
         wire_put_release(&m->target->batch, &release);
     }
     stream_finish(m->target, STREAM_SOON);
-    session_unlock(m->session);
+    session_unlock(m->node->session);
 }
 
 static const unsigned kinds[] = {WIRE_DEVICE,  WIRE_CONTEXT, WIRE_QUEUE,  WIRE_MEMORY,
@@ -337,7 +337,7 @@ static int keep_outcome(struct move *m, const struct object *object, int error)
     struct outcome *more = realloc(m->failed_here, (m->failed_here_count + 1) * sizeof(*more));
 
     if (!more)
-        return move_refuse(m, -ENOMEM, "no memory");
+        return pause_refuse(m->pause, -ENOMEM, "no memory");
     m->failed_here = more;
     more[m->failed_here_count++] =
         (struct outcome){.kind = atomic_load(&object->kind), .id = object->id, .error = error};
@@ -353,7 +353,7 @@ int make_list(struct move *m)
     for (unsigned i = 0; !error && i < m->count; i++) {
         error = check_bound(m, m->objects[i]);
         if (!error && !handle_kind(m->objects[i])->create_on)
-            error = move_refuse(m, -ENOTSUP, "%s cannot be made again", name_of(m->objects[i]));
+            error = pause_refuse(m->pause, -ENOTSUP, "%s cannot be made again", name_of(m->objects[i]));
     }
     for (unsigned at = 0; !error && at < m->count; at += ASKED) {
         const unsigned count = m->count - at < ASKED ? m->count - at : ASKED;

@@ -69,7 +69,7 @@ static int come_once(struct node *node, const char *where, struct node **out, bo
     int error;
 
     *again = false;
-    while ((error = summon_worker(session, where, &spare, why, size)) == -EBUSY && !move_ended(session))
+    while ((error = summon_worker(session, where, &spare, why, size)) == -EBUSY && !program_ends(session))
         session_look_later(); /* another comes, for a move, or does not */
     if (error)
         return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
@@ -95,7 +95,7 @@ static int come_from(struct node *node, const char *where, struct node **out, ch
     bool again;
     int error;
 
-    while ((error = come_once(node, where, out, &again, why, size)) && again && !move_ended(node->session))
+    while ((error = come_once(node, where, out, &again, why, size)) && again && !program_ends(node->session))
         snprintf(unfit, sizeof(unfit), "%s", why);
     if (!error || !*unfit)
         return error;

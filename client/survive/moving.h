@@ -1,13 +1,10 @@
-/* What the files of a move share: move.c, quiesce.c, ahead.c, make_again.c, copy_over.c, svm_move.c, unshare.c. */
+/* What the files of a move share: move.c, make_again.c, copy_over.c, svm_move.c, unshare.c. */
 #ifndef VOCL_CLIENT_SURVIVE_MOVING_H
 #define VOCL_CLIENT_SURVIVE_MOVING_H
 
 #include "client/survive/ahead.h"
-#include "client/survive/ends.h"
 #include "client/survive/move.h"
-
-#define PATIENCE_NS 10000000000 /* for what was enqueued, or is being released */
-#define QUICK_NS 100000000      /* that calls wait for others before the pause */
+#include "client/survive/pause.h"
 
 struct made {
     uint32_t kind, id, state;
@@ -27,20 +24,16 @@ struct outcome {
     int error;
 };
 
+/* A node that goes to another member, or whose objects are collected for that; of a session that rests each node is
+ * one. */
 struct move {
-    struct session *session;
+    struct pause *pause;
     struct node *node, *target;
-    unsigned from; /* the node's member as it began; 0: it may be another by now */
-    char *reason;
-    size_t reason_size;
     struct object **objects; /* in the order in which they are made; each is used */
     unsigned count, room, failed;
     struct made *early; /* made at the target while the program went on, in the order of making */
     unsigned early_count;
-    struct ends ends;
-    uint64_t bytes, bytes_paused;
     bool is_early; /* the program goes on */
-    bool gated;    /* what does not end may wait for a user event */
     struct svm_there *svm;
     unsigned svm_count;
     struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
@@ -48,38 +41,12 @@ struct move {
     bool unshares; /* the target cannot have the memory that the program shares with its worker */
     struct unshared *unshared;
     unsigned unshared_count;
-    struct move_watch *watch; /* or NULL */
-    const char *phase;
-    long told;
-    long began, halted; /* when; halted: 0 if it is not yet */
 };
 
-/* What begins now; VOCL_MOVE_HOLD may hold it. */
-void move_phase(struct move *m, const char *name);
-/* More has been copied: for who watches. */
-void move_watched(struct move *m);
 /* Whether nothing is under way, and nothing is being released. Under the lock. */
 bool move_is_settled(const struct move *m);
 /* The node has the target's member from now on, and the target its own. Under the lock. */
 void move_members(struct move *m);
-/* The result is error, and that is why. */
-int move_refuse(struct move *m, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* ---- quiesce.c ---- */
-/* One at a time halts the calls: a move, a rest as it begins or ends, a checkpoint. */
-void quiesce_lock(void);
-void quiesce_unlock(void);
-void quiesce_after_fork(void);
-/* Whether one of both members is lost, also if the node has another by now. */
-bool move_was_lost(const struct move *m);
-/* Whether the program ends. */
-bool move_ended(struct session *session);
-/* No call is half-way: true, and none begins until halt_set(HALT_NONE). */
-bool quiesce_calls(struct move *m, long until);
-/* Nothing that was enqueued is under way, and nothing is enqueued until halt_set(HALT_NONE). */
-int quiesce(struct move *m);
-/* What is not over, or NULL. Under the lock. */
-const char *quiesce_missing(const struct move *m);
 
 /* ---- make_again.c ---- */
 /* Contexts and memory objects, to begin with the contents; while calls are halted. */

@@ -391,12 +391,12 @@ static void give_anew(struct node *node)
 
     session_unlock(node->session);
     summon_lock();
-    quiesce_lock(); /* who moves hands over, too */
+    pause_lock(); /* who moves hands over, too */
     session_lock(node->session);
     j->once = false;
     whole = keep_anew(node);
     session_unlock(node->session);
-    quiesce_unlock();
+    pause_unlock();
     summon_unlock();
     session_lock(node->session);
     if (whole && node->alive && !node->mending)

@@ -80,12 +80,12 @@ void window_apart(cl_mem memory);
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
  * program's calls wait. */
 int checkpoint(struct node *node, char *why, size_t size);
-/* The same where nobody else takes one (quiesce_lock()). */
+/* The same where nobody else takes one (pause_lock()). */
 int checkpoint_again(struct node *node, char *why, size_t size);
 /* For one that is taken in a pause of something else: what it needs is read while the program goes on (copy_ahead()),
- * of the move's node and those that it has had to do with, if what they are told is kept; added to all, or NULL. Nobody
- * else takes one between these (quiesce_lock()). here: contents come to this host whatever VOCL_RECOVER_TO says. */
-struct savings *checkpoint_ahead(struct savings *all, const struct move *m, bool here);
+ * of the node and those that it has had to do with, if what they are told is kept; added to all, or NULL. Nobody
+ * else takes one between these (pause_lock()). here: contents come to this host whatever VOCL_RECOVER_TO says. */
+struct savings *checkpoint_ahead(struct savings *all, struct node *node, bool away, bool here);
 struct ahead savings_ahead(struct savings *all);
 void savings_free(struct savings *all);
 /* There will be no such pause. */

@@ -90,16 +90,16 @@ static void come_out(struct rest *r, bool on, int error)
     state.busy = false;
     state.turns++;
     state.error = error;
-    snprintf(state.reason, sizeof(state.reason), "%s", r->reason);
+    snprintf(state.reason, sizeof(state.reason), "%s", r->pause.reason);
     pthread_cond_broadcast(&state.news);
     mutex_unlock(&state.lock);
 }
 
 static void describe(struct rest *r, const char *what)
 {
-    session_lock(r->session);
-    transport_describe(session_transport(r->session), what);
-    session_unlock(r->session);
+    session_lock(r->pause.session);
+    transport_describe(session_transport(r->pause.session), what);
+    session_unlock(r->pause.session);
 }
 
 int resting_each(struct rest *r, int (*what)(struct rest *r, struct resting *node))
@@ -120,11 +120,11 @@ void resting_drop(struct rest *r)
         free(m->objects);
         m->objects = NULL;
         m->room = 0;
-        ends_free(&m->ends);
         free(m->svm);
         m->svm = NULL;
         m->svm_count = 0;
     }
+    ends_free(&r->pause.ends);
 }
 
 static void rest_free(struct rest *r)
@@ -141,39 +141,35 @@ static void rest_free(struct rest *r)
 
 static int find_nodes(struct rest *r)
 {
-    struct session *session = r->session;
+    struct session *session = r->pause.session;
 
     for (unsigned i = 0; i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);
 
         if (node->in_process) /* its devices are the program's own */
             continue;
-        r->nodes[r->count].move = (struct move){
-            .session = session, .node = node, .reason = r->reason, .reason_size = r->reason_size, .began = r->began};
-        r->count++;
+        r->nodes[r->count++].move = (struct move){.pause = &r->pause, .node = node};
     }
-    return r->count
-               ? 0
-               : (snprintf(r->reason, r->reason_size, "devices of the program's own process do not rest"), -ENOTSUP);
+    r->pause.node = r->nodes[0].move.node;
+    return r->count ? 0 : pause_refuse(&r->pause, -ENOTSUP, "devices of the program's own process do not rest");
 }
 
 /* Whether it could come back. */
 static int check(struct rest *r, struct resting *node)
 {
-    struct transport *transport = session_transport(r->session);
+    struct transport *transport = session_transport(r->pause.session);
     int error;
 
     if (!node->move.node->alive)
-        return move_refuse(&node->move, -ECONNRESET, "a worker is lost");
+        return pause_refuse(&r->pause, -ECONNRESET, "a worker is lost");
     if (!halt_can())
-        return move_refuse(&node->move, -ENOSYS, "this system has no membarrier");
+        return pause_refuse(&r->pause, -ENOSYS, "this system has no membarrier");
     if (node->move.node->memory == NODE_MEMORY_SHARED && !arena_can_be_shared())
-        return move_refuse(&node->move, -EXDEV,
-                           "another worker cannot have the memory that the program shares with it");
-    session_lock(r->session);
+        return pause_refuse(&r->pause, -EXDEV, "another worker cannot have the memory that the program shares with it");
+    session_lock(r->pause.session);
     transport_place(transport, node->move.node->peer, node->host, sizeof(node->host));
-    error = transport_may_add_member(transport, node->host, r->reason, r->reason_size);
-    session_unlock(r->session);
+    error = transport_may_add_member(transport, node->host, r->pause.reason, r->pause.reason_size);
+    session_unlock(r->pause.session);
     return error;
 }
 
@@ -182,8 +178,8 @@ static int list_svm(struct rest *r, struct resting *node)
     const int error = store_plan_svm(r->store, node->move.node);
 
     if (error == -ENOTSUP)
-        return move_refuse(&node->move, error, "shared virtual memory of a context that has been released");
-    return error ? move_refuse(&node->move, error, "no memory") : 0;
+        return pause_refuse(&r->pause, error, "shared virtual memory of a context that has been released");
+    return error ? pause_refuse(&r->pause, error, "no memory") : 0;
 }
 
 static int list_objects(struct rest *r, struct resting *node)
@@ -191,7 +187,7 @@ static int list_objects(struct rest *r, struct resting *node)
     int error = make_list(&node->move);
 
     if (!error && store_plan(r->store, node->move.node, node->move.objects, node->move.count))
-        error = move_refuse(&node->move, -ENOMEM, "no memory");
+        error = pause_refuse(&r->pause, -ENOMEM, "no memory");
     return error ? error : list_svm(r, node);
 }
 
@@ -200,8 +196,8 @@ static int save(struct rest *r, struct resting *node)
 {
     struct move *m = &node->move;
 
-    if (recover_will(m->node) && checkpoint_quiet(m->node, false, r->nodes[0].move.halted, true))
-        return move_refuse(m, -ECONNRESET, "what replaces a lost worker cannot be kept");
+    if (recover_will(m->node) && checkpoint_quiet(m->node, false, r->pause.halted, true))
+        return pause_refuse(&r->pause, -ECONNRESET, "what replaces a lost worker cannot be kept");
     return 0;
 }
 
@@ -240,16 +236,16 @@ static int send_away(struct rest *r)
     bool done = false;
 
     while (!done) {
-        session_lock(r->session);
+        session_lock(r->pause.session);
         done = can_go(r);
         for (unsigned i = 0; done && i < r->count; i++)
             session_rest(r->nodes[i].move.node);
-        session_need_progress(r->session);
-        session_unlock(r->session);
+        session_need_progress(r->pause.session);
+        session_unlock(r->pause.session);
         if (!done && any_lost(r))
-            return move_refuse(&r->nodes[0].move, -ECONNRESET, "a worker was lost");
+            return pause_refuse(&r->pause, -ECONNRESET, "a worker was lost");
         if (!done && clock_ns() - since > PATIENCE_NS)
-            return move_refuse(&r->nodes[0].move, -EBUSY, "objects that are being released");
+            return pause_refuse(&r->pause, -EBUSY, "objects that are being released");
         if (!done)
             session_look_later();
     }
@@ -262,17 +258,16 @@ static void read_ahead(struct rest *r, struct store_ahead *store)
     struct ahead all[2];
 
     for (unsigned i = 0; i < r->count; i++)
-        savings = checkpoint_ahead(savings, &r->nodes[i].move, true);
+        savings = checkpoint_ahead(savings, r->nodes[i].move.node, false, true);
     all[0] = store_ahead(store);
     all[1] = savings_ahead(savings);
-    copy_ahead(&r->nodes[0].move, all, savings ? 2 : 1);
+    copy_ahead(&r->pause, all, savings ? 2 : 1);
     savings_free(savings);
 }
 
 static int begin(struct rest *r)
 {
-    struct store_ahead store = {.store = r->store, .session = r->session};
-    struct move *m;
+    struct store_ahead store = {.store = r->store, .session = r->pause.session};
     size_t taken;
     int error = find_nodes(r);
 
@@ -280,24 +275,23 @@ static int begin(struct rest *r)
         error = resting_each(r, check);
     if (error)
         return error;
-    m = &r->nodes[0].move;
     coherence_watch(true);
-    move_phase(m, "ahead");
+    pause_phase(&r->pause, "ahead");
     read_ahead(r, &store);
-    error = quiesce(m);
-    move_phase(m, "list");
+    error = pause_begin(&r->pause);
+    pause_phase(&r->pause, "list");
     store_ahead_end(&store);
     if (!error)
         error = resting_each(r, list_objects);
     taken = store_missing(r->store);
-    move_phase(m, "take");
+    pause_phase(&r->pause, "take");
     r->contents = -clock_ns();
     if (!error)
-        error = store_take(r->store, r->reason, r->reason_size);
+        error = store_take(r->store, r->pause.reason, r->pause.reason_size);
     r->contents += clock_ns();
     if (!error)
         error = resting_each(r, save);
-    move_phase(m, "go");
+    pause_phase(&r->pause, "go");
     if (!error)
         error = send_away(r);
     coherence_watch(false);
@@ -306,9 +300,9 @@ static int begin(struct rest *r)
     if (error)
         resting_each(r, save_not);
     else
-        snprintf(r->reason, r->reason_size,
+        snprintf(r->pause.reason, r->pause.reason_size,
                  "it rests: %zu bytes are kept, %zu of them taken in the pause, %ld us for them, %ld us",
-                 store_bytes(r->store), taken, r->contents / 1000, (clock_ns() - r->began) / 1000);
+                 store_bytes(r->store), taken, r->contents / 1000, (clock_ns() - r->pause.began) / 1000);
     halt_set(error ? HALT_NONE : HALT_REST);
     return error;
 }
@@ -321,7 +315,7 @@ static int end_or_again(struct rest *r)
     int error = -ECONNRESET;
 
     r->lost = true;
-    for (unsigned tries = 0; error && r->lost && tries < MOST_TRIES && !move_ended(r->session); tries++) {
+    for (unsigned tries = 0; error && r->lost && tries < MOST_TRIES && !program_ends(r->pause.session); tries++) {
         error = rest_wake(r);
         if (!recover_will(r->nodes[0].move.node))
             break;
@@ -337,11 +331,11 @@ static void *rest_thread(void *argument)
     int error;
 
     summon_lock();
-    quiesce_lock();
+    pause_lock();
     error = begin(r);
-    quiesce_unlock();
+    pause_unlock();
     summon_unlock();
-    vocl_log(LOG_INFO, "%s%s", error ? "the session does not rest: " : "", r->reason);
+    vocl_log(LOG_INFO, "%s%s", error ? "the session does not rest: " : "", r->pause.reason);
     if (!error)
         describe(r, "resting");
     r->rests_since = timeline_now();
@@ -349,7 +343,7 @@ static void *rest_thread(void *argument)
     while (!error && halt_wait_wanted()) {
         goes_on();
         error = end_or_again(r);
-        vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->reason);
+        vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->pause.reason);
         if (error)
             halt_let_through();
         else
@@ -359,7 +353,7 @@ static void *rest_thread(void *argument)
             break;
         error = 0;
     }
-    if (!move_ended(r->session)) /* else the program's memory may be in use */
+    if (!program_ends(r->pause.session)) /* else the program's memory may be in use */
         rest_free(r);
     return NULL;
 }
@@ -370,10 +364,10 @@ static struct rest *rest_new(struct session *session)
 
     if (!r)
         return NULL;
-    r->session = session;
-    r->reason = (char *)(r + 1);
-    r->reason_size = sizeof(state.reason);
-    r->began = clock_ns();
+    r->pause.session = session;
+    r->pause.reason = (char *)(r + 1);
+    r->pause.reason_size = sizeof(state.reason);
+    r->pause.began = clock_ns();
     r->nodes = calloc(session_node_count(session), sizeof(*r->nodes));
     r->store = store_new(settings_string(SETTING_REST_DIR));
     if (r->nodes && r->store)
@@ -445,7 +439,7 @@ void rest_after_fork(void)
 {
     mutex_init(&state.lock, RANK_REST);
     pthread_cond_init(&state.news, NULL);
-    quiesce_after_fork();
+    pause_after_fork();
     state.on = state.busy = false;
 }
 
@@ -463,7 +457,7 @@ static void *every_thread(void *argument)
         const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
 
         nanosleep(&pause, NULL);
-        if (move_ended(session))
+        if (program_ends(session))
             return NULL;
         if (!rest_is_on()) /* else the program would have no time to go on in */
             rest_begin(session, reason, sizeof(reason));

@@ -11,14 +11,11 @@ struct resting { /* a node */
 };
 
 struct rest {
-    struct session *session;
+    struct pause pause;
     struct store *store;
     struct resting *nodes;
     unsigned count;
-    long contents; /* how many ns they took */
-    char *reason;
-    size_t reason_size;
-    long began;
+    long contents;        /* how many ns they took */
     uint64_t rests_since; /* of the timeline */
     bool lost;            /* as they came, one of the workers was */
 };

@@ -22,6 +22,7 @@
 #include "client/memory/memory.h"
 #include "client/memory/svm.h"
 #include "client/survive/moving.h"
+#include "client/survive/pause.h"
 #include "client/survive/recover.h"
 #include "client/survive/store.h"
 
@@ -35,7 +36,7 @@ struct kept { /* a memory object, as it was */
 };
 
 struct save {
-    struct move move;
+    struct pause pause;
     struct held held;
     struct kept *kept; /* the same, in the order of their addresses */
     unsigned kept_count;
@@ -88,11 +89,11 @@ static void collect(struct object *object, void *argument)
 static int check_node(struct save *s, const struct node *node)
 {
     if (!node->alive)
-        return move_refuse(&s->move, -ECONNRESET, "a worker is lost");
+        return pause_refuse(&s->pause, -ECONNRESET, "a worker is lost");
     if (save_any_svm() || svm_remote_any(node))
-        return move_refuse(&s->move, -ENOTSUP, "shared virtual memory, which another program has at other addresses");
+        return pause_refuse(&s->pause, -ENOTSUP, "shared virtual memory, which another program has at other addresses");
     if (usm_any(node))
-        return move_refuse(&s->move, -ENOTSUP, "unified shared memory, which another program has at other addresses");
+        return pause_refuse(&s->pause, -ENOTSUP, "unified shared memory, which another program has at other addresses");
     return 0;
 }
 
@@ -101,11 +102,11 @@ static int check(struct save *s)
     int error = 0;
 
     if (rest_is_on())
-        return move_refuse(&s->move, -EBUSY, "it rests: `vocl resume` comes first");
+        return pause_refuse(&s->pause, -EBUSY, "it rests: `vocl resume` comes first");
     if (!halt_can())
-        return move_refuse(&s->move, -ENOSYS, "this system has no membarrier");
-    for (unsigned i = 0; !error && i < session_node_count(s->move.session); i++)
-        error = check_node(s, session_node(s->move.session, i));
+        return pause_refuse(&s->pause, -ENOSYS, "this system has no membarrier");
+    for (unsigned i = 0; !error && i < session_node_count(s->pause.session); i++)
+        error = check_node(s, session_node(s->pause.session, i));
     return error;
 }
 
@@ -121,7 +122,7 @@ static int keep(struct save *s)
 {
     s->kept = calloc(s->held.count + 1, sizeof(*s->kept));
     if (!s->kept || s->held.failed)
-        return move_refuse(&s->move, -ENOMEM, "no memory");
+        return pause_refuse(&s->pause, -ENOMEM, "no memory");
     for (unsigned i = 0; i < s->held.count; i++) {
         cl_mem memory = (cl_mem)s->held.objects[i];
         struct kept *kept = &s->kept[s->kept_count];
@@ -160,41 +161,41 @@ static int plan_node(struct save *s, const struct node *node)
     for (unsigned i = 0; !bound && i < count; i++)
         bound = handle_kind(s->held.objects[i])->bound(s->held.objects[i], node);
     if (bound)
-        return move_refuse(&s->move, -ENOTSUP, "%s", bound);
-    return store_plan(s->store, node, s->held.objects, count) ? move_refuse(&s->move, -ENOMEM, "no memory") : 0;
+        return pause_refuse(&s->pause, -ENOTSUP, "%s", bound);
+    return store_plan(s->store, node, s->held.objects, count) ? pause_refuse(&s->pause, -ENOMEM, "no memory") : 0;
 }
 
 static int plan(struct save *s)
 {
     int error = 0;
 
-    session_lock(s->move.session);
+    session_lock(s->pause.session);
     handle_each(WIRE_MEMORY, collect, s);
-    session_unlock(s->move.session);
-    for (unsigned i = 0; !error && i < session_node_count(s->move.session); i++)
-        error = plan_node(s, session_node(s->move.session, i));
+    session_unlock(s->pause.session);
+    for (unsigned i = 0; !error && i < session_node_count(s->pause.session); i++)
+        error = plan_node(s, session_node(s->pause.session, i));
     for (unsigned i = 0; !error && i < s->held.count; i++) {
         cl_mem memory = (cl_mem)s->held.objects[i];
 
         if (memory->arena && memory->made && store_plan_shared(s->store, memory))
-            error = move_refuse(&s->move, -ENOMEM, "no memory");
+            error = pause_refuse(&s->pause, -ENOMEM, "no memory");
     }
     return error ? error : keep(s);
 }
 
-/* Calls of the program wait from quiesce() on. */
+/* Calls of the program wait from pause_begin() on. */
 static int take(struct save *s)
 {
-    struct move *m = &s->move;
-    struct store_ahead store = {.store = s->store, .session = m->session, .shared = true};
+    struct pause *p = &s->pause;
+    struct store_ahead store = {.store = s->store, .session = p->session, .shared = true};
     const struct ahead ahead = store_ahead(&store);
     int error = check(s);
 
     coherence_watch(true);
     if (!error) {
-        move_phase(m, "ahead");
-        copy_ahead(m, &ahead, 1);
-        error = quiesce(m);
+        pause_phase(p, "ahead");
+        copy_ahead(p, &ahead, 1);
+        error = pause_begin(p);
     }
     if (!error)
         error = check(s);
@@ -202,15 +203,15 @@ static int take(struct save *s)
     if (!error)
         error = plan(s);
     s->paused = store_missing(s->store);
-    if (m->halted)
-        move_phase(m, "save");
+    if (p->halted)
+        pause_phase(p, "save");
     if (!error)
-        error = store_take(s->store, m->reason, m->reason_size);
-    if (m->halted) /* else it is another halt, of what rests */
+        error = store_take(s->store, p->reason, p->reason_size);
+    if (p->halted) /* else it is another halt, of what rests */
         halt_set(HALT_NONE);
     coherence_watch(false);
-    ends_free(&m->ends);
-    held_drop(&s->held, s->move.session);
+    ends_free(&p->ends);
+    held_drop(&s->held, s->pause.session);
     return error;
 }
 
@@ -248,7 +249,7 @@ static int put(struct save *s, const void *bytes, size_t size)
         const ssize_t put = write(s->pipe, (const uint8_t *)bytes + at, size - at);
 
         if (put < 0 && errno != EINTR)
-            return move_refuse(&s->move, -EPIPE, "who asked does not take the contents");
+            return pause_refuse(&s->pause, -EPIPE, "who asked does not take the contents");
         at += put > 0 ? (size_t)put : 0;
     }
     return 0;
@@ -286,9 +287,9 @@ static int put_all(struct save *s)
     int error;
 
     if (!bytes && store_bytes(s->store))
-        return move_refuse(&s->move, -EIO, "what was taken cannot be read");
+        return pause_refuse(&s->pause, -EIO, "what was taken cannot be read");
     if (!saved_program(getpid(), program))
-        return move_refuse(&s->move, -errno, "the program has no name in /proc");
+        return pause_refuse(&s->pause, -errno, "the program has no name in /proc");
     error = put_line(s, SAVE_HEAD "program %s\n", program);
     for (unsigned i = 0; !error && i < s->kept_count; i++)
         error = put_line(s, "object %llu %s\n", (unsigned long long)s->kept[i].number, s->kept[i].what);
@@ -308,25 +309,25 @@ static void save_free(struct save *s)
 void save_answer(struct session *session, const char *words, struct answer *answer)
 {
     char reason[300] = "";
-    struct save s = {.move = {.session = session, .reason = reason, .reason_size = sizeof(reason)},
+    struct save s = {.pause = {.session = session, .reason = reason, .reason_size = sizeof(reason)},
                      .pipe = open_pipe(words)};
     int error = s.pipe < 0 ? s.pipe : 0;
     long paused = 0;
 
     if (error)
         snprintf(reason, sizeof(reason), "who asks has no pipe that can be opened: %s", strerror(-error));
-    s.move.node = session_node(session, 0);
+    s.pause.node = session_node(session, 0);
     s.store = error ? NULL : store_new(settings_string(SETTING_REST_DIR));
     if (!error && !s.store)
-        error = move_refuse(&s.move, -ENOMEM, "no memory");
+        error = pause_refuse(&s.pause, -ENOMEM, "no memory");
     if (!error)
         error = rest_settle(reason, sizeof(reason));
     summon_lock();
-    s.move.began = clock_ns();
+    s.pause.began = clock_ns();
     if (!error)
         error = take(&s);
-    if (s.move.halted)
-        paused = (clock_ns() - s.move.halted) / 1000;
+    if (s.pause.halted)
+        paused = (clock_ns() - s.pause.halted) / 1000;
     summon_unlock();
     if (!error)
         error = put_all(&s);

@@ -25,11 +25,12 @@ static int make_one(struct move *m, const struct svm_place *place)
     struct call call;
 
     if (call_svm_alloc(m->target, &ask, &reply, &call))
-        return move_refuse(m, -ECONNRESET, "the target was lost");
+        return pause_refuse(m->pause, -ECONNRESET, "the target was lost");
     call_free(&call);
     if (reply.error)
-        return move_refuse(m, -ENOMEM, "the target has no room for shared virtual memory, or has something else at %p",
-                           (void *)place->memory);
+        return pause_refuse(m->pause, -ENOMEM,
+                            "the target has no room for shared virtual memory, or has something else at %p",
+                            (void *)place->memory);
     return 0;
 }
 
@@ -51,7 +52,7 @@ static int make(struct move *m, const struct svm_place *place)
         return 0;
     more = realloc(m->svm, (m->svm_count + 1) * sizeof(*more));
     if (!more)
-        return move_refuse(m, -ENOMEM, "no memory");
+        return pause_refuse(m->pause, -ENOMEM, "no memory");
     m->svm = more;
     error = make_one(m, place);
     if (!error)
@@ -86,7 +87,8 @@ static int make_placed(struct move *m)
 {
     const int error = svm_placed_count(m->node, m->target);
 
-    return error ? move_refuse(m, -ENOMEM, "the target has no room for shared virtual memory: error %d", error) : 0;
+    return error ? pause_refuse(m->pause, -ENOMEM, "the target has no room for shared virtual memory: error %d", error)
+                 : 0;
 }
 
 int svm_make(struct move *m)
@@ -121,8 +123,8 @@ static int carry(struct copying *c, uint8_t *memory, size_t size)
 
 static int explain(struct move *m, int error)
 {
-    return move_refuse(m, move_was_lost(m) ? -ECONNRESET : -ENOMEM, "shared virtual memory cannot be copied: error %d",
-                       error);
+    return pause_refuse(m->pause, pause_is_broken(m->pause) ? -ECONNRESET : -ENOMEM,
+                        "shared virtual memory cannot be copied: error %d", error);
 }
 
 static int copy_range(struct move *m, struct copying *c, uint8_t *memory, size_t size)
@@ -132,11 +134,10 @@ static int copy_range(struct move *m, struct copying *c, uint8_t *memory, size_t
     for (size_t at = 0; !error && at < size; at += SHARE) {
         const size_t part = size - at < SHARE ? size - at : SHARE;
 
-        if (move_was_lost(m))
+        if (pause_is_broken(m->pause))
             return explain(m, -ECONNRESET);
         error = carry(c, memory + at, part);
-        m->bytes += error ? 0 : part;
-        move_watched(m);
+        pause_copied(m->pause, error ? 0 : part);
     }
     return error ? explain(m, error) : 0;
 }
@@ -145,11 +146,11 @@ static struct object *hold_context(struct move *m, uint32_t id)
 {
     struct object *object;
 
-    session_lock(m->session);
+    session_lock(m->node->session);
     object = handle_find(WIRE_CONTEXT, id);
     if (object && !handle_hold(object))
         object = NULL;
-    session_unlock(m->session);
+    session_unlock(m->node->session);
     return object;
 }
 
@@ -162,7 +163,7 @@ static int copy_one(struct move *m, struct copying *c, const struct svm_place *p
     int error = 0;
 
     if (!context && !early)
-        return move_refuse(m, -ENOTSUP, "shared virtual memory of a context that has been released");
+        return pause_refuse(m->pause, -ENOTSUP, "shared virtual memory of a context that has been released");
     if (context && (!early || made_early(m, context)))
         error = make(m, place);
     there = error ? NULL : find_there(m, place->number);
@@ -171,7 +172,7 @@ static int copy_one(struct move *m, struct copying *c, const struct svm_place *p
     if (there)
         there->copied = !error;
     if (context)
-        handle_unhold(m->session, context);
+        handle_unhold(m->node->session, context);
     return error;
 }
 
@@ -186,7 +187,7 @@ static void drop_list(struct svm_place *list, unsigned count)
 static int copy_list(struct move *m, struct svm_place *list, unsigned count, bool go, bool early)
 {
     struct copying c = {{.member = m->node}, {.member = m->target}, malloc(CONTENTS_UNDER_WAY * SHARE)};
-    int error = list && c.bytes ? 0 : move_refuse(m, -ENOMEM, "no memory"), end;
+    int error = list && c.bytes ? 0 : pause_refuse(m->pause, -ENOMEM, "no memory"), end;
 
     for (unsigned i = 0; i < count && go && !error; i++)
         error = copy_one(m, &c, &list[i], early);
@@ -250,16 +251,12 @@ struct ahead svm_ahead(struct svm_ahead *s)
 
 int svm_copy(struct move *m)
 {
-    const uint64_t before = m->bytes;
     struct svm_place *list;
     unsigned count;
     size_t bytes;
-    int error;
 
     if (!svm_remote_any(m->node))
         return 0;
     list = find_written(m, &count, &bytes);
-    error = copy_list(m, list, count, true, false);
-    m->bytes_paused += m->bytes - before;
-    return error;
+    return copy_list(m, list, count, true, false);
 }

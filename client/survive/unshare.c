@@ -40,9 +40,9 @@ int unshare_check(struct move *m)
     if (!unshare_begin(m))
         return 0;
     if (!m->target->alive)
-        return move_refuse(m, -ECONNRESET, "the target was lost");
+        return pause_refuse(m->pause, -ECONNRESET, "the target was lost");
     if (save_any_svm())
-        return move_refuse(m, -EXDEV, "it cannot have the shared virtual memory of the program and its worker");
+        return pause_refuse(m->pause, -EXDEV, "it cannot have the shared virtual memory of the program and its worker");
     return 0;
 }
 
@@ -80,7 +80,7 @@ static int list(struct move *m)
 {
     m->unshared = calloc(m->count + 1, sizeof(*m->unshared));
     if (!m->unshared)
-        return move_refuse(m, -ENOMEM, "no memory");
+        return pause_refuse(m->pause, -ENOMEM, "no memory");
     for (unsigned i = 0; i < m->count; i++) {
         cl_mem memory = (cl_mem)m->objects[i];
 
@@ -110,11 +110,9 @@ int unshare_contents(struct move *m)
             continue;
         error = hostptr_send_all(u->memory, m->target, &u->base);
         if (error)
-            return move_refuse(m, move_was_lost(m) ? -ECONNRESET : error,
-                               "contents of a buffer over the program's memory cannot be moved: error %d", -error);
-        m->bytes += u->memory->size;
-        m->bytes_paused += u->memory->size;
-        move_watched(m);
+            return pause_refuse(m->pause, pause_is_broken(m->pause) ? -ECONNRESET : error,
+                                "contents of a buffer over the program's memory cannot be moved: error %d", -error);
+        pause_copied(m->pause, u->memory->size);
     }
     return error;
 }

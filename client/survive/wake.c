@@ -23,10 +23,10 @@ static int find_worker(struct rest *r, struct resting *node, struct node **found
     int error;
 
     do {
-        error = summon_spare(r->session, node->host, found, &node->came, r->reason, r->reason_size);
+        error = summon_spare(r->pause.session, node->host, found, &node->came, r->pause.reason, r->pause.reason_size);
         if (error == -ENOSPC || error == -EBUSY)
             session_look_later();
-    } while ((error == -ENOSPC || error == -EBUSY) && clock_ns() < until && !move_ended(r->session));
+    } while ((error == -ENOSPC || error == -EBUSY) && clock_ns() < until && !program_ends(r->pause.session));
     return error;
 }
 
@@ -41,8 +41,8 @@ static int bring_one(struct rest *r, struct resting *node)
         return error;
     m->target->promised = true;
     if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
-        return move_refuse(m, -EXDEV, "its worker cannot have the memory that the program shares with it");
-    return session_front(r->session)->fits(m->node, m->target, r->reason, r->reason_size);
+        return pause_refuse(&r->pause, -EXDEV, "its worker cannot have the memory that the program shares with it");
+    return session_front(r->pause.session)->fits(m->node, m->target, r->pause.reason, r->pause.reason_size);
 }
 
 /* One that has come goes again, as its devices are not like those that the program knows. */
@@ -54,9 +54,9 @@ static bool may_have_another(struct rest *r, struct resting *node)
     if (!node->came)
         return false;
     target->promised = false;
-    session_lock(r->session);
-    others = session_refuse_spare(r->session, target, node->host);
-    session_unlock(r->session);
+    session_lock(r->pause.session);
+    others = session_refuse_spare(r->pause.session, target, node->host);
+    session_unlock(r->pause.session);
     node->move.target = NULL;
     return others;
 }
@@ -68,11 +68,11 @@ static int bring(struct rest *r, struct resting *node)
     int error;
 
     while ((error = bring_one(r, node)) == -EXDEV && may_have_another(r, node))
-        snprintf(unfit, sizeof(unfit), "%s", r->reason);
+        snprintf(unfit, sizeof(unfit), "%s", r->pause.reason);
     if (!error || node->move.target || !*unfit)
         return error;
-    snprintf(last, sizeof(last), "%s", r->reason);
-    return move_refuse(&node->move, -EXDEV, "%s; %s", unfit, last);
+    snprintf(last, sizeof(last), "%s", r->pause.reason);
+    return pause_refuse(&r->pause, -EXDEV, "%s; %s", unfit, last);
 }
 
 static int make(struct rest *r, struct resting *node)
@@ -85,7 +85,7 @@ static int give(struct rest *r, struct resting *node)
 {
     struct move *m = &node->move;
 
-    return store_give(r->store, m->node, m->target, m->objects, m->count, r->reason, r->reason_size);
+    return store_give(r->store, m->node, m->target, m->objects, m->count, r->pause.reason, r->pause.reason_size);
 }
 
 /* Or what made its objects is taken for what the node was told. */
@@ -101,9 +101,9 @@ static int give_members(struct rest *r)
 {
     bool alive = true;
 
-    session_lock(r->session);
+    session_lock(r->pause.session);
     for (unsigned i = 0; i < r->count; i++)
-        session_wait(r->session, has_sent, r->nodes[i].move.target);
+        session_wait(r->pause.session, has_sent, r->nodes[i].move.target);
     for (unsigned i = 0; i < r->count; i++)
         alive &= r->nodes[i].move.target->alive;
     for (unsigned i = 0; alive && i < r->count; i++) {
@@ -112,10 +112,10 @@ static int give_members(struct rest *r)
         move_members(m);
         m->target->promised = false;
     }
-    session_news(r->session);
-    session_need_progress(r->session);
-    session_unlock(r->session);
-    return alive ? 0 : move_refuse(&r->nodes[0].move, -ECONNRESET, "a worker was lost");
+    session_news(r->pause.session);
+    session_need_progress(r->pause.session);
+    session_unlock(r->pause.session);
+    return alive ? 0 : pause_refuse(&r->pause, -ECONNRESET, "a worker was lost");
 }
 
 /* With others it may go well. */
@@ -141,11 +141,12 @@ static void give_up(struct rest *r)
         if (node->move.target)
             node->move.target->promised = false;
         if (node->move.target && node->came)
-            summon_drop(r->session, node->move.target);
+            summon_drop(r->pause.session, node->move.target);
         else if (node->move.target && node->move.target->alive && !call_forget(node->move.target, &ask, &reply, &call))
             call_free(&call);
         node->move.target = NULL;
     }
+    r->pause.other = NULL;
 }
 
 /* Calls that need no node are let out, and no call is let in. */
@@ -153,11 +154,11 @@ static int halt_all(struct rest *r)
 {
     halt_set(HALT_ALL);
     while (halt_any_inside()) {
-        if (move_ended(r->session))
+        if (program_ends(r->pause.session))
             return -ECANCELED;
-        session_lock(r->session);
-        session_need_progress(r->session);
-        session_unlock(r->session);
+        session_lock(r->pause.session);
+        session_need_progress(r->pause.session);
+        session_unlock(r->pause.session);
         session_look_later();
     }
     return 0;
@@ -165,27 +166,25 @@ static int halt_all(struct rest *r)
 
 int rest_wake(struct rest *r)
 {
-    struct move *m = &r->nodes[0].move;
     int error;
 
     summon_lock();
-    quiesce_lock();
+    pause_lock();
     error = halt_all(r);
-    r->began = clock_ns();
-    for (unsigned i = 0; i < r->count; i++)
-        r->nodes[i].move.began = r->began;
-    move_phase(m, "come");
+    r->pause.began = clock_ns();
+    pause_phase(&r->pause, "come");
     if (!error)
         error = resting_each(r, bring);
-    move_phase(m, "objects");
+    r->pause.other = r->nodes[0].move.target;
+    pause_phase(&r->pause, "objects");
     if (!error)
         error = resting_each(r, make);
-    move_phase(m, "give");
+    pause_phase(&r->pause, "give");
     r->contents = -clock_ns();
     if (!error)
         error = resting_each(r, give);
     r->contents += clock_ns();
-    move_phase(m, "wake");
+    pause_phase(&r->pause, "wake");
     if (!error)
         error = give_members(r);
     resting_drop(r);
@@ -193,13 +192,14 @@ int rest_wake(struct rest *r)
     if (error) {
         give_up(r);
     } else {
-        timeline_span(r->rests_since, m->node, "the session rests"); /* the program's next command is after it */
+        timeline_span(r->rests_since, r->pause.node, "the session rests"); /* the program's next command is after it */
         halt_set(HALT_NONE);
     }
-    quiesce_unlock();
+    pause_unlock();
     summon_unlock();
     if (!error)
-        snprintf(r->reason, r->reason_size, "it goes on: %zu bytes were given back, %ld us for them, %ld us",
-                 store_bytes(r->store), r->contents / 1000, (clock_ns() - r->began) / 1000);
+        snprintf(r->pause.reason, r->pause.reason_size,
+                 "it goes on: %zu bytes were given back, %ld us for them, %ld us", store_bytes(r->store),
+                 r->contents / 1000, (clock_ns() - r->pause.began) / 1000);
     return error;
 }

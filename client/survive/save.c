@@ -293,7 +293,7 @@ static int put_all(struct save *s)
     error = put_line(s, SAVE_HEAD "program %s\n", program);
     for (unsigned i = 0; !error && i < s->kept_count; i++)
         error = put_line(s, "object %llu %s\n", (unsigned long long)s->kept[i].number, s->kept[i].what);
-    for (unsigned i = 0; !error && (piece = store_piece(s->store, i)); i++)
+    for (unsigned at = 0; !error && (piece = store_piece(s->store, &at));)
         error = put_contents(s, piece, bytes);
     return error ? error : put_line(s, "end\n");
 }

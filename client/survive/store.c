@@ -17,18 +17,10 @@
 #include "client/survive/room.h"
 #include "client/survive/store.h"
 
-struct list {
-    struct stored *pieces;
-    unsigned count, room;
-};
-
 struct store {
     struct room room;
-    struct list list;  /* what is to be taken, or was */
-    size_t list_bytes; /* of these */
-    struct list ahead; /* what was read ahead, by memory object and place; at is for the list's, too */
-    unsigned sorted;   /* so many of them are in that order */
-    bool is_ahead;     /* what is planned goes there */
+    struct stored *pieces; /* the first so many in the order of their places, then as they came */
+    unsigned count, most, sorted;
 };
 
 struct store *store_new(const char *directory)
@@ -46,8 +38,7 @@ void store_free(struct store *store)
     if (!store)
         return;
     room_end(&store->room);
-    free(store->list.pieces);
-    free(store->ahead.pieces);
+    free(store->pieces);
     free(store);
 }
 
@@ -63,14 +54,40 @@ void store_close(struct store *store)
         room_unmap(&store->room);
 }
 
-size_t store_bytes(const struct store *store)
+static size_t room_for(size_t bytes)
 {
-    return store->list_bytes;
+    return (bytes + 63) & ~(size_t)63;
 }
 
-const struct stored *store_piece(const struct store *store, unsigned index)
+const struct stored *store_piece(const struct store *store, unsigned *at)
 {
-    return index < store->list.count ? &store->list.pieces[index] : NULL;
+    while (*at < store->count) {
+        const struct stored *piece = &store->pieces[(*at)++];
+
+        if (piece->planned)
+            return piece;
+    }
+    return NULL;
+}
+
+size_t store_bytes(const struct store *store)
+{
+    const struct stored *piece;
+    size_t bytes = 0;
+
+    for (unsigned at = 0; (piece = store_piece(store, &at));)
+        bytes += room_for(piece->bytes);
+    return bytes;
+}
+
+size_t store_missing(const struct store *store)
+{
+    const struct stored *piece;
+    size_t bytes = 0;
+
+    for (unsigned at = 0; (piece = store_piece(store, &at));)
+        bytes += piece->here ? 0 : piece->bytes;
+    return bytes;
 }
 
 /* ---- what is to be taken ---- */
@@ -80,26 +97,10 @@ struct planning {
     const struct node *node;
 };
 
-static bool is_same(const struct stored *piece, cl_mem root, size_t start, size_t end)
-{
-    return piece->memory == root && piece->number == root->object.id && piece->start == start && piece->end == end;
-}
-
-static bool is_planned(const struct list *list, unsigned from, cl_mem root, size_t start, size_t end)
-{
-    for (unsigned i = list->count; i-- > from;) {
-        if (is_same(&list->pieces[i], root, start, end))
-            return true;
-    }
-    return false;
-}
-
 static int by_place(const void *one, const void *other)
 {
     const struct stored *a = one, *b = other;
 
-    if (a->memory != b->memory)
-        return (uintptr_t)a->memory < (uintptr_t)b->memory ? -1 : 1;
     if (a->number != b->number)
         return a->number < b->number ? -1 : 1;
     if (a->start != b->start)
@@ -107,61 +108,78 @@ static int by_place(const void *one, const void *other)
     return a->end < b->end ? -1 : a->end > b->end;
 }
 
-static struct stored *find_ahead(const struct store *store, cl_mem root, size_t start, size_t end)
+void store_plan_begin(struct store *store)
 {
-    const struct stored wanted = {.memory = root, .number = root->object.id, .start = start, .end = end};
-
-    return store->sorted ? bsearch(&wanted, store->ahead.pieces, store->sorted, sizeof(wanted), by_place) : NULL;
+    if (store->count)
+        qsort(store->pieces, store->count, sizeof(*store->pieces), by_place);
+    store->sorted = store->count;
+    for (unsigned i = 0; i < store->count; i++)
+        store->pieces[i].planned = false;
 }
 
-static struct stored *list_add(struct list *list)
+/* Of an object of several nodes it may have come just now, of another one. */
+static struct stored *find(const struct store *store, cl_mem root, size_t start, size_t end)
+{
+    const struct stored wanted = {.number = root->object.id, .start = start, .end = end};
+    struct stored *found =
+        store->sorted ? bsearch(&wanted, store->pieces, store->sorted, sizeof(wanted), by_place) : NULL;
+
+    for (unsigned i = store->sorted; root->coherence && !found && i < store->count; i++)
+        found = by_place(&store->pieces[i], &wanted) ? NULL : &store->pieces[i];
+    return found;
+}
+
+bool store_has(const struct store *store, const struct _cl_mem *memory)
+{
+    unsigned low = 0, high = store->sorted;
+
+    while (low < high) {
+        const unsigned middle = (low + high) / 2;
+
+        if (store->pieces[middle].number < memory->object.id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < store->sorted && store->pieces[low].number == memory->object.id;
+}
+
+static int add(struct store *store, const struct stored *piece)
 {
     struct stored *more;
 
-    if (list->count == list->room) {
-        more = realloc(list->pieces, (list->room * 2 + 16) * sizeof(*more));
+    if (store->count == store->most) {
+        more = realloc(store->pieces, (store->most * 2 + 16) * sizeof(*more));
         if (!more)
-            return NULL;
-        list->pieces = more;
-        list->room = list->room * 2 + 16;
+            return -ENOMEM;
+        store->pieces = more;
+        store->most = store->most * 2 + 16;
     }
-    return &list->pieces[list->count++];
-}
-
-static size_t room_for(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
+    more = &store->pieces[store->count++];
+    *more = *piece;
+    more->planned = true;
+    more->at = store->room.size;
+    store->room.size += room_for(piece->bytes);
+    return 0;
 }
 
 static int plan_piece(void *argument, cl_mem root, size_t start, size_t end)
 {
     const struct planning *planning = argument;
-    struct store *store = planning->store;
-    struct list *list = store->is_ahead ? &store->ahead : &store->list;
-    struct stored *ahead = find_ahead(store, root, start, end), *piece;
+    struct stored *piece = find(planning->store, root, start, end);
 
-    if (root->coherence && is_planned(list, store->is_ahead ? store->sorted : 0, root, start, end))
-        return 0;
-    if (store->is_ahead && ahead) { /* once more */
-        ahead->here = false;
-        ahead->node = (struct node *)planning->node;
-        return 0;
-    }
-    piece = list_add(list);
     if (!piece)
-        return -ENOMEM;
-    *piece = (struct stored){.memory = root,
-                             .number = root->object.id,
-                             .start = start,
-                             .end = end,
-                             .at = ahead ? ahead->at : store->room.size,
-                             .bytes = part_of(root, start, end).bytes,
-                             .here = ahead && ahead->here && !(atomic_load(&root->written) & WRITTEN_STORE),
-                             .node = (struct node *)planning->node};
-    if (!ahead)
-        store->room.size += room_for(piece->bytes);
-    if (!store->is_ahead)
-        store->list_bytes += room_for(piece->bytes);
+        return add(planning->store, &(struct stored){.memory = root,
+                                                     .number = root->object.id,
+                                                     .start = start,
+                                                     .end = end,
+                                                     .bytes = part_of(root, start, end).bytes,
+                                                     .node = (struct node *)planning->node});
+    if (piece->planned)
+        return 0;
+    piece->planned = true;
+    piece->here &= !(atomic_load(&root->written) & WRITTEN_STORE);
+    piece->node = (struct node *)planning->node;
     return 0;
 }
 
@@ -194,21 +212,14 @@ int store_plan_shared(struct store *store, cl_mem memory)
 static int plan_place(struct store *store, const struct node *node, const struct svm_place *place)
 {
     size_t from, to;
+    int error = 0;
 
-    for (unsigned at = 0; svm_remote_next(place, &at, &from, &to);) {
-        struct stored *piece = list_add(&store->list);
-
-        if (!piece)
-            return -ENOMEM;
-        *piece = (struct stored){.address = place->memory + from,
-                                 .number = place->context,
-                                 .at = store->room.size,
-                                 .bytes = to - from,
-                                 .node = (struct node *)node};
-        store->room.size += room_for(piece->bytes);
-        store->list_bytes += room_for(piece->bytes);
-    }
-    return 0;
+    for (unsigned at = 0; !error && svm_remote_next(place, &at, &from, &to);)
+        error = add(store, &(struct stored){.address = place->memory + from,
+                                            .number = place->context,
+                                            .bytes = to - from,
+                                            .node = (struct node *)node});
+    return error;
 }
 
 int store_plan_svm(struct store *store, const struct node *node)
@@ -275,88 +286,45 @@ static struct extent extent_stored(const struct stored *piece)
                           : extent_of(piece->memory, piece->start, piece->end);
 }
 
-static int take_list(struct store *store, struct list *list, char *reason, size_t size)
+/* One that is planned, and that is not here. */
+static int take_piece(struct moving *m, const struct stored *piece)
 {
-    struct moving m = {.store = store, .reason = reason, .reason_size = size};
-    int error = room_take(&store->room, reason, size);
+    uint8_t *bytes = m->store->room.bytes + piece->at;
+    struct extent extent;
+    int error = 0;
 
-    for (unsigned i = 0; !error && i < list->count; i++) {
-        struct stored *piece = &list->pieces[i];
-        const struct extent extent = extent_stored(piece);
-
-        if (piece->here)
-            continue;
-        if (!piece->node) {
-            memory_copy_open(store->room.bytes + piece->at, piece->memory->arena + piece->start, piece->bytes);
-            continue;
-        }
-        if (m.contents.member != piece->node)
-            error = moving_end(&m, 0);
-        m.contents.member = piece->node;
-        if (!error)
-            error = move_extent(&m, &extent, store->room.bytes + piece->at);
+    if (!piece->node) {
+        memory_copy_open(bytes, piece->memory->arena + piece->start, piece->bytes);
+        return 0;
     }
-    return moving_end(&m, error);
+    if (m->contents.member != piece->node)
+        error = moving_end(m, 0);
+    m->contents.member = piece->node;
+    extent = extent_stored(piece);
+    return error ? error : move_extent(m, &extent, bytes);
 }
 
 int store_take(struct store *store, char *reason, size_t size)
 {
-    const int error = take_list(store, &store->list, reason, size);
+    struct moving m = {.store = store, .reason = reason, .reason_size = size};
+    int error = room_take(&store->room, reason, size);
 
-    if (error)
-        room_drop(&store->room);
-    return error;
-}
-
-size_t store_missing(const struct store *store)
-{
-    const struct list *list = store->is_ahead ? &store->ahead : &store->list;
-    size_t bytes = 0;
-
-    for (unsigned i = 0; i < list->count; i++)
-        bytes += list->pieces[i].here ? 0 : list->pieces[i].bytes;
-    return bytes;
-}
-
-/* ---- ahead ---- */
-
-void store_plan_ahead(struct store *store, bool on)
-{
-    store->is_ahead = on;
-    if (on || !store->ahead.count)
-        return;
-    qsort(store->ahead.pieces, store->ahead.count, sizeof(*store->ahead.pieces), by_place);
-    store->sorted = store->ahead.count;
-}
-
-bool store_has_ahead(const struct store *store, const struct _cl_mem *memory)
-{
-    unsigned low = 0, high = store->sorted;
-
-    while (low < high) {
-        const unsigned middle = (low + high) / 2;
-
-        if ((uintptr_t)store->ahead.pieces[middle].memory < (uintptr_t)memory)
-            low = middle + 1;
-        else
-            high = middle;
+    for (unsigned i = 0; !error && i < store->count; i++) {
+        if (store->pieces[i].planned && !store->pieces[i].here)
+            error = take_piece(&m, &store->pieces[i]);
     }
-    return low < store->sorted && store->ahead.pieces[low].memory == memory;
-}
-
-int store_take_ahead(struct store *store, char *reason, size_t size)
-{
-    int error = take_list(store, &store->ahead, reason, size);
-
-    for (unsigned i = 0; !error && i < store->ahead.count; i++)
-        store->ahead.pieces[i].here = true;
+    error = moving_end(&m, error);
+    for (unsigned i = 0; !error && i < store->count; i++)
+        store->pieces[i].here |= store->pieces[i].planned;
+    if (error)
+        store_drop(store);
     return error;
 }
 
-void store_drop_ahead(struct store *store)
+void store_drop(struct store *store)
 {
     room_drop(&store->room);
-    store->ahead.count = store->sorted = 0;
+    store->count = store->sorted = 0;
     store->room.size = 0;
 }
 
@@ -365,14 +333,14 @@ void store_drop_ahead(struct store *store)
 static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
 {
     struct moving *m = argument;
+    const struct stored *piece;
     int error = 0;
 
-    for (unsigned i = 0; !error && i < m->store->list.count; i++) {
-        const struct stored *piece = &m->store->list.pieces[i];
+    for (unsigned at = 0; !error && (piece = store_piece(m->store, &at));) {
         const size_t first = start > piece->start ? start : piece->start, last = end < piece->end ? end : piece->end;
         struct extent extent;
 
-        if (piece->memory != root || piece->number != root->object.id || first >= last)
+        if (piece->address || piece->number != root->object.id || first >= last)
             continue;
         extent = extent_of(root, first, last);
         error = move_extent(m, &extent, m->store->room.bytes + piece->at + (first - piece->start));
@@ -385,6 +353,7 @@ int store_give(struct store *store, const struct node *node, struct node *member
 {
     struct moving m = {
         .store = store, .contents = {.member = member}, .writes = true, .reason = reason, .reason_size = size};
+    const struct stored *piece;
     int error = 0;
 
     if (store->room.size && !store_open(store))
@@ -393,12 +362,13 @@ int store_give(struct store *store, const struct node *node, struct node *member
         if (has_contents(objects[i]))
             error = coherence_each((cl_mem)objects[i], node, give_piece, &m);
     }
-    for (unsigned i = 0; !error && i < store->list.count; i++) {
-        const struct stored *piece = &store->list.pieces[i];
-        const struct extent extent = extent_stored(piece);
+    for (unsigned at = 0; !error && (piece = store_piece(store, &at));) {
+        struct extent extent;
 
-        if (piece->address && piece->node == node)
-            error = move_extent(&m, &extent, store->room.bytes + piece->at);
+        if (!piece->address || piece->node != node)
+            continue;
+        extent = extent_stored(piece);
+        error = move_extent(&m, &extent, store->room.bytes + piece->at);
     }
     error = moving_end(&m, error);
     store_close(store);

@@ -15,7 +15,8 @@ struct stored {
     uint8_t *address; /* instead; number is its context's */
     uint32_t number;
     size_t start, end, at, bytes;
-    bool here;         /* it was read ahead, and has not been written since */
+    bool planned;      /* it is part of what is to be taken, or was */
+    bool here;         /* it was taken, and has not been written since */
     struct node *node; /* that it is taken from; NULL: from what it shares with the program */
 };
 
@@ -23,10 +24,13 @@ struct stored {
 struct store *store_new(const char *directory);
 void store_free(struct store *store);
 
+/* What has been planned so far is not any more; what of it is planned again, and was taken, is not taken again unless
+ * it was written since (WRITTEN_STORE). */
+void store_plan_begin(struct store *store);
 /*
  * What a node has of these objects is to be taken: all contents of the memory objects among them that somebody may have
  * written, and that are not in the program's own memory; what another node has as well once. Nothing is under way, and
- * no calls come (quiesce()), or what is taken is not of one moment. 0 or -ENOMEM.
+ * no calls come (pause_begin()), or what is taken is not of one moment. 0 or -ENOMEM.
  */
 int store_plan(struct store *store, const struct node *node, struct object *const *objects, unsigned count);
 /* The same for shared virtual memory of the node's (svm_remote.c), which is given back where it was. -ENOTSUP: of a
@@ -34,8 +38,9 @@ int store_plan(struct store *store, const struct node *node, struct object *cons
 int store_plan_svm(struct store *store, const struct node *node);
 /* The same for what of a buffer program and nodes share (memory->arena). */
 int store_plan_shared(struct store *store, cl_mem memory);
-/* Takes it: the objects are as they were then. 0, or a negative errno value with the reason: -ENOSPC no room in the
- * directory, -ENOMEM none in memory, -ECONNRESET a node was lost, -EIO a device did not give it. */
+/* Takes it: the objects are as they were then. If that fails there is nothing in the store. 0, or a negative errno
+ * value with the reason: -ENOSPC no room in the directory, -ENOMEM none in memory, -ECONNRESET a node was lost, -EIO a
+ * device did not give it. */
 int store_take(struct store *store, char *reason, size_t size);
 /*
  * What a node had of these objects is given to a member, at which they were made again: what was taken from any node,
@@ -44,20 +49,16 @@ int store_take(struct store *store, char *reason, size_t size);
 int store_give(struct store *store, const struct node *node, struct node *member, struct object *const *objects,
                unsigned count, char *reason, size_t size);
 
-/* ---- ahead: of what is planned meanwhile much is there already, for what was planned and taken so is not taken again
- * unless it was written since (WRITTEN_STORE) ---- */
-void store_plan_ahead(struct store *store, bool on);
-/* Whether a piece of it was planned ahead. */
-bool store_has_ahead(const struct store *store, const struct _cl_mem *memory);
-/* What was planned ahead, and is not there yet; as store_take(), but all else stays. */
-int store_take_ahead(struct store *store, char *reason, size_t size);
-void store_drop_ahead(struct store *store);
-/* How many bytes are still to be taken of what is planned; while it is planned ahead, of that. */
-size_t store_missing(const struct store *store);
+/* Whether a piece of it was planned before store_plan_begin(). */
+bool store_has(const struct store *store, const struct _cl_mem *memory);
+/* There is nothing in it. */
+void store_drop(struct store *store);
 
+/* How many bytes are still to be taken of what is planned, and all that is. */
+size_t store_missing(const struct store *store);
 size_t store_bytes(const struct store *store);
-/* What there is, from 0 on; NULL: no more. */
-const struct stored *store_piece(const struct store *store, unsigned index);
+/* What is planned, the next from *at on, which is 0 at first; NULL: no more. */
+const struct stored *store_piece(const struct store *store, unsigned *at);
 /* The bytes of all of it, or NULL if the file cannot be mapped; and they are not looked at for a while. */
 uint8_t *store_open(struct store *store);
 void store_close(struct store *store);

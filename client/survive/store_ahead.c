@@ -19,8 +19,7 @@ static void collect(struct object *object, void *argument)
     struct store_ahead *s = argument;
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
 
-    if (can_go_early(s, memory) &&
-        (atomic_load(&memory->written) & WRITTEN_STORE || !store_has_ahead(s->store, memory)))
+    if (can_go_early(s, memory) && (atomic_load(&memory->written) & WRITTEN_STORE || !store_has(s->store, memory)))
         held_add(&s->held, object);
 }
 
@@ -29,19 +28,17 @@ static int plan_one(struct store_ahead *s, struct object *object)
     cl_mem memory = (cl_mem)object;
     int error = 0;
 
-    atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_STORE);
-    if (!can_go_early(s, memory)) { /* it is mapped just now */
-        atomic_fetch_or(&memory->written, WRITTEN_STORE);
+    if (!can_go_early(s, memory)) /* it is mapped just now */
         return 0;
-    }
     if (memory->arena)
-        return store_plan_shared(s->store, memory);
-    for (unsigned i = 0; !error && i < session_node_count(s->session); i++) {
+        error = store_plan_shared(s->store, memory);
+    for (unsigned i = 0; !memory->arena && !error && i < session_node_count(s->session); i++) {
         const struct node *node = session_node(s->session, i);
 
         if ((s->shared || !node->in_process) && handle_is_on(object, node))
             error = store_plan(s->store, node, &object, 1);
     }
+    atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_STORE);
     return error;
 }
 
@@ -67,7 +64,6 @@ static bool any_missing(struct session *session, unsigned *losses)
 static size_t find(void *argument)
 {
     struct store_ahead *s = argument;
-    size_t bytes;
     unsigned losses;
 
     if (any_missing(s->session, &losses))
@@ -75,17 +71,15 @@ static size_t find(void *argument)
     if (!s->began)
         s->losses = losses;
     s->began = true;
+    store_plan_begin(s->store);
     session_lock(s->session);
     handle_each(WIRE_MEMORY, collect, s);
     session_unlock(s->session);
-    store_plan_ahead(s->store, true);
     for (unsigned i = 0; !s->error && i < s->held.count; i++)
         s->error = plan_one(s, s->held.objects[i]);
     if (s->held.failed)
         s->error = -ENOMEM;
-    bytes = store_missing(s->store);
-    store_plan_ahead(s->store, false);
-    return bytes;
+    return store_missing(s->store);
 }
 
 /* Where that cannot be, all of it is left for the pause. */
@@ -95,7 +89,7 @@ static int take(void *argument, bool go)
     char why[300];
 
     if (go && !s->error)
-        s->error = store_take_ahead(s->store, why, sizeof(why));
+        s->error = store_take(s->store, why, sizeof(why));
     held_drop(&s->held, s->session); /* what is released meanwhile goes before the pause */
     return 0;
 }
@@ -110,5 +104,6 @@ void store_ahead_end(struct store_ahead *s)
     unsigned losses;
 
     if (any_missing(s->session, &losses) || s->losses != losses || s->error)
-        store_drop_ahead(s->store);
+        store_drop(s->store);
+    store_plan_begin(s->store);
 }

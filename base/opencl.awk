@@ -23,10 +23,11 @@ function version(since) { return int(since / 100) "." since % 100 / 10 }
 END {
     if (make != "versions")
         exit
+    own = "local:\n    __start_per_process;\n    __stop_per_process;\n" # the linker's (client/core/per_process.h)
     for (since = 100; since <= 900; since += 10) {
         if (!(since in exported))
             continue
-        printf "OPENCL_%s {\n%s}%s;\n", version(since), exported[since], before
+        printf "OPENCL_%s {\nglobal:\n%s%s}%s;\n", version(since), exported[since], before ? "" : own, before
         before = " OPENCL_" version(since)
     }
 }

@@ -15,6 +15,7 @@
  *     transfers.h     transfers that are under way
  *     deliver.h       functions of the application
  *     halt.h          no call is half-way meanwhile
+ *     per_process.h   static variables that a fork's child has anew
  *     info.h          what nodes answer to queries; cache.h, what is kept from one session to the next
  *     layout.h        rows of data in memory
  *     observer.h      who wants to know what goes on at a node

@@ -10,6 +10,7 @@
 #include "client/core/deliver.h"
 #include "client/core/halt.h"
 #include "client/core/members.h"
+#include "client/core/per_process.h"
 #include "client/data/address_command.h"
 #include "client/data/coherence.h"
 #include "client/data/transfer.h"
@@ -24,9 +25,10 @@
 #include "client/trace/timeline.h"
 #include "wire/tables.h"
 
-static struct mutex start_lock = MUTEX(RANK_START);
+static PER_PROCESS struct mutex start_lock = MUTEX(RANK_START);
 static struct session *_Atomic current;
-static bool start_failed, exiting;
+static PER_PROCESS bool start_failed;
+static bool exiting;
 
 /* ---- what arrives ---- */
 
@@ -209,26 +211,12 @@ static void after_fork(void)
 
     exchange_after_fork(true);
     hostptr_after_fork();
-    mutex_init(&start_lock, RANK_START);
-    handle_after_fork();
+    per_process_after_fork();
     arena_after_fork();
-    svm_placed_after_fork();
-    svm_remote_after_fork();
     timeline_after_fork();
-    sites_after_fork();
-    usm_after_fork();
-    addressed_after_fork();
-    arrival_after_fork();
+    sites_again();
     deliver_after_fork();
-    destructor_after_fork();
-    host_command_after_fork();
-    summon_after_fork();
     halt_after_fork();
-    rest_after_fork();
-    save_after_fork();
-    recover_after_fork();
-    keep_after_fork();
-    start_failed = false;
     if (!session)
         return;
     session->front->after_fork();

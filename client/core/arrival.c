@@ -5,6 +5,7 @@
  * It depends on nothing but the order in which OpenCL has the commands, and so never keeps anything from going on.
  */
 #include "client/core/event.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 
 struct arrival {
@@ -14,9 +15,9 @@ struct arrival {
     struct arrival *next;
 };
 
-static atomic_uint open_count;
-static struct arrival *over, **over_last = &over; /* whose waiters are to be told */
-static bool running;
+static PER_PROCESS atomic_uint open_count;
+static PER_PROCESS struct arrival *over, **over_last = &over; /* whose waiters are to be told */
+static PER_PROCESS bool running;
 
 bool arrival_any(void)
 {
@@ -157,12 +158,4 @@ void arrival_wait(struct session *session, struct arrival *a)
     if (!arrival_is_over(a))
         session_wait(session, ready, a);
     session_unlock(session);
-}
-
-void arrival_after_fork(void)
-{
-    atomic_store(&open_count, 0);
-    over = NULL;
-    over_last = &over;
-    running = false;
 }

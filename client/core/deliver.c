@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "client/core/deliver.h"
 #include "client/core/handle.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 
 #define MOST_THREADS 16 /* of which none waits in OpenCL */
@@ -25,16 +26,16 @@ struct waiter { /* a thread in deliver_wait() */
 };
 
 /* Under the session's lock. */
-static struct lane general; /* of what belongs to no queue */
-static struct lane *ready, **last_ready = &ready;
-static unsigned ready_count, threads, idle, away; /* away: threads whose function waits in OpenCL */
-static struct waiter *waiters;
-static bool ending;
-static pthread_cond_t work, ended;
-static bool conditions;
+static PER_PROCESS struct lane general; /* of what belongs to no queue */
+static PER_PROCESS struct lane *ready, **last_ready = &ready;
+static PER_PROCESS unsigned ready_count, threads, idle, away; /* away: threads whose function waits in OpenCL */
+static PER_PROCESS struct waiter *waiters;
+static PER_PROCESS bool ending;
+static PER_PROCESS pthread_cond_t work, ended;
+static PER_PROCESS bool conditions;
 
 static atomic_uint_fast64_t begins;
-static atomic_uint total; /* functions that are due and have not returned */
+static PER_PROCESS atomic_uint total; /* functions that are due and have not returned */
 static _Thread_local struct callback *own;
 static _Thread_local bool is_deliverer;
 
@@ -62,14 +63,8 @@ static void init_conditions(void)
 
 void deliver_after_fork(void)
 {
-    general = (struct lane){0};
-    ready = NULL;
-    last_ready = &ready;
-    ready_count = threads = idle = away = 0;
-    waiters = NULL;
-    atomic_store(&total, 0);
     own = NULL;
-    is_deliverer = conditions = false;
+    is_deliverer = false;
 }
 
 /* ---- what has been called back ---- */

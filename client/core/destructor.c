@@ -7,6 +7,7 @@
 
 #include "client/core/deliver.h"
 #include "client/core/handle.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/core/stream.h"
 
@@ -19,12 +20,7 @@ struct destructor {
     bool releasing, gone; /* while the release is under way only its own thread may finish it */
 };
 
-static struct destructor *all; /* under the session's lock */
-
-void destructor_after_fork(void)
-{
-    all = NULL;
-}
+static PER_PROCESS struct destructor *all; /* under the session's lock */
 
 static void run(struct callback *callback)
 {

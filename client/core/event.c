@@ -5,6 +5,7 @@
 #include "client/core/event.h"
 #include "client/core/halt.h"
 #include "client/core/observer.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/core/stream.h"
 
@@ -170,7 +171,7 @@ uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint
 
 /* ---- news ---- */
 
-event_shower *_Atomic event_shows;
+PER_PROCESS event_shower *_Atomic event_shows;
 
 static void raise_to(atomic_uint_fast64_t *to, uint64_t number)
 {

@@ -99,6 +99,5 @@ void arrival_then(struct arrival *arrival, struct arrival_waiter *waiter, void (
 bool arrival_any(void); /* whether there is one that is not over */
 void arrival_wait(struct session *session, struct arrival *arrival);
 void arrival_free(struct session *session, struct arrival *arrival, void *memory); /* when it is over */
-void arrival_after_fork(void);
 
 #endif

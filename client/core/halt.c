@@ -12,16 +12,17 @@
 #include "base/thread.h"
 #include "client/core/deliver.h"
 #include "client/core/halt.h"
+#include "client/core/per_process.h"
 #include "client/core/ranks.h"
 
-static struct mutex lock = MUTEX(RANK_HALT);
-static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
+static PER_PROCESS struct mutex lock = MUTEX(RANK_HALT);
+static PER_PROCESS pthread_cond_t over = PTHREAD_COND_INITIALIZER;
 static struct walker *walkers;
-atomic_int halt_now;
-static pthread_t halter; /* while halted */
-static bool ended, lost; /* lost: a thread could not be marked */
-static pthread_cond_t call = PTHREAD_COND_INITIALIZER;
-static bool wanted; /* somebody waits for the end of HALT_REST */
+PER_PROCESS atomic_int halt_now;
+static PER_PROCESS pthread_t halter; /* while halted */
+static PER_PROCESS bool ended, lost; /* lost: a thread could not be marked */
+static PER_PROCESS pthread_cond_t call = PTHREAD_COND_INITIALIZER;
+static PER_PROCESS bool wanted; /* somebody waits for the end of HALT_REST */
 _Thread_local struct walker halt_self;
 
 static void forget(void *argument)
@@ -215,13 +216,7 @@ void halt_end(void)
 
 void halt_after_fork(void)
 {
-    mutex_init(&lock, RANK_HALT);
-    pthread_cond_init(&over, NULL);
-    pthread_cond_init(&call, NULL);
-    wanted = false;
     walkers = halt_self.known ? &halt_self : NULL;
     halt_self.next = NULL;
     halt_self.waits = false;
-    atomic_store(&halt_now, HALT_NONE);
-    ended = false;
 }

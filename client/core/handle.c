@@ -8,6 +8,7 @@
 #include "client/core/handle.h"
 #include "client/core/info.h"
 #include "client/core/observer.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/core/stream.h"
 
@@ -35,7 +36,7 @@ struct pool {
 static struct pool pools[KIND_COUNT];
 static const struct kind *const *kinds;
 static const void *dispatch;
-static struct mutex pools_lock = MUTEX(RANK_HANDLES);
+static PER_PROCESS struct mutex pools_lock = MUTEX(RANK_HANDLES);
 
 /* Open addressing; entries are only ever added. */
 static _Atomic(uintptr_t) slabs[MAX_SLABS];
@@ -154,12 +155,6 @@ void handle_each(unsigned kind, void (*visit)(struct object *object, void *argum
             visit(object, argument);
     }
     mutex_unlock(&pools_lock);
-}
-
-void handle_after_fork(void)
-{
-    mutex_init(&pools_lock, RANK_HANDLES);
-    info_after_fork();
 }
 
 /* The free list runs through the dispatch word, which nobody may look at in a free slot. */

@@ -113,14 +113,12 @@ void *handle_find(unsigned kind, uint32_t id);
 uint32_t handle_highest(unsigned kind);
 /* Every live object of a kind; only creation and destruction wait meanwhile. */
 void handle_each(unsigned kind, void (*visit)(struct object *object, void *argument), void *argument);
-void handle_after_fork(void);
 
 /* ---- destructor.c: objects whose end is waited for ---- */
 /* A destructor callback: the last one registered is the first to be called. */
 int destructor_add(struct node *node, struct callback **list, void (*function)(void), void *data);
 /* Release on the node an object that has destructor callbacks, and destroy it when the node says so. */
 void destructor_begin(struct object *object, struct node *node);
-void destructor_after_fork(void);
 /* Under the lock. */
 bool destructor_note(struct node *node, uint32_t kind, uint32_t id);
 /* Whether there is an object whose end is waited for. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "client/core/info.h"
+#include "client/core/per_process.h"
 #include "client/core/stream.h"
 #include "wire/tables.h"
 
@@ -196,7 +197,7 @@ struct answer {
     void *bytes;
 };
 
-static struct lock answers_lock = LOCK(RANK_ANSWERS); /* held for a few steps */
+static PER_PROCESS struct lock answers_lock = LOCK(RANK_ANSWERS); /* held for a few steps */
 
 static bool is_same(const struct answer *answer, const struct wire_get_info *question)
 {
@@ -287,9 +288,4 @@ void info_forget(struct answer **kept)
         free(answer->bytes);
         free(answer);
     }
-}
-
-void info_after_fork(void)
-{
-    lock_release(&answers_lock);
 }

@@ -23,6 +23,5 @@ int info_ask_once(struct node *node, unsigned kind, struct object *object, uint3
 int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32_t object, uint32_t second,
                   cl_uint param, const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
 void info_forget(struct answer **kept);
-void info_after_fork(void);
 
 #endif

@@ -30,6 +30,5 @@ bool addressed_has(cl_context context, cl_mem_device_address_ext address);
 /* Of all of the context, for a command that may use any: as coherence_before() and coherence_after(). */
 int addressed_before(struct enqueue *e);
 void addressed_after(struct enqueue *e);
-void addressed_after_fork(void);
 
 #endif

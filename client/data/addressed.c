@@ -5,18 +5,13 @@
  */
 #include <errno.h>
 
+#include "client/core/per_process.h"
 #include "client/core/stream.h"
 #include "client/data/address_command.h"
 #include "client/data/coherence.h"
 
-static struct mutex lock = MUTEX(RANK_ADDRESSED);
-static cl_mem first; /* of all such buffers, by next_addressed */
-
-void addressed_after_fork(void)
-{
-    mutex_init(&lock, RANK_ADDRESSED);
-    first = NULL;
-}
+static PER_PROCESS struct mutex lock = MUTEX(RANK_ADDRESSED);
+static PER_PROCESS cl_mem first; /* of all such buffers, by next_addressed */
 
 static bool has_device(const struct node *node, cl_context context, cl_uint i)
 {

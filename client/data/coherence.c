@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client/core/observer.h"
+#include "client/core/per_process.h"
 #include "client/core/stream.h"
 #include "client/data/coherence.h"
 #include "client/memory/memory.h"
@@ -361,7 +362,7 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
     mutex_unlock(&root->lock);
 }
 
-atomic_int coherence_watching;
+PER_PROCESS atomic_int coherence_watching;
 
 void coherence_watch(bool on)
 {

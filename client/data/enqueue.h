@@ -99,7 +99,6 @@ struct host_command {
 
 /* Whether there is one that is not over; under the lock. */
 bool host_command_any(void);
-void host_command_after_fork(void);
 
 /* Takes over command, also when it fails. */
 int host_command_enqueue(cl_command_queue queue, cl_command_type type, struct host_command *command, cl_uint count,

@@ -4,19 +4,15 @@
  */
 #include <errno.h>
 
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/data/enqueue.h"
 
-static atomic_uint open_count; /* changes under the lock; host_command_any() reads it without */
+static PER_PROCESS atomic_uint open_count; /* changes under the lock; host_command_any() reads it without */
 
 bool host_command_any(void)
 {
     return open_count > 0;
-}
-
-void host_command_after_fork(void)
-{
-    open_count = 0;
 }
 
 static void finish(struct host_command *command, cl_int status)

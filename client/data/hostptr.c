@@ -9,13 +9,14 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "client/core/per_process.h"
 #include "client/data/hostptr.h"
 #include "client/memory/arena.h"
 #include "client/memory/memory.h"
 
-static struct mutex lock = MUTEX(RANK_HOSTED);
+static PER_PROCESS struct mutex lock = MUTEX(RANK_HOSTED);
 static struct hosted *all;
-static atomic_uint count;
+static PER_PROCESS atomic_uint count;
 
 bool hostptr_any(void)
 {
@@ -24,7 +25,6 @@ bool hostptr_any(void)
 
 void hostptr_after_fork(void)
 {
-    mutex_init(&lock, RANK_HOSTED);
     while (all) { /* they are the parent's */
         struct hosted *h = all;
 
@@ -32,7 +32,6 @@ void hostptr_after_fork(void)
         h->next = NULL;
         h->at = &h->next;
     }
-    atomic_store(&count, 0);
 }
 
 /* ---- commands ---- */

@@ -12,7 +12,6 @@ bool svm_placed_free(void *memory);
 /* What counts at the node counts at another one, too, while the program allocates and frees nothing: 0, an errno value
  * or what native OpenCL said. */
 int svm_placed_count(const struct node *node, struct node *other);
-void svm_placed_after_fork(void);
 
 /* ---- svm_remote.c: with a worker that shares no memory with the program ---- */
 /* What the node allocated there, whoever asked for it. */
@@ -59,7 +58,6 @@ bool svm_remote_hold(struct svm_place *place);
 bool svm_remote_next(const struct svm_place *place, unsigned *at, size_t *from, size_t *to);
 size_t svm_remote_bytes(const struct svm_place *place);
 void svm_remote_unhold(struct svm_place *place);
-void svm_remote_after_fork(void);
 
 /* ---- usm.c: unified shared memory ---- */
 struct usm {
@@ -89,6 +87,5 @@ bool usm_release(cl_context context, void *memory);
 bool usm_find(const void *pointer, struct usm *out);
 /* Whether the node has any of it. */
 bool usm_any(const struct node *node);
-void usm_after_fork(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/core/per_process.h"
 #include "client/core/stream.h"
 #include "client/memory/arena.h"
 #include "client/memory/svm.h"
@@ -21,14 +22,8 @@ struct placed {
     struct node *nodes[];
 };
 
-static struct mutex lock = MUTEX(RANK_SVM_PLACED);
-static struct placed *lists[LISTS]; /* by address */
-
-void svm_placed_after_fork(void)
-{
-    mutex_init(&lock, RANK_SVM_PLACED);
-    memset(lists, 0, sizeof(lists));
-}
+static PER_PROCESS struct mutex lock = MUTEX(RANK_SVM_PLACED);
+static PER_PROCESS struct placed *lists[LISTS]; /* by address */
 
 static struct placed **list_of(const void *memory)
 {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "client/core/observer.h"
+#include "client/core/per_process.h"
 #include "client/core/stream.h"
 #include "client/memory/arena.h"
 #include "client/memory/memory.h"
@@ -42,14 +43,9 @@ struct svm_remote {
     bool gone;                /* the program has freed it meanwhile */
 };
 
-static struct mutex lock = MUTEX(RANK_SVM_REMOTE);
+static PER_PROCESS struct mutex lock = MUTEX(RANK_SVM_REMOTE);
 static struct svm_remote *svm_remotes;
 static uint64_t numbers;
-
-void svm_remote_after_fork(void)
-{
-    mutex_init(&lock, RANK_SVM_REMOTE);
-}
 
 void address_free(struct node *node, uint64_t address)
 {

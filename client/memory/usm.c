@@ -12,15 +12,16 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "client/core/handle.h"
+#include "client/core/per_process.h"
 #include "client/core/stream.h"
 #include "client/memory/arena.h"
 #include "client/memory/svm.h"
 
 #define TRIES 8
 
-static struct mutex lock = MUTEX(RANK_USM);
-static struct usm *all; /* by address */
-static size_t count, room;
+static PER_PROCESS struct mutex lock = MUTEX(RANK_USM);
+static PER_PROCESS struct usm *all; /* by address */
+static PER_PROCESS size_t count, room;
 
 /* ---- the table; under the lock ---- */
 
@@ -153,13 +154,6 @@ bool usm_any(const struct node *node)
         any |= all[i].node == node;
     mutex_unlock(&lock);
     return any;
-}
-
-/* What is reserved stays so: the parent's addresses mean nothing here. */
-void usm_after_fork(void)
-{
-    mutex_init(&lock, RANK_USM);
-    count = 0;
 }
 
 /* ---- allocation ---- */

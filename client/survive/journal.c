@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/core/handle.h"
+#include "client/core/per_process.h"
 #include "client/memory/arena.h"
 #include "client/core/session.h"
 #include "client/survive/keep.h"
@@ -22,8 +23,8 @@ struct kept {
 /* ---- turns ---- */
 
 /* Whose the last words were, of all journals. */
-static const struct journal *speaker;
-static uint64_t turns;
+static PER_PROCESS const struct journal *speaker;
+static PER_PROCESS uint64_t turns;
 
 static void put_note(struct journal *j, uint16_t number, uint64_t what)
 {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/data/contents.h"
 #include "client/survive/journal.h"
@@ -46,7 +47,7 @@ struct asked {
 };
 
 /* Under the session's lock. */
-static struct {
+static PER_PROCESS struct {
     bool on;
     uint32_t last;    /* number */
     unsigned leaving; /* a member that is about to forget all, or 0 */
@@ -61,11 +62,6 @@ void keep_open(void)
     keeping.on = !strcmp(where, "node");
     if (!keeping.on && *where && strcmp(where, "host"))
         vocl_log(LOG_ERROR, "VOCL_RECOVER_TO has to be host or node; contents are kept at this host");
-}
-
-void keep_after_fork(void)
-{
-    memset(&keeping, 0, sizeof(keeping));
 }
 
 bool keep_is_on(void)

@@ -14,7 +14,6 @@ struct keep;
 /* ---- keep.c ---- */
 /* What the settings say of it, for a new session. */
 void keep_open(void);
-void keep_after_fork(void);
 /* Whether workers keep any. */
 bool keep_is_on(void);
 /* Who is to keep contents of that node, on another host if there is one; or NULL. */

@@ -68,7 +68,6 @@ void summon_start(struct session *session);
 /* One request at a time has to do with members. */
 void summon_lock(void);
 void summon_unlock(void);
-void summon_after_fork(void);
 /* A worker comes to that host, or "here", and is spare; 0, or a negative errno value and why. */
 int summon_worker(struct session *session, const char *where, struct node **out, char *why, size_t size);
 /* A spare worker that is there, or one that comes: *came. 0, or a negative errno value and why. */
@@ -86,7 +85,6 @@ bool rest_is_on(void);
 /* What is under way of a rest is over, and the session does not rest: 0; or a negative errno value and why. Not under a
  * lock: it waits. */
 int rest_settle(char *reason, size_t size);
-void rest_after_fork(void);
 /* VOCL_REST_EVERY. */
 void rest_start(struct session *session);
 

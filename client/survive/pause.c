@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "client/core/halt.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/core/stream.h"
 #include "client/data/enqueue.h"
@@ -27,7 +28,7 @@
 #define HOLD_LOOK_NS 20000000
 #define HOLD_LOOKS 50
 
-static struct mutex pausing = MUTEX(RANK_PAUSE);
+static PER_PROCESS struct mutex pausing = MUTEX(RANK_PAUSE);
 
 void pause_lock(void)
 {
@@ -37,11 +38,6 @@ void pause_lock(void)
 void pause_unlock(void)
 {
     mutex_unlock(&pausing);
-}
-
-void pause_after_fork(void)
-{
-    mutex_init(&pausing, RANK_PAUSE);
 }
 
 bool program_ends(struct session *session)

@@ -25,7 +25,6 @@ struct pause {
 /* One at a time halts the calls. */
 void pause_lock(void);
 void pause_unlock(void);
-void pause_after_fork(void);
 /* No call is half-way: true, and none begins until halt_set(HALT_NONE). */
 bool pause_calls(struct pause *p);
 /* Nothing that was enqueued is under way, and nothing is enqueued until halt_set(HALT_NONE). 0, or a negative errno

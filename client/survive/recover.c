@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "client/core/halt.h"
 #include "client/core/observer.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/data/coherence.h"
 #include "client/survive/journal.h"
@@ -35,7 +36,7 @@ struct doubt {
 };
 
 /* Under the session's lock. */
-static struct {
+static PER_PROCESS struct {
     struct session *session;
     bool on, begun; /* begun: all nodes have told their devices */
     long mending;   /* since when the thread for checkpoints has seen it, or 0 */
@@ -53,15 +54,6 @@ static void init_conditions(void)
     pthread_cond_init(&recovery.lost, &attributes);
     pthread_cond_init(&recovery.full, &attributes);
     pthread_condattr_destroy(&attributes);
-}
-
-void recover_after_fork(void)
-{
-    if (recovery.session)
-        coherence_watch(false);
-    recovery.session = NULL;
-    recovery.on = recovery.begun = false;
-    recovery.doubt_count = 0;
 }
 
 void recover_stop(void)

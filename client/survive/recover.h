@@ -23,7 +23,6 @@ void recover_open(struct session *session);
 void recover_start(struct session *session);
 /* It ends. Under the lock. */
 void recover_stop(void);
-void recover_after_fork(void);
 /* The node's worker is lost: true, and it is being replaced, and calls wait. Under the lock, as all that follows. */
 bool recover_begin(struct node *node);
 /* Whether what fails because its worker is lost is to be done again. */

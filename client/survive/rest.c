@@ -17,6 +17,7 @@
 #include "base/settings.h"
 #include "base/thread.h"
 #include "client/core/halt.h"
+#include "client/core/per_process.h"
 #include "client/data/coherence.h"
 #include "client/memory/arena.h"
 #include "client/survive/recover.h"
@@ -27,7 +28,7 @@
 #define MOST_TRIES 10
 
 /* What who asks and the thread tell each other. */
-static struct {
+static PER_PROCESS struct {
     struct mutex lock;
     pthread_cond_t news;
     bool on, busy;  /* busy: it is being put to rest, or, while it is on, goes on */
@@ -433,14 +434,6 @@ int rest_end(struct session *session, char *reason, size_t size)
     }
     mutex_unlock(&state.lock);
     return error;
-}
-
-void rest_after_fork(void)
-{
-    mutex_init(&state.lock, RANK_REST);
-    pthread_cond_init(&state.news, NULL);
-    pause_after_fork();
-    state.on = state.busy = false;
 }
 
 /* ---- VOCL_REST_EVERY ---- */

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "client/core/halt.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/data/coherence.h"
 #include "client/memory/memory.h"
@@ -45,7 +46,7 @@ struct save {
     int pipe;
 };
 
-static atomic_int svm; /* allocations */
+static PER_PROCESS atomic_int svm; /* allocations */
 
 bool save_any_svm(void)
 {
@@ -55,11 +56,6 @@ bool save_any_svm(void)
 void save_count_svm(int more)
 {
     atomic_fetch_add(&svm, more);
-}
-
-void save_after_fork(void)
-{
-    atomic_store(&svm, 0);
 }
 
 void save_describe(const struct _cl_mem *memory, char what[SAVED_WHAT])

@@ -23,6 +23,5 @@ void save_describe(const struct _cl_mem *memory, char what[SAVED_WHAT]);
 /* So many allocations of shared virtual memory more or less that nodes see at its address: nobody else would. */
 void save_count_svm(int more);
 bool save_any_svm(void);
-void save_after_fork(void);
 
 #endif

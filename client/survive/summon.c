@@ -14,12 +14,13 @@
 #include "base/log.h"
 #include "base/requests.h"
 #include "base/settings.h"
+#include "client/core/per_process.h"
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
 #include "client/survive/save.h"
 #include "client/trace/timeline.h"
 
-static struct mutex members = MUTEX(RANK_MEMBERS);
+static PER_PROCESS struct mutex members = MUTEX(RANK_MEMBERS);
 
 #define RECORD_MS 1000 /* for who asked to take note of a result */
 
@@ -152,11 +153,6 @@ void summon_lock(void)
 void summon_unlock(void)
 {
     mutex_unlock(&members);
-}
-
-void summon_after_fork(void)
-{
-    mutex_init(&members, RANK_MEMBERS);
 }
 
 /* from: only what is on that host; or NULL. */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/core/per_process.h"
 #include "client/core/ranks.h"
 #include "client/trace/timeline.h"
 
@@ -30,7 +31,7 @@ static struct site {
 } sites[SLOTS];
 static uint32_t count;
 static unsigned current = 1;
-static struct mutex lock = MUTEX(RANK_SITES);
+static PER_PROCESS struct mutex lock = MUTEX(RANK_SITES);
 
 /* The one of that address, or where it would be. */
 static struct site *slot_of(const void *address)
@@ -152,10 +153,4 @@ uint32_t site_of(const void *address)
 void sites_again(void)
 {
     __atomic_add_fetch(&current, 1, __ATOMIC_RELAXED);
-}
-
-void sites_after_fork(void)
-{
-    mutex_init(&lock, RANK_SITES);
-    sites_again();
 }

@@ -78,6 +78,5 @@ bool timeline_request(struct session *session, const char *words, char *text, si
 uint32_t site_of(const void *address);
 /* All are to be written down anew: into another trace, or by another process. */
 void sites_again(void);
-void sites_after_fork(void);
 
 #endif

@@ -36,7 +36,7 @@
  * that move.h          a node goes to another process. moving.h: for objects make_again.c; for contents copy_over.c and
  *                     svm_move.c; for memory that is left behind unshare.c; summon.c, what users ask; rest.c, workers
  *                     go; resting.h: wake.c, and come again
- *     store.h         contents kept at the application's host; store_ahead.c, read ahead; room.h, where they lie
+ *     store.h         contents kept at the application's host; store_ahead.c, read ahead
  *     save.h          a checkpoint in files
  *     recover.h       a worker that is lost is replaced. journal.h: what it was told; shorten.c, what of that is left;
  *                     checkpoint.c, svm_saved.c, contents; window.c, of memory that is shared; mend.c, another one

@@ -27,6 +27,27 @@
 #ifndef END
 #define END
 #endif
+#ifndef MAKES
+#define MAKES
+#endif
+#ifndef CHANGES
+#define CHANGES
+#endif
+#ifndef RELEASES
+#define RELEASES
+#endif
+#ifndef RUNS
+#define RUNS
+#endif
+#ifndef PASSES
+#define PASSES
+#endif
+#ifndef BINDS
+#define BINDS(why)
+#endif
+#ifndef BINDS_UNLESS
+#define BINDS_UNLESS(field, why)
+#endif
 #ifndef RECORDABLE
 #define RECORDABLE
 #endif
@@ -60,11 +81,26 @@
 #ifndef IDS
 #define IDS(kind, name, most) NUMBERS(name, most)
 #endif
+#ifndef NEW_IDS
+#define NEW_IDS(kind, name, most) NUMBERS(name, most)
+#endif
 #ifndef NUMBER
 #define NUMBER(name)
 #endif
 #ifndef NUMBERS
 #define NUMBERS(name, most)
+#endif
+#ifndef DATA_IN
+#define DATA_IN(name) U32(name)
+#endif
+#ifndef DATA_OUT
+#define DATA_OUT(name) U32(name)
+#endif
+#ifndef CONTENTS
+#define CONTENTS(name, most) BLOB(name, most)
+#endif
+#ifndef SHARED_AT
+#define SHARED_AT(name) U64(name)
 #endif
 #ifndef U32
 #define U32(name)

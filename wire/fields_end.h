@@ -7,6 +7,13 @@
 #undef PEER
 #undef REPLY
 #undef END
+#undef MAKES
+#undef CHANGES
+#undef RELEASES
+#undef RUNS
+#undef PASSES
+#undef BINDS
+#undef BINDS_UNLESS
 #undef RECORDABLE
 #undef LAUNCH
 #undef NEW_EVENT
@@ -18,8 +25,13 @@
 #undef NEW_ID
 #undef MAY_BE_GONE
 #undef IDS
+#undef NEW_IDS
 #undef NUMBER
 #undef NUMBERS
+#undef DATA_IN
+#undef DATA_OUT
+#undef CONTENTS
+#undef SHARED_AT
 #undef U32
 #undef I32
 #undef U64

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "client/core/handle.h"
 #include "client/core/per_process.h"
-#include "client/memory/arena.h"
 #include "client/core/session.h"
+#include "client/survive/effects.h"
 #include "client/survive/keep.h"
 #include "client/survive/recover.h"
 
@@ -129,19 +129,24 @@ static void look_if_full(struct journal *j)
     }
 }
 
-/* But contents that go to the target of a move, and what workers need not keep any more. */
+/* What goes to the target of a move, and what is never told again. */
+static bool is_left_out(const struct journal *j, uint16_t number, struct wire_cursor fields)
+{
+    const bool passes = effect_of(number) == EFFECT_PASSES;
+    struct outline m;
+
+    if (!passes && !j->mover)
+        return false;
+    return outline_get(number, fields, &m) && (passes ? !m.call : m.worker == j->mover);
+}
+
 static void put_but_passing(const struct journal *j, struct wire_buffer *out, const void *bytes, size_t length)
 {
     struct wire_cursor at = wire_cursor(bytes, length), fields;
     uint16_t number;
 
     while (wire_next(&at, &number, &fields) == 1) {
-        struct wire_cursor in = fields;
-        struct wire_migrate_out m;
-
-        if (number == WIRE_keep_no_more)
-            continue;
-        if (number != WIRE_migrate_out || !wire_get_migrate_out(&in, &m) || m.peer != j->mover)
+        if (!is_left_out(j, number, fields))
             wire_put_bytes(out, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
     }
 }
@@ -224,44 +229,25 @@ void journal_unsay(struct journal *j, uint32_t call)
     uint16_t number;
 
     while (wire_next(&at, &number, &fields) == 1) {
-        struct wire_svm_alloc m;
         const size_t place = (size_t)(fields.at - j->log.bytes) - WIRE_HEADER;
+        struct outline m;
 
-        if (number == WIRE_svm_alloc && wire_get_svm_alloc(&fields, &m) && m.call == call)
+        if (outline_get(number, fields, &m) && m.call == call)
             memcpy(j->log.bytes + place + sizeof(uint32_t), &unsaid, sizeof(unsaid));
     }
 }
 
 /* ---- what cannot be told again ---- */
 
-static const char *bound(uint16_t number, struct wire_cursor fields)
-{
-    struct wire_svm_alloc alloc;
-
-    switch (number) {
-    case WIRE_svm_alloc:
-        return wire_get_svm_alloc(&fields, &alloc) && alloc.wanted
-                   ? NULL
-                   : "shared virtual memory where native OpenCL has put it";
-    case WIRE_usm_alloc:
-        return "unified shared memory";
-    case WIRE_create_addressed_buffer:
-        return "device addresses";
-    case WIRE_set_content_size:
-        return "cl_pocl_content_size";
-    }
-    return NULL;
-}
-
 static const char *bound_in(const struct wire_buffer *commands)
 {
     struct wire_cursor at = wire_cursor(commands->bytes, commands->length), fields;
-    const char *why = NULL;
+    struct outline m = {0};
     uint16_t number;
 
-    while (!why && wire_next(&at, &number, &fields) == 1)
-        why = bound(number, fields);
-    return why;
+    while (!m.bound && wire_next(&at, &number, &fields) == 1)
+        outline_get(number, fields, &m);
+    return m.bound;
 }
 
 /* Of what workers keep. */
@@ -328,32 +314,9 @@ void journal_drop_next(struct journal *j)
     svm_saved_drop_next(j);
 }
 
-static void stay_apart(struct wire_buffer *commands)
-{
-    struct wire_cursor at = wire_cursor(commands->bytes, commands->length), fields;
-    struct wire_buffer out = {0};
-    uint16_t number;
-
-    while (wire_next(&at, &number, &fields) == 1) {
-        const size_t length = fields.left + WIRE_HEADER, place = (size_t)(fields.at - commands->bytes) - WIRE_HEADER;
-        struct wire_create_buffer m;
-
-        if (number != WIRE_create_buffer || !wire_get_create_buffer(&fields, &m) ||
-            !arena_has((void *)(uintptr_t)m.address))
-            continue;
-        m.address = 0;
-        out.length = 0;
-        wire_put_create_buffer(&out, &m);
-        if (!out.failed && out.length == length)
-            memcpy(commands->bytes + place, out.bytes, length);
-        commands->failed |= out.failed;
-    }
-    wire_buffer_free(&out);
-}
-
 void journal_unshare(struct journal *j)
 {
-    stay_apart(&j->base);
+    effect_rewrite_all(&j->base, &(struct rewriting){.apart = true});
     if (j->base.failed)
         journal_off(j);
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
@@ -506,38 +469,4 @@ const char *group_bound(const struct group *group)
             why = journal_bound(node->journal);
     }
     return why;
-}
-
-#define READDRESS(name)                                                                                                \
-    case WIRE_##name: {                                                                                                \
-        struct wire_##name m;                                                                                          \
-                                                                                                                       \
-        if (!wire_get_##name(&in, &m) || !now[m.peer])                                                                 \
-            break;                                                                                                     \
-        m.peer = now[m.peer];                                                                                          \
-        wire_put_##name(&out, &m);                                                                                     \
-        break;                                                                                                         \
-    }
-
-void group_readdress(struct wire_buffer *commands, const unsigned *now)
-{
-    struct wire_cursor at = wire_cursor(commands->bytes, commands->length), fields;
-    struct wire_buffer out = {0};
-    uint16_t number;
-
-    while (wire_next(&at, &number, &fields) == 1) {
-        const size_t length = fields.left + WIRE_HEADER, place = (size_t)(fields.at - commands->bytes) - WIRE_HEADER;
-        struct wire_cursor in = fields;
-
-        out.length = 0;
-        switch (number) {
-            READDRESS(export_event)
-            READDRESS(migrate_out)
-            READDRESS(migrate_in)
-        }
-        if (!out.failed && out.length == length)
-            memcpy(commands->bytes + place, out.bytes, length);
-        commands->failed |= out.failed;
-    }
-    wire_buffer_free(&out);
 }

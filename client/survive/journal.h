@@ -99,7 +99,7 @@ void journal_off(struct journal *j);
 void journal_sent(struct node *node, const void *bytes, size_t length);
 /* Its worker has no such object any more: not told, for another one it is who never had it. */
 void journal_forget(struct node *node, uint32_t kind, uint32_t id);
-/* Commands without those that send contents to the target of a move. */
+/* Commands without those that have to do with the target of a move, and those that are never told again. */
 void journal_leave_out(const struct journal *j, struct wire_buffer *commands);
 /* Data that go beside a command. */
 void journal_data(struct node *node, uint32_t tag, const void *bytes, size_t length);
@@ -142,8 +142,6 @@ int group_find(struct node *node, struct group *out);
 void group_free(struct group *group);
 /* Why not all of them can be told again, or NULL. */
 const char *group_bound(const struct group *group);
-/* What the commands say of members is of those that these are now: now[MEMBER], or 0. */
-void group_readdress(struct wire_buffer *commands, const unsigned *now);
 
 /* ---- svm_saved.c: contents of shared virtual memory ---- */
 /* What was written since it was saved last, each held, and the marks taken; *bytes has so many more. NULL: there is no

@@ -16,6 +16,7 @@
 #include "client/core/session.h"
 #include "client/data/transfer.h"
 #include "client/memory/arena.h"
+#include "client/survive/effects.h"
 #include "client/survive/journal.h"
 #include "client/survive/keep.h"
 #include "client/survive/moving.h"
@@ -365,11 +366,12 @@ static int get_ready(struct mending *m, struct node *node)
 static void readdress(const struct mending *m, const unsigned *now)
 {
     struct session *session = m->group.nodes[0]->session;
+    const struct rewriting how = {.now = now};
 
     for (unsigned i = 0; i < m->group.count; i++)
-        group_readdress(&m->group.nodes[i]->journal->log, now);
+        effect_rewrite_all(&m->group.nodes[i]->journal->log, &how);
     for (unsigned i = 0; i < session_node_count(session); i++)
-        group_readdress(&session_node(session, i)->batch, now);
+        effect_rewrite_all(&session_node(session, i)->batch, &how);
 }
 
 /* *why is of those that were looked for until now. */

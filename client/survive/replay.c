@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "client/core/session.h"
 #include "client/data/transfer.h"
+#include "client/survive/effects.h"
 #include "client/survive/recover.h"
 #include "client/survive/replaying.h"
 
@@ -164,44 +165,6 @@ static void give_again(struct replay *r, uint32_t tag)
 
 /* ---- reads ---- */
 
-static void keep_queue(struct replay *r, const struct wire_create_queue *m)
-{
-    const uint32_t slot = m->queue & 0xffffff;
-    struct queue_seen *more;
-
-    if (slot >= r->queue_room) {
-        more = realloc(r->queues, (slot * 2 + 16) * sizeof(*more));
-        r->failed |= !more;
-        if (!more)
-            return;
-        memset(more + r->queue_room, 0, (slot * 2 + 16 - r->queue_room) * sizeof(*more));
-        r->queues = more;
-        r->queue_room = slot * 2 + 16;
-    }
-    r->queues[slot] =
-        (struct queue_seen){m->queue, m->context, !(m->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)};
-}
-
-struct read {
-    uint32_t queue, event, subscribe, tag;
-    const uint32_t *wait;
-    uint32_t wait_count;
-};
-
-/* It waited for nothing: nor does what is in its place. */
-static void put_over(struct replay *r, const struct read *read, uint32_t context)
-{
-    const struct wire_create_user_event create = {.event = read->event, .context = context};
-    const struct wire_set_user_event set = {.event = read->event, .status = CL_COMPLETE};
-    const struct wire_subscribe_event subscribe = {.event = read->event, .mask = SUBSCRIBE_COMPLETE};
-
-    if (!read->event)
-        return;
-    wire_put_create_user_event(&r->out, &create);
-    wire_put_set_user_event(&r->out, &set);
-    wire_put_subscribe_event(&r->out, &subscribe);
-}
-
 static struct fence *fence_new(struct replay *r)
 {
     struct fence *fence = r->unused;
@@ -222,39 +185,34 @@ static struct fence *fence_new(struct replay *r)
     return fence;
 }
 
-static void put_markers(struct replay *r, const struct read *read)
+static void put_place(struct replay *r, const struct outline *instead)
 {
-    struct wire_enqueue_marker m = {.queue = read->queue,
-                                    .event = read->event,
-                                    .subscribe = read->subscribe | SUBSCRIBE_COMPLETE,
-                                    .wait = read->wait,
-                                    .wait_count = read->wait_count};
+    const struct wire_enqueue_place m = {.queue = instead->queue,
+                                         .event = instead->event,
+                                         .subscribe = instead->subscribe,
+                                         .wait = instead->wait,
+                                         .wait_count = instead->wait_count};
+
+    wire_put_enqueue_place(&r->out, &m);
+}
+
+static void put_read_over(struct replay *r, const struct outline *read)
+{
+    struct outline own = *read, after = *read;
     struct fence *fence = fence_new(r);
 
     if (!fence)
         return;
-    fence->tag = read->tag;
+    fence->tag = read->data_out;
     if (read->event) {
-        wire_put_enqueue_marker(&r->out, &m);
-        m.wait = &read->event;
-        m.wait_count = 1;
+        own.subscribe |= SUBSCRIBE_COMPLETE;
+        put_place(r, &own);
+        after.wait = &read->event;
+        after.wait_count = 1;
     }
-    m.event = fence->event;
-    m.subscribe = SUBSCRIBE_COMPLETE;
-    wire_put_enqueue_marker(&r->out, &m);
-}
-
-static void put_read(struct replay *r, const struct read *read, const uint8_t *bytes, size_t length)
-{
-    const uint32_t slot = read->queue & 0xffffff;
-    const struct queue_seen *queue = slot < r->queue_room ? &r->queues[slot] : NULL;
-
-    if (transfer_is_open(r->node, read->tag))
-        wire_put_bytes(&r->out, bytes, length);
-    else if (queue && queue->queue == read->queue && !queue->in_order && !read->wait_count)
-        put_over(r, read, queue->context);
-    else
-        put_markers(r, read);
+    after.event = fence->event;
+    after.subscribe = SUBSCRIBE_COMPLETE;
+    put_place(r, &after);
 }
 
 static void drop_fence(struct replay *r, struct fence **at)
@@ -295,127 +253,50 @@ static void wait_for_memory(struct replay *r, uint32_t call)
     mend_dismiss(r->node);
 }
 
-static uint32_t first_word(struct wire_cursor fields)
+static bool is_asked_still(const struct replay *r, const struct outline *m)
 {
-    return wire_get_u32(&fields);
+    return m->call && call_is_open(r->node, m->call);
 }
 
-/* Nobody waits for what it was sent for any more. */
-static bool is_answered(struct replay *r, uint16_t number, struct wire_cursor fields)
+/* The note that follows is waited for, the answer is not. */
+static void put_release(struct replay *r, struct wire_cursor fields)
 {
-    switch (number) {
-    case WIRE_list_platforms:
-    case WIRE_describe_platform:
-    case WIRE_describe_device:
-    case WIRE_describe_node:
-    case WIRE_get_info:
-    case WIRE_outcome:
-    case WIRE_changes:
-    case WIRE_share_memory: /* recover.c has done it */
-        return !call_is_open(r->node, first_word(fields));
-    }
-    return false;
+    struct wire_release_watched m;
+
+    if (wire_get_release_watched(&fields, &m))
+        wire_put_release_notify(&r->out, &(struct wire_release_notify){.kind = m.kind, .object = m.object});
 }
 
-static bool is_slow(uint16_t number)
+static void tell(struct replay *r, uint16_t number, struct wire_cursor fields, const struct outline *m)
 {
-    switch (number) {
-#define SLOW_CALL(name, number) case number:
-#include "wire/fields.h"
-#include "wire/commands.def"
-#include "wire/fields_end.h"
-        return true;
+    if (number == WIRE_release_watched && !is_asked_still(r, m)) {
+        put_release(r, fields);
+        return;
     }
-    return false;
+    give_again(r, m->data_in);
+    wire_put_bytes(&r->out, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
+    if (number == WIRE_svm_alloc)
+        wait_for_memory(r, m->call);
+    else if (m->slow)
+        wait_for_call(r, m->call);
 }
-
-#define DATA_OF(name)                                                                                                  \
-    case WIRE_##name: {                                                                                                \
-        struct wire_##name m;                                                                                          \
-                                                                                                                       \
-        if (wire_get_##name(&in, &m))                                                                                  \
-            give_again(r, m.tag);                                                                                      \
-        break;                                                                                                         \
-    }
-#define READ(name)                                                                                                     \
-    case WIRE_##name: {                                                                                                \
-        struct wire_##name m;                                                                                          \
-                                                                                                                       \
-        if (wire_get_##name(&in, &m)) {                                                                                \
-            const struct read read = {m.queue, m.event, m.subscribe, m.tag, m.wait, m.wait_count};                     \
-                                                                                                                       \
-            put_read(r, &read, bytes, length);                                                                         \
-        }                                                                                                              \
-        return;                                                                                                        \
-    }
 
 void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
 {
-    const uint8_t *bytes = fields.at - WIRE_HEADER;
-    const size_t length = fields.left + WIRE_HEADER;
-    struct wire_cursor in = fields;
+    struct outline m;
 
-    if (is_answered(r, number, fields))
+    if (number == JOURNAL_EVENT)
+        wait_for_event(r, wire_get_u32(&fields));
+    else if (number == JOURNAL_DATA)
+        wait_for_data(r, wire_get_u32(&fields));
+    else if (!outline_get(number, fields, &m))
+        return; /* JOURNAL_UNSAID */
+    else if (effect_of(number) == EFFECT_PASSES && !is_asked_still(r, &m))
         return;
-    switch (number) {
-    case JOURNAL_EVENT:
-        wait_for_event(r, first_word(fields));
-        return;
-    case JOURNAL_DATA:
-        wait_for_data(r, first_word(fields));
-        return;
-    case JOURNAL_UNSAID:
-        return;
-    case WIRE_lose_worker: /* which the new one has never had to do with */
-        return;
-    case WIRE_create_queue: {
-        struct wire_create_queue m;
-
-        if (wire_get_create_queue(&in, &m))
-            keep_queue(r, &m);
-        break;
-    }
-    case WIRE_release_watched: {
-        struct wire_release_watched m;
-        struct wire_release_notify instead;
-
-        if (!wire_get_release_watched(&in, &m) || call_is_open(r->node, m.call))
-            break;
-        instead = (struct wire_release_notify){.kind = m.kind, .object = m.object};
-        wire_put_release_notify(&r->out, &instead);
-        return;
-    }
-    case WIRE_take: {
-        struct wire_take m;
-
-        if (wire_get_take(&in, &m) && !transfer_is_open(r->node, m.tag))
-            return;
-        break;
-    }
-    case WIRE_take_svm: {
-        struct wire_take_svm m;
-
-        if (wire_get_take_svm(&in, &m) && !transfer_is_open(r->node, m.tag))
-            return;
-        break;
-    }
-        READ(read_buffer)
-        READ(read_rect)
-        READ(read_image)
-        READ(read_svm)
-        DATA_OF(write_buffer)
-        DATA_OF(write_rect)
-        DATA_OF(write_image)
-        DATA_OF(write_svm)
-        DATA_OF(create_buffer)
-        DATA_OF(create_image)
-        DATA_OF(bring)
-    }
-    wire_put_bytes(&r->out, bytes, length);
-    if (number == WIRE_svm_alloc)
-        wait_for_memory(r, first_word(fields));
-    else if (is_slow(number))
-        wait_for_call(r, first_word(fields));
+    else if (!m.data_out || transfer_is_open(r->node, m.data_out))
+        tell(r, number, fields, &m);
+    else if (m.queue)
+        put_read_over(r, &m);
 }
 
 /* ---- all of them ---- */
@@ -519,7 +400,6 @@ static void replay_free(struct replay *r)
         free(fence);
     }
     free(r->done);
-    free(r->queues);
 }
 
 int replay(const struct group *group)

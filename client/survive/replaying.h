@@ -9,11 +9,6 @@ struct fence { /* a read that is not done again: when it would have been over */
     uint32_t event, tag;
 };
 
-struct queue_seen {
-    uint32_t queue, context;
-    bool in_order;
-};
-
 struct replay {
     struct journal *j;
     struct node *node;
@@ -25,9 +20,7 @@ struct replay {
     uint32_t room;
     uint32_t wanted, answered; /* an event, and the last call */
     struct fence *fences, *unused;
-    uint32_t last_fence;       /* events that the log cannot know, above all slots that there were */
-    struct queue_seen *queues; /* by slot */
-    uint32_t queue_room;
+    uint32_t last_fence;             /* events that the log cannot know, above all slots that there were */
     uint8_t last[WIRE_MAX_REPEATED]; /* launch of those that are over */
     size_t last_length;
     bool refused; /* memory where it was */

@@ -150,3 +150,24 @@ overwritten again
 overwritten gated
 overwritten both
 overwritten threads
+
+# What changes an object is told again as long as there is that (CHANGES in wire/commands.def), also after a checkpoint:
+# here where the size of a buffer is. That checkpoint comes after one such buffer is gone.
+sized_kept()
+{
+    sed '1,/-> .*: release[_a-z]* kind=4/d' "$scratch/err" | grep -q 'checkpoint of worker'
+}
+sized()
+{
+    stays="$top_builddir/tests/session/stays"
+    touch "$scratch/enough"
+    [ "$(status_of "$stays" "$scratch/enough" "$scratch/enough" sized)" != 77 ] || return 0
+    export VOCL_RECOVER_EVERY=1 VOCL_TRACE=1
+    wait_ready "$stays" "$scratch/enough" "$scratch/enough" sized
+    wait_until sized_kept
+    lose_all sized
+    any_replaced
+    told=$(grep -c '=> .*: set_content_size' "$scratch/err")
+    [ "$told" = 1 ] || fail "sized: told $told times: $(grep 'set_content_size' "$scratch/err")"
+}
+sized

@@ -300,12 +300,32 @@ static void large_use(void)
         exit(1);
 }
 
+/* One with its size in another, and one that was, and is gone. */
 static void sized_begin(void)
 {
     typedef cl_int set_size(cl_mem, cl_mem);
     set_size *set = (set_size *)function("clSetContentSizeBufferPoCL");
+    const cl_ulong much = SIZE / 2;
+    cl_mem size = new_buffer(0, NULL), gone = new_buffer(0, NULL);
 
-    NEED(set(new_buffer(0, NULL), new_buffer(0, NULL)));
+    over = new_buffer(0, NULL);
+    NEED(clEnqueueFillBuffer(queue, over, &(cl_int){17}, sizeof(cl_int), 0, SIZE, 0, NULL, NULL));
+    NEED(clEnqueueFillBuffer(queue, size, &much, sizeof(much), 0, sizeof(much), 0, NULL, NULL));
+    NEED(clFinish(queue));
+    NEED(set(gone, new_buffer(0, NULL)));
+    NEED(set(over, size));
+    NEED(clReleaseMemObject(gone));
+}
+
+static void sized_use(void)
+{
+    static cl_int data[ITEMS];
+
+    plain_use();
+    NEED(clEnqueueReadBuffer(queue, over, CL_TRUE, 0, SIZE / 2, data, 0, NULL, NULL));
+    for (int i = ITEMS / 2; i < ITEMS; i++)
+        data[i] = 17;
+    compare(data, 17, "the buffer with a size");
 }
 
 static void *memory;
@@ -401,7 +421,7 @@ static const struct {
              {"each", each_begin, each_use},
              {"special", special_begin, special_use},
              {"mapped", mapped_begin, mapped_use},
-             {"sized", sized_begin, plain_use},
+             {"sized", sized_begin, sized_use},
              {"svm", svm_begin, svm_use},
              {"over_svm", over_svm_begin, over_svm_use},
              {"usm", usm_begin, usm_use},

@@ -17,8 +17,8 @@ enum {
     RANK_KERNEL,
     RANK_COMMAND_BUFFER,
     RANK_PROGRAM,
-    RANK_MEMORY,
     RANK_HOSTED_WORK,
+    RANK_MEMORY,
     RANK_HOSTED,
     RANK_SHARING,
     RANK_SESSION, /* those before it may be held while a node is waited for, those behind it never are */

@@ -56,6 +56,11 @@ int bench_rounds(const struct bench *b, int full, int quick)
     return b->quick ? quick : full;
 }
 
+int bench_size(const struct bench *b, int once, int quick, int full)
+{
+    return rounds_once() ? once : b->quick ? quick : full;
+}
+
 cl_program bench_program(const struct bench *b, const char *source, const char *options)
 {
     static char log[16 << 10];

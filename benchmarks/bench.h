@@ -57,6 +57,12 @@ void bench_close(struct bench *b);
 /* full, or quick if the command line said --quick. */
 int bench_rounds(const struct bench *b, int full, int quick);
 
+/* From least to most, doubled each time; that one if the command line said --quick, and the least alone with
+ * BENCH_ONCE. */
+#define EACH_SIZE(size, b, least, quick, most)                                                                         \
+    for (int size = bench_size(b, least, quick, least); size <= bench_size(b, least, quick, most); size *= 2)
+int bench_size(const struct bench *b, int once, int quick, int full);
+
 cl_program bench_program(const struct bench *b, const char *source, const char *options);
 cl_kernel bench_kernel(cl_program program, const char *name);
 cl_mem bench_buffer(const struct bench *b, cl_mem_flags flags, size_t size);

@@ -100,7 +100,7 @@ int main(int count, char **words)
     snprintf(options, sizeof(options), BENCH_REALS " -DROWS=%d", ROWS);
     cl_program program = bench_program(&b, source, options);
     kernel = bench_kernel(program, "multiply");
-    for (int n = b.quick ? 1024 : 256; n <= (b.quick ? 1024 : 2048); n *= 2)
+    EACH_SIZE (n, &b, 256, 1024, 2048)
         measure(n, b.quick ? 5 : n <= 1024 ? 21 : 7);
     CHECK(clReleaseKernel(kernel));
     CHECK(clReleaseProgram(program));

@@ -123,7 +123,7 @@ int main(int count, char **words)
     cl_program program = bench_program(
         &b, source, BENCH_REALS BENCH_PRECISION(" -DRSQRT=native_rsqrt", " -DRSQRT=rsqrt") " -cl-fast-relaxed-math");
     kernel = bench_kernel(program, "advance");
-    for (int bodies = b.quick ? 8192 : 2048; bodies <= (b.quick ? 8192 : 16384); bodies *= 2)
+    EACH_SIZE (bodies, &b, 2048, 8192, 16384)
         measure(bodies, b.quick ? 5 : bodies <= 8192 ? 11 : 5);
     CHECK(clReleaseKernel(kernel));
     CHECK(clReleaseProgram(program));

@@ -79,7 +79,7 @@ static void release(const cl_event *events)
 static void nbody(cl_kernel kernel, cl_mem *own, cl_mem *all, cl_mem *speed)
 {
     const size_t bodies = BODIES / devices_count, share = bodies * sizeof(*start);
-    const cl_int count = BODIES;
+    const cl_int count = BODIES, steps = rounds_once() ? 3 : STEPS;
     static const real rest[BODIES][4];
     cl_event made[MOST], taken[MOST][MOST];
 
@@ -87,7 +87,7 @@ static void nbody(cl_kernel kernel, cl_mem *own, cl_mem *all, cl_mem *speed)
         CHECK(clEnqueueWriteBuffer(queues[d], all[d], CL_FALSE, 0, sizeof(start), start, 0, NULL, NULL));
         CHECK(clEnqueueWriteBuffer(queues[d], speed[d], CL_FALSE, 0, share, rest, 0, NULL, NULL));
     }
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < steps; step++) {
         for (cl_uint d = 0; d < devices_count; d++) {
             const cl_int first = (cl_int)(d * bodies);
 
@@ -144,7 +144,7 @@ static void measure_nbody(cl_kernel kernel)
 
 static void measure_sgemm(cl_kernel kernel)
 {
-    enum { TIMES = 4 };
+    const int times = rounds_once() ? 1 : 4;
     const size_t rows = ROWS / devices_count, share = rows * ROWS * sizeof(real);
     struct series total = {0};
     cl_mem a[MOST], whole[MOST], c[MOST];
@@ -167,7 +167,7 @@ static void measure_sgemm(cl_kernel kernel)
             CHECK(clSetKernelArg(kernel, 1, sizeof(cl_mem), &whole[d]));
             CHECK(clSetKernelArg(kernel, 2, sizeof(cl_mem), &c[d]));
             CHECK(clSetKernelArg(kernel, 3, sizeof(n), &n));
-            for (int i = 0; i < TIMES; i++)
+            for (int i = 0; i < times; i++)
                 CHECK(clEnqueueNDRangeKernel(queues[d], kernel, 2, NULL, (size_t[]){ROWS / 4, rows / 4},
                                              (size_t[]){16, 4}, 0, NULL, NULL));
             CHECK(clEnqueueReadBuffer(queues[d], c[d], CL_FALSE, 0, share, product[d * rows], 0, NULL, NULL));

@@ -16,9 +16,14 @@ void series_add(struct series *s, double sample)
     s->samples[s->count++] = sample;
 }
 
+bool rounds_once(void)
+{
+    return getenv("BENCH_ONCE");
+}
+
 struct round rounds_begin(int warm, int rounds)
 {
-    if (getenv("BENCH_ONCE"))
+    if (rounds_once())
         return (struct round){0, rounds < 1 ? rounds : 1};
     return (struct round){-warm, rounds};
 }

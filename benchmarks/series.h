@@ -2,6 +2,7 @@
 #ifndef SERIES_H
 #define SERIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Starts as {0}; reporting frees it. */
@@ -22,13 +23,15 @@ void series_add(struct series *s, double sample);
  *     }
  *
  * What is compared is measured in each round one after the other, so that whatever else the machine does falls on all.
- * With BENCH_ONCE set there is one round and none before it, which says that the program works and nothing of time.
+ * With BENCH_ONCE set there is one round and none before it, and what is computed is small, where that is most of the
+ * time: it says that the program works and nothing of time.
  */
 struct round {
     int number, count; /* below 0: it warms up */
 };
 #define EACH_ROUND(name, warm, rounds)                                                                                 \
     for (struct round name = rounds_begin(warm, rounds); name.number < name.count; name.number++)
+bool rounds_once(void);
 struct round rounds_begin(int warm, int rounds);
 void round_add(const struct round *round, struct series *s, double sample);
 

@@ -132,7 +132,7 @@ int main(int count, char **words)
     sequence_make(a, 11);
     sequence_make(b, 12);
 
-    for (int letters = bench.quick ? 4096 : 1024; letters <= 4096; letters *= 2)
+    EACH_SIZE (letters, &bench, 1024, 4096, 4096)
         measure(&bench, kernel, letters, bench_rounds(&bench, 11, 3));
     measure(&bench, kernel, LONGEST, bench_rounds(&bench, 7, 3));
 

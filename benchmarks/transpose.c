@@ -75,7 +75,7 @@ int main(int count, char **words)
     snprintf(options, sizeof(options), BENCH_REALS " -DTILE=%d", TILE);
     cl_program program = bench_program(&b, source, options);
     kernel = bench_kernel(program, "transpose");
-    for (int n = b.quick ? 2048 : 512; n <= (b.quick ? 2048 : LARGEST); n *= 2)
+    EACH_SIZE (n, &b, 512, 2048, LARGEST)
         measure(n, b.quick ? 5 : n < LARGEST ? 21 : 7);
     CHECK(clReleaseKernel(kernel));
     CHECK(clReleaseProgram(program));

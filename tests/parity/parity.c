@@ -378,6 +378,13 @@ static bool barrier_reached(const char *folder)
     return first;
 }
 
+bool parity_modest(void)
+{
+    const char *modest = getenv("VOCL_TEST_MODEST");
+
+    return modest && *modest;
+}
+
 void parity_rich(void)
 {
     const char *folder = getenv("VOCL_TEST_BARRIER"), *place = getenv("VOCL_TEST_PLACE");

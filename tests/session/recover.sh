@@ -86,7 +86,13 @@ done
 beside survives "KILL 0.3 0.2" "vocl run" "$windows" 9 200 image
 
 # Programs of all kinds, at some moment or other.
-for program in $(few 5 effects images map_unmap contents threads buffer_ops callbacks programs kernel_printf); do
+large()
+{
+    export VOCL_TEST_MODEST= # more than 64 MiB at a time
+    survives_well "$@"
+}
+beside large "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/contents"
+for program in $(few 4 effects images map_unmap threads buffer_ops callbacks programs kernel_printf); do
     beside survives_well "KILL 0.05 0.3" "VOCL_RECOVER_LOG=1M vocl run" "$parity/$program"
 done
 

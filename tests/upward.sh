@@ -4,17 +4,23 @@
 . "$(dirname "$0")/lib.sh"
 need nm binutils
 
-# names TYPES DIRECTORY: the symbols of these types in the directory's objects.
+# names TYPES DIRECTORY...: the symbols of these types in the directories' objects
 names()
 {
-    for source in "$top_srcdir/$2"/*.c; do
-        nm -g "$top_builddir/$2/.libs/$(basename "$source" .c).o"
-    done | awk -v types="^[$1]$" 'NF > 1 && $(NF - 1) ~ types { print $NF }' | sort -u
+    types=$1
+    shift
+    for directory; do
+        for source in "$top_srcdir/$directory"/*.c; do
+            source=${source##*/}
+            echo "$top_builddir/$directory/.libs/${source%.c}.o"
+        done
+    done | tr '\n' '\0' | xargs -0 nm -g | awk -v types="^[$types]$" 'NF > 1 && $(NF - 1) ~ types { print $NF }' | sort -u
 }
 
-names U client > "$scratch/wanted"
+client="client client/core client/data client/memory client/survive client/trace"
+names U $client > "$scratch/wanted"
 names TDBRVW libvocl > "$scratch/front"
-names TDBRVW client > "$scratch/own"
+names TDBRVW $client > "$scratch/own"
 [ -s "$scratch/wanted" ] && [ -s "$scratch/front" ] && [ -s "$scratch/own" ] || fail "no objects found"
 upward=$(comm -12 "$scratch/wanted" "$scratch/front")
 [ -z "$upward" ] || fail "client/ uses of libvocl/:" $upward

@@ -14,6 +14,6 @@ survives "$top_builddir/tests/devcom/kill" 20000 stop
 # half a message has come, and the rest never does: sometimes one that MPI had matched already
 VOCL_DEVCOM_EAGER=64K
 export VOCL_DEVCOM_EAGER
-for us in 20000 30000 40000; do
+for us in $(few 1 20000 30000 40000); do
     survives "$top_builddir/tests/devcom/kill" $us stop 65536 8
 done

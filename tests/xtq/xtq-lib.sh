@@ -54,7 +54,7 @@ survives()
 # survives_kills PROGRAM: one is killed in the middle of what it does, at several times.
 survives_kills()
 {
-    for us in 50 300 1000 5000 20000 70000; do
+    for us in $(few 3 50 1000 20000 300 5000 70000); do
         survives "$1" $us
     done
 }

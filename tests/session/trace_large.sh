@@ -37,7 +37,8 @@ vocl explain "$scratch/torn.json" > "$scratch/out" 2>&1 && fail "half a trace ha
 sed '100s/.*/nonsense/' "$scratch/few.json" > "$scratch/torn.json"
 vocl explain "$scratch/torn.json" > "$scratch/out" 2>&1 && fail "a trace with nonsense has a report"
 
-# What takes its time is told of before.
+# What takes its time is told of before; this many launches do.
+launches=20000
 vocl run --report="$scratch/report.txt" -- sh -c '"$0" "$VOCL_TIMELINE" '$launches "$top_builddir/tests/session/large_trace" 2> "$scratch/err" ||
     fail "vocl run --report: $(cat "$scratch/err")"
 grep -q '^vocl: the program has ended; .* MiB of records .*report' "$scratch/err" || fail "not a word: $(cat "$scratch/err")"

@@ -28,13 +28,16 @@ for program in callbacks command_buffer device_info errors_buffer errors_kernel 
         map_unmap no_release several_contexts unused user_events; do
     beside same $program 0:preload
 done
-for program in buffer_ops events images programs svm; do
+for program in events svm; do
     beside same $program 0:preload 0:icd
+done
+for program in buffer_ops images programs; do
+    beside same $program $(few 1 0:icd 0:preload)
 done
 for program in many_devices many_copies native_kernel one_device; do
     beside same $program 0:preload 1:preload 2:icd
 done
-beside same threads 0:preload 0:icd 1:preload 2:icd
+beside same threads $(few 2 0:preload 2:icd 0:icd 1:preload)
 beside same host_pointer_devices 1:preload 2:icd
 graph()
 {

@@ -26,7 +26,7 @@ for program in vector_add buffer_ops host_access; do
     same "vocl run" $program
 done
 export VOCL_SHARE=0 # as between hosts
-for program in $(few 5 blocking_writes contents events images map_unmap many_launches programs threads); do
+for program in $(few 4 blocking_writes contents events threads images map_unmap many_launches programs); do
     same "vocl run" $program
 done
 VOCL_ZERO_COPY=0 same "vocl run" contents
@@ -70,7 +70,7 @@ command -v ip > /dev/null || exit 0
 [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || exit 0
 VOCL_LOG=debug "$two" -- "$parity/vector_add" > "$scratch/out" 2> "$scratch/err" || fail "two hosts: $(cat "$scratch/err")"
 grep -q 'connection 1 with 1' "$scratch/err" || fail "two hosts are connected otherwise"
-for program in $(few 3 images map_unmap one_place buffer_ops transpose); do
+for program in $(few 2 images map_unmap one_place buffer_ops transpose); do
     same "$two" $program
 done
 for program in many_devices many_copies; do

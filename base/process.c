@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -121,6 +122,23 @@ bool process_is_stopped(pid_t pid)
     }
     closedir(threads);
     return one && all;
+}
+
+/* Who is the parent once the true one has ended, init or a subreaper, cannot be told from it by number alone. */
+void process_end_with(pid_t parent, int signal)
+{
+    prctl(PR_SET_PDEATHSIG, signal);
+    if (getppid() != parent)
+        _exit(127);
+}
+
+pid_t process_fork(int signal)
+{
+    const pid_t parent = getpid(), pid = fork();
+
+    if (!pid)
+        process_end_with(parent, signal);
+    return pid;
 }
 
 int process_open(pid_t pid)

@@ -17,6 +17,11 @@ long process_worked_ms(pid_t pid, bool with_children);
 unsigned long process_start_time(pid_t pid);
 /* 0: it has none that is seen here, or there is no such process. */
 pid_t process_parent(pid_t pid);
+/* This process ends by that signal when its parent does, or at once where that has ended already. parent: as it knew
+ * itself when it forked. A change of user takes that back. */
+void process_end_with(pid_t parent, int signal);
+/* fork(): a child that does so. */
+pid_t process_fork(int signal);
 /* A descriptor of it, readable when it has ended; negative with errno. libc has this since 2.36 only. */
 int process_open(pid_t pid);
 /* Whether all of it stands still: by a signal, or in a debugger. */

@@ -24,6 +24,7 @@
 #include "base/children.h"
 #include "base/clock.h"
 #include "base/journal.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "proxy/keep.h"
 
@@ -242,7 +243,7 @@ static void take_descriptors(int pmi, int log, int problem)
 }
 
 /* 0 or errno. */
-static int become_the_user(const struct keep_plan *plan)
+static int become_the_user(const struct keep_plan *plan, pid_t keeper)
 {
     int error = 0;
 
@@ -253,14 +254,14 @@ static int become_the_user(const struct keep_plan *plan)
         (initgroups(plan->user, plan->gid) || setresgid(plan->gid, plan->gid, plan->gid) ||
          setresuid(plan->uid, plan->uid, plan->uid)))
         error = errno;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its keeper nobody would see to it */
+    process_end_with(keeper, SIGKILL); /* without its keeper nobody would see to it */
     if (!error && chdir(plan->folder) && chdir("/"))
         error = errno;
     return error;
 }
 
 /* In the keeper's child. Does not return. */
-static void become_worker(const struct keep_plan *plan, char **environment, int pmi, int log, int problem,
+static void become_worker(const struct keep_plan *plan, pid_t keeper, char **environment, int pmi, int log, int problem,
                           int (*run)(void))
 {
     char *arguments[] = {(char *)(uintptr_t)plan->program, (char *)(uintptr_t) "--worker", NULL};
@@ -268,7 +269,7 @@ static void become_worker(const struct keep_plan *plan, char **environment, int 
 
     keep_detach();
     take_descriptors(pmi, log, problem); /* from then on its user may stop it, with all that it has */
-    word.error = become_the_user(plan);
+    word.error = become_the_user(plan, keeper);
     if (!word.error && run) {
         environ = environment;
         prctl(PR_SET_DUMPABLE, 1); /* as after exec: nothing is in it that is not the user's */
@@ -287,6 +288,7 @@ static void become_worker(const struct keep_plan *plan, char **environment, int 
 void keep_run(const struct keep_plan *plan, char **environment, int pmi, int problem, int (*run)(void))
 {
     struct keeper k = {.plan = plan, .second_ms = clock_ms()};
+    const pid_t keeper = getpid();
     struct start_word word;
     int log[2], signals;
     sigset_t set;
@@ -306,7 +308,7 @@ void keep_run(const struct keep_plan *plan, char **environment, int pmi, int pro
     sigprocmask(SIG_SETMASK, &set, NULL);
     k.worker = fork();
     if (k.worker == 0)
-        become_worker(plan, environment, pmi, log[1], problem, run);
+        become_worker(plan, keeper, environment, pmi, log[1], problem, run);
     close(log[1]);
     close_others(log[0], problem);
     k.log = log[0];

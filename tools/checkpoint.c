@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "tools/checkpoint.h"
 #include "tools/tools.h"
 
@@ -30,14 +30,11 @@ static void give_to_owner(long program, int fd)
 /* A process of its own asks, whose pipe the program opens: when both are gone this one is at the end of it. */
 static pid_t ask(long program, const struct writing *writing, int ends[2], char answer[SESSION_ANSWER])
 {
-    const pid_t parent = getpid(), pid = fork();
+    const pid_t pid = process_fork(SIGKILL);
     char words[64];
 
     if (pid)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
     close(ends[0]);
     checkpoint_leave(writing);
     snprintf(words, sizeof(words), "checkpoint %d %d", (int)getpid(), ends[1]);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -24,6 +23,7 @@
 
 #include "base/log.h"
 #include "base/place.h"
+#include "base/process.h"
 #include "base/rsh.h"
 #include "base/settings.h"
 #include "tools/tools.h"
@@ -154,11 +154,10 @@ __attribute__((noreturn, format(printf, 2, 3))) static void give_up(struct told 
 
 static pid_t start(char **words, int input, int output)
 {
-    pid_t pid = fork();
+    pid_t pid = process_fork(SIGTERM);
 
     if (pid)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
     signal(SIGPIPE, SIG_DFL);
     dup2(input, 0);
     dup2(output, 1);
@@ -277,7 +276,6 @@ __attribute__((noreturn)) static void deploy_to(const struct bundle *bundle, str
     struct host host = {bundle, told, -1, NULL};
     const char *says;
 
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
     signal(SIGPIPE, SIG_IGN);
     open_host(&host);
     send_script(&host);
@@ -366,7 +364,7 @@ void deploy(const char *hosts)
         fail(EXIT_BROKEN, "%s is VOCL %s, and this is " PACKAGE_VERSION, bundle.path, bundle.id);
     count = list_hosts(list, told);
     for (unsigned i = 0; i < count; i++) {
-        pid_t process = fork(); /* what is told is seen there, too */
+        pid_t process = process_fork(SIGTERM); /* what is told is seen there, too */
 
         if (process == 0)
             deploy_to(&bundle, &told[i]);

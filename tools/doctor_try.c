@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "tools/doctor.h"
 
@@ -60,7 +60,6 @@ static long long now_ns(void)
 
 static void become(char *const *words, int input, int output, int errors)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);
     dup2(input, 0);
     dup2(output, 1);
@@ -128,7 +127,7 @@ struct tried doctor_try(char *const *words, const char *input, size_t length, lo
     pid_t pid = -1;
 
     if (stream_open(&streams[0], &out) && stream_open(&streams[1], &errors))
-        pid = fork();
+        pid = process_fork(SIGKILL);
     if (pid == 0)
         become(words, in, out, errors);
     for (size_t i = 0; i < 3; i++) {

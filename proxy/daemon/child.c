@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +31,6 @@ static void leave_daemon(int fd)
     int null = open("/dev/null", O_RDWR);
 
     keep_detach();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(null, 0);
     dup2(null, 1);
     dup2(fd, CHILD_FD); /* without close-on-exec */
@@ -50,7 +48,7 @@ struct child *child_fork(struct daemon *d, void (*run)(const void *argument), co
         free(child);
         return NULL;
     }
-    child->pid = fork();
+    child->pid = process_fork(SIGKILL);
     if (child->pid == 0) {
         leave_daemon(ends[1]);
         run(argument);

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "base/variable.h"
@@ -77,10 +77,9 @@ static pid_t start(struct daemon *d, int output)
     pid_t pid;
 
     snprintf(path, sizeof(path), "%s/vocl-proxy", folder);
-    pid = fork();
+    pid = process_fork(SIGKILL);
     if (pid)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(output, 1);
     close_range(3, ~0u, 0);
     for (char **at = d->config->environment; *at; at++)

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/socket.h"
 #include "proxy/keep.h"
 #include "proxy/launch/ranks.h"
@@ -86,7 +87,7 @@ int brood_start(struct births *births, const char *program, int lifeline, int ou
         return error;
     }
     births->report = ends[1];
-    brood = fork();
+    brood = process_fork(SIGKILL);
     if (!brood)
         become_brood(births, program, output);
     error = brood < 0 ? -errno : 0;

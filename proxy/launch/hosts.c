@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/rsh.h"
 #include "base/settings.h"
 #include "base/socket.h"
@@ -105,7 +106,7 @@ static int start_there(struct ranks *ranks, unsigned rank, const char *host, con
         error = ranks_pair(ends);
     if (error)
         return error;
-    pid = fork();
+    pid = process_fork(SIGKILL);
     if (pid == 0)
         become_remote(host, program, ends[1], output);
     error = pid < 0 ? -errno : 0;

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "base/settings.h"
 #include "base/socket.h"
 #include "base/children.h"
@@ -313,11 +314,10 @@ static void run_workers(char **arguments, int output[2])
 
 static pid_t start(char **arguments, int output)
 {
-    pid_t pid = fork();
+    pid_t pid = process_fork(SIGTERM);
 
     if (pid)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
     setpgid(0, 0);
     dup2(output, 1);
     dup2(output, 2);

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/socket.h"
 #include "proxy/launch/ranks.h"
 #include "proxy/launch/tunnel.h"
@@ -60,14 +60,8 @@ int ranks_pair(int ends[2])
 
 /* ---- a process ---- */
 
-/* The child's start: it ends with this process, and its words go to output. */
 void rank_become(int output)
 {
-    pid_t parent = getppid();
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (parent == 1 || getppid() != parent)
-        _exit(127);
     setpgid(0, 0);
     dup2(output, 1);
     dup2(output, 2);
@@ -212,7 +206,7 @@ static void become_worker(struct wires *wires, unsigned rank, const char *progra
 static int fork_workers(struct ranks *ranks, struct wires *wires, const char *program, int output)
 {
     for (unsigned i = 1; i < ranks->size; i++) {
-        pid_t pid = fork();
+        pid_t pid = process_fork(SIGKILL);
 
         if (pid == 0)
             become_worker(wires, i, program, output);
@@ -296,7 +290,7 @@ static int add_here(struct ranks *ranks, unsigned rank, const char *program, int
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
         return -errno;
-    pid = fork();
+    pid = process_fork(SIGKILL);
     if (pid == 0)
         become_added(rank, program, ends[1], output);
     close(ends[1]);

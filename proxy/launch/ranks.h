@@ -82,7 +82,7 @@ int ranks_open(struct ranks *ranks, unsigned workers);
 int ranks_pair(int ends[2]);
 /* A connection to this member, who may be the program; it stays the caller's. False: he is not there. */
 bool ranks_hand(struct ranks *ranks, unsigned to, int fd);
-/* A child's start: it ends with this process, and its words go to output. */
+/* A child's start, of process_fork(SIGKILL): its words go to output. */
 void rank_become(int output);
 void rank_execute(char *const *arguments);
 

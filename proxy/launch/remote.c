@@ -144,12 +144,11 @@ static pid_t start_worker(int end, const char *variable)
 {
     char program[4096], text[16], *arguments[] = {program, (char *)(uintptr_t) "--worker", NULL};
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    pid_t pid = length < 0 ? -1 : fork();
+    pid_t pid = length < 0 ? -1 : process_fork(SIGKILL);
 
     if (pid)
         return pid;
     program[length] = '\0';
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);
     dup2(2, 1);
     close(0);

@@ -7,11 +7,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/socket.h"
 #include "proxy/births.h"
 #include "proxy/keep.h"
@@ -50,7 +50,7 @@ static bool close_others(struct births *births, unsigned rank, int wait)
 }
 
 /* Until the parent is who it is to be. */
-static bool become_child(int wait, pid_t parent, pid_t wanted)
+static void become_child(int wait, pid_t parent, pid_t wanted)
 {
     char byte;
 
@@ -59,8 +59,7 @@ static bool become_child(int wait, pid_t parent, pid_t wanted)
     close(wait);
     while (getppid() == parent) /* it is ending */
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return getppid() == wanted;
+    process_end_with(wanted, SIGKILL);
 }
 
 static void be_worker(struct births *births, unsigned rank, int wait, pid_t parent, pid_t wanted)
@@ -69,8 +68,7 @@ static void be_worker(struct births *births, unsigned rank, int wait, pid_t pare
     if (!close_others(births, rank, wait) || !births_take(births, rank))
         _exit(1);
     munmap(births, births_size(births->workers, births->each));
-    if (!become_child(wait, parent, wanted))
-        _exit(127);
+    become_child(wait, parent, wanted);
     _exit(worker_as_copy());
 }
 

@@ -1,0 +1,75 @@
+/* A process that is to end with its parent does, also where that has ended before it could say so. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/process.h"
+
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);                                            \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* Its parent ends first, and it becomes this process's child. */
+static int status_of_late(void)
+{
+    const pid_t parent = fork();
+    int status;
+    pid_t late;
+
+    if (!parent) {
+        const pid_t self = getpid();
+
+        if (fork())
+            _exit(0);
+        while (getppid() == self)
+            usleep(1000);
+        process_end_with(self, SIGKILL);
+        _exit(0);
+    }
+    EXPECT(waitpid(parent, &status, 0) == parent);
+    late = wait(&status);
+    EXPECT(late > 0);
+    return status;
+}
+
+/* It waits until it is ended. */
+static int status_of_killed(int number)
+{
+    int ready[2], status;
+    pid_t parent;
+    char byte;
+
+    EXPECT(!pipe(ready));
+    parent = fork();
+    if (!parent) {
+        if (!process_fork(number) && write(ready[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    EXPECT(read(ready[0], &byte, 1) == 1);
+    EXPECT(!kill(parent, SIGKILL) && waitpid(parent, &status, 0) == parent);
+    EXPECT(wait(&status) > 0);
+    return status;
+}
+
+int main(void)
+{
+    int status;
+
+    EXPECT(!prctl(PR_SET_CHILD_SUBREAPER, 1));
+    status = status_of_late();
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 127);
+    status = status_of_killed(SIGKILL);
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    status = status_of_killed(SIGTERM);
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    return 0;
+}

@@ -2,7 +2,7 @@
  * A driver for tests (an ICD): PoCL, with what Debian 12's does not have yet. Its platform is PoCL's, whose table of
  * functions it changes, so that all objects are PoCL's own.
  *
- *   usm.c   cl_intel_unified_shared_memory, over PoCL's fine-grained SVM
+ *   usm.c   cl_intel_unified_shared_memory, over PoCL's SVM
  *   bda.c   cl_ext_buffer_device_address, over buffers that use SVM
  *   pipe.c  pipes, which kernels see as images
  *   il.c    SPIR-V, translated to SPIR 1.2 by llvm-spirv-15

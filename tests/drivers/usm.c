@@ -1,4 +1,7 @@
-/* Unified shared memory over PoCL's fine-grained SVM, which on a CPU is all three kinds at once. */
+/* Unified shared memory over PoCL's SVM, to which any memory will do: on a CPU it is all three kinds at once. */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "newer.h"
 
 typedef cl_bitfield capabilities;
@@ -57,6 +60,30 @@ static cl_int check(cl_context context, const cl_mem_properties_intel *propertie
     return alignment & (alignment - 1) ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
+/* Of a range of the driver's own, as those of GPUs have it; each once. PoCL's would be malloc()'s, and with a sanitizer
+ * these are the same in the program and in its worker, so that the program could have none of them. */
+static unsigned char *take_addresses(size_t size, size_t alignment)
+{
+    static const uintptr_t most = (uintptr_t)1 << 30;
+    static uintptr_t next, end;
+    void *wish = (void *)(0x2d0000000000 + ((uintptr_t)getpid() % 4096 << 32)), *range;
+    unsigned char *base = NULL;
+
+    alignment = alignment > 128 ? alignment : 128;
+    pthread_mutex_lock(&driver_lock);
+    if (size + alignment > end - next) {
+        range = mmap(wish, size + most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        next = range == MAP_FAILED ? end : (uintptr_t)range;
+        end = range == MAP_FAILED ? end : next + size + most;
+    }
+    if (size + alignment <= end - next) {
+        base = (unsigned char *)((next + alignment - 1) & ~(alignment - 1));
+        next = (uintptr_t)base + size;
+    }
+    pthread_mutex_unlock(&driver_lock);
+    return base;
+}
+
 static void *alloc(cl_context context, cl_device_id device, const cl_mem_properties_intel *properties, size_t size,
                    cl_uint alignment, cl_uint type, cl_int *ret)
 {
@@ -65,7 +92,7 @@ static void *alloc(cl_context context, cl_device_id device, const cl_mem_propert
 
     if (!error) {
         *m = (struct memory){NULL, context, NULL, size, type, device, m->flags};
-        m->base = real.clSVMAlloc(context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, size, alignment);
+        m->base = take_addresses(size, alignment);
         error = m->base ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
     }
     if (ret)
@@ -121,7 +148,6 @@ static cl_int CL_API_CALL mem_free(cl_context context, void *pointer)
     if (!m)
         return CL_INVALID_VALUE;
     memset(m->base, 0xdd, m->size); /* whoever still uses it shall see */
-    real.clSVMFree(context, pointer);
     free(m);
     return CL_SUCCESS;
 }

@@ -15,13 +15,12 @@ uint8_t *memory_map_at(uint64_t address, size_t size, int protection)
     void *wanted = (void *)(uintptr_t)address, *memory = MAP_FAILED;
 
     if (address >= MEMORY_LOWEST)
-        memory =
-            mmap(wanted, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        memory = mmap(wanted, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MEMORY_AT, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     if (memory == wanted)
         return memory;
-    munmap(memory, size); /* an old kernel, for which the address is a wish */
+    munmap(memory, size);
     return NULL;
 }
 

@@ -27,6 +27,14 @@ struct memory_owner {
 /* The system keeps what is below it free, to find NULL that is followed (vm.mmap_min_addr); but not from root. */
 #define MEMORY_LOWEST ((uint64_t)1 << 16)
 
+/* For mmap(2): at that address, if nothing is there; an old kernel takes it for a wish. So does the thread sanitizer,
+ * which leaves a wish out that it does not like: what remains is to be at NULL, where root may have memory. */
+#ifdef __SANITIZE_THREAD__
+#define MEMORY_AT 0
+#else
+#define MEMORY_AT MAP_FIXED_NOREPLACE
+#endif
+
 /* Memory of this process alone, at just that address: NULL if it cannot be there, or something is. protection: of
  * mmap(2). */
 uint8_t *memory_map_at(uint64_t address, size_t size, int protection);

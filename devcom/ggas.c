@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "devcom/internal.h"
 
 #define TRIES 8
@@ -30,12 +31,12 @@ static uint8_t *slot_at(const struct devcom_ggas *g, int rank, unsigned slot)
 /* Of nobody's use yet; at a place that another rank has found (fixed), or at any, best there. */
 static uint8_t *reserve(size_t bytes, void *at, bool fixed)
 {
-    void *range = mmap(at, bytes, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MEMORY_AT : 0);
+    void *range = mmap(at, bytes, PROT_NONE, flags, -1, 0);
 
     if (range == MAP_FAILED)
         return NULL;
-    if (fixed && range != at) { /* a kernel that does not know the flag */
+    if (fixed && range != at) {
         munmap(range, bytes);
         return NULL;
     }

@@ -204,8 +204,7 @@ static int map(struct executor *x, const struct exec_share_memory *m)
         close(fd);
         return -EINVAL;
     }
-    memory =
-        mmap((void *)(uintptr_t)m->address, m->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+    memory = mmap((void *)(uintptr_t)m->address, m->size, PROT_READ | PROT_WRITE, MAP_SHARED | MEMORY_AT, fd, 0);
     if (memory == MAP_FAILED)
         error = -errno;
     close(fd);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/settings.h"
 #include "client/core/stream.h"
 #include "client/memory/arena.h"
@@ -67,13 +68,13 @@ static int own_file(void)
 static bool grow(size_t size)
 {
     const size_t mapped = atomic_load(&arena.mapped), more = size - mapped;
-    const int fixed = arena.reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+    const int fixed = arena.reserved ? MAP_FIXED : MEMORY_AT;
     void *wanted = arena.base + mapped, *address;
 
     address = mmap(wanted, more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, own_file(), (off_t)mapped);
     if (address == MAP_FAILED)
         return false;
-    if (address != wanted) { /* an old kernel, for which the place is a wish */
+    if (address != wanted) {
         munmap(address, more);
         return false;
     }

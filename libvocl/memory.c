@@ -173,16 +173,19 @@ static bool is_limited(cl_context context)
     return false;
 }
 
-cl_int memory_check_room(cl_mem memory)
+cl_int memory_outcome(cl_mem memory)
 {
     cl_context context = memory->context;
-    cl_int error = CL_SUCCESS;
+    int error = -ECONNRESET;
 
-    if (memory->size < WORTH_ASKING || !is_limited(context))
-        return CL_SUCCESS;
-    for (unsigned i = 0; !error && i < context->node_count; i++)
-        error = cl_error(native_outcome(context->nodes[i], &memory->object));
-    return error;
+    for (unsigned i = 0; i < context->node_count; i++)
+        error = stream_joined(error, native_outcome(context->nodes[i], &memory->object));
+    return cl_error(error);
+}
+
+cl_int memory_check_room(cl_mem memory)
+{
+    return memory->size < WORTH_ASKING || !is_limited(memory->context) ? CL_SUCCESS : memory_outcome(memory);
 }
 
 void mapping_add(cl_mem memory, struct mapping *mapping)

@@ -5,6 +5,8 @@
 #include "libvocl/objects.h"
 
 /* ---- memory.c ---- */
+/* Of a new object: what native OpenCL says on all nodes of the context that are there. */
+cl_int memory_outcome(cl_mem memory);
 /* Of a new object: where what the session may use is limited, whether it has been made on all nodes. */
 cl_int memory_check_room(cl_mem memory);
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);

@@ -65,7 +65,7 @@ cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
         observer_made(pipe);
         error = cl_error(handle_create(&pipe->object));
         if (!error) /* what else there may be to say against it */
-            error = cl_error(native_outcome(context->node, &pipe->object));
+            error = memory_outcome(pipe);
     }
     fail_ret(ret, error);
     if (!error)

@@ -1,9 +1,10 @@
 /*
- * room KIND MIB MOST [FILE [all]]: how many allocations of so many MiB there is room for, at most MOST, each written by
- * a kernel where kernels can be given it. KIND: buffer, pointer (CL_MEM_USE_HOST_PTR), image, svm, fine, over (buffers
- * over shared virtual memory, which take no more), host, shared, device (cl_intel_unified_shared_memory). With FILE it
- * keeps them until that exists. Then one is freed and taken again, all are, and it is as at first. all: in a context of
- * all devices.
+ * room KIND MIB MOST [FILE [all|short]]: how many allocations of so many MiB there is room for, at most MOST, each
+ * written by a kernel where kernels can be given it. KIND: buffer, pointer (CL_MEM_USE_HOST_PTR), image, pipe, svm,
+ * fine, over (buffers over shared virtual memory, which take no more), host, shared, device
+ * (cl_intel_unified_shared_memory). With FILE it keeps them until that exists. Then one is freed and taken again, all
+ * are, and it is as at first. all: in a context of all devices; short: and what two would take is taken on the last one
+ * before.
  */
 #include <CL/cl_ext.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "tests/length.h"
 #include "tests/parity/parity.h"
 
-enum { MOST = 64 };
+enum { MOST = 64, PACKET = 1024 };
 
 static const char *source = "kernel void mark(global uint *to, uint value)\n"
                             "{\n"
@@ -38,7 +39,20 @@ static struct {
     clSetKernelArgMemPointerINTEL_fn set;
 } room;
 
-static void open_all(struct parity *p)
+/* What two would take. */
+static void take_two_of(cl_device_id device)
+{
+    cl_int error;
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+
+    CHECK(error);
+    for (int i = 0; i < 2; i++) {
+        clCreateBuffer(context, CL_MEM_READ_WRITE, room.size, NULL, &error);
+        CHECK(error);
+    }
+}
+
+static void open_all(struct parity *p, bool is_short)
 {
     cl_device_id devices[16];
     cl_uint count;
@@ -51,6 +65,8 @@ static void open_all(struct parity *p)
     CHECK(error);
     p->queue = clCreateCommandQueueWithProperties(p->context, p->device, NULL, &error);
     CHECK(error);
+    if (is_short)
+        take_two_of(devices[count - 1]);
 }
 
 static bool is(const char *kind)
@@ -110,6 +126,8 @@ static cl_mem take_object(void *memory)
     const cl_mem_flags flags = CL_MEM_READ_WRITE | (memory ? CL_MEM_USE_HOST_PTR : 0);
     cl_int error;
 
+    if (is("pipe"))
+        return clCreatePipe(room.p.context, 0, PACKET, (cl_uint)(room.size / PACKET), NULL, &error);
     return is("image") ? clCreateImage(room.p.context, flags, &format, &desc, NULL, &error)
                        : clCreateBuffer(room.p.context, flags, room.size, memory, &error);
 }
@@ -160,7 +178,7 @@ static bool mark(struct one *one, cl_uint value)
     const size_t words = room.size / sizeof(value);
     cl_int error;
 
-    if (is("image"))
+    if (is("image") || is("pipe"))
         return true;
     if (one->object)
         error = clSetKernelArg(room.kernel, 0, sizeof(one->object), &one->object);
@@ -181,7 +199,7 @@ static bool is_marked(struct one *one, cl_uint value)
     cl_uint *seen = one->memory;
     bool good;
 
-    if (is("image") || is("device"))
+    if (is("image") || is("pipe") || is("device"))
         return true;
     if (one->object)
         seen = clEnqueueMapBuffer(room.p.queue, one->object, CL_TRUE, CL_MAP_READ, 0, room.size, 0, NULL, NULL, NULL);
@@ -219,7 +237,7 @@ int main(int count, char **words)
     room.size = (count > 2 ? (size_t)atol(words[2]) : 1) << 20;
     parity_open(&room.p, 0);
     if (count > 5)
-        open_all(&room.p);
+        open_all(&room.p, !strcmp(words[5], "short"));
     program = parity_program(&room.p, source, NULL);
     room.kernel = parity_kernel(program, "mark");
     if (is_usm())

@@ -69,12 +69,17 @@ static void *thread_work(void *unused)
     exit(15);
 }
 
-static void gate_wait(void)
+static cl_event marker_behind_gate(void)
 {
     cl_int status;
     cl_event gate = clCreateUserEvent(p.context, &status), event;
     CHECK(status);
     CHECK(clEnqueueMarkerWithWaitList(p.queue, 1, &gate, &event));
+    return event;
+}
+
+static void gate_wait(cl_event event)
+{
     clWaitForEvents(1, &event);
     say("not reached");
 }
@@ -153,9 +158,10 @@ static int end_by_thread(void)
 static int end_by_thread_while_waiting(void)
 {
     static int status = 13;
+    cl_event event = marker_behind_gate(); /* before: the thread may be quick */
     pthread_t thread;
     EXPECT(pthread_create(&thread, NULL, thread_exit, &status) == 0);
-    gate_wait();
+    gate_wait(event);
     return 1;
 }
 
@@ -178,7 +184,7 @@ static int end_by_exec(void)
 static int end_by_term_while_waiting(void)
 {
     alarm(1);
-    gate_wait();
+    gate_wait(marker_behind_gate());
     return 1;
 }
 

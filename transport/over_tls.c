@@ -22,7 +22,9 @@ void way_break(struct tls_way *way, struct peer *peer, const char *why)
 {
     if (!way->broken)
         way->broken = why;
-    link_give_up(peer, why);
+    if (!peer->bell.lost)
+        peer->bell.why = why;
+    peer->bell.lost = true;
 }
 
 void way_wake(struct transport *t)

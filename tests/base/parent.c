@@ -7,14 +7,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
-
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "tests/expect.h"
 
 /* Its parent ends first, and it becomes this process's child. */
 static int status_of_late(void)

@@ -4,14 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "tests/expect.h"
 
 static bool is(const char *text, uint64_t expected)
 {

@@ -3,14 +3,7 @@
 #include <stdlib.h>
 
 #include "proxy/daemon/placement.h"
-
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "tests/expect.h"
 
 #define G (UINT64_C(1) << 30)
 

@@ -32,8 +32,9 @@
  *                     program's memory as a buffer's
  *     address_command.h   commands on addresses; addressed.c, buffers that have one on their device
  *   survive/
- *     pause.h         the program's calls wait, and what was enqueued ends (ends.h); ahead.h, what is copied before
- * that move.h          a node goes to another process. moving.h: for objects make_again.c; for contents copy_over.c and
+ *     pause.h         the program's calls wait, and what was enqueued ends (ends.h)
+ *     ahead.h         what is copied while the program goes on
+ *     move.h          a node goes to another process. moving.h: for objects make_again.c; for contents copy_over.c and
  *                     svm_move.c; for memory that is left behind unshare.c; summon.c, what users ask; rest.c, workers
  *                     go; resting.h: wake.c, and come again
  *     store.h         contents kept at the application's host; store_ahead.c, read ahead

@@ -12,6 +12,11 @@ struct extent extent_of(cl_mem whole, size_t start, size_t end)
     return (struct extent){.memory = whole->object.id, .part = part_region(&part)};
 }
 
+struct extent extent_whole(cl_mem whole)
+{
+    return extent_of(whole, 0, whole->type == CL_MEM_OBJECT_BUFFER ? whole->size : 1);
+}
+
 struct extent extent_at(uint64_t address, size_t size)
 {
     return (struct extent){.address = address, .part = {.kind = WIRE_PIECE, .size = size}};

@@ -17,6 +17,8 @@ struct extent {
 };
 /* From start to end of a whole; of an image, which is one piece, 0 to 1. */
 struct extent extent_of(cl_mem whole, size_t start, size_t end);
+/* All of it. */
+struct extent extent_whole(cl_mem whole);
 struct extent extent_at(uint64_t address, size_t size);
 /* Of a region that piece which begins so many bytes into it, as large as what goes at a time; an image goes at once. */
 #define CONTENTS_PIECE ((size_t)16 << 20)

@@ -69,7 +69,7 @@ static void carry(const uint8_t *fresh, uint8_t *base, uint8_t *to, size_t size)
 static struct extent extent_in(const struct hosted *h, size_t offset, size_t size)
 {
     return h->memory->type == CL_MEM_OBJECT_BUFFER ? extent_of(h->memory, offset, offset + size)
-                                                   : extent_of(h->memory, 0, 1);
+                                                   : extent_whole(h->memory);
 }
 
 static int send(const struct hosted *h, struct node *node, size_t offset, const uint8_t *bytes, size_t size)

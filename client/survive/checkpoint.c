@@ -110,11 +110,6 @@ static void collect(struct object *object, void *argument)
         held_add(&s->held, object);
 }
 
-static struct extent whole_of(cl_mem memory)
-{
-    return extent_of(memory, 0, memory->type == CL_MEM_OBJECT_BUFFER ? memory->size : 1);
-}
-
 /* It is here; what nobody has touched has no pages. */
 static void copy_shared(const struct _cl_mem *memory, uint8_t *bytes)
 {
@@ -154,7 +149,7 @@ static int save_there(struct saving *s, const struct extent *whole, struct copy 
 static int save_one(struct saving *s, cl_mem memory)
 {
     const bool there = s->keeper && !memory->direct;
-    const struct extent whole = whole_of(memory);
+    const struct extent whole = extent_whole(memory);
     struct copy copy = {0};
     int error = there ? save_there(s, &whole, &copy) : -ENOMEM;
 

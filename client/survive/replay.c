@@ -374,6 +374,19 @@ static struct replay *first_of(const struct replaying *all)
     return first;
 }
 
+/* Of what waits to be sent: data may have gone before their command, to the one that is lost. */
+static void give_unsent(struct replay *r)
+{
+    struct wire_cursor at = wire_cursor(r->node->batch.bytes, r->node->batch.length), fields;
+    struct outline m;
+    uint16_t number;
+
+    while (wire_next(&at, &number, &fields) == 1) {
+        if (outline_get(number, fields, &m))
+            give_again(r, m.data_in);
+    }
+}
+
 static void tell_all(const struct replaying *all)
 {
     struct replay *r;
@@ -387,6 +400,8 @@ static void tell_all(const struct replaying *all)
         while (r->fences)
             drop_fence(r, &r->fences);
         replay_flush(r);
+        if (!replay_has_failed(r))
+            give_unsent(r);
     }
 }
 

@@ -115,14 +115,11 @@ cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_
 static int context_create_on(struct object *object, struct node *node)
 {
     const struct _cl_context *context = (const struct _cl_context *)object;
-    uint32_t *ids = malloc(context->device_count * sizeof(*ids));
+    uint32_t ids[WIRE_MAX_DEVICES]; /* what was not sent for want of memory would be released there all the same */
     struct wire_create_context m = {object->id, ids, 0};
 
-    if (!ids)
-        return -ENOMEM;
     m.devices_count = devices_of_node(node, context->device_count, context->devices, ids);
     wire_put_create_context(stream_begin(node), &m);
-    free(ids);
     return stream_end(node, STREAM_LATER);
 }
 

@@ -5,9 +5,14 @@
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
+static bool is_large(const struct argument *argument)
+{
+    return argument->what == WIRE_ARGUMENT_VALUE && argument->length > sizeof(argument->small);
+}
+
 static void argument_free(struct argument *argument)
 {
-    if (argument->what == WIRE_ARGUMENT_VALUE && argument->length > sizeof(argument->small))
+    if (is_large(argument))
         free(argument->large);
     node_set_clear(&argument->known);
 }
@@ -32,6 +37,7 @@ static int kernel_create_on(struct object *object, struct node *node)
                                          .name_length = (uint32_t)strlen(kernel->description->name)};
     struct wire_clone_kernel clone = {.kernel = object->id};
     struct wire_buffer *out;
+    int error;
 
     if (!handle_is_on(&kernel->program->object, node))
         return -ECONNRESET; /* unless another has it */
@@ -47,7 +53,11 @@ static int kernel_create_on(struct object *object, struct node *node)
     } else {
         wire_put_create_kernel(out, &m);
     }
-    return stream_end(node, STREAM_LATER);
+    error = stream_finish(node, STREAM_LATER);
+    if (error)
+        node_set_remove(&kernel->known, node->index);
+    session_unlock(node->session);
+    return error;
 }
 
 static cl_context kernel_context(const struct object *object)
@@ -194,13 +204,48 @@ static void **pointers_copy(const void *pointers, size_t count)
     return copy;
 }
 
+/* What the nodes' clones hold they know by themselves. */
+static bool argument_clone(const struct argument *from, struct argument *to)
+{
+    uint8_t *large = NULL;
+
+    if (is_large(from)) {
+        large = malloc(from->length);
+        if (!large)
+            return false;
+        memcpy(large, from->large, from->length);
+    }
+    *to = *from;
+    to->known = (struct node_set){0};
+    if (large)
+        to->large = large;
+    return true;
+}
+
+/* All that the program has said to it. */
+static bool kernel_take_over(cl_kernel kernel, cl_kernel source)
+{
+    bool good = true;
+
+    lock_hold(&source->lock);
+    kernel->uses_addresses = source->uses_addresses;
+    for (uint32_t i = 0; i < source->description->argument_count && good; i++)
+        good = argument_clone(&source->arguments[i], &kernel->arguments[i]);
+    if (good && source->pointers) {
+        kernel->pointers = pointers_copy(source->pointers, source->pointer_count);
+        kernel->pointer_count = source->pointer_count;
+        good = kernel->pointers != NULL;
+    }
+    lock_release(&source->lock);
+    return good;
+}
+
 cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
 {
     TIMELINE(clCloneKernel);
 
     cl_kernel kernel;
     cl_int error;
-    bool kept;
 
     HALT_GUARD;
     if (!handle_check(source, WIRE_KERNEL)) {
@@ -212,32 +257,12 @@ cl_kernel clCloneKernel(cl_kernel source, cl_int *ret)
         return NULL;
     }
     kernel = kernel_new(source->program, source->description);
-    if (kernel)
-        kernel->uses_addresses = source->uses_addresses;
     if (!kernel) {
         fail_ret(ret, CL_OUT_OF_HOST_MEMORY);
         return NULL;
     }
-    lock_hold(&source->lock);
-    for (uint32_t i = 0; i < source->description->argument_count; i++) {
-        struct argument *to = &kernel->arguments[i];
-
-        *to = source->arguments[i];
-        if (to->what == WIRE_ARGUMENT_VALUE && to->length > sizeof(to->small)) {
-            to->large = malloc(to->length);
-            if (to->large)
-                memcpy(to->large, source->arguments[i].large, to->length);
-            else
-                *to = (struct argument){0};
-        }
-        to->known = (struct node_set){0}; /* whatever the nodes' clones hold */
-    }
-    if (source->pointers && (kernel->pointers = pointers_copy(source->pointers, source->pointer_count)) != NULL)
-        kernel->pointer_count = source->pointer_count;
-    kept = !source->pointers || kernel->pointers;
-    lock_release(&source->lock);
     kernel->made_from = source;
-    error = kept ? cl_error(handle_create(&kernel->object)) : CL_OUT_OF_HOST_MEMORY;
+    error = kernel_take_over(kernel, source) ? cl_error(handle_create(&kernel->object)) : CL_OUT_OF_HOST_MEMORY;
     kernel->made_from = NULL;
     fail_ret(ret, error);
     if (error)
@@ -400,11 +425,6 @@ static bool argument_is(const struct argument *argument, const struct given *giv
     return given->length <= sizeof(argument->small) && bytes_are(argument->small, given->bytes, given->length);
 }
 
-static bool has_large(const struct argument *argument)
-{
-    return argument->length > sizeof(argument->small);
-}
-
 static void argument_say(struct argument *argument, const struct given *given)
 {
     argument->set = true;
@@ -524,7 +544,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     argument = &kernel->arguments[index];
     if (argument_is(argument, &given) && !kernel->sent_when_set)
         return CL_SUCCESS; /* it stays as known as it is */
-    if (has_large(argument) || given.length > sizeof(argument->small) || node_set_has_memory(&argument->known))
+    if (is_large(argument) || given.length > sizeof(argument->small) || node_set_has_memory(&argument->known))
         error = argument_change_large(kernel, argument, &given);
     else
         argument_change(argument, &given);

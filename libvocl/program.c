@@ -41,6 +41,13 @@ bool program_add_node(cl_program program, struct node *node)
     return added;
 }
 
+static void program_leave_node(cl_program program, struct node *node)
+{
+    session_lock(node->session);
+    node_set_remove(&program->known, node->index);
+    session_unlock(node->session);
+}
+
 static int source_create_on(cl_program program, struct node *node)
 {
     const struct wire_create_program m = {program->object.id, program->context->object.id,
@@ -150,15 +157,8 @@ static int names_create_on(cl_program program, struct node *node)
     return error;
 }
 
-/* As it was before it was built. */
-static int program_create_on(struct object *object, struct node *node)
+static int create_as_made(cl_program program, struct node *node)
 {
-    cl_program program = (cl_program)object;
-
-    if (!first_of_node(node, program->device_count, program->devices))
-        return 0;
-    if (!program_add_node(program, node))
-        return -ENOMEM;
     switch (program->made.how) {
     case MADE_FROM_SOURCE:
         return source_create_on(program, node);
@@ -172,6 +172,22 @@ static int program_create_on(struct object *object, struct node *node)
         break;
     }
     return program->done ? 0 : -ENOTSUP; /* from others, by program_settle_on() */
+}
+
+/* As it was before it was built. */
+static int program_create_on(struct object *object, struct node *node)
+{
+    cl_program program = (cl_program)object;
+    int error;
+
+    if (!first_of_node(node, program->device_count, program->devices))
+        return 0;
+    if (!program_add_node(program, node))
+        return -ENOMEM;
+    error = create_as_made(program, node);
+    if (error == -ENOMEM) /* it was not sent, and need not be released there */
+        program_leave_node(program, node);
+    return error;
 }
 
 static cl_context program_context(const struct object *object)

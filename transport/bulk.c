@@ -57,15 +57,9 @@ struct whole {
     void *argument;
 };
 
-/* The other side would wait for the data for ever: the peer is lost at the next poll. */
 static int cannot_start(const struct whole *w)
 {
-    struct bell *bell = &w->t->peers[w->peer].bell;
-
-    if (!bell->lost)
-        bell->why = "data cannot be moved to it or from it";
-    bell->lost = true;
-    return -ECONNRESET;
+    return link_give_up(&w->t->peers[w->peer], "data cannot be moved to it or from it");
 }
 
 /* One piece. */

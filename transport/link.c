@@ -309,6 +309,14 @@ void link_lose(struct transport *t, unsigned number, const char *why)
         loop_lose(t, number);
 }
 
+int link_give_up(struct peer *peer, const char *why)
+{
+    if (!peer->bell.lost)
+        peer->bell.why = why;
+    peer->bell.lost = true;
+    return -ECONNRESET;
+}
+
 void link_fail(struct transport *t)
 {
     if (!t->ended)
@@ -341,10 +349,8 @@ void link_look(struct peer *peer)
 
     if ((int32_t)(taken - peer->bell.acked) > 0)
         peer->bell.acked = taken;
-    if ((int32_t)(peer->sent - peer->bell.acked) < 0) {
-        peer->bell.why = "it confirms what it was not sent";
-        peer->bell.lost = true;
-    }
+    if ((int32_t)(peer->sent - peer->bell.acked) < 0)
+        link_give_up(peer, "it confirms what it was not sent");
 }
 
 void link_took(struct peer *peer)
@@ -455,10 +461,10 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     struct peer *peer = &t->peers[number];
     int error;
 
-    if (!link_is_usable(t, number))
+    if (!link_is_usable(t, number) || peer->bell.lost)
         return -ECONNRESET;
     if (length > peer->provider->most_frame)
-        return -EMSGSIZE;
+        return link_give_up(peer, "a frame to it is too long");
     if (peer->sent - peer->bell.acked >= window_of(peer)) {
         if (peer->lane.open)
             link_look(peer); /* it says so there, and who sends much asks often */
@@ -472,6 +478,8 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
         timeline_count(TIMELINE_FRAME, number, true, (uint64_t)clock_ns(), length);
     if (!error && !peer->lane.open) /* whether it sleeps */
         link_hear(t, number);
+    if (error && error != -EAGAIN && number != link_local(t)) /* what comes next would be about what has not come */
+        return link_give_up(peer, "a frame cannot be sent to it");
     return error;
 }
 

@@ -168,6 +168,8 @@ int link_tell(struct transport *t, unsigned number, const struct member_news *ne
 /* A descriptor of the session: the program may close it (keeper.h). */
 void link_keep(struct transport *t, struct kept *kept, int fd);
 void link_lose(struct transport *t, unsigned number, const char *why);
+/* What the peer, or this side, would wait for in vain for ever: it is lost at the next poll. -ECONNRESET. */
+int link_give_up(struct peer *peer, const char *why);
 /* What carries cannot be used any more. */
 void link_fail(struct transport *t);
 /* Wake a peer that sleeps, after it has been sent something. */

@@ -22,9 +22,7 @@ void way_break(struct tls_way *way, struct peer *peer, const char *why)
 {
     if (!way->broken)
         way->broken = why;
-    if (!peer->bell.lost)
-        peer->bell.why = why;
-    peer->bell.lost = true;
+    link_give_up(peer, why);
 }
 
 void way_wake(struct transport *t)

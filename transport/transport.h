@@ -129,7 +129,8 @@ int transport_peer_process(const struct transport *transport, unsigned peer);
 
 /*
  * Send a frame: copied before the call returns. Never blocks. -EAGAIN when the window to that peer is full (poll,
- * then try again), -ECONNRESET after loss, -EMSGSIZE above TRANSPORT_MAX_LARGE.
+ * then try again), -ECONNRESET after loss, and where it cannot be sent, for want of memory or as it is longer than
+ * TRANSPORT_MAX_LARGE: that peer is lost at the next poll. The local member's own error if it refuses.
  */
 int transport_send(struct transport *transport, unsigned peer, const void *bytes, size_t length);
 

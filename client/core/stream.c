@@ -14,6 +14,7 @@
 
 #define FRAME_FULL (48u << 10)
 #define BATCH_LIMIT (4u << 20) /* above it the application waits: the node is behind */
+#define SMALL 4096             /* a command that needs no memory, such as a release */
 
 /* While a node moves, what is made of it again is made where it goes to. Under the lock. */
 static struct node *aimed(struct node *node)
@@ -113,6 +114,21 @@ static bool has_room(void *argument)
     return !node->alive || node->batch.length < BATCH_LIMIT;
 }
 
+/* For the next small command, whatever becomes of memory meanwhile: the program cannot be told of a release that is not
+ * sent, and could do nothing about it. */
+static void keep_room(struct node *node)
+{
+    struct wire_buffer *batch = &node->batch;
+
+    if (batch->capacity - batch->length >= SMALL)
+        return;
+    if (wire_reserve(batch, SMALL))
+        batch->length -= SMALL;
+    else
+        stream_push(node);
+    batch->failed = false;
+}
+
 int stream_finish(struct node *node, enum stream_urgency urgency)
 {
     node = aimed(node);
@@ -122,6 +138,7 @@ int stream_finish(struct node *node, enum stream_urgency urgency)
     }
     if (node->batch.failed) {
         node->batch.failed = false;
+        keep_room(node);
         return -ENOMEM;
     }
     if (timeline_wanted())
@@ -137,6 +154,7 @@ int stream_finish(struct node *node, enum stream_urgency urgency)
         session_wait(node->session, has_room, node);
         timeline_waited(since, TIMELINE_FOR_ROOM, node, 0);
     }
+    keep_room(node);
     return 0;
 }
 

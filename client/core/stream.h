@@ -9,6 +9,9 @@ struct wire_buffer *stream_begin(struct node *node);
 /* Whether who is sent that can have memory that the node has of the program: not where one is moved to another host. */
 bool stream_shares(struct node *node);
 enum stream_urgency { STREAM_LATER, STREAM_SOON, STREAM_NOW };
+/* 0, -ECONNRESET: the node is lost, with all that it has, or -ENOMEM: it has not been sent, which a small command is
+ * spared but where none could be sent, either, for a while. A release may leave both unsaid: the node then keeps what
+ * nobody uses any more. */
 int stream_end(struct node *node, enum stream_urgency urgency);
 /* A launch was encoded at mark: if it is like the last one, only that is sent, and how it differs. */
 void stream_repeat(struct node *node, size_t mark);

@@ -33,12 +33,23 @@ enum effect effect_of(uint16_t number)
         if (!wire_get_##name(&fields, &m))                                                                             \
             return false;
 
-bool outline_get(uint16_t number, struct wire_cursor fields, struct outline *out)
+static void visit_each(effect_visit *visit, void *argument, unsigned kind, const uint32_t *ids, uint32_t count,
+                       bool makes)
+{
+    for (uint32_t i = 0; i < count && visit; i++)
+        visit(argument, kind, ids[i], makes);
+}
+
+/* Both of what is asked for; visit may be NULL. */
+static bool read_command(uint16_t number, struct wire_cursor fields, struct outline *out, effect_visit *visit,
+                         void *argument)
 {
     *out = (struct outline){0};
     switch (number) {
 #define SEND(name, number) DECODED(name, number)
-#define ENQUEUE(name, number) DECODED(name, number) out->queue = m.queue;
+#define ENQUEUE(name, number)                                                                                          \
+    DECODED(name, number) out->queue = m.queue;                                                                        \
+    ID(QUEUE, queue)
 #define CALL(name, number) DECODED(name, number) out->call = m.call;
 #define SLOW_CALL(name, number) CALL(name, number) out->slow = true;
 #define NOTE(name, number) DECODED(name, number)
@@ -54,15 +65,22 @@ bool outline_get(uint16_t number, struct wire_cursor fields, struct outline *out
 #define BINDS_UNLESS(field, why) out->bound = m.field ? NULL : why;
 #define NEW_EVENT                                                                                                      \
     out->event = m.event;                                                                                              \
-    out->subscribe = m.subscribe;
+    out->subscribe = m.subscribe;                                                                                      \
+    NEW_ID(EVENT, event)
 #define WAIT_LIST                                                                                                      \
     out->wait = m.wait;                                                                                                \
-    out->wait_count = m.wait_count;
+    out->wait_count = m.wait_count;                                                                                    \
+    IDS(EVENT, wait, WIRE_MAX_WAIT)
 #define DATA_IN(name) out->data_in = m.name;
 #define DATA_OUT(name) out->data_out = m.name;
 #define CONTENTS(name, most) out->contents = true;
 #define OTHER_WORKER(name) out->worker = m.name;
 #define SHARED_AT(name) out->shared = m.name;
+#define ID(kind, name) visit_each(visit, argument, WIRE_##kind, &m.name, 1, false);
+#define ID_OF(field, name) visit_each(visit, argument, m.field, &m.name, 1, false);
+#define NEW_ID(kind, name) visit_each(visit, argument, WIRE_##kind, &m.name, 1, true);
+#define IDS(kind, name, most) visit_each(visit, argument, WIRE_##kind, m.name, m.name##_count, false);
+#define NEW_IDS(kind, name, most) visit_each(visit, argument, WIRE_##kind, m.name, m.name##_count, true);
 #include "wire/fields.h"
 #include "wire/commands.def"
 #include "wire/fields_end.h"
@@ -70,34 +88,16 @@ bool outline_get(uint16_t number, struct wire_cursor fields, struct outline *out
     return false;
 }
 
-#define VISIT_LIST(kind, name, makes)                                                                                  \
-    for (uint32_t i = 0; i < m.name##_count; i++)                                                                      \
-        visit(argument, WIRE_##kind, m.name[i], makes);
+bool outline_get(uint16_t number, struct wire_cursor fields, struct outline *out)
+{
+    return read_command(number, fields, out, NULL, NULL);
+}
 
 bool effect_each_object(uint16_t number, struct wire_cursor fields, effect_visit *visit, void *argument)
 {
-    switch (number) {
-#define SEND(name, number) DECODED(name, number)
-#define CALL(name, number) DECODED(name, number)
-#define NOTE(name, number) DECODED(name, number)
-#define PEER(name, number) DECODED(name, number)
-#define REPLY(name)                                                                                                    \
-    return true;                                                                                                       \
-    }                                                                                                                  \
-    DECODED(name##_reply, WIRE_##name | WIRE_REPLY)
-#define END                                                                                                            \
-    return true;                                                                                                       \
-    }
-#define ID(kind, name) visit(argument, WIRE_##kind, m.name, false);
-#define ID_OF(field, name) visit(argument, m.field, m.name, false);
-#define NEW_ID(kind, name) visit(argument, WIRE_##kind, m.name, true);
-#define IDS(kind, name, most) VISIT_LIST(kind, name, false)
-#define NEW_IDS(kind, name, most) VISIT_LIST(kind, name, true)
-#include "wire/fields.h"
-#include "wire/commands.def"
-#include "wire/fields_end.h"
-    }
-    return false;
+    struct outline outline;
+
+    return read_command(number, fields, &outline, visit, argument);
 }
 
 /* ---- one command made another ---- */

@@ -41,7 +41,7 @@
  *     save.h          a checkpoint in files
  *     recover.h       a worker that is lost is replaced. journal.h: what it was told; effects.h, what commands.def says
  *                     of that; shorten.c, what of it is left; checkpoint.c, svm_saved.c, contents; window.c, of memory
- *                     that is shared; mend.c, another one comes; replaying.h, and is told it; keep.h, contents that
+ *                     that is shared; mend.c, another one comes; replay.c, and is told it; keep.h, contents that
  *                     workers keep
  *   trace/
  *     timeline.h      what the program does is written down; sites.c, and who called

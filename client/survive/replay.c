@@ -8,7 +8,7 @@
  * place in the queue is a marker.
  *
  * Where memory is shared with the worker, the log has a part that is over for good (window.c): of it only what makes
- * objects is told (replay_over.c), and where it ends memory is made what it was then.
+ * objects is told, with markers for the events of what is left out, and where it ends memory is made what it was then.
  *
  * Nodes that have had to do with each other since their last checkpoint (struct group) are told all together, in turns
  * as the first time: so contents go from one to the other, and events of one are waited for on the other, as then.
@@ -18,10 +18,43 @@
 
 #include "base/log.h"
 #include "client/core/session.h"
+#include "client/data/contents.h"
 #include "client/data/transfer.h"
 #include "client/survive/effects.h"
+#include "client/survive/journal.h"
+#include "client/survive/keep.h"
 #include "client/survive/recover.h"
-#include "client/survive/replaying.h"
+
+#define FRAME ((size_t)48 << 10)
+
+struct fence { /* a read that is not done again: when it would have been over */
+    struct fence *next;
+    uint32_t event, tag;
+};
+
+struct replay {
+    struct journal *j;
+    struct node *node;
+    struct replaying *all;
+    size_t at;     /* of the log: what is told next */
+    uint64_t turn; /* whose turn that is */
+    struct wire_buffer out;
+    uint32_t *done; /* events that were heard to be over, by slot */
+    uint32_t room;
+    uint32_t wanted, answered; /* an event, and the last call */
+    struct fence *fences, *unused;
+    uint32_t last_fence;             /* events that the log cannot know, above all slots that there were */
+    uint8_t last[WIRE_MAX_REPEATED]; /* launch of those that are over */
+    size_t last_length;
+    bool refused; /* memory where it was */
+    bool failed;
+};
+
+/* Nodes that are told all together, in the order in which it was told. */
+struct replaying {
+    struct replay *each;
+    unsigned count;
+};
 
 void replay_event(struct journal *j, uint32_t event)
 {
@@ -57,7 +90,8 @@ void replay_refused(struct journal *j)
 
 /* ---- sending, and waiting ---- */
 
-bool replay_has_failed(const struct replay *r)
+/* What several nodes are told is of no use without one of them. */
+static bool has_failed(const struct replay *r)
 {
     bool failed = false;
 
@@ -74,7 +108,7 @@ static bool sent(void *argument)
     struct replay *r = argument;
     int error;
 
-    if (replay_has_failed(r) || !r->out.length)
+    if (has_failed(r) || !r->out.length)
         return true;
     error = transport_send(session_transport(r->node->session), r->node->peer, r->out.bytes, r->out.length);
     if (!error) {
@@ -95,26 +129,33 @@ static bool reached(void *argument)
 {
     struct replay *r = argument;
 
-    return replay_has_failed(r) || is_done(r, r->wanted);
+    return has_failed(r) || is_done(r, r->wanted);
 }
 
 static bool answered(void *argument)
 {
     struct replay *r = argument;
 
-    return replay_has_failed(r) || r->answered == r->wanted;
+    return has_failed(r) || r->answered == r->wanted;
 }
 
-void replay_flush(struct replay *r)
+/* What was put is sent. */
+static void flush(struct replay *r)
 {
     session_wait(r->node->session, sent, r);
+}
+
+static void flush_much(struct replay *r)
+{
+    if (r->out.length > FRAME)
+        flush(r);
 }
 
 /* What is waited for may need what others are told. */
 static void flush_all(struct replay *r)
 {
     for (unsigned i = 0; i < r->all->count; i++)
-        replay_flush(&r->all->each[i]);
+        flush(&r->all->each[i]);
 }
 
 static void wait_for_event(struct replay *r, uint32_t event)
@@ -126,7 +167,7 @@ static void wait_for_event(struct replay *r, uint32_t event)
 
 static void wait_for_call(struct replay *r, uint32_t call)
 {
-    replay_flush(r);
+    flush(r);
     r->wanted = call;
     session_wait(r->node->session, answered, r);
 }
@@ -139,7 +180,8 @@ static void gave(void *argument, int status)
     ((struct journal *)argument)->giving--;
 }
 
-void replay_give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
+/* Bulk data, which stay where they are. */
+static void give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
 {
     r->j->giving++;
     if (transport_give(session_transport(r->node->session), r->node->peer, tag, bytes, length, gave, r->j)) {
@@ -158,7 +200,7 @@ static void give_again(struct replay *r, uint32_t tag)
         return;
     bytes = journal_find_data(r->j, tag, &length);
     if (bytes)
-        replay_give(r, tag, bytes, length);
+        give(r, tag, bytes, length);
     else
         vocl_log(LOG_DEBUG, "replay: no data under %x", tag);
 }
@@ -246,7 +288,7 @@ static void wait_for_memory(struct replay *r, uint32_t call)
 {
     r->refused = false;
     wait_for_call(r, call);
-    if (!r->refused || replay_has_failed(r))
+    if (!r->refused || has_failed(r))
         return;
     vocl_log(LOG_WARN, "worker %u cannot have shared virtual memory where it was", r->node->peer);
     r->j->displaced = true;
@@ -267,7 +309,7 @@ static void put_release(struct replay *r, struct wire_cursor fields)
         wire_put_release_notify(&r->out, &(struct wire_release_notify){.kind = m.kind, .object = m.object});
 }
 
-static void tell(struct replay *r, uint16_t number, struct wire_cursor fields, const struct outline *m)
+static void tell_again(struct replay *r, uint16_t number, struct wire_cursor fields, const struct outline *m)
 {
     if (number == WIRE_release_watched && !is_asked_still(r, m)) {
         put_release(r, fields);
@@ -281,7 +323,7 @@ static void tell(struct replay *r, uint16_t number, struct wire_cursor fields, c
         wait_for_call(r, m->call);
 }
 
-void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
+static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
 {
     struct outline m;
 
@@ -294,9 +336,163 @@ void replay_tell(struct replay *r, uint16_t number, struct wire_cursor fields)
     else if (effect_of(number) == EFFECT_PASSES && !is_asked_still(r, &m))
         return;
     else if (!m.data_out || transfer_is_open(r->node, m.data_out))
-        tell(r, number, fields, &m);
+        tell_again(r, number, fields, &m);
     else if (m.queue)
         put_read_over(r, &m);
+}
+
+/* ---- what is over for good (window.c) ---- */
+
+/* Its event, if it has one, is over, too. */
+static void put_event_over(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    struct wire_enqueue_marker m;
+    struct outline over;
+
+    r->failed |= !outline_get(number, fields, &over);
+    m = (struct wire_enqueue_marker){.queue = over.queue, .event = over.event, .subscribe = over.subscribe};
+    if (over.event)
+        wire_put_enqueue_marker(&r->out, &m);
+}
+
+/* What a launch has told of its kernel's arguments stays so. */
+static void keep_arguments(struct replay *r, struct wire_cursor in)
+{
+    struct wire_enqueue_ndrange launch;
+    struct wire_set_arguments m;
+
+    r->failed |= !wire_get_enqueue_ndrange(&in, &launch);
+    if (r->failed || !launch.arguments_length)
+        return;
+    m = (struct wire_set_arguments){
+        .kernel = launch.kernel, .arguments = launch.arguments, .arguments_length = launch.arguments_length};
+    wire_put_set_arguments(&r->out, &m);
+}
+
+static void put_launch_over(struct replay *r, struct wire_cursor fields)
+{
+    keep_arguments(r, fields);
+    put_event_over(r, WIRE_enqueue_ndrange, fields);
+}
+
+static void launch_over(struct replay *r, struct wire_cursor fields)
+{
+    const size_t length = fields.left + WIRE_HEADER;
+
+    r->last_length = length <= sizeof(r->last) ? length : 0;
+    memcpy(r->last, fields.at - WIRE_HEADER, r->last_length);
+    put_launch_over(r, fields);
+}
+
+static void repeat_over(struct replay *r, struct wire_cursor fields)
+{
+    struct wire_repeat m;
+
+    r->failed |= !wire_get_repeat(&fields, &m) || r->last_length < WIRE_HEADER ||
+                 !wire_patch(r->last, r->last_length, m.patch, m.patch_length);
+    if (!r->failed && m.patch_length)
+        put_launch_over(r, wire_cursor(r->last + WIRE_HEADER, r->last_length - WIRE_HEADER));
+}
+
+/* Contents of what is gone since. */
+static bool empty_over(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    const struct rewriting how = {.empty = true};
+    struct outline m;
+
+    if (effect_of(number) == EFFECT_RUNS)
+        return outline_get(number, fields, &m) && (m.contents || m.data_out);
+    return effect_rewrite(&r->out, number, fields, &how);
+}
+
+static void tell_over(struct replay *r, uint16_t number, struct wire_cursor fields)
+{
+    if (number == WIRE_enqueue_ndrange)
+        launch_over(r, fields);
+    else if (number == WIRE_repeat)
+        repeat_over(r, fields);
+    else if (wire_is_enqueue(number))
+        put_event_over(r, number, fields);
+    else if (effect_of(number) != EFFECT_NONE && !empty_over(r, number, fields))
+        tell(r, number, fields);
+}
+
+/* ---- contents ---- */
+
+/* 0: so many bytes go with their command. */
+static uint32_t tag_for(const struct replay *r, size_t size, uint32_t *with_it)
+{
+    const bool beside = size > WIRE_MAX_INLINE;
+
+    *with_it = beside ? 0 : (uint32_t)size;
+    return beside ? wire_tag(atomic_fetch_add(&session_under_way(r->node->session)->last_tag, 1)) : 0;
+}
+
+static void give_beside(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t size)
+{
+    if (tag) {
+        give(r, tag, bytes, size);
+        flush(r);
+    } else {
+        flush_much(r);
+    }
+}
+
+static void restore_kept(struct replay *r, const struct saved *saved)
+{
+    if (!saved->now.kept || !keep_restore(saved->now.kept, saved->memory))
+        return;
+    vocl_log(LOG_ERROR, "what object %u held is not to be had from who kept it", saved->memory);
+    r->failed = true;
+}
+
+static void restore(struct replay *r, const struct saved *saved)
+{
+    if (saved->waits)
+        return;
+    restore_kept(r, saved);
+    for (size_t at = 0; saved->now.bytes && at < saved->whole.size && !has_failed(r);) {
+        const uint8_t *bytes = saved->now.bytes + at;
+        struct wire_bring m = {.memory = saved->memory, .part = region_piece(&saved->whole, at), .data = bytes};
+
+        m.tag = tag_for(r, m.part.size, &m.data_length);
+        wire_put_bring(&r->out, &m);
+        give_beside(r, m.tag, bytes, m.part.size);
+        at += m.part.size;
+    }
+}
+
+static void restore_svm_part(struct replay *r, uint64_t address, const uint8_t *bytes, size_t size)
+{
+    struct wire_bring_svm m = {.address = address, .size = size, .data = bytes};
+
+    m.tag = tag_for(r, size, &m.data_length);
+    wire_put_bring_svm(&r->out, &m);
+    give_beside(r, m.tag, bytes, size);
+}
+
+static void restore_svm(struct replay *r, const struct svm_saved *saved)
+{
+    const uint8_t *bytes;
+    uint64_t address;
+    unsigned part = 0;
+    size_t size;
+
+    while (!has_failed(r) && (bytes = svm_saved_next(saved, &part, &address, &size))) {
+        for (size_t at = 0; at < size && !has_failed(r); at += CONTENTS_PIECE)
+            restore_svm_part(r, address + at, bytes + at, size - at < CONTENTS_PIECE ? size - at : CONTENTS_PIECE);
+    }
+}
+
+/* What the node had at its last checkpoint. */
+static void restore_all(struct replay *r)
+{
+    for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
+        for (const struct saved *saved = r->j->saved[i]; saved && !has_failed(r); saved = saved->after)
+            restore(r, saved);
+        for (const struct svm_saved *saved = r->j->svm[i]; saved && !has_failed(r); saved = saved->next)
+            restore_svm(r, saved);
+    }
 }
 
 /* ---- all of them ---- */
@@ -307,7 +503,7 @@ static bool next_command(struct replay *r, const struct wire_buffer *commands, s
 {
     struct wire_cursor frame;
 
-    if (*at >= commands->length || replay_has_failed(r))
+    if (*at >= commands->length || has_failed(r))
         return false;
     frame = wire_cursor(commands->bytes + *at, commands->length - *at);
     r->failed |= wire_next(&frame, number, fields) != 1;
@@ -315,12 +511,6 @@ static bool next_command(struct replay *r, const struct wire_buffer *commands, s
         return false;
     *at += fields->left + WIRE_HEADER;
     return true;
-}
-
-static void flush_much(struct replay *r)
-{
-    if (r->out.length > REPLAY_FRAME)
-        replay_flush(r);
 }
 
 /* Objects, contents, and what is over: nothing of it has to do with other nodes. */
@@ -332,14 +522,14 @@ static void begin(struct replay *r)
 
     memcpy(r->j->skip, r->j->printed, sizeof(r->j->skip));
     while (next_command(r, &r->j->base, &at, &number, &fields)) {
-        replay_tell(r, number, fields);
+        tell(r, number, fields);
         flush_much(r);
     }
-    replay_flush(r);
-    replay_restore(r);
+    flush(r);
+    restore_all(r);
     window_restore(r->j);
     while (r->at < r->j->over && next_command(r, &r->j->log, &r->at, &number, &fields)) {
-        replay_tell_over(r, number, fields);
+        tell_over(r, number, fields);
         flush_much(r);
     }
 }
@@ -355,7 +545,7 @@ static void tell_turn(struct replay *r)
             r->turn = wire_get_u64(&fields);
             return;
         }
-        replay_tell(r, number, fields);
+        tell(r, number, fields);
         flush_much(r);
     }
 }
@@ -393,14 +583,14 @@ static void tell_all(const struct replaying *all)
 
     for (unsigned i = 0; i < all->count; i++)
         begin(&all->each[i]);
-    while (!replay_has_failed(all->each) && (r = first_of(all)))
+    while (!has_failed(all->each) && (r = first_of(all)))
         tell_turn(r);
     for (unsigned i = 0; i < all->count; i++) {
         r = &all->each[i];
         while (r->fences)
             drop_fence(r, &r->fences);
-        replay_flush(r);
-        if (!replay_has_failed(r))
+        flush(r);
+        if (!has_failed(r))
             give_unsent(r);
     }
 }
@@ -432,7 +622,7 @@ int replay(const struct group *group)
         node->journal->replay = &all.each[i];
     }
     tell_all(&all);
-    if (replay_has_failed(all.each))
+    if (has_failed(all.each))
         error = -EIO;
     for (unsigned i = 0; i < all.count; i++) {
         struct replay *r = &all.each[i];

@@ -38,9 +38,9 @@
  *                     svm_move.c; for memory that is left behind unshare.c; summon.c, what users ask; rest.c, workers
  *                     go; resting.h: wake.c, and come again
  *     store.h         contents kept at the application's host; store_ahead.c, read ahead
- *     save.h          a checkpoint in files
+ *     checkpoint.h    what goes to a checkpoint in files
  *     recover.h       a worker that is lost is replaced. journal.h: what it was told; effects.h, what commands.def says
- *                     of that; shorten.c, what of it is left; checkpoint.c, svm_saved.c, contents; window.c, of memory
+ *                     of that; shorten.c, what of it is left; snapshot.c, svm_saved.c, contents; window.c, of memory
  *                     that is shared; mend.c, another one comes; replay.c, and is told it; keep.h, contents that
  *                     workers keep
  *   trace/
@@ -69,9 +69,9 @@
 #include "client/memory/memory.h"
 #include "client/memory/svm.h"
 #include "client/start.h"
+#include "client/survive/checkpoint.h"
 #include "client/survive/move.h"
 #include "client/survive/recover.h"
-#include "client/survive/save.h"
 #include "client/survive/store.h"
 #include "client/trace/timeline.h"
 

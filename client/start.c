@@ -18,10 +18,10 @@
 #include "client/memory/svm.h"
 #include "client/note.h"
 #include "client/start.h"
+#include "client/survive/checkpoint.h"
 #include "client/survive/keep.h"
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
-#include "client/survive/save.h"
 #include "client/trace/timeline.h"
 #include "wire/tables.h"
 

@@ -1,5 +1,5 @@
 /*
- * Contents that this worker keeps in memory of its process: those of its own objects as they were at a checkpoint, and
+ * Contents that this worker keeps in memory of its process: those of its own objects as they were at a snapshot, and
  * those that other workers keep of theirs, for when one of them is lost. The application says which, and how large they
  * are; what another worker asks for, or sends, is checked against that. Workers tell each other of it outside of the
  * session's stream: whatever holds that, what is kept can be had.

@@ -156,7 +156,7 @@ static cl_int restore(cl_mem memory)
 
     if (!object)
         return CL_SUCCESS; /* it had gone */
-    save_describe(memory, what);
+    checkpoint_describe(memory, what);
     if (strcmp(what, object->what)) {
         snprintf(why, sizeof(why), "memory object %llu of the checkpoint is a %s, and what the program makes is a %s",
                  (unsigned long long)memory->made, object->what, what);

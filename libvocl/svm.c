@@ -62,7 +62,7 @@ static void *alloc_placed(cl_context context, size_t size, cl_uint alignment)
 
     if (svm_placed_alloc(context, size, alignment, &memory))
         return NULL;
-    save_count_svm(1);
+    checkpoint_count_svm(1);
     return memory;
 }
 
@@ -85,7 +85,7 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
 static void svm_free(void *memory)
 {
     if (!svm_remote_free(memory) && svm_placed_free(memory))
-        save_count_svm(-1);
+        checkpoint_count_svm(-1);
 }
 
 void clSVMFree(cl_context context, void *memory)

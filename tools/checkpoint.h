@@ -13,8 +13,8 @@ struct writing;
 struct writing *checkpoint_begin(const char *directory, bool anew);
 /* In a child: the folder is the parent's, and anybody's when he is gone. */
 void checkpoint_leave(const struct writing *writing);
-/* What comes from the session (client/survive/save.h), up to its end. False, with the reason: it broke off, or is not
- * well formed, or cannot be written; "": nothing has come. */
+/* What comes from the session (client/survive/checkpoint.h), up to its end. False, with the reason: it broke off, or is
+ * not well formed, or cannot be written; "": nothing has come. */
 bool checkpoint_take(struct writing *writing, FILE *from, char *why, size_t size);
 /* It counts from now on, and the one before it still does; what belongs to neither goes. False, with the reason. */
 bool checkpoint_commit(struct writing *writing, char *why, size_t size);

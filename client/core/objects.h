@@ -212,7 +212,7 @@ struct mapping {
     bool owned;        /* the memory is the mapping's own */
 };
 
-/* Who wants to know what was written since the last time: a move, checkpoints, and what reads for a store. */
+/* Who wants to know what was written since the last time: a move, snapshots, and what reads for a store. */
 enum { WRITTEN_MOVE = 1, WRITTEN_SAVE = 2, WRITTEN_STORE = 4, WRITTEN_ALL = 7 };
 
 /* written.c: where it ends, where it begins as counted from the object's end, and in which of 64 parts it is. */

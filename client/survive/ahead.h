@@ -6,7 +6,7 @@
 
 struct pause;
 
-/* Who copies: to a member (copy_over.c, svm_move.c), to a store (store_ahead.c), to a journal (checkpoint.c). */
+/* Who copies: to a member (copy_over.c, svm_move.c), to a store (store_ahead.c), to a journal (snapshot.c). */
 struct ahead {
     void *argument;
     /* What was written since it was copied last, each with a mark of its own (WRITTEN_*), which is taken: how many

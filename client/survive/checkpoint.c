@@ -1,573 +1,336 @@
 /*
- * A checkpoint of a node: what was written since the last one is read from it while the program goes on, and again what
- * the program writes meanwhile, until that is little. Then calls wait until all that was enqueued is over, the rest is
- * read, and what it is told from then on begins with all that it needs. Nodes that have had to do with each other
- * (struct group) are of one moment: what they are told begins anew for all of them, or for none.
+ * A checkpoint for files: what all memory objects hold is taken into a store, as when the session is put to rest, but
+ * the workers stay; calls go on, and what was taken goes through a pipe to who asked, who writes the files.
  */
+#include "client/survive/checkpoint.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "client/core/halt.h"
-#include "client/core/handle.h"
+#include "client/core/per_process.h"
 #include "client/core/session.h"
-#include "client/core/stream.h"
-#include "client/data/contents.h"
-#include "client/data/transfer.h"
-#include "client/memory/arena.h"
+#include "client/data/coherence.h"
 #include "client/memory/memory.h"
 #include "client/memory/svm.h"
-#include "client/survive/journal.h"
-#include "client/survive/keep.h"
+#include "client/survive/moving.h"
 #include "client/survive/pause.h"
 #include "client/survive/recover.h"
+#include "client/survive/store.h"
 
-#define LONG_LOG 2 /* times what it may be: the program goes on no more while it is read */
+#define PIPE_BYTES (1 << 20)
 
-struct saving {
-    struct node *node;
+struct kept { /* a memory object, as it was */
+    cl_mem memory;
+    uint64_t number;
+    bool linear; /* a buffer: places in it are those of its contents */
+    char what[SAVED_WHAT];
+};
+
+struct save {
+    struct pause pause;
     struct held held;
-    unsigned peer;         /* the node's member as it began */
-    bool away;             /* it goes to where the memory that the program shares with it is not */
-    struct node *keeper;   /* of contents, beside the node; NULL: they come here */
-    unsigned keeper_peer;  /* its member as it began */
-    bool here;             /* that has to be so, as all workers are about to go */
-    size_t bytes, before;  /* of contents, and of what they are instead of */
-    struct svm_place *svm; /* that was found, while the program goes on */
-    unsigned svm_count;
+    struct kept *kept; /* the same, in the order of their addresses */
+    unsigned kept_count;
+    struct store *store;
+    size_t paused; /* so many bytes were taken in the pause */
+    int pipe;
 };
 
-/* Those of which it is one. */
-struct savings {
-    struct session *session;
-    struct saving *each;
-    unsigned count;
-    bool here; /* contents come to the application's host, whatever the settings say */
-};
+static PER_PROCESS atomic_int svm; /* allocations */
 
-/* What is on the node, with contents of its own: window.c's need not be saved, and what is over shared virtual memory
- * goes with that (svm_saved.c). */
-static bool is_to_be_saved(const struct object *object, const struct saving *s)
+bool checkpoint_any_svm(void)
 {
-    const struct _cl_mem *memory = (const struct _cl_mem *)object;
-
-    return !memory->parent && (!memory->direct || s->away) && !memory->svm_remote &&
-           memory->type != CL_MEM_OBJECT_PIPE && handle_is_on(object, s->node);
+    return atomic_load(&svm) > 0;
 }
 
-/* The program may write to it without a word. */
-static bool is_open(const struct _cl_mem *memory)
+void checkpoint_count_svm(int more)
 {
-    return memory->hosted || (memory->direct && atomic_load(&memory->in_place));
+    atomic_fetch_add(&svm, more);
 }
 
-/* What is there of it lies where it should. */
-static bool is_well_kept(const struct saving *s, const struct saved *saved)
+void checkpoint_describe(const struct _cl_mem *memory, char what[SAVED_WHAT])
 {
-    const struct copy *copy = copy_is_there(&saved->next) ? &saved->next : &saved->now;
+    const cl_image_desc *d = &memory->desc;
+    size_t extent[3];
 
-    return copy->bytes || (copy->kept && !s->here && keep_is_whole(copy->kept));
-}
-
-static bool has_changed(const struct saving *s, const struct _cl_mem *memory)
-{
-    const struct saved *saved = journal_find_saved(s->node->journal, memory->object.id);
-
-    return atomic_load(&memory->written) & WRITTEN_SAVE || is_open(memory) || !saved || saved->stale ||
-           !is_well_kept(s, saved);
-}
-
-static bool is_saved(const struct savings *all, const struct node *node)
-{
-    bool is = false;
-
-    for (unsigned i = 0; i < all->count && !is; i++)
-        is = all->each[i].node == node;
-    return is;
-}
-
-/* The mark is for all nodes that have it: for those that are not saved now it is noted. */
-static void take_mark(const struct savings *all, cl_mem memory)
-{
-    const unsigned char was = atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
-
-    for (unsigned i = 0; was & WRITTEN_SAVE && memory->coherence && i < session_node_count(all->session); i++) {
-        const struct node *other = session_node(all->session, i);
-        struct saved *saved =
-            other->journal && !is_saved(all, other) ? journal_find_saved(other->journal, memory->object.id) : NULL;
-
-        if (saved)
-            saved->stale = true;
+    if (memory->type == CL_MEM_OBJECT_BUFFER) {
+        snprintf(what, SAVED_WHAT, "buffer %zu", memory->size);
+        return;
     }
+    image_extent(d, extent);
+    snprintf(what, SAVED_WHAT, "image 0x%x %zux%zux%zu format 0x%x 0x%x", d->image_type, extent[0], extent[1],
+             extent[2], memory->format.image_channel_order, memory->format.image_channel_data_type);
 }
+
+/* ---- what there is ---- */
 
 static void collect(struct object *object, void *argument)
 {
-    struct saving *s = argument;
+    struct save *s = argument;
 
-    if (is_to_be_saved(object, s))
+    if (!((const struct _cl_mem *)object)->parent)
         held_add(&s->held, object);
 }
 
-/* It is here; what nobody has touched has no pages. */
-static void copy_shared(const struct _cl_mem *memory, uint8_t *bytes)
+static int check_node(struct save *s, const struct node *node)
 {
-    const uint8_t *from = memory->arena;
-    size_t at = 0, end;
-
-    for (; at < memory->size && arena_next_data(from, memory->size, &at, &end); at = end)
-        memory_copy_open(bytes + at, from + at, end - at);
-}
-
-static int save_here(const struct saving *s, cl_mem memory, const struct extent *whole, struct copy *copy)
-{
-    struct contents contents = {.member = s->node};
-
-    copy->bytes = memory->direct ? calloc(1, whole->part.size) : malloc(whole->part.size);
-    if (!copy->bytes)
-        return -ENOMEM;
-    if (memory->direct)
-        copy_shared(memory, copy->bytes);
-    return memory->direct ? 0 : contents_end(&contents, contents_take(&contents, whole, copy->bytes));
-}
-
-/* -ENOMEM: one of the two has no room, now nor for what follows. */
-static int save_there(struct saving *s, const struct extent *whole, struct copy *copy)
-{
-    const int error = keep_save(s->node, s->keeper, whole->memory, &whole->part, &copy->kept);
-
-    if (error == -ENOMEM) {
-        vocl_log(LOG_WARN, "workers %u and %u have no room for contents, which are kept at the application's host",
-                 s->peer, s->keeper_peer);
-        s->keeper = NULL;
-    }
-    return error;
-}
-
-/* An object that has failed to come into being has none. */
-static int save_one(struct saving *s, cl_mem memory)
-{
-    const bool there = s->keeper && !memory->direct;
-    const struct extent whole = extent_whole(memory);
-    struct copy copy = {0};
-    int error = there ? save_there(s, &whole, &copy) : -ENOMEM;
-
-    if (!there || error == -ENOMEM)
-        error = save_here(s, memory, &whole, &copy);
-    session_lock(s->node->session);
-    if (!error && !journal_save(s->node->journal, whole.memory, &whole.part, &copy, memory->direct))
-        error = -ENOMEM;
-    if (error)
-        copy_drop(&copy);
-    session_unlock(s->node->session);
-    s->bytes += error ? 0 : whole.part.size;
-    return error > 0 ? 0 : error;
-}
-
-/* Shared virtual memory that was written since it was saved last; go: it is saved, or marked again. */
-static bool save_svm_list(struct saving *s, struct svm_place *list, unsigned count, bool go)
-{
-    for (unsigned i = 0; i < count; i++) {
-        go = go && !svm_saved_take(s->node, &list[i], &s->bytes);
-        if (!go)
-            svm_remote_mark(&list[i], WRITTEN_SAVE);
-        svm_remote_unhold(&list[i]);
-    }
-    free(list);
-    return go;
-}
-
-/* ---- all that have to do with each other ---- */
-
-/* Those that have come to have to do with it are added. Under the lock. */
-static int find_all(struct savings *all, struct node *node)
-{
-    struct group group = {0};
-    int error = group_find(node, &group);
-
-    if (!error && !all->each) {
-        all->each = calloc(session_node_count(all->session), sizeof(*all->each));
-        error = all->each ? 0 : -ENOMEM;
-    }
-    for (unsigned i = 0; i < group.count && !error; i++) {
-        struct node *each = group.nodes[i];
-        struct node *keeper;
-
-        if (is_saved(all, each) || (each != node && (!each->alive || !each->journal || each->journal->off)))
-            continue;
-        keeper = all->here ? NULL : keep_choose(each);
-        all->each[all->count++] = (struct saving){.node = each,
-                                                  .peer = each->peer,
-                                                  .here = all->here,
-                                                  .keeper = keeper,
-                                                  .keeper_peer = keeper ? keeper->peer : 0};
-    }
-    group_free(&group);
-    return error;
-}
-
-static int savings_add(struct savings *all, struct node *node)
-{
-    int error;
-
-    session_lock(all->session);
-    error = find_all(all, node);
-    session_unlock(all->session);
-    return error;
-}
-
-/* What may be in pipes is only made again by all the commands since they were made. */
-static bool any_pipe_filled(const struct savings *all)
-{
-    bool filled = false;
-
-    session_lock(all->session);
-    for (unsigned i = 0; i < all->count && !filled; i++)
-        filled = written_any_pipe(all->each[i].node);
-    session_unlock(all->session);
-    return filled;
-}
-
-/* ---- while the program goes on ---- */
-
-static void collect_early(struct object *object, void *argument)
-{
-    struct saving *s = argument;
-    cl_mem memory = (cl_mem)object;
-
-    if (is_to_be_saved(object, s) && !memory->coherence && may_go_ahead(memory) && has_changed(s, memory))
-        held_add(&s->held, object);
-}
-
-static size_t find_changed(struct saving *s)
-{
-    size_t bytes = 0;
-
-    session_lock(s->node->session);
-    handle_each(WIRE_MEMORY, collect_early, s);
-    for (unsigned i = 0; i < s->held.count; i++) {
-        cl_mem memory = (cl_mem)s->held.objects[i];
-
-        atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
-        bytes += memory->size;
-    }
-    session_unlock(s->node->session);
-    s->svm = svm_saved_find(s->node, &s->svm_count, &bytes);
-    return bytes;
-}
-
-static size_t find_all_changed(void *argument)
-{
-    const struct savings *all = argument;
-    size_t bytes = 0;
-
-    for (unsigned i = 0; i < all->count; i++)
-        bytes += find_changed(&all->each[i]);
-    return bytes;
-}
-
-/* Whether it is still the same worker, and what the program goes on to say is not too much. */
-static bool may_go_on(const struct saving *s)
-{
-    const struct node *node = s->node;
-    const struct journal *j = node->journal;
-    bool may;
-
-    session_lock(node->session);
-    may = node->alive && !node->mending && node->peer == s->peer && !j->off && !session_stops(node->session) &&
-          j->log.length + j->kept_bytes < LONG_LOG * j->limit;
-    session_unlock(node->session);
-    return may;
-}
-
-static void save_changed(struct saving *s, bool go)
-{
-    const size_t before = s->bytes;
-
-    go = go && !s->held.failed && s->svm;
-    for (unsigned i = 0; i < s->held.count; i++) {
-        cl_mem memory = (cl_mem)s->held.objects[i];
-
-        go = go && may_go_on(s) && !save_one(s, memory);
-        if (!go)
-            atomic_fetch_or(&memory->written, WRITTEN_SAVE);
-    }
-    save_svm_list(s, s->svm, s->svm_count, go && may_go_on(s));
-    s->node->journal->early += s->bytes - before;
-    held_drop(&s->held, s->node->session); /* what is released meanwhile goes before the pause */
-}
-
-/* What cannot be saved is left for the pause. */
-static int save_all_changed(void *argument, bool go)
-{
-    struct savings *all = argument;
-
-    for (unsigned i = 0; i < all->count; i++)
-        save_changed(&all->each[i], go);
+    if (!node->alive)
+        return pause_refuse(&s->pause, -ECONNRESET, "a worker is lost");
+    if (checkpoint_any_svm() || svm_remote_any(node))
+        return pause_refuse(&s->pause, -ENOTSUP, "shared virtual memory, which another program has at other addresses");
+    if (usm_any(node))
+        return pause_refuse(&s->pause, -ENOTSUP, "unified shared memory, which another program has at other addresses");
     return 0;
 }
 
-struct savings *checkpoint_ahead(struct savings *all, struct node *node, bool away, bool here)
+static int check(struct save *s)
 {
-    if (!recover_will(node))
-        return all;
-    if (!all)
-        all = calloc(1, sizeof(*all));
-    if (!all)
-        return NULL;
-    all->session = node->session;
-    all->here = here;
-    if (savings_add(all, node))
-        all->count = 0; /* all of it in the pause */
-    for (unsigned i = 0; i < all->count; i++)
-        all->each[i].away |= away && all->each[i].node == node;
-    return all;
-}
-
-struct ahead savings_ahead(struct savings *all)
-{
-    return (struct ahead){all, find_all_changed, save_all_changed};
-}
-
-void savings_free(struct savings *all)
-{
-    if (all)
-        free(all->each);
-    free(all);
-}
-
-static void mark_again(struct object *object, void *argument)
-{
-    const struct saved *saved = journal_find_saved(argument, object->id);
-
-    if (saved && copy_is_there(&saved->next))
-        atomic_fetch_or(&((cl_mem)object)->written, WRITTEN_SAVE);
-}
-
-/* There is no checkpoint: what was read for it is not what the next one needs. */
-static void drop_early(struct journal *j)
-{
-    handle_each(WIRE_MEMORY, mark_again, j);
-    journal_drop_next(j);
-    j->early = 0;
-}
-
-void checkpoint_drop_early(struct node *node)
-{
-    struct savings all = {.session = node->session};
-
-    if (!node->journal)
-        return;
-    session_lock(node->session);
-    journal_drop_waiting(node->journal);
-    if (find_all(&all, node))
-        drop_early(node->journal);
-    for (unsigned i = 0; i < all.count; i++)
-        drop_early(all.each[i].node->journal);
-    session_unlock(node->session);
-    free(all.each);
-}
-
-/* ---- the journal begins anew ---- */
-
-/* The worker need not know any more how it ended: who waits for it later is told. */
-static void forget_event(struct object *object, void *argument)
-{
-    struct node *node = argument;
-    cl_event event = (cl_event)object;
-    const struct wire_release m = {.kind = WIRE_EVENT, .object = object->id};
-
-    if (!event->context || !node_set_has(&event->known, node->index) || atomic_load(&object->uses) == USES_RELEASED ||
-        !(event->queue || event->ended))
-        return;
-    node_set_remove(&event->known, node->index);
-    wire_put_release(&node->batch, &m);
-}
-
-/* All that they were told is with them. Who waits may ask in the pause, too (hostptr.c): a question that is not
- * answered would be in no log. */
-static bool settled(void *argument)
-{
-    const struct savings *all = argument;
-    bool settled = true;
-
-    for (unsigned i = 0; i < all->count; i++) {
-        struct node *node = all->each[i].node;
-
-        stream_push(node);
-        settled &= !node->alive || (!node->mending && !node->batch.length && !node->journal->giving &&
-                                    !call_any(node) && !transfer_any(node));
-    }
-    return settled;
-}
-
-static void begin_anew(struct node *node)
-{
-    if (journal_compact(node->journal)) {
-        vocl_log(LOG_ERROR, "no memory for a checkpoint of worker %u: its loss would be one", node->peer);
-        journal_off(node->journal);
-    }
-    node->last_length = 0;
-    node->repeats = 0;
-}
-
-/* Under the lock: all that the nodes were told has been sent, and they are told no more. */
-static int begin_all_anew(struct savings *all)
-{
-    bool well = true;
-
-    for (unsigned i = 0; i < all->count; i++)
-        handle_each(WIRE_EVENT, forget_event, all->each[i].node);
-    session_wait(all->session, settled, all);
-    for (unsigned i = 0; i < all->count; i++)
-        well &= all->each[i].node->alive && !all->each[i].node->journal->off;
-    if (!well || session_stops(all->session))
-        return -ECONNRESET;
-    for (unsigned i = 0; i < all->count; i++)
-        begin_anew(all->each[i].node);
-    return 0;
-}
-
-static int save_svm(struct saving *s)
-{
-    size_t changed = 0;
-    unsigned count;
-    struct svm_place *list = svm_saved_find(s->node, &count, &changed);
-
-    if (!list)
-        return -ENOMEM;
-    return save_svm_list(s, list, count, true) ? 0 : -ECONNRESET;
-}
-
-/* In the pause: what there is of the node is saved, or was early. */
-static int save_rest(struct saving *s)
-{
-    struct session *session = s->node->session;
-    struct journal *j = s->node->journal;
     int error = 0;
 
-    session_lock(session);
-    handle_each(WIRE_MEMORY, collect, s);
-    s->before = j->log.length + j->kept_bytes;
-    session_unlock(session);
-    if (s->held.failed)
-        error = -ENOMEM;
-    for (unsigned i = 0; i < s->held.count && !error; i++) {
+    if (rest_is_on())
+        return pause_refuse(&s->pause, -EBUSY, "it rests: `vocl resume` comes first");
+    if (!halt_can())
+        return pause_refuse(&s->pause, -ENOSYS, "this system has no membarrier");
+    for (unsigned i = 0; !error && i < session_node_count(s->pause.session); i++)
+        error = check_node(s, session_node(s->pause.session, i));
+    return error;
+}
+
+static int by_address(const void *one, const void *other)
+{
+    const uintptr_t a = (uintptr_t)((const struct kept *)one)->memory;
+    const uintptr_t b = (uintptr_t)((const struct kept *)other)->memory;
+
+    return a < b ? -1 : a > b;
+}
+
+static int keep(struct save *s)
+{
+    s->kept = calloc(s->held.count + 1, sizeof(*s->kept));
+    if (!s->kept || s->held.failed)
+        return pause_refuse(&s->pause, -ENOMEM, "no memory");
+    for (unsigned i = 0; i < s->held.count; i++) {
         cl_mem memory = (cl_mem)s->held.objects[i];
-        bool changed;
+        struct kept *kept = &s->kept[s->kept_count];
 
-        session_lock(session);
-        changed = has_changed(s, memory);
-        session_unlock(session);
-        error = changed ? save_one(s, memory) : 0;
+        if (!memory->made) /* its creation has failed */
+            continue;
+        *kept = (struct kept){.memory = memory, .number = memory->made, .linear = memory->type == CL_MEM_OBJECT_BUFFER};
+        checkpoint_describe(memory, kept->what);
+        s->kept_count++;
     }
-    return error ? error : save_svm(s);
+    qsort(s->kept, s->kept_count, sizeof(*s->kept), by_address);
+    return 0;
 }
 
-static void say_where(const struct saving *s)
+/* Those that a node has are first in the list. */
+static unsigned gather(struct save *s, const struct node *node)
 {
-    if (s->keeper)
-        vocl_log(LOG_INFO, "contents of worker %u are kept by itself and by worker %u", s->peer, s->keeper_peer);
-    else if (keep_is_on() && s->here)
-        vocl_log(LOG_INFO, "contents of worker %u are kept at the application's host, for workers go", s->peer);
-    else if (keep_is_on())
-        vocl_log(LOG_INFO,
-                 "contents of worker %u are kept at the application's host, for no other worker can keep them",
-                 s->peer);
-}
+    unsigned count = 0;
 
-static int save_quiet(struct savings *all, long halted)
-{
-    int error = any_pipe_filled(all) ? -ENOTSUP : 0;
+    for (unsigned i = 0; i < s->held.count; i++) {
+        struct object *object = s->held.objects[i];
 
-    for (unsigned i = 0; i < all->count && !error; i++) /* not under the lock, for kernels have locks of their own */
-        error = save_rest(&all->each[i]) ?: handle_renew(all->each[i].node);
-    session_lock(all->session);
-    if (!error)
-        error = begin_all_anew(all);
-    for (unsigned at = 0; at < all->count && !error; at++) {
-        const struct saving *s = &all->each[at];
-
-        for (unsigned i = 0; i < s->held.count; i++)
-            take_mark(all, (cl_mem)s->held.objects[i]);
+        if (!handle_is_on(object, node))
+            continue;
+        s->held.objects[i] = s->held.objects[count];
+        s->held.objects[count++] = object;
     }
-    session_unlock(all->session);
-    for (unsigned i = 0; i < all->count && !error; i++) {
-        const struct saving *s = &all->each[i];
-        struct journal *j = s->node->journal;
+    return count;
+}
 
-        vocl_log(
-            LOG_INFO,
-            "checkpoint of worker %u: %zu bytes of contents instead of %zu of commands, %zu of them in %ld us of pause",
-            s->peer, j->early + s->bytes, s->before, s->bytes, (clock_ns() - halted) / 1000);
-        say_where(s);
-        j->early = 0;
+static int plan_node(struct save *s, const struct node *node)
+{
+    const unsigned count = gather(s, node);
+    const char *bound = NULL;
+
+    for (unsigned i = 0; !bound && i < count; i++)
+        bound = handle_kind(s->held.objects[i])->bound(s->held.objects[i], node);
+    if (bound)
+        return pause_refuse(&s->pause, -ENOTSUP, "%s", bound);
+    return store_plan(s->store, node, s->held.objects, count) ? pause_refuse(&s->pause, -ENOMEM, "no memory") : 0;
+}
+
+static int plan(struct save *s)
+{
+    int error = 0;
+
+    session_lock(s->pause.session);
+    handle_each(WIRE_MEMORY, collect, s);
+    session_unlock(s->pause.session);
+    for (unsigned i = 0; !error && i < session_node_count(s->pause.session); i++)
+        error = plan_node(s, session_node(s->pause.session, i));
+    for (unsigned i = 0; !error && i < s->held.count; i++) {
+        cl_mem memory = (cl_mem)s->held.objects[i];
+
+        if (memory->arena && memory->made && store_plan_shared(s->store, memory))
+            error = pause_refuse(&s->pause, -ENOMEM, "no memory");
     }
-    return error;
+    return error ? error : keep(s);
 }
 
-int checkpoint_quiet(struct node *node, bool away, long halted, bool here)
+/* Calls of the program wait from pause_begin() on. */
+static int take(struct save *s)
 {
-    struct savings all = {.session = node->session, .here = here};
-    int error = savings_add(&all, node);
+    struct pause *p = &s->pause;
+    struct store_ahead store = {.store = s->store, .session = p->session, .shared = true};
+    const struct ahead ahead = store_ahead(&store);
+    int error = check(s);
 
-    for (unsigned i = 0; i < all.count; i++)
-        all.each[i].away = away && all.each[i].node == node;
-    if (!error)
-        error = save_quiet(&all, halted);
-    for (unsigned i = 0; i < all.count; i++)
-        held_drop(&all.each[i].held, all.session);
-    free(all.each);
-    return error;
-}
-
-static int check_pipes(struct pause *p)
-{
-    struct savings all = {.session = p->session};
-    int error = savings_add(&all, p->node);
-
-    if (!error && any_pipe_filled(&all))
-        error = pause_refuse(p, -ENOTSUP, "what may be in a pipe is only made again by all that was sent since");
-    free(all.each);
-    return error;
-}
-
-static void read_ahead(struct pause *p)
-{
-    struct savings *all = checkpoint_ahead(NULL, p->node, false, false);
-    const struct ahead ahead = savings_ahead(all);
-
-    if (all)
+    coherence_watch(true);
+    if (!error) {
+        pause_phase(p, "ahead");
         copy_ahead(p, &ahead, 1);
-    savings_free(all);
-}
-
-int checkpoint_again(struct node *node, char *why, size_t size)
-{
-    struct pause p = {.session = node->session, .node = node, .reason = why, .reason_size = size};
-    int error = -EBUSY;
-
-    if (!node->rests)
-        error = check_pipes(&p);
-    if (!node->rests && !error) {
-        read_ahead(&p);
-        error = pause_begin(&p);
-        error = error ? error : checkpoint_quiet(node, false, p.halted, false);
-        if (error)
-            checkpoint_drop_early(node);
-        halt_set(HALT_NONE);
+        error = pause_begin(p);
     }
-    ends_free(&p.ends);
+    if (!error)
+        error = check(s);
+    store_ahead_end(&store);
+    if (!error)
+        error = plan(s);
+    s->paused = store_missing(s->store);
+    if (p->halted)
+        pause_phase(p, "save");
+    if (!error)
+        error = store_take(s->store, p->reason, p->reason_size);
+    if (p->halted) /* else it is another halt, of what rests */
+        halt_set(HALT_NONE);
+    coherence_watch(false);
+    ends_free(&p->ends);
+    held_drop(&s->held, s->pause.session);
     return error;
 }
 
-int checkpoint(struct node *node, char *why, size_t size)
+/* ---- where it goes ---- */
+
+/* The end of a pipe of the process that asks, which the kernel opens only if that is the same user's. */
+static int open_pipe(const char *words)
 {
+    struct stat file;
+    char path[64];
+    int pid, number, fd;
+
+    if (sscanf(words, "checkpoint %d %d", &pid, &number) != 2)
+        return -EINVAL;
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, number);
+    if (stat(path, &file))
+        return -errno;
+    if (!S_ISFIFO(file.st_mode)) /* others might do something when they are opened */
+        return -EINVAL;
+    fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &file) || !S_ISFIFO(file.st_mode) || fcntl(fd, F_SETFL, O_WRONLY)) {
+        close(fd);
+        return -EINVAL;
+    }
+    fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* or as it is */
+    return fd;
+}
+
+/* By a thread for which SIGPIPE is blocked, as all signals are. */
+static int put(struct save *s, const void *bytes, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const ssize_t put = write(s->pipe, (const uint8_t *)bytes + at, size - at);
+
+        if (put < 0 && errno != EINTR)
+            return pause_refuse(&s->pause, -EPIPE, "who asked does not take the contents");
+        at += put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}
+
+__attribute__((format(printf, 2, 3))) static int put_line(struct save *s, const char *format, ...)
+{
+    char line[SAVED_PROGRAM + SAVED_WHAT + 64];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    return put(s, line, strlen(line));
+}
+
+static int put_contents(struct save *s, const struct stored *piece, const uint8_t *bytes)
+{
+    const struct kept wanted = {.memory = piece->memory};
+    const struct kept *kept = bsearch(&wanted, s->kept, s->kept_count, sizeof(wanted), by_address);
     int error;
 
-    pause_lock();
-    error = checkpoint_again(node, why, size);
-    pause_unlock();
-    return error;
+    if (!kept)
+        return 0;
+    error = put_line(s, "data %llu %zu %zu\n", (unsigned long long)kept->number, kept->linear ? piece->start : 0,
+                     piece->bytes);
+    return error ? error : put(s, bytes + piece->at, piece->bytes);
+}
+
+static int put_all(struct save *s)
+{
+    const uint8_t *bytes = store_open(s->store);
+    char program[SAVED_PROGRAM];
+    const struct stored *piece;
+    int error;
+
+    if (!bytes && store_bytes(s->store))
+        return pause_refuse(&s->pause, -EIO, "what was taken cannot be read");
+    if (!saved_program(getpid(), program))
+        return pause_refuse(&s->pause, -errno, "the program has no name in /proc");
+    error = put_line(s, CHECKPOINT_HEAD "program %s\n", program);
+    for (unsigned i = 0; !error && i < s->kept_count; i++)
+        error = put_line(s, "object %llu %s\n", (unsigned long long)s->kept[i].number, s->kept[i].what);
+    for (unsigned at = 0; !error && (piece = store_piece(s->store, &at));)
+        error = put_contents(s, piece, bytes);
+    return error ? error : put_line(s, "end\n");
+}
+
+static void save_free(struct save *s)
+{
+    store_free(s->store);
+    free(s->kept);
+    if (s->pipe >= 0)
+        close(s->pipe);
+}
+
+void checkpoint_answer(struct session *session, const char *words, struct answer *answer)
+{
+    char reason[300] = "";
+    struct save s = {.pause = {.session = session, .reason = reason, .reason_size = sizeof(reason)},
+                     .pipe = open_pipe(words)};
+    int error = s.pipe < 0 ? s.pipe : 0;
+    long paused = 0;
+
+    if (error)
+        snprintf(reason, sizeof(reason), "who asks has no pipe that can be opened: %s", strerror(-error));
+    s.pause.node = session_node(session, 0);
+    s.store = error ? NULL : store_new(settings_string(SETTING_REST_DIR));
+    if (!error && !s.store)
+        error = pause_refuse(&s.pause, -ENOMEM, "no memory");
+    if (!error)
+        error = rest_settle(reason, sizeof(reason));
+    summon_lock();
+    s.pause.began = clock_ns();
+    if (!error)
+        error = take(&s);
+    if (s.pause.halted)
+        paused = (clock_ns() - s.pause.halted) / 1000;
+    summon_unlock();
+    if (!error)
+        error = put_all(&s);
+    if (!error)
+        snprintf(reason, sizeof(reason), "%u objects, %zu bytes, %ld us of pause, %zu bytes read in it", s.kept_count,
+                 store_bytes(s.store), paused, s.paused);
+    vocl_log(LOG_INFO, "%s%s", error ? "no checkpoint: " : "checkpoint: ", reason);
+    answer_end(answer, !error, "%s", reason);
+    save_free(&s);
 }

@@ -1,4 +1,4 @@
-/* The journal of a node: what is kept, and how it is made less at a checkpoint. */
+/* The journal of a node: what is kept, and how it is made less at a snapshot. */
 #include "client/survive/journal.h"
 
 #include <errno.h>
@@ -125,7 +125,7 @@ static void look_if_full(struct journal *j)
         j->since = clock_ns();
     if (!j->full && (j->log.length > JOURNAL_LONGEST || j->log.length + j->kept_bytes > j->limit)) {
         j->full = true;
-        recover_checkpoint_soon();
+        recover_snapshot_soon();
     }
 }
 
@@ -369,7 +369,7 @@ static void renew_saved(struct saved **at)
     }
 }
 
-/* ---- a checkpoint ---- */
+/* ---- a snapshot ---- */
 
 int journal_compact(struct journal *j)
 {

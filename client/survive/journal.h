@@ -1,7 +1,7 @@
 /*
  * What a node was told, for another worker to be told it again if this one is lost (recover.c).
  *
- *   base     the commands that make what there was at the last checkpoint, without contents
+ *   base     the commands that make what there was at the last snapshot, without contents
  *   saved    contents as they were then
  *   log      the commands since, as they were sent, and in between what became known of them
  *   kept     bulk data that went beside the log
@@ -31,7 +31,7 @@ struct saved {
     struct saved *after;
     uint32_t memory;
     struct wire_region whole; /* WIRE_PIECE or WIRE_IMAGE */
-    struct copy now;          /* as at the last checkpoint, if it has had any */
+    struct copy now;          /* as at the last snapshot, if it has had any */
     struct copy next;         /* for the one that is being taken, if they are there already */
     bool stale;               /* written since they were read, though the object says no more so */
     bool waits;               /* the memory is here: counts when the node has gone to where it is not */
@@ -63,10 +63,10 @@ struct journal {
     long since;          /* when the first command of the log was sent; 0: there is none */
     bool full, off;      /* off: it could not be used any more, nothing is kept */
     bool once;           /* some of the contents are with one worker only (keep.h) */
-    uint64_t printed[2]; /* bytes that kernels have printed since the checkpoint, on stdout and stderr */
+    uint64_t printed[2]; /* bytes that kernels have printed since the snapshot, on stdout and stderr */
     uint64_t skip[2];    /* of these are to come again */
     unsigned giving;     /* bulk operations under way that use what is kept */
-    unsigned losses;     /* since the checkpoint */
+    unsigned losses;     /* since the snapshot */
     size_t early;        /* bytes that were read for the next one while the program went on */
     bool told;           /* something, while the session started */
     bool lost;           /* while it is replaced: it has no worker, or the new one is lost, too */
@@ -87,7 +87,7 @@ struct journal {
     struct node *wanted;         /* the spare worker that is to be the next, or NULL */
     unsigned mover;              /* the target of a move, or 0: what is sent there is not kept */
     struct replay *replay;
-    struct node_set met; /* with which it has had to do since the checkpoint */
+    struct node_set met; /* with which it has had to do since the snapshot */
     bool met_any;
 };
 
@@ -128,7 +128,7 @@ void journal_drop_next(struct journal *j);
 /* Bulk data that were kept are not needed any more. */
 void journal_drop_data(struct journal *j);
 
-/* Nodes that have had to do with each other since their last checkpoint: contents went from one to the other, or one
+/* Nodes that have had to do with each other since their last snapshot: contents went from one to the other, or one
  * waits for an event of the other. None of these is told again without the others. */
 struct group {
     struct node **nodes; /* the first is the one that was asked for */
@@ -147,11 +147,11 @@ const char *group_bound(const struct group *group);
 /* What was written since it was saved last, each held, and the marks taken; *bytes has so many more. NULL: there is no
  * memory. Who has it lets go of them, and frees it. */
 struct svm_place *svm_saved_find(struct node *node, unsigned *count, size_t *bytes);
-/* One of these is read for the next checkpoint: 0, and *bytes has so many more, or an error. */
+/* One of these is read for the next snapshot: 0, and *bytes has so many more, or an error. */
 int svm_saved_take(struct node *node, const struct svm_place *place, size_t *bytes);
-/* What was read for the next checkpoint counts from now on, and what has been freed is forgotten. 0 or -ENOMEM. */
+/* What was read for the next snapshot counts from now on, and what has been freed is forgotten. 0 or -ENOMEM. */
 int svm_saved_renew(struct journal *j);
-/* There will be no such checkpoint: it is to be read again. */
+/* There will be no such snapshot: it is to be read again. */
 void svm_saved_drop_next(struct journal *j);
 void svm_saved_free(struct journal *j);
 /* The next part of what was saved there, *at being 0 at first; NULL: there is no more. */

@@ -389,7 +389,7 @@ void keep_lost(unsigned peer)
         if (!j->once)
             vocl_log(LOG_INFO, "contents of worker %u that worker %u kept are to be kept anew", keep->node->peer, peer);
         j->once = true;
-        recover_checkpoint_soon();
+        recover_snapshot_soon();
     }
 }
 

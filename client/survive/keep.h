@@ -1,5 +1,5 @@
 /*
- * VOCL_RECOVER_TO=node: contents of a checkpoint lie with workers, in memory of their processes: with the one that has
+ * VOCL_RECOVER_TO=node: contents of a snapshot lie with workers, in memory of their processes: with the one that has
  * the objects, and with another one, to which it gives them itself. If one of the two is lost the next one has them
  * from the other. All under the session's lock, but for keep_save().
  */
@@ -40,11 +40,11 @@ unsigned keep_hand_over(const struct leaving *leaving, struct node *const *to, u
 /* What only one worker has any more of that node is given to another; false: there is something that cannot be. Lets go
  * of the lock. */
 bool keep_anew(struct node *node);
-/* What that member keeps counts no more for the next checkpoints, as it will be gone; 0: no member's. */
+/* What that member keeps counts no more for the next snapshots, as it will be gone; 0: no member's. */
 void keep_leave(unsigned peer);
 /* What a member tells of it. */
 void keep_note(const struct node *node, uint32_t contents, cl_int status);
-/* A member is lost, or has forgotten all: those that it kept are to be kept by another, with another checkpoint. */
+/* A member is lost, or has forgotten all: those that it kept are to be kept by another, with another snapshot. */
 void keep_lost(unsigned peer);
 
 #endif

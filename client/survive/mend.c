@@ -1,6 +1,6 @@
 /*
  * A worker that is lost, or is to go (recover_move()), is replaced by another one, which is told what it was told. So
- * are those that have had to do with it since the last checkpoint (struct group), although they are well: what went
+ * are those that have had to do with it since the last snapshot (struct group), although they are well: what went
  * between them has to go once more. Their workers end, for what is enqueued there may never end by itself, and others
  * come.
  */
@@ -432,7 +432,7 @@ static void end_well(const struct group *group)
         transfer_resume(group->nodes[i]);
         stream_push(group->nodes[i]);
     }
-    recover_checkpoint_soon(); /* or what has to be kept anew */
+    recover_snapshot_soon(); /* or what has to be kept anew */
 }
 
 static void go_on(struct node *node)

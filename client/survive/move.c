@@ -130,7 +130,7 @@ static unsigned hand_over(struct move *m)
     return keep;
 }
 
-/* What the old member keeps is kept elsewhere before it forgets that: by the new one, else as a checkpoint has it. */
+/* What the old member keeps is kept elsewhere before it forgets that: by the new one, else as a snapshot has it. */
 static void leave(struct move *m)
 {
     char why[300];
@@ -144,7 +144,7 @@ static void leave(struct move *m)
         struct node *node = session_node(m->node->session, i);
 
         *why = 0;
-        if (recover_will(node) && checkpoint_again(node, why, sizeof(why)))
+        if (recover_will(node) && snapshot_again(node, why, sizeof(why)))
             vocl_log(LOG_WARN, "contents of worker %u may be kept once only: %s", node->peer, why);
     }
     session_lock(m->node->session);
@@ -171,7 +171,7 @@ static int copy_early(struct move *m)
 {
     struct objects_ahead objects = {.move = m};
     struct svm_ahead svm = {.move = m};
-    struct savings *savings = checkpoint_ahead(NULL, m->node, m->unshares, false);
+    struct savings *savings = snapshot_ahead(NULL, m->node, m->unshares, false);
     const struct ahead all[] = {objects_ahead(&objects), svm_ahead(&svm), savings_ahead(savings)};
     int error;
 
@@ -221,7 +221,7 @@ static int pause_and_change(struct move *m)
         error = unshare_contents(m);
     if (!error)
         error = svm_copy(m);
-    if (!error && recover_will(m->node) && checkpoint_quiet(m->node, m->unshares, m->pause->halted, false))
+    if (!error && recover_will(m->node) && snapshot_quiet(m->node, m->unshares, m->pause->halted, false))
         error = pause_refuse(m->pause, -ECONNRESET, "what replaces a lost worker cannot be kept");
     pause_phase(m->pause, "change");
     if (!error)
@@ -286,7 +286,7 @@ static int move_now(struct move *m)
         error = pause_and_change(m);
     coherence_watch(false);
     if (error)
-        checkpoint_drop_early(m->node);
+        snapshot_drop_early(m->node);
     objects = m->count;
     make_drop(m);
     halt_set(HALT_NONE);

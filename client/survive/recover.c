@@ -1,6 +1,6 @@
 /*
- * Workers that are lost are replaced. Two threads: one waits for losses, one takes checkpoints, so that a loss during a
- * checkpoint is one as any other.
+ * Workers that are lost are replaced. Two threads: one waits for losses, one takes snapshots, so that a loss during a
+ * snapshot is one as any other.
  */
 #include "client/survive/recover.h"
 
@@ -22,8 +22,8 @@
 #include "client/survive/keep.h"
 #include "client/survive/moving.h"
 
-#define MOST_LOSSES 16 /* between two checkpoints: it may be the commands that end their worker */
-#define MOST_FULL 16   /* a journal that is so many times too long, as no checkpoint can be taken, is given up */
+#define MOST_LOSSES 16 /* between two snapshots: it may be the commands that end their worker */
+#define MOST_FULL 16   /* a journal that is so many times too long, as no snapshot can be taken, is given up */
 #define SECOND 1000000000L
 #define MOST_DOUBTS 64
 #define DOUBT_NS (5 * SECOND) /* and twice what a worker may be silent: by then its loss is known here, too */
@@ -39,7 +39,7 @@ struct doubt {
 static PER_PROCESS struct {
     struct session *session;
     bool on, begun; /* begun: all nodes have told their devices */
-    long mending;   /* since when the thread for checkpoints has seen it, or 0 */
+    long mending;   /* since when the thread for snapshots has seen it, or 0 */
     pthread_cond_t lost, full;
     struct doubt doubts[MOST_DOUBTS];
     unsigned doubt_count;
@@ -198,7 +198,7 @@ bool recover_begin(struct node *node)
     j->lost = true;
     bound = bound_of(node);
     if (!bound && ++j->losses > MOST_LOSSES)
-        bound = "too many have been lost since the last checkpoint";
+        bound = "too many have been lost since the last snapshot";
     if (bound)
         recover_give_up(node, bound);
     if (bound && !node->mending)
@@ -341,9 +341,9 @@ static void *mend_thread(void *argument)
     return NULL;
 }
 
-/* ---- checkpoints ---- */
+/* ---- snapshots ---- */
 
-void recover_checkpoint_soon(void)
+void recover_snapshot_soon(void)
 {
     pthread_cond_signal(&recovery.full);
 }
@@ -407,19 +407,19 @@ static bool take_one(struct node *node)
 
     session_unlock(node->session);
     summon_lock();
-    error = checkpoint(node, why, sizeof(why));
+    error = snapshot(node, why, sizeof(why));
     summon_unlock();
     session_lock(node->session);
     if (error)
-        vocl_log(LOG_DEBUG, "no checkpoint of worker %u: %s", node->peer, *why ? why : strerror(-error));
+        vocl_log(LOG_DEBUG, "no snapshot of worker %u: %s", node->peer, *why ? why : strerror(-error));
     if (error == -ENOTSUP && (j->log.length > JOURNAL_LONGEST || is_too_long(j)))
         recover_give_up(node, *why ? why : "what is in pipes");
     else if (error && is_too_long(j))
-        recover_give_up(node, "the program leaves no moment for a checkpoint");
+        recover_give_up(node, "the program leaves no moment for a snapshot");
     return !error;
 }
 
-static void *checkpoint_thread(void *argument)
+static void *snapshot_thread(void *argument)
 {
     struct session *session = argument;
     const long every = settings_number(SETTING_RECOVER_EVERY);
@@ -456,7 +456,7 @@ static bool start_threads(struct session *session)
     if (thread_start(&mender, mend_thread, session))
         return false;
     pthread_detach(mender);
-    if (!thread_start(&taker, checkpoint_thread, session))
+    if (!thread_start(&taker, snapshot_thread, session))
         pthread_detach(taker);
     return true;
 }

@@ -1,6 +1,6 @@
 /*
  * VOCL_RECOVER: a worker that is lost is replaced, and the program goes on. What the node was told since the last
- * checkpoint is in its journal (journal.h); another worker takes the lost one's place, and is told it again (replay.c).
+ * snapshot is in its journal (journal.h); another worker takes the lost one's place, and is told it again (replay.c).
  */
 #ifndef VOCL_CLIENT_SURVIVE_RECOVER_H
 #define VOCL_CLIENT_SURVIVE_RECOVER_H
@@ -35,7 +35,7 @@ bool recover_any_mending(struct session *session);
  * ends. 0, or a negative errno value: -ENOTSUP with why not, and all is as it was. Without the lock. */
 int recover_move(struct node *node, struct node *target, struct move_watch *watch, const char **why);
 /* A journal is as long as it may be. */
-void recover_checkpoint_soon(void);
+void recover_snapshot_soon(void);
 /* What a node tells. */
 void recover_note_event(struct node *node, uint32_t event, cl_int status);
 void recover_note_reply(struct node *node, uint32_t call);
@@ -75,23 +75,23 @@ void window_forget(cl_mem memory);
 /* It is no more here. Under the lock. */
 void window_apart(cl_mem memory);
 
-/* ---- checkpoint.c ---- */
+/* ---- snapshot.c ---- */
 /* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
  * program's calls wait. */
-int checkpoint(struct node *node, char *why, size_t size);
+int snapshot(struct node *node, char *why, size_t size);
 /* The same where nobody else takes one (pause_lock()). */
-int checkpoint_again(struct node *node, char *why, size_t size);
+int snapshot_again(struct node *node, char *why, size_t size);
 /* For one that is taken in a pause of something else: what it needs is read while the program goes on (copy_ahead()),
  * of the node and those that it has had to do with, if what they are told is kept; added to all, or NULL. Nobody
  * else takes one between these (pause_lock()). here: contents come to this host whatever VOCL_RECOVER_TO says. */
-struct savings *checkpoint_ahead(struct savings *all, struct node *node, bool away, bool here);
+struct savings *snapshot_ahead(struct savings *all, struct node *node, bool away, bool here);
 struct ahead savings_ahead(struct savings *all);
 void savings_free(struct savings *all);
 /* There will be no such pause. */
-void checkpoint_drop_early(struct node *node);
+void snapshot_drop_early(struct node *node);
 /* The same while calls are halted, since then, and nothing is under way. away: also of memory that the program shares
  * with its worker, for when the node is where that is not (journal_unshare()). */
-int checkpoint_quiet(struct node *node, bool away, long halted, bool here);
+int snapshot_quiet(struct node *node, bool away, long halted, bool here);
 
 /* ---- replay.c ---- */
 /* The new workers of the nodes are told all; -ECONNRESET: one is lost, too. Under the lock. */

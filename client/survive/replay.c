@@ -1,5 +1,5 @@
 /*
- * A new worker is told what the lost one was told: the objects of the last checkpoint, their contents, and the commands
+ * A new worker is told what the lost one was told: the objects of the last snapshot, their contents, and the commands
  * since, in the same order.
  *
  * What the program had learned, and may have acted upon, is learned again before what it did then: the log says where
@@ -10,7 +10,7 @@
  * Where memory is shared with the worker, the log has a part that is over for good (window.c): of it only what makes
  * objects is told, with markers for the events of what is left out, and where it ends memory is made what it was then.
  *
- * Nodes that have had to do with each other since their last checkpoint (struct group) are told all together, in turns
+ * Nodes that have had to do with each other since their last snapshot (struct group) are told all together, in turns
  * as the first time: so contents go from one to the other, and events of one are waited for on the other, as then.
  */
 #include <errno.h>
@@ -484,7 +484,7 @@ static void restore_svm(struct replay *r, const struct svm_saved *saved)
     }
 }
 
-/* What the node had at its last checkpoint. */
+/* What the node had at its last snapshot. */
 static void restore_all(struct replay *r)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {

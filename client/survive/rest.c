@@ -197,7 +197,7 @@ static int save(struct rest *r, struct resting *node)
 {
     struct move *m = &node->move;
 
-    if (recover_will(m->node) && checkpoint_quiet(m->node, false, r->pause.halted, true))
+    if (recover_will(m->node) && snapshot_quiet(m->node, false, r->pause.halted, true))
         return pause_refuse(&r->pause, -ECONNRESET, "what replaces a lost worker cannot be kept");
     return 0;
 }
@@ -205,7 +205,7 @@ static int save(struct rest *r, struct resting *node)
 static int save_not(struct rest *r, struct resting *node)
 {
     (void)r;
-    checkpoint_drop_early(node->move.node);
+    snapshot_drop_early(node->move.node);
     return 0;
 }
 
@@ -259,7 +259,7 @@ static void read_ahead(struct rest *r, struct store_ahead *store)
     struct ahead all[2];
 
     for (unsigned i = 0; i < r->count; i++)
-        savings = checkpoint_ahead(savings, r->nodes[i].move.node, false, true);
+        savings = snapshot_ahead(savings, r->nodes[i].move.node, false, true);
     all[0] = store_ahead(store);
     all[1] = savings_ahead(savings);
     copy_ahead(&r->pause, all, savings ? 2 : 1);

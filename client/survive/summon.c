@@ -1,6 +1,6 @@
 /*
- * What users ask of the running session: "suspend", "resume" (rest.c), "checkpoint PID FD" (save.c), "move to WHERE",
- * and in a pool "move member NUMBER to WHERE". "move any ...": another kind of device will do. WHERE is a host,
+ * What users ask of the running session: "suspend", "resume" (rest.c), "checkpoint PID FD" (checkpoint.c), "move to
+ * WHERE", and in a pool "move member NUMBER to WHERE". "move any ...": another kind of device will do. WHERE is a host,
  * "here" for this one, or "spare" for any spare worker. If none of the spare workers is there, one comes for the move,
  * and the one that was left goes when it is over.
  */
@@ -15,9 +15,9 @@
 #include "base/requests.h"
 #include "base/settings.h"
 #include "client/core/per_process.h"
+#include "client/survive/checkpoint.h"
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
-#include "client/survive/save.h"
 #include "client/trace/timeline.h"
 
 static PER_PROCESS struct mutex members = MUTEX(RANK_MEMBERS);
@@ -254,7 +254,7 @@ static void on_request(void *context, const char *request, struct answer *answer
         return;
     }
     if (!strncmp(request, "checkpoint ", 11)) {
-        save_answer(context, request, answer);
+        checkpoint_answer(context, request, answer);
         return;
     }
     if (moves && rest_settle(text, sizeof(text))) {

@@ -1,5 +1,5 @@
 /*
- * What shared virtual memory of program and node (svm_remote.c) holds, as it was at a node's last checkpoint, and as it
+ * What shared virtual memory of program and node (svm_remote.c) holds, as it was at a node's last snapshot, and as it
  * is read for the next one. An allocation is the unit; of each what has ever been written is kept.
  */
 #include <errno.h>
@@ -70,7 +70,7 @@ const uint8_t *svm_saved_next(const struct svm_saved *saved, unsigned *at, uint6
     return bytes;
 }
 
-/* ---- a checkpoint begins to count, or does not ---- */
+/* ---- a snapshot begins to count, or does not ---- */
 
 static void note_alive(struct journal *j, const struct svm_place *list, unsigned count)
 {

@@ -13,10 +13,10 @@
 #include "client/data/coherence.h"
 #include "client/memory/arena.h"
 #include "client/memory/memory.h"
+#include "client/survive/checkpoint.h"
 #include "client/survive/journal.h"
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
-#include "client/survive/save.h"
 
 struct unshared {
     cl_mem memory;
@@ -41,7 +41,7 @@ int unshare_check(struct move *m)
         return 0;
     if (!m->target->alive)
         return pause_refuse(m->pause, -ECONNRESET, "the target was lost");
-    if (save_any_svm())
+    if (checkpoint_any_svm())
         return pause_refuse(m->pause, -EXDEV, "it cannot have the shared virtual memory of the program and its worker");
     return 0;
 }

@@ -10,7 +10,7 @@
  * What the program itself does to memory that the window's commands have used begins a new window. That needs that all
  * is over, and costs the images that will be taken again; if more than what is to be written, the data go to the log,
  * and by a command, as they do elsewhere. What has contents of its own at the worker (images of OpenCL, buffers of
- * several nodes) is only safe with a checkpoint, so while there is such only checkpoints begin windows.
+ * several nodes) is only safe with a snapshot, so while there is such only snapshots begin windows.
  */
 #include <errno.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static void look_if_quiet(struct object *object, void *argument)
     quiet->is &= queue->node != quiet->node || atomic_load(&queue->enqueued) == atomic_load(&queue->finished);
 }
 
-/* Whether only checkpoints begin windows. */
+/* Whether only snapshots begin windows. */
 static bool is_held(const struct journal *j)
 {
     return j->off || j->apart || j->met_any;
@@ -247,9 +247,9 @@ static int mark(struct enqueue *e, cl_mem root, unsigned use)
 
     enter_window(j, root);
     if (comes_again(j, root, use)) {
-        j->exposed = "what was written, read and written again since the last checkpoint";
+        j->exposed = "what was written, read and written again since the last snapshot";
         j->full = true;
-        recover_checkpoint_soon();
+        recover_snapshot_soon();
     }
     if (needs_image(e, root, use))
         error = take_image(j, root);
@@ -396,7 +396,7 @@ static void make_room(struct node *node)
     if (j->off || block_in_limbo() < LIMBO || renew(node))
         return;
     j->full = true;
-    recover_checkpoint_soon();
+    recover_snapshot_soon();
 }
 
 void window_add(cl_mem memory)

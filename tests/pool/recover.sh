@@ -109,7 +109,7 @@ for which in head tail; do
     program=$!
     wait_until grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
     met=0
-    until with_others; do # it may begin anew with a checkpoint just before one is killed
+    until with_others; do # it may begin anew with a snapshot just before one is killed
         wait_until have_met || fail "over two nodes: they have nothing to do with each other: $(grep -v debug: "$scratch/err")"
         met=$(grep -c 'has met worker' "$scratch/err") before=$(replaced)
         for host in n1 n2 n3; do

@@ -4,7 +4,7 @@
 #                                         and the command before the program. LOGS: where the log of one that fails stays
 #     survives_well HARM HOW PROGRAM...   the same, and it prints what it prints natively
 #     same_as_natively PROGRAM            what it printed is what is in $scratch/native
-#     checkpoints                         how many there were
+#     snapshots                           how many there were
 #     nth N                               one of the workers, by when it began
 #     await_lines N PATTERN               until the log has so many, seen at once; or the program ends
 #     $scratch/enough                     a file that is there when the harm has had its effect(): programs may wait for it
@@ -17,9 +17,9 @@ any_worker()
     [ -n "$(session_workers "$mark")" ]
 }
 
-checkpoints()
+snapshots()
 {
-    grep -c 'checkpoint of worker' "$scratch/err"
+    grep -c 'snapshot of worker' "$scratch/err"
 }
 
 # one_of HOW: the last worker, the first one, the first two, or all
@@ -123,7 +123,7 @@ survives()
     wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
     replaced > "$scratch/replaced"
     named=${*%" $scratch/enough"}
-    echo "$harm, $how, ${named##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(checkpoints) checkpoints"
+    echo "$harm, $how, ${named##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(snapshots) snapshots"
 }
 
 same_as_natively()

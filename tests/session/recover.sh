@@ -26,7 +26,7 @@ harm()
 
 effect()
 {
-    is_over || { [ "$(replaced)" -gt 0 ] && [ "$(checkpoints)" -ge $taken ]; }
+    is_over || { [ "$(replaced)" -gt 0 ] && [ "$(snapshots)" -ge $taken ]; }
 }
 
 any_replaced()
@@ -47,7 +47,7 @@ shortened()
 {
     taken=1
     first "KILL 0.5 0.3" "VOCL_RECOVER_LOG=4K vocl run" "$moved" 1 0
-    [ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken: $(cat "$scratch/err")"
+    [ "$(snapshots)" -gt 0 ] || fail "no snapshot was taken: $(cat "$scratch/err")"
 }
 
 spared()
@@ -157,11 +157,11 @@ overwritten gated
 overwritten both
 overwritten threads
 
-# What changes an object is told again as long as there is that (CHANGES in wire/commands.def), also after a checkpoint:
-# here where the size of a buffer is. That checkpoint comes after one such buffer is gone.
+# What changes an object is told again as long as there is that (CHANGES in wire/commands.def), also after a snapshot:
+# here where the size of a buffer is. That snapshot comes after one such buffer is gone.
 sized_kept()
 {
-    sed '1,/-> .*: release[_a-z]* kind=4/d' "$scratch/err" | grep -q 'checkpoint of worker'
+    sed '1,/-> .*: release[_a-z]* kind=4/d' "$scratch/err" | grep -q 'snapshot of worker'
 }
 sized()
 {

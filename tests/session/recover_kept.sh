@@ -1,6 +1,6 @@
 #!/bin/sh
 # VOCL_RECOVER_TO=node: workers that keep contents go elsewhere, one after the other, also while the program leaves no
-# moment for a checkpoint, and have no room. What is kept goes with them, or to the application's host, and whoever is
+# moment for a snapshot, and have no room. What is kept goes with them, or to the application's host, and whoever is
 # lost afterwards is replaced with what there was, images and buffers of several pieces among it.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
@@ -43,7 +43,7 @@ ends_right()
     grep -qx right "$scratch/out" || failed "$1"
     grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "the sanitizer found something"
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
-    echo "$1: $(replaced) replaced, $(grep -c 'is worker [0-9]* now' "$scratch/err") changes, $(checkpoints) checkpoints"
+    echo "$1: $(replaced) replaced, $(grep -c 'is worker [0-9]* now' "$scratch/err") changes, $(snapshots) snapshots"
 }
 # lose WHO: they are replaced, and what they kept of both is kept by two again
 lose()
@@ -77,7 +77,7 @@ as_many()
     [ "$(session_workers "$mark" | wc -l)" = "$many" ]
 }
 
-# All go, one after the other, with no checkpoint in between; then one of them is lost.
+# All go, one after the other, with no snapshot in between; then one of them is lost.
 all_go_gated()
 {
     begin 2 "$@"
@@ -92,7 +92,7 @@ in_copy()
 {
     [ "$(grep -c 'move: copy' "$scratch/err")" = "$1" ]
 }
-# While the third goes the first, which has gone, is lost: nobody could take a checkpoint by then. The file that says that a
+# While the third goes the first, which has gone, is lost: nobody could take a snapshot by then. The file that says that a
 # move is held is a pipe here: each of the three waits until it is read.
 lost_while_others_go()
 {
@@ -134,8 +134,8 @@ keeper_is_full()
         rm "$scratch/enough"
     done
     wait_until grep -q 'have no room for contents, which are kept at' "$scratch/err" || failed "there is room"
-    before=$(checkpoints)
-    wait_until more_checkpoints || failed "no checkpoints"
+    before=$(snapshots)
+    wait_until more_snapshots || failed "no snapshots"
     stays=$(sed -n "s/^vocl.$(one_of last)\].* \([0-9]*\) bytes of contents are kept$/\1/p" "$scratch/err" | tail -n 1)
     [ "${stays:-0}" -lt 4000000 ] || failed "the second keeps $stays bytes"
     had=$(replaced)
@@ -143,13 +143,13 @@ keeper_is_full()
     wait_until more_replaced || failed "it is not replaced"
     ends_right "a keeper without room, which keeps $stays bytes: $*"
 }
-more_checkpoints()
+more_snapshots()
 {
-    [ "$(checkpoints)" -gt $((before + 2)) ]
+    [ "$(snapshots)" -gt $((before + 2)) ]
 }
 
 # The first is to go to one that has room for so many more bytes: for nothing, for what is the first's but not for its
-# checkpoint, for both but not for what the second has kept there until now, or for all. It goes or stays, and then one of
+# snapshot, for both but not for what the second has kept there until now, or for all. It goes or stays, and then one of
 # those that have something is lost.
 newcomer_has_room()
 {

@@ -42,7 +42,7 @@ for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-$(rounds 3)} - 1))); d
 done
 [ -z "$SEEDS" ] || { well_beside && exit 0; }
 
-# A list whose items are allocations of their own, and much that is written once, with and without checkpoints.
+# A list whose items are allocations of their own, and much that is written once, with and without snapshots.
 listed()
 {
     survives "$@" "$moved" "$scratch/enough"
@@ -78,7 +78,7 @@ piped()
 kept_short()
 {
     piped "last 0.3 last 0.2" "VOCL_SHARE=0 VOCL_RECOVER_LOG=16K vocl run" "$piped" 600 1000
-    [ "$(checkpoints)" -gt 0 ] || fail "no checkpoint was taken between pipes"
+    [ "$(snapshots)" -gt 0 ] || fail "no snapshot was taken between pipes"
 }
 if [ -e "$newer" ]; then
     beside piped "last 0.3 last 0.2" "VOCL_SHARE=1 vocl run" "$piped" 500 1000 old

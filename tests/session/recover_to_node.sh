@@ -1,5 +1,5 @@
 #!/bin/sh
-# VOCL_RECOVER_TO=node: contents of checkpoints are kept by two workers of the session. One that is lost is replaced, and
+# VOCL_RECOVER_TO=node: contents of snapshots are kept by two workers of the session. One that is lost is replaced, and
 # its successor has them from the other; what programs find is what they computed. Without the other the loss is an error.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"

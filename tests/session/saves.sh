@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checkpoints with which lost workers are replaced: of contexts of two workers, each of which has contents of its own of the
+# Snapshots with which lost workers are replaced: of contexts of two workers, each of which has contents of its own of the
 # same buffers; and contents that are read while the program goes on writing them, also those that a move or a rest takes.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=$$
@@ -7,14 +7,14 @@ at_most 300
 
 both_saved()
 {
-    [ "$(tail -n +"$seen" "$scratch/err" | grep -o 'checkpoint of worker [0-9]*' | sort -u | wc -l)" -ge 2 ]
+    [ "$(tail -n +"$seen" "$scratch/err" | grep -o 'snapshot of worker [0-9]*' | sort -u | wc -l)" -ge 2 ]
 }
 
-# stage TEXT: the program has got there; what it was told for that is in a checkpoint of either
+# stage TEXT: the program has got there; what it was told for that is in a snapshot of either
 stage()
 {
     wait_until grep -q "^$1" "$scratch/out" || fail "not $1: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    wait_until both_saved || fail "$1: no checkpoint: $(tail -n 9 "$scratch/err")"
+    wait_until both_saved || fail "$1: no snapshot: $(tail -n 9 "$scratch/err")"
 }
 
 # go_on: with the next
@@ -69,7 +69,7 @@ early()
     env "$mark" VOCL_RECOVER=replay VOCL_RECOVER_LOG=8M VOCL_SHARE=0 VOCL_LOG=debug timeout -k 10 200 \
         vocl run -- "$top_builddir/tests/session/rewritten" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until saved_early 3 || fail "nothing is saved early: $(grep 'checkpoint' "$scratch/err" | tail -n 9)"
+    wait_until saved_early 3 || fail "nothing is saved early: $(grep 'snapshot' "$scratch/err" | tail -n 9)"
     for loss in $(seq "$(rounds 3)"); do
         sleep 0.$((loss * 7 % 5 + 1))
         lose tail
@@ -79,10 +79,10 @@ early()
     grep -qx right "$scratch/out" || fail "early: $(cat "$scratch/out")"
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
-# saved_early LEAST: of so many checkpoints
+# saved_early LEAST: of so many snapshots
 saved_early()
 {
-    sed -n 's/.*checkpoint of worker [0-9]*: \([0-9]*\) bytes .*, \([0-9]*\) of them .*/\1 \2/p' "$scratch/err" |
+    sed -n 's/.*snapshot of worker [0-9]*: \([0-9]*\) bytes .*, \([0-9]*\) of them .*/\1 \2/p' "$scratch/err" |
         awk -v least="$1" '$1 > 2 * $2 { early++ } END { exit early < least }'
 }
 
@@ -94,7 +94,7 @@ done_ahead()
     return 1
 }
 
-# asked WORD...: of what is written meanwhile a checkpoint is taken, most of it before the pause; the worker that comes is lost.
+# asked WORD...: of what is written meanwhile a snapshot is taken, most of it before the pause; the worker that comes is lost.
 # If calls do not end soon, as on a loaded machine, all of it is read in the pause.
 asked()
 {
@@ -105,8 +105,8 @@ asked()
     program=$!
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 9 "$scratch/err")"
     before=$(grep -c 'is worker . now' "$scratch/err")
-    wait_until done_ahead "$@" || fail "$1: it is read in the pause: $(cat "$scratch/asked"; grep checkpoint "$scratch/err")"
-    grep 'checkpoint' "$scratch/err" | tail -n 1
+    wait_until done_ahead "$@" || fail "$1: it is read in the pause: $(cat "$scratch/asked"; grep snapshot "$scratch/err")"
+    grep 'snapshot' "$scratch/err" | tail -n 1
     [ "$1" != suspend ] || vocl resume $program > "$scratch/asked" 2>&1 || fail "resume: $(cat "$scratch/asked")"
     lose tail
     touch "$scratch/enough"

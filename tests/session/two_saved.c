@@ -1,4 +1,4 @@
-/* A context of two workers, either of which may be lost after a checkpoint of each; each line on standard input has
+/* A context of two workers, either of which may be lost after a snapshot of each; each line on standard input has
  * this program go on, and check what is there. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -107,7 +107,7 @@ int main(void)
         add(i, each[i], 1);
     stage("begun");
 
-    /* Its checkpoint comes after the first one's. */
+    /* Its snapshot comes after the first one's. */
     add(1, one, 4);
     add(0, each[0], 1);
     stage("the second has written");

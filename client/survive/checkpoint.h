@@ -1,6 +1,6 @@
 /* What of a running session goes to a checkpoint in files (base/saved.h), and what of it is given back. */
-#ifndef VOCL_CLIENT_SURVIVE_SAVE_H
-#define VOCL_CLIENT_SURVIVE_SAVE_H
+#ifndef VOCL_CLIENT_SURVIVE_CHECKPOINT_H
+#define VOCL_CLIENT_SURVIVE_CHECKPOINT_H
 
 #include "base/saved.h"
 #include "client/core/objects.h"
@@ -16,12 +16,12 @@
  *     data NUMBER OFFSET BYTES      and behind the line so many bytes
  *     end
  */
-#define SAVE_HEAD "vocl contents 1\n"
-void save_answer(struct session *session, const char *words, struct answer *answer);
+#define CHECKPOINT_HEAD "vocl contents 1\n"
+void checkpoint_answer(struct session *session, const char *words, struct answer *answer);
 /* What a memory object is, in the words of a checkpoint. */
-void save_describe(const struct _cl_mem *memory, char what[SAVED_WHAT]);
+void checkpoint_describe(const struct _cl_mem *memory, char what[SAVED_WHAT]);
 /* So many allocations of shared virtual memory more or less that nodes see at its address: nobody else would. */
-void save_count_svm(int more);
-bool save_any_svm(void);
+void checkpoint_count_svm(int more);
+bool checkpoint_any_svm(void);
 
 #endif

@@ -2,8 +2,9 @@
  * PoCL keeps what it builds in a folder of the user's, where processes that build the same program at the same time
  * take each other's files away: in 3.1 the build fails then, or the process ends by an assertion. Workers of one host
  * are such processes, and they are all told to build at once. So those of one user take turns with what none has built
- * yet; the others find it in the folder then. A file there has a byte for each program, by a hash, which is locked
- * while it is built, and set when it is.
+ * yet; the others find it in the folder then. A link fails also if all is there (PoCL writes it anew), so with links
+ * turns are taken each time. A file there has a byte for each program, by a hash, which is locked while it is built,
+ * and set when it is.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ static void await(const struct build_turn *turn)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = turn->at, .l_len = 1};
     const long until = clock_ms() + MOST_MS;
 
-    while (!is_built(turn) && fcntl(turn->fd, F_OFD_SETLK, &lock)) {
+    while ((turn->always || !is_built(turn)) && fcntl(turn->fd, F_OFD_SETLK, &lock)) {
         if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || clock_ms() >= until) {
             vocl_log(LOG_INFO, "a build goes on without its turn: %s", strerror(errno));
             return;
@@ -79,7 +80,7 @@ static void await(const struct build_turn *turn)
 struct build_turn build_turn_take(cl_device_id device, const char *options, bool links, cl_uint count,
                                   const cl_program *programs)
 {
-    struct build_turn turn = {.fd = driver_shares_builds(device) ? open_file() : -1};
+    struct build_turn turn = {.fd = driver_shares_builds(device) ? open_file() : -1, .always = links};
     uint64_t hash = hash_bytes(options ? options : "", options ? strlen(options) : 0) + links;
 
     if (turn.fd < 0)

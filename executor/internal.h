@@ -246,6 +246,7 @@ void slow_start(struct executor *x, struct slow *slow);
 struct build_turn {
     int fd; /* -1: none is needed */
     off_t at;
+    bool always; /* whether it has been built before or not */
 };
 struct build_turn build_turn_take(cl_device_id device, const char *options, bool links, cl_uint count,
                                   const cl_program *programs);

@@ -1,5 +1,6 @@
 /*
- * Programs that nobody has built before, for all devices there are at a time: each builds, and runs everywhere.
+ * Programs that nobody has built before, for all devices there are at a time: each builds, and runs everywhere. And the
+ * same two are linked again and again, which a driver does anew each time though it has the result.
  *
  *     builds ROUNDS
  */
@@ -60,6 +61,32 @@ static void run(cl_program program, cl_mem buffer, long which)
     clReleaseKernel(kernel);
 }
 
+static cl_program compile(const char *text)
+{
+    cl_int status;
+    cl_program part = clCreateProgramWithSource(context, 1, &text, NULL, &status);
+
+    NEED(status);
+    NEED(clCompileProgram(part, 0, NULL, "", 0, NULL, NULL, NULL, NULL));
+    return part;
+}
+
+static void link_again(void)
+{
+    const cl_program parts[] = {compile("long number(void) { return 7; }\n"),
+                                compile("long number(void);\n"
+                                        "kernel void store(global long *at) { at[get_global_id(0)] = number(); }\n")};
+    cl_int status;
+    cl_program linked = clLinkProgram(context, 0, NULL, "", 2, parts, NULL, NULL, &status);
+
+    if (status && linked)
+        say_log(linked);
+    NEED(status);
+    clReleaseProgram(linked);
+    clReleaseProgram(parts[0]);
+    clReleaseProgram(parts[1]);
+}
+
 int main(int argc, char **words)
 {
     const long rounds = argc > 1 ? atol(words[1]) : 10;
@@ -86,6 +113,7 @@ int main(int argc, char **words)
         if (i % 16 == 0)
             run(program, buffer, which);
         clReleaseProgram(program);
+        link_again();
     }
     printf("%u devices: right\n", count);
     return 0;

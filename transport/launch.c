@@ -48,44 +48,38 @@ static bool left_out(const char *variable)
     return false;
 }
 
-bool list_add(char ***list, const char *format, ...)
+void strings_add(struct strings *strings, const char *format, ...)
 {
-    size_t count = 0;
-    char **longer, *text;
+    char **longer = realloc(strings->all, (strings->count + 2) * sizeof(*longer)), *text = NULL;
     va_list arguments;
-    int length;
 
-    while (*list && (*list)[count])
-        count++;
+    if (longer)
+        strings->all = longer;
     va_start(arguments, format);
-    length = vasprintf(&text, format, arguments);
+    if (!longer || vasprintf(&text, format, arguments) < 0)
+        strings->failed = true;
+    else
+        longer[strings->count++] = text;
     va_end(arguments);
-    longer = length < 0 ? NULL : realloc(*list, (count + 2) * sizeof(*longer));
-    if (!longer)
-        return false;
-    longer[count] = text;
-    longer[count + 1] = NULL;
-    *list = longer;
-    return true;
+    if (longer)
+        longer[strings->count] = NULL;
 }
 
-void list_free(char **list)
+static void strings_free(struct strings *strings)
 {
-    for (size_t i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
+    for (size_t i = 0; i < strings->count; i++)
+        free(strings->all[i]);
+    free(strings->all);
 }
 
 /* LD_PRELOAD without this library. */
-static void add_preload(char ***list)
+static void add_preload(struct strings *list)
 {
     const char *value = getenv("LD_PRELOAD");
-    char *copy, *kept, *save;
+    char *copy = value ? strdup(value) : NULL, *kept = value ? calloc(1, strlen(value) + 2) : NULL, *save;
 
-    if (!value || !(copy = strdup(value)))
-        return;
-    kept = calloc(1, strlen(value) + 2);
-    for (char *word = strtok_r(copy, ": ", &save); kept && word; word = strtok_r(NULL, ": ", &save)) {
+    list->failed |= value && (!copy || !kept);
+    for (char *word = copy && kept ? strtok_r(copy, ": ", &save) : NULL; word; word = strtok_r(NULL, ": ", &save)) {
         if (strstr(word, "libvocl.so"))
             continue;
         if (*kept)
@@ -93,7 +87,7 @@ static void add_preload(char ***list)
         strcat(kept, word);
     }
     if (kept && *kept)
-        list_add(list, "LD_PRELOAD=%s", kept);
+        strings_add(list, "LD_PRELOAD=%s", kept);
     free(kept);
     free(copy);
 }
@@ -103,29 +97,36 @@ const char *launch_ucx(void)
     return *settings_string(SETTING_RECOVER) ? "UCX_TLS=posix,sysv,self" : LAUNCH_UCX;
 }
 
-char **launch_environment(const struct start *start, bool local)
+static void add_environment(const struct start *start, bool local, struct strings *list)
 {
     const char *vendors = getenv("VOCL_NATIVE_ICD_VENDORS"), *given = getenv("OCL_ICD_VENDORS");
-    char **list = NULL;
 
     for (char **at = environ; *at; at++) {
         if (!left_out(*at) && variable_has_value(*at))
-            list_add(&list, "%s", *at);
+            strings_add(list, "%s", *at);
     }
-    add_preload(&list);
+    add_preload(list);
     if (vendors && *vendors)
-        list_add(&list, "OCL_ICD_VENDORS=%s", vendors);
+        strings_add(list, "OCL_ICD_VENDORS=%s", vendors);
     else if (!vendors && given && *given)
-        list_add(&list, "OCL_ICD_VENDORS=%s", given);
-    list_add(&list, "VOCL_LOG=%s", vocl_log_level());
-    list_add(&list, "VOCL_MPI=%s", start->mpi); /* not always the one that was asked for: see enter_load() */
-    list_add(&list, "UCX_HANDLE_ERRORS=none");
+        strings_add(list, "OCL_ICD_VENDORS=%s", given);
+    strings_add(list, "VOCL_LOG=%s", vocl_log_level());
+    strings_add(list, "VOCL_MPI=%s", start->mpi); /* not always the one that was asked for: see enter_load() */
+    strings_add(list, "UCX_HANDLE_ERRORS=none");
     if (!getenv("UCX_LOG_LEVEL"))
-        list_add(&list, "UCX_LOG_LEVEL=error");
-    list_add(&list, "MPIR_CVAR_NOLOCAL=1");
+        strings_add(list, "UCX_LOG_LEVEL=error");
+    strings_add(list, "MPIR_CVAR_NOLOCAL=1");
     if (local && !getenv("UCX_TLS"))
-        list_add(&list, "%s", launch_ucx());
-    return list;
+        strings_add(list, "%s", launch_ucx());
+}
+
+struct launch launch_new(const struct start *start, const char *helper, bool local)
+{
+    struct launch launch = {0};
+
+    strings_add(&launch.arguments, "%s/%s", settings_string(SETTING_LIBEXECDIR), helper);
+    add_environment(start, local, &launch.environment);
+    return launch;
 }
 
 void launch_keep_key(const struct start *start)
@@ -136,36 +137,38 @@ void launch_keep_key(const struct start *start)
     memcpy(key->secret, start->secret, sizeof(key->secret));
 }
 
-void launch_guests(const struct start *start, char ***environment)
+void launch_guests(const struct start *start, struct launch *launch)
 {
     char text[2 * SECRET_BYTES + 1];
 
     if (!start->job->guests.known)
         return;
     hex_show(start->secret, SECRET_BYTES, text);
-    list_add(environment, SESSION_GUESTS "=%s", text);
+    strings_add(&launch->environment, SESSION_GUESTS "=%s", text);
 }
 
-void launch_place(const struct start *start, char ***environment)
+void launch_place(const struct start *start, struct launch *launch)
 {
     char text[2 * SECRET_BYTES + 1];
 
     hex_show(start->tls ? start->secret : start->token, start->tls ? SECRET_BYTES : TOKEN_BYTES, text);
-    list_add(environment, "%s=%s", start->tls ? SESSION_SECRET : SESSION_TOKEN, text);
-    launch_guests(start, environment);
-    list_add(environment, SESSION_ENDPOINT "=%s", *start->remote.text ? start->remote.text : start->local.text);
+    strings_add(&launch->environment, "%s=%s", start->tls ? SESSION_SECRET : SESSION_TOKEN, text);
+    launch_guests(start, launch);
+    strings_add(&launch->environment, SESSION_ENDPOINT "=%s",
+                *start->remote.text ? start->remote.text : start->local.text);
 }
 
-int launch_helper(struct start *start, char **arguments, char **environment)
+int launch_helper(struct start *start, struct launch *launch)
 {
+    char **arguments = launch->arguments.all;
     int pair[2], error = 0;
 
-    if (!arguments || !environment)
+    if (launch->arguments.failed || launch->environment.failed)
         error = -ENOMEM;
     else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         error = -errno;
     if (!error) {
-        error = spawn_apart(arguments[0], arguments, environment, pair[1]);
+        error = spawn_apart(arguments[0], arguments, launch->environment.all, pair[1]);
         close(pair[1]);
         if (error)
             close(pair[0]);
@@ -173,9 +176,10 @@ int launch_helper(struct start *start, char **arguments, char **environment)
             start->job->lifeline = pair[0];
     }
     if (error)
-        snprintf(start->why, start->why_size, "%s: %s", arguments ? arguments[0] : "?", strerror(-error));
-    list_free(arguments);
-    list_free(environment);
+        snprintf(start->why, start->why_size, "%s: %s", arguments && *arguments ? *arguments : "a process of VOCL",
+                 strerror(-error));
+    strings_free(&launch->arguments);
+    strings_free(&launch->environment);
     return error;
 }
 

@@ -46,13 +46,12 @@ struct tls_way *pair_way(const int sockets[PAIR_SOCKETS])
 
 static int launch_workers(struct start *start)
 {
-    char **arguments = NULL, **environment = launch_environment(start, true);
+    struct launch launch = launch_new(start, "vocl-launcher", true);
 
-    list_add(&arguments, "%s/vocl-launcher", settings_string(SETTING_LIBEXECDIR));
-    list_add(&arguments, "--pairs");
-    list_add(&arguments, "%u", start->workers);
-    launch_guests(start, &environment);
-    return launch_helper(start, arguments, environment);
+    strings_add(&launch.arguments, "--pairs");
+    strings_add(&launch.arguments, "%u", start->workers);
+    launch_guests(start, &launch);
+    return launch_helper(start, &launch);
 }
 
 /* A program that may have few descriptors keeps their numbers for itself. */

@@ -86,19 +86,27 @@ int enter_tls_load(struct start *start);
 int enter_tls(struct start *start, int pmi);
 
 /* ---- launch.c ---- */
-/* Lists of strings for execve(). */
-__attribute__((format(printf, 2, 3))) bool list_add(char ***list, const char *format, ...);
-void list_free(char **list);
-/* What workers are started with, but for the place where they say hello. */
-char **launch_environment(const struct start *start, bool local);
+/* Strings for execve(). failed: one of them could not be had. */
+struct strings {
+    char **all;
+    size_t count;
+    bool failed;
+};
+__attribute__((format(printf, 2, 3))) void strings_add(struct strings *strings, const char *format, ...);
+/* A program of VOCL's own that starts the session's processes, with the environment that workers are to have, but for
+ * the place where they say hello. */
+struct launch {
+    struct strings arguments, environment;
+};
+struct launch launch_new(const struct start *start, const char *helper, bool local);
 /* Over MPI: those who come later will show the session's secret. */
 void launch_keep_key(const struct start *start);
 /* With what they do, if that is so. */
-void launch_guests(const struct start *start, char ***environment);
+void launch_guests(const struct start *start, struct launch *launch);
 /* Where they say hello, and what they show there. */
-void launch_place(const struct start *start, char ***environment);
-/* Starts the helper arguments[0] of VOCL's, with the lifeline to it; frees both lists. */
-int launch_helper(struct start *start, char **arguments, char **environment);
+void launch_place(const struct start *start, struct launch *launch);
+/* It is started, with the lifeline to it, and freed. */
+int launch_helper(struct start *start, struct launch *launch);
 /* The helper hands over so many descriptors. */
 int launch_receive(struct start *start, int *descriptors, unsigned count);
 /* What the helper says of a failure, or of its end: negative errno and why. 0 if it says nothing. */

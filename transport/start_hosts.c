@@ -46,13 +46,12 @@ static int listen_or_not(struct start *start)
 
 static int launch_workers(struct start *start)
 {
-    char **arguments = NULL, **environment = launch_environment(start, false);
+    struct launch launch = launch_new(start, "vocl-launcher", false);
 
-    launch_place(start, &environment);
-    list_add(&arguments, "%s/vocl-launcher", settings_string(SETTING_LIBEXECDIR));
-    list_add(&arguments, "--hosts");
-    list_add(&arguments, "%s", settings_string(SETTING_HOSTS));
-    return launch_helper(start, arguments, environment);
+    launch_place(start, &launch);
+    strings_add(&launch.arguments, "--hosts");
+    strings_add(&launch.arguments, "%s", settings_string(SETTING_HOSTS));
+    return launch_helper(start, &launch);
 }
 
 int start_hosts(struct start *start)

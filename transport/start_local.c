@@ -12,16 +12,15 @@
 
 static int launch_workers(struct start *start)
 {
-    char **arguments = NULL, **environment = launch_environment(start, true);
+    struct launch launch = launch_new(start, "vocl-launcher", true);
 
-    list_add(&arguments, "%s/vocl-launcher", settings_string(SETTING_LIBEXECDIR));
-    list_add(&arguments, "--workers");
-    list_add(&arguments, "%u", start->workers);
+    strings_add(&launch.arguments, "--workers");
+    strings_add(&launch.arguments, "%u", start->workers);
     if (start->tls)
-        launch_place(start, &environment);
+        launch_place(start, &launch);
     else
-        launch_guests(start, &environment);
-    return launch_helper(start, arguments, environment);
+        launch_guests(start, &launch);
+    return launch_helper(start, &launch);
 }
 
 /* Rank 0's PMI, then the workers' bells, which TLS has no use for. */

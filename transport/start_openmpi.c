@@ -14,21 +14,21 @@
 
 #define SHARED "OMPI_MCA_btl_vader_backing_directory"
 
-static char **make_environment(const struct start *start)
+static void add_environment(const struct start *start, struct launch *launch)
 {
-    char token[2 * TOKEN_BYTES + 1], **list = launch_environment(start, start->remote.fd < 0);
+    char token[2 * TOKEN_BYTES + 1];
 
     hex_show(start->token, TOKEN_BYTES, token);
-    list_add(&list, SESSION_LOCAL "=%s", start->local.text);
-    launch_place(start, &list);
+    strings_add(&launch->environment, SESSION_LOCAL "=%s", start->local.text);
+    launch_place(start, launch);
     if (start->remote.fd >= 0)
-        return list;
-    list_add(&list, SHARED "=/dev/shm/vocl-%.16s", token); /* it leaves its files behind when a rank is killed */
+        return;
+    strings_add(&launch->environment, SHARED "=/dev/shm/vocl-%.16s",
+                token); /* it leaves its files behind when a rank is killed */
     /* Memory is enough here. What else there is would listen; and TCP, when the program closes its descriptors, would
        wait for ever for mpiexec to say so. */
     if (!getenv("OMPI_MCA_btl"))
-        list_add(&list, "OMPI_MCA_btl=self,vader");
-    return list;
+        strings_add(&launch->environment, "OMPI_MCA_btl=self,vader");
 }
 
 /* What mpiexec calls this host: the address that workers come to; it knows IPv4 alone. */
@@ -43,32 +43,39 @@ static void own_name(const struct start *start, char name[128])
     name[127] = '\0';
 }
 
-static char **make_arguments(const struct start *start)
+static void add_arguments(const struct start *start, struct strings *list)
 {
     const char *folder = settings_string(SETTING_LIBEXECDIR), *mpiexec = settings_string(SETTING_MPIEXEC);
-    char **list = NULL, address[128];
+    char address[128];
 
-    list_add(&list, "%s/vocl-launcher", folder);
-    list_add(&list, "%s", *mpiexec ? mpiexec : VOCL_MPIEXEC_OPENMPI);
-    list_add(&list, "--allow-run-as-root");
-    list_add(&list, "--oversubscribe");
-    list_add(&list, "--enable-recovery");
-    list_add(&list, "--bind-to");
-    list_add(&list, "none");
+    strings_add(list, "%s", *mpiexec ? mpiexec : VOCL_MPIEXEC_OPENMPI);
+    strings_add(list, "--allow-run-as-root");
+    strings_add(list, "--oversubscribe");
+    strings_add(list, "--enable-recovery");
+    strings_add(list, "--bind-to");
+    strings_add(list, "none");
     if (start->remote.fd >= 0) {
         own_name(start, address);
-        list_add(&list, "-host");
-        list_add(&list, "%s,%s", address, settings_string(SETTING_HOSTS));
+        strings_add(list, "-host");
+        strings_add(list, "%s,%s", address, settings_string(SETTING_HOSTS));
     }
-    list_add(&list, "-n");
-    list_add(&list, "1");
-    list_add(&list, "%s/vocl-placeholder", folder);
-    list_add(&list, ":");
-    list_add(&list, "-n");
-    list_add(&list, "%u", start->workers);
-    list_add(&list, "%s/vocl-proxy", folder);
-    list_add(&list, "--worker");
-    return list;
+    strings_add(list, "-n");
+    strings_add(list, "1");
+    strings_add(list, "%s/vocl-placeholder", folder);
+    strings_add(list, ":");
+    strings_add(list, "-n");
+    strings_add(list, "%u", start->workers);
+    strings_add(list, "%s/vocl-proxy", folder);
+    strings_add(list, "--worker");
+}
+
+static int launch_mpiexec(struct start *start)
+{
+    struct launch launch = launch_new(start, "vocl-launcher", start->remote.fd < 0);
+
+    add_arguments(start, &launch.arguments);
+    add_environment(start, &launch);
+    return launch_helper(start, &launch);
 }
 
 static const char **environment_list(const struct start *start, bool local)
@@ -100,7 +107,7 @@ int start_openmpi(struct start *start)
     if (!error && !local)
         error = hosts_listen(start, settings_string(SETTING_HOSTS));
     if (!error)
-        error = launch_helper(start, make_arguments(start), make_environment(start));
+        error = launch_mpiexec(start);
     if (!error)
         error = enter_load(start);
     if (!error)

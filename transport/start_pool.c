@@ -60,14 +60,13 @@ static int wait_for_devices(struct start *start, char *line, size_t size)
 
 static int get_devices(struct start *start)
 {
-    char line[1024], address[160], host[128], network[8], **arguments = NULL, **environment;
+    struct launch launch = launch_new(start, "vocl-join", false);
+    char line[1024], address[160], host[128], network[8];
     const char *port;
     int error;
 
-    environment = launch_environment(start, false);
-    list_add(&arguments, "%s/vocl-join", settings_string(SETTING_LIBEXECDIR));
-    list_add(&environment, "VOCL_POOL_PROGRAM=%s", program_invocation_short_name);
-    error = launch_helper(start, arguments, environment);
+    strings_add(&launch.environment, "VOCL_POOL_PROGRAM=%s", program_invocation_short_name);
+    error = launch_helper(start, &launch);
     if (!error)
         error = wait_for_devices(start, line, sizeof(line));
     if (error)

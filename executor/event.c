@@ -183,6 +183,19 @@ void event_queue_failed(struct executor *x, uint32_t queue, cl_int error)
     executor_send(x, &out);
 }
 
+/* Whether something has failed and is yet to be told of. */
+static bool failure_waits(struct executor *x)
+{
+    const struct wait *wait;
+
+    executor_check(x);
+    TAILQ_FOREACH (wait, &x->waits, in) {
+        if (atomic_load(&wait->fired) && event_status(wait->event) < 0)
+            return true;
+    }
+    return false;
+}
+
 static void tell(struct executor *x, struct job *job)
 {
     struct subscription *subscription = (struct subscription *)job;
@@ -190,7 +203,7 @@ static void tell(struct executor *x, struct job *job)
     cl_int status = event_status(subscription->event);
 
     /* What came before it and has failed is told of first: see command_end(). */
-    if (x->gate_failed && status == CL_COMPLETE && executor_check(x)) {
+    if (x->gate_failed && status == CL_COMPLETE && failure_waits(x)) {
         executor_finish(x, job);
         return;
     }

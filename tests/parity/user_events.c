@@ -345,6 +345,36 @@ static void asked_late(const char *name, cl_command_queue queue)
     CHECK(clReleaseMemObject(buffer));
 }
 
+static void CL_CALLBACK heard(cl_event event, cl_int status, void *argument)
+{
+    (void)event, (void)status, (void)argument;
+}
+
+/* What is known to be over last says nothing of what failed before it: markers of two queues at once. */
+static void fails_first(void)
+{
+    cl_command_queue queues[] = {p.queue, parity_queue(&p, 0)};
+    cl_mem buffer = buffer_create();
+    cl_event gate = parity_gate(&p), behind[2], after[2], last;
+    for (int i = 0; i < 2; i++)
+        CHECK(clEnqueueMarkerWithWaitList(queues[i], 1, &gate, &behind[i]));
+    last = launch(queues[1], buffer, 1, 1, 2, behind);
+    CHECK(clSetUserEventStatus(gate, -5));
+    for (int i = 0; i < 2; i++)
+        CHECK(clEnqueueMarkerWithWaitList(queues[i], 0, NULL, &after[i]));
+    CHECK(clSetEventCallback(after[0], CL_COMPLETE, heard, NULL));
+    CHECK(clWaitForEvents(1, &after[1]));
+    status_print("the command before the marker", last);
+    for (int i = 0; i < 2; i++) {
+        CHECK(clReleaseEvent(behind[i]));
+        CHECK(clReleaseEvent(after[i]));
+    }
+    CHECK(clReleaseEvent(last));
+    CHECK(clReleaseEvent(gate));
+    CHECK(clReleaseMemObject(buffer));
+    CHECK(clReleaseCommandQueue(queues[1]));
+}
+
 int main(void)
 {
     parity_open(&p, 0);
@@ -367,6 +397,8 @@ int main(void)
     gate_fails("in order", p.queue, -9999);
     asked_late("out of order", loose);
     asked_late("in order", p.queue);
+    for (int i = 0; i < 32; i++)
+        fails_first();
     printf("-- every kind, out of order\n");
     kinds_fail(loose);
     printf("-- every kind, in order\n");

@@ -26,6 +26,7 @@ if [ "$most" -gt 1 ]; then # which take seconds by themselves
     beside faults callbacks 'frame-*' recover
     beside faults programs 'frame-*' recover
     beside faults several_contexts 'frame-*' recover2
+    beside faults many_devices 'frame-*' recover2-move
 fi
 # In the phases of moves, suspends and checkpoints.
 beside faults transpose 'phase:*' move
@@ -35,6 +36,6 @@ beside faults transpose 'phase:*' checkpoint
 # Calls of libc fail.
 beside faults vector_add '[mdw]*' plain
 beside faults vector_add 'write:vocl*' checkpoint
-# Not here: recover2-move, in which many_devices was wrong twice in some 100 faults on a machine with a load of 100; svm, whose
-# allocations fail without a code, and which prints of fine-grained memory what differs with --recover (doc/moving.md).
+# Not here: svm, whose allocations fail without a code, and which prints of fine-grained memory what differs with --recover
+# (doc/moving.md).
 well_beside

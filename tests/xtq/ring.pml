@@ -49,10 +49,14 @@ inline wake_who_sleeps()
     wake_the_server()
 }
 
-/* doze_ring() */
+/* doze_ring(); it is no step where nobody ever naps */
 inline wake_who_naps()
 {
+#if MOST_NAPS > 0
     d_step { if :: napping -> napping = false; lies[0] = false; lies[1] = false :: else fi }
+#else
+    skip
+#endif
 }
 
 inline ring_the_bell()

@@ -6,7 +6,7 @@ at_most 900
 models=wire
 
 holds sleep
-holds sleep -DDEATH
+compiler_options=-O1 table=22 holds sleep -DDEATH
 fails sleep -DLOOK_FIRST
 fails sleep -DRING_FIRST
 fails sleep -DWANT_LAST

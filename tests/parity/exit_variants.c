@@ -10,16 +10,23 @@
 
 enum { COUNT = 1 << 16 };
 
-static const char *source = "kernel void next(global int *data)\n"
+static const char *source = "kernel void next(global int *data, int times)\n"
                             "{\n"
                             "    int i = get_global_id(0);\n"
-                            "    for (int k = 0; k < 300; k++)\n"
+                            "    for (int k = 0; k < times; k++)\n"
                             "        data[i] = data[i] * 3 + k;\n"
                             "}\n";
 
 static struct parity p;
 static cl_kernel kernel;
 static cl_mem buffer;
+
+/* What is under way when the program ends takes a while. */
+static void work_enqueue(cl_int times)
+{
+    CHECK(clSetKernelArg(kernel, 1, sizeof(times), &times));
+    CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
+}
 
 /* Once to the end, as PoCL 3.1 aborts when the program ends while a kernel is being compiled. */
 static void work_start(void)
@@ -28,8 +35,9 @@ static void work_start(void)
     kernel = parity_kernel(parity_program(&p, source, NULL), "next");
     buffer = parity_buffer(&p, CL_MEM_READ_WRITE, COUNT * sizeof(cl_int), NULL);
     CHECK(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
-    parity_launch(p.queue, kernel, 1, (size_t[]){COUNT}, (size_t[]){64});
-    CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
+    work_enqueue(1);
+    CHECK(clFinish(p.queue));
+    work_enqueue(300);
     CHECK(clFlush(p.queue));
     parity_rich();
 }
@@ -50,7 +58,7 @@ static void tidy(void)
 
 static void work_more(void)
 {
-    CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
+    work_enqueue(1);
     CHECK(clFinish(p.queue));
     say("worked at exit");
 }

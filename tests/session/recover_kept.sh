@@ -226,7 +226,7 @@ address | thread) ;; # addresses are not to be limited then
 *)
     beside keeper_is_full
     beside gated_stays
-    for room in 10000000 60000000 100000000; do
+    for room in 10000000 50000000 85000000; do
         beside newcomer_has_room $room first
         beside newcomer_has_room $room second
     done

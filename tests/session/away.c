@@ -15,7 +15,7 @@
 
 #include "tests/session/moved.h"
 
-enum { COUNT = 40000, SIZE = COUNT * 4, LITTLE = 250, ROW = 256, LONG = 24 };
+enum { COUNT = 16000, SIZE = COUNT * 4, LITTLE = 250, ROW = 256, LONG = 24 };
 
 static const char *source = "kernel void add(global uint *data, uint by) { data[get_global_id(0)] += by; }\n";
 
@@ -260,6 +260,7 @@ static void *run(void *argument)
             host(o);
         o->rounds++;
         breathe();
+        breathe(); /* there are two of these */
     }
     NEED(clEnqueueReadBuffer(o->queue, o->data, CL_TRUE, 0, SIZE, o->other, 0, NULL, NULL));
     same("in the end", o->other, o->is, COUNT);

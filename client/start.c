@@ -86,14 +86,10 @@ static bool on_keeps(void *owner, unsigned peer)
 
 /* ---- begin, end ---- */
 
-/*
- * The process exits: what was enqueued is sent, then the session ends. What is left for its own devices is nothing that
- * anybody saw, and their drivers may have been taken down already.
- */
-static void on_ending(void *owner)
+/* What was enqueued is sent, then the session ends. What is left for this process' own devices is nothing that anybody
+ * saw, and their drivers may have been taken down already. */
+static void session_close(struct session *session)
 {
-    struct session *session = owner;
-
     if (!session->stop)
         timeline_end(session);
     session_lock(session);
@@ -111,7 +107,6 @@ static void on_ending(void *owner)
         return;
     }
     session->stop = true;
-    session->ender = pthread_self();
     halt_end();
     recover_stop();
     transport_wake(session->transport);
@@ -125,6 +120,12 @@ static void on_ending(void *owner)
         session->nodes[i].alive = false;
     transport_close(session->transport);
     session_unlock(session);
+}
+
+static void on_ending(void *owner)
+{
+    session_exit_begin();
+    session_close(owner);
 }
 
 /* The user's settings name what is loaded and started, which must not be with the rights of a setuid program. */
@@ -180,7 +181,7 @@ static struct session *session_start(const struct front_end *front)
     session_unlock(session);
     view = front->open(session);
     if (!view) {
-        on_ending(session);
+        session_close(session);
         return NULL;
     }
     session_lock(session);
@@ -223,7 +224,6 @@ static void after_fork(void)
     session->under_way = (struct under_way){0}; /* of threads that are gone */
     session_begin(session);
     session->stop = true;
-    session->ender = pthread_self();
     for (unsigned i = 0; i < members_nodes(session); i++)
         session->nodes[i].alive = false;
     transport_forget(session->transport);
@@ -250,6 +250,8 @@ struct session *session_get(const struct front_end *front)
         atomic_store(&current, session);
     }
     mutex_unlock(&start_lock);
+    if (!session)
+        session_exit_wait();
     return session;
 }
 
@@ -259,6 +261,7 @@ __attribute__((destructor)) static void session_end(void)
     struct session *session = atomic_load(&current);
 
     exiting = true;
+    session_exit_begin();
     if (session)
-        on_ending(session);
+        session_close(session);
 }

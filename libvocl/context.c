@@ -74,7 +74,7 @@ static cl_int check_devices(cl_uint count, const cl_device_id *devices)
     }
     for (cl_uint i = 0; i < count; i++) {
         if (!devices[i]->node->alive)
-            return CL_DEVICE_NOT_AVAILABLE;
+            return cl_error(-ECONNRESET);
         if (first_of_node(devices[i]->node, count, devices)->platform != devices[i]->platform)
             return CL_INVALID_DEVICE;
     }

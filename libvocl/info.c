@@ -10,6 +10,7 @@ cl_int cl_failure(int error)
     case -ENOMEM:
         return CL_OUT_OF_HOST_MEMORY;
     case -ECONNRESET:
+        session_exit_wait();
         return CL_DEVICE_NOT_AVAILABLE;
     case -ECANCELED:
         return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;

@@ -11,7 +11,6 @@ struct session {
     pthread_cond_t news, aside;
     bool leading, own_thread_leads, stop;
     pthread_t leader; /* while leading */
-    pthread_t ender;  /* with stop: the thread that ended the session */
     unsigned waiters;
     pthread_t thread;
     unsigned node_count, spare_count; /* the spares come behind the nodes */

@@ -14,6 +14,7 @@
 #include "client/core/deliver.h"
 #include "client/core/event.h"
 #include "client/core/members.h"
+#include "client/core/per_process.h"
 #include "client/core/stream.h"
 
 #define ASIDE_NS 20000000 /* how long the session's thread stays aside */
@@ -161,30 +162,53 @@ void session_await_leader(struct session *session)
     }
 }
 
-/* The process ends, by another thread: as natively, a wait goes on until that takes this thread with it. */
-static void wait_after_end(struct session *session)
+/* ---- the process ends ---- */
+
+static PER_PROCESS atomic_bool exits; /* not in the child of a fork, which goes on without the session */
+static PER_PROCESS pthread_t ender;   /* with that: the thread that ends it */
+
+void session_exit_begin(void)
 {
-    if (pthread_equal(session->ender, pthread_self()))
-        return;
-    session->leading = false;
-    session_unlock(session);
-    for (;;)
+    ender = pthread_self();
+    atomic_store(&exits, true);
+}
+
+/* Another thread ends the process. Who takes what nodes say is waited for. */
+static bool is_ended(void)
+{
+    return atomic_load(&exits) && !pthread_equal(ender, pthread_self()) && !polls;
+}
+
+void session_exit_wait(void)
+{
+    while (is_ended())
         pause();
 }
+
+bool session_is_over(struct session *session)
+{
+    if (!session->stop)
+        return false;
+    if (is_ended()) {
+        session_unlock(session);
+        session_exit_wait();
+    }
+    return true;
+}
+
+/* ---- waiting ---- */
 
 void session_wait(struct session *session, bool (*ready)(void *), void *argument)
 {
     /* what is waited for may need what is to happen on another node */
     for (unsigned i = 0; i < members_nodes(session); i++)
         stream_push(&session->nodes[i]);
-    if (ready(argument))
+    if (!session_is_over(session) && ready(argument))
         return;
     deliver_away(session);
     session->waiters++;
     while (!ready(argument)) {
-        if (session->stop)
-            wait_after_end(session);
-        if (session->stop && !session->leading)
+        if (session_is_over(session) && !session->leading)
             break;
         if (!session->leading) {
             lead(session, false);
@@ -196,15 +220,14 @@ void session_wait(struct session *session, bool (*ready)(void *), void *argument
     }
     session->waiters--;
     deliver_back();
+    session_is_over(session); /* what is ready may be so as the session has ended */
     if (session->waiters && !session->leading)
         pthread_cond_signal(&session->news);
 }
 
 bool session_wait_on(struct session *session, pthread_cond_t *condition)
 {
-    if (session->stop)
-        wait_after_end(session);
-    if (session->stop)
+    if (session_is_over(session))
         return false;
     mutex_wait(condition, &session->lock);
     return true;

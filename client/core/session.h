@@ -68,6 +68,14 @@ void session_need_progress(struct session *session);
 /* Sleep on a condition that goes with the lock, without driving the transport. False: the session ends by this thread.
  */
 bool session_wait_on(struct session *session, pthread_cond_t *condition);
+/* The process exits, by the calling thread. Natively other threads go on until they are gone: here they stay in the
+ * call that needs a node, and get no error. */
+void session_exit_begin(void);
+/* Returns only if no other thread ends the process. Not under the session's lock. */
+void session_exit_wait(void);
+/* Whether the session has ended, by this thread or in the parent of a fork; if another one ends it this does not
+ * return. Under the lock. */
+bool session_is_over(struct session *session);
 struct mutex *session_mutex(struct session *session);
 bool session_stops(const struct session *session);
 /* A condition that threads wait for has changed without news from a node. Under the lock. */

@@ -5,6 +5,7 @@
 #include "parity.h"
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -173,6 +174,136 @@ static int end_by_thread_while_waiting(void)
     return 1;
 }
 
+/* ---- other threads call OpenCL while this one is in exit() ---- */
+
+static atomic_uint rounds;
+
+static cl_int call_enqueue(cl_command_queue queue)
+{
+    const cl_int zero = 0;
+    return clEnqueueFillBuffer(queue, buffer, &zero, sizeof(zero), 0, 64, 0, NULL, NULL);
+}
+
+static cl_int call_flush(cl_command_queue queue)
+{
+    return clFlush(queue);
+}
+
+static cl_int call_write(cl_command_queue queue)
+{
+    const cl_int one = 1;
+    return clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof(one), &one, 0, NULL, NULL);
+}
+
+static cl_int call_read(cl_command_queue queue)
+{
+    cl_int one;
+    return clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(one), &one, 0, NULL, NULL);
+}
+
+static cl_int call_create(cl_command_queue queue)
+{
+    cl_int status;
+    cl_mem created = clCreateBuffer(p.context, CL_MEM_READ_WRITE, 1 << 20, NULL, &status);
+    (void)queue;
+    return created ? clReleaseMemObject(created) : status;
+}
+
+static cl_int call_create_context(cl_command_queue queue)
+{
+    cl_int status;
+    cl_context created = clCreateContext(NULL, 1, &p.device, NULL, NULL, &status);
+    (void)queue;
+    return created ? clReleaseContext(created) : status;
+}
+
+static cl_int call_event(cl_command_queue queue)
+{
+    cl_event event;
+    cl_int status = clEnqueueMarkerWithWaitList(queue, 0, NULL, &event);
+    cl_int execution;
+    if (status)
+        return status;
+    status = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(execution), &execution, NULL);
+    return status ? status : execution < 0 ? execution : clReleaseEvent(event);
+}
+
+static cl_int call_poll(cl_command_queue queue)
+{
+    static cl_int data[COUNT];
+    cl_event event;
+    cl_int status = clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, sizeof(data), data, 0, NULL, &event);
+    cl_int execution = CL_QUEUED;
+    while (!status && execution > CL_COMPLETE)
+        status = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(execution), &execution, NULL);
+    return status ? status : execution < 0 ? execution : clReleaseEvent(event);
+}
+
+static cl_int call_program(cl_command_queue queue)
+{
+    cl_int status;
+    cl_program created = clCreateProgramWithSource(p.context, 1, &source, NULL, &status);
+    (void)queue;
+    return created ? clReleaseProgram(created) : status;
+}
+
+static cl_int call_ask(cl_command_queue queue)
+{
+    size_t size;
+    (void)queue;
+    return clGetKernelWorkGroupInfo(kernel, p.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof(size), &size, NULL);
+}
+
+static const struct {
+    const char *name;
+    cl_int (*call)(cl_command_queue queue);
+} calls[] = {{"enqueue", call_enqueue}, {"flush", call_flush},   {"write", call_write},
+             {"read", call_read},       {"create", call_create}, {"create a context", call_create_context},
+             {"event", call_event},     {"poll", call_poll},     {"program", call_program},
+             {"ask", call_ask}};
+
+/* One of them over and over; what it gives must be what it gives while nobody ends the process. */
+static void *thread_call(void *number)
+{
+    const size_t i = (size_t)number;
+    cl_command_queue queue = parity_queue(&p, 0);
+    cl_int status;
+    while (!(status = calls[i].call(queue))) {
+        atomic_fetch_add(&rounds, 1);
+        usleep(500);
+    }
+    dprintf(STDOUT_FILENO, "%s: %s\n", calls[i].name, parity_error_name(status));
+    return NULL;
+}
+
+/* What libc writes last, after all functions and destructors: the others have time to call, and this thread, which ends
+ * the process, may still release something. */
+static ssize_t linger(void *cookie, const char *bytes, size_t length)
+{
+    cl_int status;
+    (void)bytes;
+    usleep(300000);
+    status = clReleaseMemObject(cookie);
+    if (!status)
+        status = clReleaseKernel(kernel);
+    if (status)
+        dprintf(STDOUT_FILENO, "release: %s\n", parity_error_name(status));
+    return (ssize_t)length;
+}
+
+static int end_while_calling(void)
+{
+    static const cookie_io_functions_t functions = {.write = linger};
+    pthread_t thread;
+    FILE *last = fopencookie(parity_buffer(&p, CL_MEM_READ_WRITE, COUNT, NULL), "w", functions);
+    EXPECT(last && fputc('.', last) == '.');
+    for (size_t i = 0; i < PARITY_COUNT(calls); i++)
+        EXPECT(pthread_create(&thread, NULL, thread_call, (void *)i) == 0);
+    while (atomic_load(&rounds) < 20 * PARITY_COUNT(calls))
+        usleep(1000);
+    return 16;
+}
+
 /* The first thread ends before the program does. PoCL's threads would keep it alive, so another has to end it. */
 static int end_by_last_thread(void)
 {
@@ -213,6 +344,7 @@ static const struct {
     {"at exit", end_at_exit},
     {"thread", end_by_thread},
     {"thread while waiting", end_by_thread_while_waiting},
+    {"while others call", end_while_calling},
     {"last thread", end_by_last_thread},
     {"exec", end_by_exec},
     {"alarm while waiting", end_by_term_while_waiting},

@@ -266,25 +266,67 @@ static int device_fits(cl_device_id device, const struct info_table *there, bool
     return 0;
 }
 
-int device_ask_fits(cl_device_id device, struct node *target, char *reason, size_t size)
+/* What the target has under that number. */
+static int ask_device(struct node *target, uint32_t id, struct info_table *there)
 {
-    struct wire_describe_device m = {.device = device->object.id};
+    struct wire_describe_device m = {.device = id};
     struct wire_describe_device_reply reply;
-    struct info_table there = {0};
     struct call call;
     int error = call_describe_device(target, &m, &reply, &call);
 
     if (error)
         return error;
-    if (reply.error || !info_table_take(&there, reply.infos, reply.infos_length))
+    if (reply.error || !info_table_take(there, reply.infos, reply.infos_length))
         error = -EXDEV;
-    else
-        error = device->node->any && !device->parent
-                    ? device_covers(device, &there, reason, size)
-                    : device_fits(device, &there, !strcasecmp(device->node->host, target->host), reason, size);
     call_free(&call);
+    return error;
+}
+
+static int device_is_like(cl_device_id device, const struct node *target, const struct info_table *there, char *reason,
+                          size_t size)
+{
+    return device->node->any && !device->parent
+               ? device_covers(device, there, reason, size)
+               : device_fits(device, there, !strcasecmp(device->node->host, target->host), reason, size);
+}
+
+int device_ask_fits(cl_device_id device, struct node *target, char *reason, size_t size)
+{
+    struct info_table there = {0};
+    int error = ask_device(target, device->object.id, &there);
+
+    if (!error)
+        error = device_is_like(device, target, &there, reason, size);
     free(there.bytes);
     return error;
+}
+
+/* Whether the target's device of that number could stand for any of the node's. */
+static bool fits_any(const struct view *view, const struct node *node, struct node *target, uint32_t id)
+{
+    struct info_table there = {0};
+    bool fits = ask_device(target, id, &there) != 0; /* nobody knows */
+    char reason[256];
+
+    for (unsigned i = 0; !fits && i < view->device_count; i++)
+        fits =
+            view->devices[i]->node == node && !device_is_like(view->devices[i], target, &there, reason, sizeof(reason));
+    free(there.bytes);
+    return fits;
+}
+
+/* The first misfit may be one that is only in the wrong place, as another one is in its own: then that other one is to
+ * go, and the first may be of use. */
+static void find_unfit(const struct view *view, const struct node *node, struct node *target)
+{
+    for (unsigned i = 0; i < view->device_count; i++) {
+        const uint32_t id = view->devices[i]->object.id;
+
+        if (view->devices[i]->node != node || fits_any(view, node, target, id))
+            continue;
+        target->unfit = id;
+        return;
+    }
 }
 
 static bool lists(uint32_t id, const uint32_t *ids, uint32_t count)
@@ -350,6 +392,8 @@ static int fits(const struct node *node, struct node *target, char *reason, size
         snprintf(reason, size, "it has no %s in the same place", name ? name : "such device");
         error = -EXDEV;
     }
+    if (error == -EXDEV)
+        find_unfit(view, node, target);
     free(found);
     return error;
 }

@@ -74,7 +74,7 @@ struct node {
     atomic_bool rests;    /* may go by memory of its own. rests: it has no member now, but will when it is needed */
     atomic_bool any;      /* another kind of device may be in the place of its own */
     bool promised;        /* spare, and another node's from now on */
-    uint32_t unfit;       /* spare: the first of its devices, from 1, that is not as it should be; 0: not known */
+    uint32_t unfit;       /* spare: one of its devices, from 1, that is not as it should be; 0: not known */
     bool unshared;        /* it had the program's memory before it went to another host (unshare.c) */
     bool mending;         /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
     unsigned losses;      /* how often that was so */

@@ -61,6 +61,8 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
                      r->job, "from", *r->move.part ? r->move.from : connection_remote(r->client), "devices",
                      message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
                      r->wish.exclusive, "share", (int)r->share);
+    if (!message)
+        return false;
     if (*r->move.part) {
         json_object_set_new(message, "replaces", json_string(r->move.part));
     }
@@ -134,6 +136,8 @@ static void reserve_parts(struct request *r)
         else
             text_print(part->id, sizeof(part->id), "%s", r->id);
         part->state = send_part(r, part, "reserve") ? PART_ASKED : PART_REFUSED;
+        if (part->state == PART_REFUSED)
+            text_print(r->why, sizeof(r->why), "%s cannot be asked now", part->node);
     }
     finish(r);
 }

@@ -136,11 +136,19 @@ void connection_own(struct connection *c, const struct connection_owner *owner, 
 void connection_send(struct connection *c, json_t *message)
 {
     size_t length;
-    uint8_t *record = c->phase == PHASE_OPEN ? channel_seal(&c->channel, message, &length) : NULL;
+    uint8_t *record;
 
-    json_decref(message);
-    if (!record)
+    if (c->phase != PHASE_OPEN) {
+        json_decref(message);
         return;
+    }
+    record = channel_seal(&c->channel, message, &length);
+    json_decref(message);
+    if (!record) { /* it would be waited for */
+        daemon_log("warning", "what is to be said to %s cannot be: closed", c->remote);
+        connection_drop(c);
+        return;
+    }
     bufferevent_write(c->stream, record, length);
     free(record);
     if (evbuffer_get_length(bufferevent_get_output(c->stream)) <= MOST_UNSENT)

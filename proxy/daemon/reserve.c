@@ -153,12 +153,17 @@ static void reserving_free(struct reserving *r)
     free(r);
 }
 
+static json_t *refusal(const json_t *wish, bool never, const char *why)
+{
+    return message_pack("{s:s, s:b, s:b, s:s}", "reserved", message_text(wish, "session", ""), "good", 0, "never",
+                        never, "why", why);
+}
+
 static void on_user(void *argument, void *bytes)
 {
     struct reserving *r = argument;
     struct daemon *d = r->daemon;
     struct connection *broker = r->broker;
-    const char *id = message_text(r->wish, "session", "");
     struct session *s = NULL;
     char why[256] = "";
     bool never = false;
@@ -169,8 +174,7 @@ static void on_user(void *argument, void *bytes)
         s = take(d, r->wish, bytes, &never, why, sizeof(why));
     else
         text_print(why, sizeof(why), "who %s is cannot be found out there", message_text(r->wish, "user", ""));
-    answer = s ? message_pack("{s:s, s:b}", "reserved", id, "good", 1)
-               : message_pack("{s:s, s:b, s:b, s:s}", "reserved", id, "good", 0, "never", never, "why", why);
+    answer = s ? message_pack("{s:s, s:b}", "reserved", s->id, "good", 1) : refusal(r->wish, never, why);
     reserving_free(r);
     if (broker)
         connection_send(broker, json_incref(answer));
@@ -184,7 +188,7 @@ static void on_user(void *argument, void *bytes)
     daemon_changed(d);
 }
 
-bool session_reserve(struct daemon *d, struct connection *broker, json_t *wish)
+static bool begin(struct daemon *d, struct connection *broker, json_t *wish)
 {
     struct reserving *r = calloc(1, sizeof(*r));
     struct user user;
@@ -203,6 +207,17 @@ bool session_reserve(struct daemon *d, struct connection *broker, json_t *wish)
     if (r->question)
         return true;
     reserving_free(r);
+    return false;
+}
+
+bool session_reserve(struct daemon *d, struct connection *broker, json_t *wish)
+{
+    if (begin(d, broker, wish))
+        return true;
+    if (broker) {
+        connection_send(broker, refusal(wish, false, "it has no memory to look at that"));
+        news_repeat(d);
+    }
     return false;
 }
 

@@ -1,0 +1,30 @@
+#!/bin/sh
+# A node that has no memory to look at a reservation says so at once: who asked for it is not left to wait.
+. "$(dirname "$0")/one-lib.sh"
+case $SANITIZER in
+address) skip "the $SANITIZER sanitizer has a calloc() of its own" ;;
+esac
+export WITHOUT_MEMORY="$scratch/without"
+make_pool one
+add_daemon two
+start_at="env LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$(realpath "$top_builddir/tests/pool/.libs/without_memory.so")"
+start_daemon
+start_other two
+meet_other
+export VOCL_POOL="$scratch/pool.two"
+vocl pool drain two || fail "drain"
+await state=two:draining
+
+touch "$WITHOUT_MEMORY"
+VOCL_POOL_WAIT=0 vocl run -- "$top_builddir/tests/pool/burn" 0 > "$scratch/out" 2> "$scratch/err" && fail "it runs"
+grep -q "one: it has no memory" "$scratch/err" || fail "the reason: $(cat "$scratch/err" "$scratch"/log*)"
+echo "it says so"
+
+# One that waits goes on as soon as there is memory again.
+vocl run --wait 300 -- "$top_builddir/tests/pool/burn" 0 > "$scratch/out" 2> "$scratch/err" &
+program=$!
+await --user="$user" queue=1 || fail "it does not wait: $(cat "$scratch/err" "$scratch"/log*)"
+rm "$WITHOUT_MEMORY"
+wait $program || fail "status $?: $(cat "$scratch/err" "$scratch"/log*)"
+echo "it goes on"
+exit 0

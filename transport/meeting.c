@@ -12,8 +12,8 @@
 #define REVERSE_MS 1000 /* after which who waits for another goes there himself, */
 #define TUNNEL_MS 1500  /* through what started the workers, */
 #define HASTE_MS 500    /* or after so long, if that is known to be the way, */
-#define REACH_MS 8000   /* and when he gives up: of few members, */
-#define EACH_MS 200     /* and so much later for each: many on one host have few processors for their handshakes */
+#define WORKERS_PART 4  /* of the time that there is; then two workers go on without each other, */
+#define EACH_MS 200     /* or so much later for each: many on one host have few processors for their handshakes */
 
 const struct tls_plugin *tls_plugin;
 
@@ -67,14 +67,21 @@ bool meeting_step(struct meeting *m, long began)
     return whole;
 }
 
-/* Until all have their connections, or it is clear that some have not. */
+/* Whether only connections between workers are missing, which a session may do without. */
+static bool has_program(const struct meeting *m)
+{
+    return m->rank && way_is_whole(m->ways[0]);
+}
+
+/* Until all have their connections; or for as long as a session may take to start, if that is between a worker and the
+ * program. */
 int meeting_meet(struct meeting *m, long until)
 {
     const long began = clock_ms();
-    const long reach = began + REACH_MS + (long)m->size * EACH_MS, most = reach < until ? reach : until;
+    const long reach = began + (until - began) / WORKERS_PART + (long)m->size * EACH_MS;
 
     while (!meeting_step(m, began)) {
-        const long now = clock_ms();
+        const long now = clock_ms(), most = has_program(m) && reach < until ? reach : until;
         int error;
 
         if (now >= most)

@@ -71,16 +71,16 @@ parts()
 {
     kept "$@" || kept "$@" || kept "$@" || fail "shares $* are not kept"
 }
-parts 2.5 30 70
-parts 2 50 50
-parts 4 10 20 30 40
+parts 5 30 70
+parts 3 50 50
+parts 8 10 20 30 40
 
 # One is idle, but open: the other two have all
 begin_beside_idle()
 {
     begin 80 0.1 "$scratch/enough"
-    begin 10 2.5
-    begin 10 2.5
+    begin 10 5
+    begin 10 5
 }
 together begin_beside_idle
 idle=${running% * *}
@@ -92,7 +92,7 @@ wait $idle || fail "the idle session"
 wait_until all_accounted 3 || fail "not all are accounted for"
 sed 's/.*"device_seconds":\([0-9.]*\).*/\1/' "$scratch/accounting" | sort -n | awk '
     { had[NR] = $1; print $1 " s" }
-    END { exit !(had[2] > 0.9 && had[3] > 0.9) }' || fail "an idle session's part is lost"
+    END { exit !(had[2] > 1.8 && had[3] > 1.8) }' || fail "an idle session's part is lost"
 kill $daemon
 wait $daemon
 exit 0

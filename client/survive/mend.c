@@ -203,6 +203,11 @@ static bool nobody_looks(void *argument)
     return !((struct journal *)argument)->looking;
 }
 
+static bool has_ended(const struct journal *j)
+{
+    return (j->process <= 0 || kill(j->process, 0)) && !j->looking;
+}
+
 /* Under the lock. While the lost one is in this memory still, or the program, nothing is done there. */
 static void await_end(struct node *node)
 {
@@ -214,6 +219,7 @@ static void await_end(struct node *node)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
         session_lock(node->session);
     }
+    j->process = 0; /* that is long enough */
     session_wait(node->session, nobody_looks, j);
 }
 
@@ -246,12 +252,21 @@ static int gather(struct mending *m, struct node *node)
     return 0;
 }
 
-static bool is_ready(const struct mending *m)
+static bool all_have_next(const struct mending *m)
 {
-    bool ready = true;
+    bool all = true;
 
     for (unsigned i = 0; i < m->group.count; i++)
-        ready &= m->group.nodes[i]->journal->lost && has_next(m->group.nodes[i]);
+        all &= m->group.nodes[i]->journal->lost && has_next(m->group.nodes[i]);
+    return all;
+}
+
+static bool is_ready(const struct mending *m)
+{
+    bool ready = all_have_next(m);
+
+    for (unsigned i = 0; i < m->group.count; i++)
+        ready &= has_ended(m->group.nodes[i]->journal);
     return ready;
 }
 
@@ -353,7 +368,8 @@ static int get_ready(struct mending *m, struct node *node)
             return error;
         if (is_ready(m))
             return 0;
-        error = find_places(m);
+        if (!all_have_next(m))
+            error = find_places(m);
         if (error)
             return error;
         for (unsigned i = 0; i < m->group.count; i++)

@@ -45,12 +45,12 @@ for user in $alice $bob; do
     users useradd -m $user || skip "no users can be made here"
 done
 
-ip netns add $base-switch 2> /dev/null || skip "no network namespaces"
+"$top_srcdir/tests/net/namespace" $base-switch 2> /dev/null || skip "no network namespaces"
 ip -n $base-switch link add br0 type bridge && ip -n $base-switch link set br0 up || skip "no bridges"
 number=0
 for host in near n1 n2 n3; do
     number=$((number + 1))
-    ip netns add $base-$host
+    "$top_srcdir/tests/net/namespace" $base-$host
     ip link add eth0 netns $base-$host type veth peer name $host netns $base-switch || skip "no veth"
     ip -n $base-switch link set $host master br0 up
     ip -n $base-$host address add 10.94.0.$number/24 dev eth0

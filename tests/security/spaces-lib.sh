@@ -7,7 +7,7 @@
 make_spaces()
 {
     near=vocl-$1-near-$$ far=vocl-$1-far-$$
-    ip netns add $near 2> /dev/null && ip netns add $far || skip "no network namespaces"
+    "$top_srcdir/tests/net/namespace" $near 2> /dev/null && "$top_srcdir/tests/net/namespace" $far || skip "no network namespaces"
     ip link add near netns $near type veth peer name far netns $far || skip "no veth"
     ip -n $near address add $2.1/24 dev near
     for address in 2 3; do ip -n $far address add $2.$address/24 dev far; done

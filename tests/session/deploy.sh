@@ -28,8 +28,8 @@ finish()
     rm -rf --one-file-system "$scratch"
 }
 trap finish EXIT
-ip netns add "$near" 2> /dev/null || skip "no network namespaces"
-ip netns add "$far" || exit 99
+"$top_srcdir/tests/net/namespace" "$near" 2> /dev/null || skip "no network namespaces"
+"$top_srcdir/tests/net/namespace" "$far" || exit 99
 ip link add near netns "$near" type veth peer name far netns "$far" || skip "no veth"
 ip -n "$near" address add 10.94.0.1/24 dev near
 ip -n "$far" address add 10.94.0.2/24 dev far

@@ -169,6 +169,8 @@ static PER_PROCESS pthread_t ender;   /* with that: the thread that ends it */
 
 void session_exit_begin(void)
 {
+    if (atomic_load(&exits)) /* MPI's end, and the library's: others look at ender by then */
+        return;
     ender = pthread_self();
     atomic_store(&exits, true);
 }

@@ -109,6 +109,17 @@ await()
     vocl pool wait --timeout=300 "$@"
 }
 
+# places PROGRAM: where its sessions are, each as NODE:DEVICE,... and its id
+places()
+{
+    vocl pool --json sessions | python3 -c '
+import json, sys
+for node in json.load(sys.stdin)["nodes"]:
+    for s in node["sessions"]:
+        if s["program"] == sys.argv[1]:
+            print("%s:%s" % (node["name"], ",".join(map(str, sorted(s["devices"])))), s["id"])' "$1"
+}
+
 meet_other()
 {
     VOCL_POOL=$scratch/pool await nodes=2 || fail "they do not find each other: $(cat "$scratch"/log*)"

@@ -27,16 +27,6 @@ begin_other two
 meet_other
 export VOCL_POOL="$scratch/pool" VOCL_SHARE=0
 
-# places: where the running sessions are, as NODE:DEVICE
-places()
-{
-    vocl pool --json sessions | python3 -c '
-import json, sys
-for node in json.load(sys.stdin)["nodes"]:
-    for s in node["sessions"]:
-        if s["program"] == sys.argv[1]:
-            print("%s:%d" % (node["name"], s["devices"][0]), s["id"])' "${1:-moved_any}"
-}
 # begins [VARIABLE=VALUE]...: a program that asks for the number, and waits; $program, $session
 begins()
 {
@@ -45,7 +35,7 @@ begins()
         2> "$scratch/err" &
     program=$!
     wait_until grep -qs ready "$scratch/out" || fail "no program: $(cat "$scratch/err" "$scratch"/log*)"
-    session=$(places | cut -d ' ' -f 2)
+    session=$(places moved_any | cut -d ' ' -f 2)
 }
 # takes FILE: another session has the next device until there is that file
 takes()
@@ -91,7 +81,7 @@ is_at()
 }
 at()
 {
-    [ "$(places | cut -d ' ' -f 1)" = "$1" ]
+    [ "$(places moved_any | cut -d ' ' -f 1)" = "$1" ]
 }
 at_three()
 {
@@ -113,24 +103,24 @@ ends()
 
 # It is suspended, another has its place meanwhile, and it resumes on the other device.
 begins
-is_at one:0 || fail "at first: $(places)"
+is_at one:0 || fail "at first: $(places moved_any)"
 asked suspend "$session" || fail "not suspended: $(cat "$scratch/asked" "$scratch/err")"
 takes "$scratch/until.1"
 asked resume "$session" || fail "not resumed on the twin: $(cat "$scratch/asked" "$scratch/err")"
-is_at one:1 || fail "resumed: $(places)"
+is_at one:1 || fail "resumed: $(places moved_any)"
 # The first device of the other node is taken.
 releases 1
 vocl pool drain one || fail "drain"
 await state=one:draining
 takes "$scratch/until.2"
 asked drain --move one || fail "not moved to the twin: $(cat "$scratch/asked" "$scratch/err")"
-is_at two:1 || fail "moved: $(places)"
+is_at two:1 || fail "moved: $(places moved_any)"
 vocl pool resume one || fail "resume"
 ends "twins"
 
 # The same by a worker that is lost.
 begins VOCL_RECOVER=replay VOCL_LOG=warn
-is_at one:0 || fail "at first: $(places)"
+is_at one:0 || fail "at first: $(places moved_any)"
 vocl pool drain one || fail "drain"
 await state=one:draining
 takes "$scratch/until.1"
@@ -146,10 +136,10 @@ with_devices "$scratch/conf.two" pthread POCL_MAX_WORK_GROUP_SIZE=256
 begin_other two
 await nodes=2
 begins
-is_at one:0 || fail "at first: $(places)"
-asked drain --move one && fail "it moves to what is not alike: $(places)"
+is_at one:0 || fail "at first: $(places moved_any)"
+asked drain --move one && fail "it moves to what is not alike: $(places moved_any)"
 grep -q 'CL_DEVICE_MAX_WORK_GROUP_SIZE has another answer' "$scratch/asked" || fail "the query: $(cat "$scratch/asked")"
-is_at one:0 || fail "it does not stay: $(places)"
+is_at one:0 || fail "it does not stay: $(places moved_any)"
 vocl pool resume one || fail "resume"
 # Until one of those that are alike is free it waits.
 asked suspend "$session" || fail "not suspended: $(cat "$scratch/asked" "$scratch/err")"
@@ -173,15 +163,15 @@ begin_other three
 other="$two $other"
 await nodes=3
 begins VOCL_RECOVER=replay VOCL_LOG=warn
-is_at one:0 || fail "at first: $(places)"
+is_at one:0 || fail "at first: $(places moved_any)"
 asked drain --move one || fail "not moved to the one that is alike: $(cat "$scratch/asked" "$scratch/err" "$scratch"/log*)"
-is_at three:0 || fail "moved: $(places)"
+is_at three:0 || fail "moved: $(places moved_any)"
 asked suspend "$session" || fail "not suspended: $(cat "$scratch/asked" "$scratch/err")"
 asked resume "$session" || fail "not resumed: $(cat "$scratch/asked" "$scratch/err" "$scratch"/log*)"
-is_at three:0 || fail "resumed: $(places)"
+is_at three:0 || fail "resumed: $(places moved_any)"
 kill -9 "$(worker "$scratch/state.three")" || fail "no worker: $(ls "$scratch/state.three")"
 wait_until replaced_once || fail "not recovered: $(cat "$scratch/err" "$scratch"/log*)"
-wait_until at_three || fail "recovered: $(places)"
+wait_until at_three || fail "recovered: $(places moved_any)"
 ends "past one that is not alike"
 grep Sanitizer "$scratch"/log* && fail "the sanitizer found something"
 exit 0

@@ -26,19 +26,9 @@ trap 'kill -9 $program $burn 2> /dev/null; end_daemons' EXIT
 meet_other
 export VOCL_POOL="$scratch/pool" VOCL_SHARE=0
 
-# places PROGRAM: where its sessions are, as NODE:DEVICE,DEVICE
-places()
-{
-    vocl pool --json sessions | python3 -c '
-import json, sys
-for node in json.load(sys.stdin)["nodes"]:
-    for s in node["sessions"]:
-        if s["program"] == sys.argv[1]:
-            print(node["name"] + ":" + ",".join(str(d) for d in sorted(s["devices"])))' "$1"
-}
 is_at()
 {
-    [ "$(places "$1")" = "$2" ]
+    [ "$(places "$1" | cut -d ' ' -f 1)" = "$2" ]
 }
 vocl pool --json nodes | python3 -c '
 import json, sys

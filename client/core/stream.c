@@ -114,21 +114,19 @@ static bool has_room(void *argument)
     return !node->alive || node->batch.length < BATCH_LIMIT;
 }
 
-static void make_room(struct node *node)
-{
-    if (wire_reserve(&node->batch, SMALL))
-        node->batch.length -= SMALL;
-    else
-        stream_push(node);
-    node->batch.failed = false;
-}
-
 /* For the next small command, whatever becomes of memory meanwhile: the program cannot be told of a release that is not
  * sent, and could do nothing about it. */
-static inline void keep_room(struct node *node)
+static void keep_room(struct node *node)
 {
-    if (node->batch.capacity - node->batch.length < SMALL)
-        make_room(node);
+    struct wire_buffer *batch = &node->batch;
+
+    if (batch->capacity - batch->length >= SMALL)
+        return;
+    if (wire_reserve(batch, SMALL))
+        batch->length -= SMALL;
+    else
+        stream_push(node);
+    batch->failed = false;
 }
 
 int stream_finish(struct node *node, enum stream_urgency urgency)

@@ -184,6 +184,20 @@ int endpoint_listen_tcp(struct endpoint *endpoint, const char *host)
     return 0;
 }
 
+int endpoint_listen_beside(struct endpoint *endpoint, const char *text, int fd)
+{
+    struct sockaddr_storage own;
+    socklen_t length = sizeof(own);
+    char address[NI_MAXHOST];
+
+    if (!strncmp(text, "unix:", 5))
+        return endpoint_listen_unix(endpoint);
+    if (getsockname(fd, (struct sockaddr *)&own, &length) ||
+        getnameinfo((struct sockaddr *)&own, length, address, sizeof(address), NULL, 0, NI_NUMERICHOST))
+        return -EADDRNOTAVAIL;
+    return endpoint_listen_tcp(endpoint, address);
+}
+
 /* Whether it is connected within that time: 0 or negative errno. */
 static int await_connected(int fd, long milliseconds)
 {
@@ -434,34 +448,6 @@ ssize_t socket_receive_descriptors(int fd, void *bytes, size_t length, int *desc
             else
                 close(one);
         }
-    }
-    return got;
-}
-
-void socket_name_processes(int fd, bool on)
-{
-    const int value = on;
-
-    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &value, sizeof(value));
-}
-
-ssize_t socket_receive_of(int fd, void *bytes, size_t length, pid_t *process)
-{
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(struct ucred))];
-    } named;
-    struct iovec vector = {bytes, length};
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &named, .msg_controllen = sizeof(named)};
-    const ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    const struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    struct ucred peer;
-
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
-        memcpy(&peer, CMSG_DATA(header), sizeof(peer));
-        if (peer.pid > 1 && peer.pid != getpid())
-            *process = peer.pid;
     }
     return got;
 }

@@ -35,6 +35,8 @@ int endpoint_listen_unix(struct endpoint *endpoint);
  * hosts, which have commas between them. */
 int endpoint_own_address(const char *hosts, char *address, size_t size);
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
+/* Where fd, a connection with an endpoint of that text, has its address on this host; of the same kind. */
+int endpoint_listen_beside(struct endpoint *endpoint, const char *text, int fd);
 /* Blocks at most some seconds; a descriptor or negative errno. */
 int endpoint_connect(const char *text);
 int endpoint_connect_within(const char *text, long milliseconds);
@@ -48,10 +50,6 @@ int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int socket_write_all(int fd, const void *bytes, size_t length);
 /* Who made the connection of a Unix socket, if that is another process of this host that can be told; else 0. */
 pid_t socket_process(int fd);
-/* From now on the kernel says of what comes on a Unix socket which process said it; or no more. */
-void socket_name_processes(int fd, bool on);
-/* As recv() that does not wait; *process: who said it, if that is another process that can be told, else as it was. */
-ssize_t socket_receive_of(int fd, void *bytes, size_t length, pid_t *process);
 /* For a connection that lives long. */
 void socket_tune(int fd);
 /* And whose other end may be stopped for long, with what is sent to it under way: that it is gone is found out

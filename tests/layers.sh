@@ -31,7 +31,7 @@ allowed()
     proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/births.h proxy/keep.h transport/starter.h base/*" ;;
     proxy/worker) echo "proxy/worker/* proxy/births.h proxy/control.h proxy/keep.h topology/* executor/executor.h transport/transport.h transport/loader.h wire/* base/*" ;;
     proxy/daemon) echo "proxy/daemon/* proxy/control.h proxy/keep.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
-    proxy/launch) echo "proxy/launch/* proxy/births.h proxy/keep.h pool/* transport/starter.h base/*" ;;
+    proxy/launch) echo "proxy/launch/* proxy/births.h proxy/keep.h pool/* transport/starter.h transport/greeting.h transport/tls.h base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;;
     tests)        echo "tests/* proxy/births.h proxy/keep.h proxy/daemon/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;

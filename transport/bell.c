@@ -8,38 +8,8 @@
 
 #include "base/settings.h"
 #include "transport/internal.h"
-#include "wire/frame.h"
 
 #define MOST_UNREAD 8192 /* bytes of a socket's room, which is some times that */
-
-/* ---- hello ---- */
-
-void hello_fill(struct hello *hello, enum hello_role role, const uint8_t *token, uint32_t extra)
-{
-    *hello = (struct hello){.magic = HELLO_MAGIC,
-                            .version = WIRE_VERSION,
-                            .byte_order = 0x01020304,
-                            .pointer_size = sizeof(void *),
-                            .role = role,
-                            .extra = extra};
-    memcpy(hello->token, token, TOKEN_BYTES);
-    gethostname(hello->host, sizeof(hello->host) - 1);
-}
-
-const char *hello_check(const struct hello *hello, const uint8_t *token)
-{
-    uint8_t difference = 0;
-
-    if (hello->magic != HELLO_MAGIC)
-        return "not a VOCL process";
-    if (hello->byte_order != 0x01020304 || hello->pointer_size != sizeof(void *))
-        return "byte order or pointer size differ";
-    if (hello->version != WIRE_VERSION)
-        return "protocol versions differ: the same VOCL must be installed on both sides";
-    for (size_t i = 0; i < TOKEN_BYTES; i++)
-        difference |= hello->token[i] ^ token[i];
-    return difference ? "not of this session (wrong token)" : NULL;
-}
 
 /* Its descriptor, or -1, and then it is lost. */
 static int bell_fd(struct bell *bell)

@@ -97,7 +97,7 @@ int enter_mpi(struct start *start, const char **environment, int pmi, bool local
     return 0;
 }
 
-int enter_ranks(struct start *start, int pmi, bool local)
+static int enter_ranks(struct start *start, int pmi, bool local)
 {
     char descriptor[32], size[32];
     const char *environment[] = {descriptor,
@@ -128,7 +128,8 @@ int enter_tls_load(struct start *start)
     return meeting_prepare(start->secret, start->ending, start->argument, start->why, start->why_size);
 }
 
-int enter_alone(struct job *job)
+/* Without MPI: what has to outlive the program's own descriptors is given to the keeper. */
+static int enter_alone(struct job *job)
 {
     int error = channel_open(job);
 
@@ -139,18 +140,39 @@ int enter_alone(struct job *job)
     return 0;
 }
 
-int enter_tls(struct start *start, int pmi)
+int enter_await(struct start *start)
+{
+    const struct job *job = start->job;
+
+    for (unsigned i = 0; i < job->member_count; i++) {
+        const struct member *member = &job->members[i];
+        struct bell_record record;
+        int error = bell_await(member->fd, &record, start->until, job); /* some listen already */
+
+        if (!error && (record.kind != BELL_RANK || record.value != member->rank))
+            error = -EBADMSG;
+        if (!error)
+            continue;
+        snprintf(start->why, start->why_size, "a worker on %s did not come through MPI_Init: %s", member->host,
+                 strerror(-error));
+        return error;
+    }
+    vocl_log_stage("all in MPI");
+    return 0;
+}
+
+int enter_session(struct start *start, int pmi, bool local)
 {
     struct job *job = start->job;
-    int error;
+    int error = meeting_open(start);
 
-    if (pmi >= 0)
+    if (!error && !start->tls && start->each <= 1) {
+        error = enter_ranks(start, pmi, local);
+        return error ? error : enter_await(start);
+    }
+    if (pmi >= 0) /* whatever its starter would say there */
         kept_hold(&job->pmi, NULL, pmi);
-    error = meeting_open(start);
-    if (error)
-        return error;
-    vocl_log_stage("workers started and connected by TLS");
-    return enter_alone(job);
+    return error ? error : enter_alone(job);
 }
 
 void enter_choose(struct start *start)

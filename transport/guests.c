@@ -1,6 +1,7 @@
 /* Those who come to a meeting, and those who are on their way to others: see guests.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,66 +13,6 @@
 #include "base/socket.h"
 #include "transport/guests.h"
 
-/* The two numbers, who connects first, and what for: nobody's key is another's. */
-void guest_identity(char identity[TLS_IDENTITY], unsigned from, unsigned to, unsigned index)
-{
-    const char *kind = index == BEAT ? "beat" : index ? "bulk" : "frames";
-
-    /* who encrypts and who does not are strangers to each other */
-    snprintf(identity, TLS_IDENTITY, "%s:%s:%u:%u:%u", network_is_plain() ? "plain" : "vocl", kind, from, to, index);
-}
-
-static bool read_identity(const char *identity, unsigned *from, unsigned *to, unsigned *index)
-{
-    char kind[8], same[TLS_IDENTITY];
-
-    if (sscanf(identity, "%*5[a-z]:%7[a-z]:%u:%u:%u", kind, from, to, index) != 4)
-        return false;
-    guest_identity(same, *from, *to, *index);
-    return !strcmp(identity, same);
-}
-
-/* ---- ways ---- */
-
-struct tls_way *way_new(unsigned pipes)
-{
-    struct tls_way *way = calloc(1, sizeof(*way));
-
-    if (!way || !(way->pipes = calloc(pipes, sizeof(*way->pipes)))) {
-        free(way);
-        return NULL;
-    }
-    way->pipe_count = way->used = pipes;
-    TAILQ_INIT(&way->giving);
-    TAILQ_INIT(&way->arriving);
-    TAILQ_INIT(&way->asides);
-    for (unsigned i = 0; i < WAY_BUCKETS; i++) {
-        TAILQ_INIT(&way->takers[i]);
-        TAILQ_INIT(&way->taking[i]);
-        TAILQ_INIT(&way->offers[i]);
-        TAILQ_INIT(&way->offered[i]);
-        TAILQ_INIT(&way->early[i]);
-    }
-    way->frames.socket.fd = way->beat.socket.fd = way->voucher.fd = -1;
-    for (unsigned i = 0; i < pipes; i++)
-        way->pipes[i].stream.socket.fd = -1;
-    return way;
-}
-
-struct stream *way_stream(struct tls_way *way, unsigned index)
-{
-    return index == BEAT ? &way->beat : index ? &way->pipes[index - 1].stream : &way->frames;
-}
-
-bool way_is_whole(const struct tls_way *way)
-{
-    bool whole = way && way->frames.tls && way->beat.tls;
-
-    for (unsigned i = 0; whole && i < way->pipe_count; i++)
-        whole = way->pipes[i].stream.tls != NULL;
-    return whole;
-}
-
 /* ---- guests ---- */
 
 void guest_end(struct guest *guest)
@@ -80,6 +21,7 @@ void guest_end(struct guest *guest)
         guest->by->close(guest->tls);
     if (guest->fd >= 0)
         close(guest->fd);
+    free(guest->extra);
     *guest = (struct guest){.fd = -1};
 }
 
@@ -110,7 +52,8 @@ static struct guest *guest_place(struct meeting *m)
 
         if (guest->state == GUEST_NONE)
             return guest;
-        if (guest->came && guest->state == GUEST_SHAKING && (!oldest || guest->until < oldest->until))
+        if (guest->came && !guest->expected && guest->state == GUEST_SHAKING &&
+            (!oldest || guest->until < oldest->until))
             oldest = guest;
     }
     if (oldest)
@@ -133,6 +76,18 @@ static struct guest *guest_new(struct meeting *m, int fd, const struct tls_plugi
     return guest;
 }
 
+/* At an address of this host others may come, too, whom the kernel knows. */
+static bool may_come(int fd)
+{
+    int domain = 0;
+    socklen_t length = sizeof(domain);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) || domain != AF_UNIX || socket_same_user(fd))
+        return true;
+    vocl_log(LOG_WARN, "refused a process of another user");
+    return false;
+}
+
 static void accept_guests(struct meeting *m, int listener)
 {
     for (int i = 0; i < 16; i++) {
@@ -140,7 +95,10 @@ static void accept_guests(struct meeting *m, int listener)
 
         if (fd < 0)
             return;
-        guest_new(m, fd, m->by, NULL);
+        if (may_come(fd))
+            guest_new(m, fd, m->by, NULL);
+        else
+            close(fd);
     }
 }
 
@@ -176,7 +134,7 @@ static bool is_free(struct meeting *m, unsigned peer, unsigned index, bool tunne
 /* Who comes within a host has no TLS with its members, but with those on others, who have a place. */
 static const struct tls_plugin *carrier(const struct meeting *m, unsigned peer)
 {
-    return *m->locations[peer].endpoint && tls_plugin ? tls_plugin : m->by;
+    return m->newcomer && *m->locations[peer].endpoint && tls_plugin ? tls_plugin : m->by;
 }
 
 void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
@@ -192,7 +150,7 @@ void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
         vocl_log(LOG_DEBUG, "%s: %s", m->locations[peer].endpoint, strerror(-fd));
         return;
     }
-    guest_identity(identity, m->rank, peer, index);
+    identity_write(identity, m->rank, peer, index, m->token);
     guest = guest_new(m, fd, carrier(m, peer), identity);
     if (!guest)
         return;
@@ -200,6 +158,17 @@ void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled)
     guest->tunnelled = tunnelled;
     guest->peer = peer;
     guest->index = index;
+}
+
+int guest_expect(struct meeting *m, int fd, unsigned rank)
+{
+    struct guest *guest = guest_new(m, fd, m->by, NULL);
+
+    if (!guest)
+        return -ENOMEM;
+    guest->expected = rank;
+    guest->until = LONG_MAX;
+    return 0;
 }
 
 void guest_come(struct meeting *m, int fd)
@@ -247,7 +216,8 @@ bool guest_write(struct guest *guest, const void *bytes, size_t length)
 static bool is_wanted(struct meeting *m, const struct guest *guest)
 {
     return m->ways && guest->peer < m->size && m->ways[guest->peer] &&
-           (guest->index <= m->pipes || guest->index == BEAT) && !way_stream(m->ways[guest->peer], guest->index)->tls;
+           (guest->index <= m->pipes || (guest->index == BEAT && !m->bells)) &&
+           !way_stream(m->ways[guest->peer], guest->index)->tls;
 }
 
 /* The handshake is done: who it is. */
@@ -257,9 +227,10 @@ static bool guest_known(struct meeting *m, struct guest *guest)
     unsigned to;
 
     if (guest->came) {
-        if (!read_identity(guest->by->identity(guest->tls), &guest->peer, &to, &guest->index) || to != m->rank)
+        if (!identity_read(guest->by->identity(guest->tls), m->token, &guest->peer, &to, &guest->index) ||
+            to != m->rank || (guest->expected && guest->expected != guest->peer))
             return false;
-        if (!m->rank && !guest->index && !m->ways) { /* a worker: it says more of itself */
+        if (!m->rank && !guest->index && !m->ways) { /* it says more of itself */
             guest->state = GUEST_SAYS;
             return true;
         }
@@ -278,27 +249,63 @@ static bool guest_known(struct meeting *m, struct guest *guest)
 
 /* ---- a turn ---- */
 
+/* It is not let in, or gone. */
+static int guest_fail(struct meeting *m, struct guest *guest)
+{
+    const unsigned missing = guest->expected;
+
+    guest_end(guest);
+    return missing ? meeting_missing(m, missing) : 0;
+}
+
+/* Of what it says, bytes[] after so many others: 1, it is all here; 0, not yet; or negative errno. */
+static int guest_hear(struct guest *guest, void *bytes, size_t others, size_t length)
+{
+    const size_t at = guest->got - others;
+    const ssize_t got = at < length ? guest->by->read(guest->tls, (uint8_t *)bytes + at, length - at) : 0;
+
+    if (got < 0)
+        return (int)got;
+    guest->got += (size_t)got;
+    return at + (size_t)got == length;
+}
+
+static int guest_greets(struct meeting *m, struct guest *guest)
+{
+    struct greeting *greeting = &guest->said.greeting;
+    int heard = 1, error = 0;
+
+    if (guest->got < sizeof(*greeting))
+        heard = guest_hear(guest, greeting, 0, sizeof(*greeting));
+    if (heard > 0 && greeting->extra) {
+        const int extra = meeting_extra(m, guest);
+
+        if (extra >= 0 && !guest->extra)
+            guest->extra = calloc(1, (size_t)extra + 1);
+        error = extra < 0 ? extra : guest->extra ? 0 : -ENOMEM;
+        if (!error)
+            heard = guest_hear(guest, guest->extra, sizeof(*greeting), (size_t)extra);
+    }
+    if (heard < 0)
+        return guest_fail(m, guest);
+    if (heard > 0 && !error)
+        error = meeting_greeted(m, guest);
+    if (error)
+        guest_end(guest);
+    return error;
+}
+
 static int guest_says(struct meeting *m, struct guest *guest)
 {
-    const bool greets = !m->rank && !m->ways;
-    const size_t length = greets ? sizeof(guest->said.greeting) : sizeof(guest->said.consent);
-    ssize_t got = guest->by->read(guest->tls, (uint8_t *)&guest->said + guest->got, length - guest->got);
+    const struct consent *consent = &guest->said.consent;
+    int heard;
 
-    if (got < 0) {
-        guest_end(guest);
+    if (!m->rank && !m->ways)
+        return guest_greets(m, guest);
+    heard = guest_hear(guest, &guest->said.consent, 0, sizeof(*consent));
+    if (!heard)
         return 0;
-    }
-    guest->got += (size_t)got;
-    if (guest->got < length)
-        return 0;
-    if (greets) {
-        int error = meeting_greeted(m, guest);
-
-        if (error)
-            guest_end(guest);
-        return error;
-    }
-    if (guest->said.consent.magic == HELLO_MAGIC && guest->said.consent.accepted && is_wanted(m, guest))
+    if (heard > 0 && consent->magic == HELLO_MAGIC && consent->accepted && is_wanted(m, guest))
         guest_settle(guest, m->ways[guest->peer]);
     else
         guest_end(guest);
@@ -323,10 +330,9 @@ static int guest_go_on(struct meeting *m, struct guest *guest)
         if (error == -EAGAIN)
             return 0;
         if (error || !guest_known(m, guest)) {
-            if (guest->came)
+            if (guest->came && !guest->expected)
                 vocl_log(LOG_WARN, "refused a connection that is none of this session's");
-            guest_end(guest);
-            return 0;
+            return guest_fail(m, guest);
         }
     }
     return guest->state == GUEST_SAYS ? guest_says(m, guest) : 0;

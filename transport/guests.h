@@ -5,37 +5,13 @@
 #ifndef VOCL_TRANSPORT_GUESTS_H
 #define VOCL_TRANSPORT_GUESTS_H
 
+#include "transport/greeting.h"
 #include "transport/over_tls.h"
 #include "transport/start.h"
 
 #define GUESTS 128    /* connections that are not yet somebody's, */
 #define GUESTS_EACH 4 /* and for each member who may come at the same time as all others, who has few */
 #define SHAKE_MS 5000 /* that one of them has */
-#define BEAT 255      /* the connection for heartbeats; 0 is the one for frames, others are for bulk data */
-
-/* By the one with the higher number, on the connection for frames with the application. */
-struct greeting {
-    uint32_t magic, version, byte_order, pointer_size, rank, unused;
-    char host[64], endpoint[128];
-};
-
-/* The application's answer, when all are there; so many places follow. */
-#define ACCEPTED_LATER 2     /* accepted: no places follow, for others are not to be gone to (later.c), */
-#define ACCEPTED_LATER_TLS 3 /* and if they are, it is over TLS (apart.c) */
-
-struct welcome {
-    uint32_t magic, accepted, rank, size, pipes, base; /* base: the size before anybody came later */
-    char why[128];
-};
-
-struct location {
-    char host[64], endpoint[128];
-};
-
-/* On every other connection: by the one with the lower number. */
-struct consent {
-    uint32_t magic, accepted;
-};
 
 struct guest {
     int fd;
@@ -45,6 +21,7 @@ struct guest {
     bool came;            /* to this side; else this side went there */
     bool tunnelled;       /* through what started the workers */
     unsigned peer, index; /* of the connection: see BEAT */
+    unsigned expected;    /* nobody but this worker, as who started it has made the connection; 0: it may be anybody */
     unsigned place;       /* among those that are waited for */
     long until;
     size_t got;
@@ -52,12 +29,16 @@ struct guest {
         struct greeting greeting;
         struct consent consent;
     } said;
+    char *extra; /* that follows a greeting, with a zero at its end, or NULL */
 };
 
 struct meeting {
     struct job *job;
     struct start *start;         /* the application's, or NULL */
     const struct tls_plugin *by; /* what carries its connections */
+    char
+        token[2 * TOKEN_BYTES + 1]; /* that they show, if they are not TLS's and somebody else could make them; or "" */
+    bool bells;                     /* of each pair there is the one for frames, which becomes the bell beside MPI */
     unsigned rank, size, pipes;
     unsigned base;            /* the session's size before anybody came later */
     bool later, by_tls;       /* others are not to be gone to; but over TLS */
@@ -76,16 +57,13 @@ struct meeting {
 };
 
 /* ---- guests.c ---- */
-/* The two numbers, who connects first, and what for: nobody's key is another's. */
-void guest_identity(char identity[TLS_IDENTITY], unsigned from, unsigned to, unsigned index);
-struct tls_way *way_new(unsigned pipes);
-struct stream *way_stream(struct tls_way *way, unsigned index);
-bool way_is_whole(const struct tls_way *way);
 /* Go to another, for this connection with it, unless this side is on its way there; tunnelled: through what started the
  * workers, also if a connection of another kind has not been made yet. */
 void guest_go(struct meeting *m, unsigned peer, unsigned index, bool tunnelled);
 /* A connection to another through what started this worker: a descriptor or negative errno. */
 int guest_call(const struct meeting *m, unsigned peer);
+/* Whom its starter connected with this side: the descriptor is the guest's. 0 or negative errno. */
+int guest_expect(struct meeting *m, int fd, unsigned rank);
 /* Somebody has called through it: the descriptor is the guest's. */
 void guest_come(struct meeting *m, int fd);
 /* Whoever is to be this peer, and is not yet, is none. */
@@ -116,8 +94,13 @@ void meeting_end(struct meeting *m);
 void meeting_drop(struct meeting *m);
 
 /* ---- meeting_open.c ---- */
-/* A worker has said who it is. Negative: one of this session that does not fit; nobody will come in its place. */
+/* A worker, or a placeholder, has said who it is. Negative: one of this session that does not fit; nobody will come in
+ * its place. */
 int meeting_greeted(struct meeting *m, struct guest *guest);
+/* It says more than its greeting, which it may: how many bytes; or negative errno, as before. */
+int meeting_extra(struct meeting *m, struct guest *guest);
+/* One that is expected does not come any more. Negative errno. */
+int meeting_missing(struct meeting *m, unsigned rank);
 
 /* ---- join.c ---- */
 /* One whom the application expects in the running session has said who it is, and has its way now. */

@@ -20,7 +20,6 @@
  *     loop.c            to the local member, in the same process
  *   Who is there:
  *     bell.c            the socket beside MPI, and what is said on it
- *     peers.c           the bells between workers
  *     pulse.c           heartbeats, and who has none (pulse.h)
  *     watch.c           the same while MPI_Init is in the way
  *     keeper.c          descriptors in a program that may close them (keeper.h)
@@ -36,11 +35,10 @@
  *     plain.c           connections of TLS's kind within a host, without TLS (plain.h)
  *     request.c         what users ask of the session while it runs
  *     launch.c          the helper that starts the rest; spawn.c starts that
- *     gather.c          hellos, until all are there; door.c keeps strangers from keeping anybody waiting
  *     enter.c           MPI_Init, or what is in its place
- *     meeting.c         TLS connections of each pair (meeting.h): meeting_open.c the program's side, meeting_join.c a
- *                       worker's
- *     pairs.c           connections that vocl-launcher hands over, of workers on this host
+ *     greeting.c        what members say first (greeting.h)
+ *     meeting.c         how they meet (meeting.h): meeting_open.c the program's side, meeting_join.c a worker's
+ *     way.c             the connections of a pair, as a whole
  *     later.c           many workers: of two of them, when they have something to say to each other; apart.c: those
  *                       that meet over TLS then (apart.h)
  *     guests.c          connections that are not yet somebody's (guests.h)
@@ -71,17 +69,7 @@
 /* ---- bell.c: the socket beside MPI. After the hello (starter.h) it carries doorbells, and the news that a process is
  * gone ---- */
 
-enum bell_kind {
-    BELL_SLEEP = 1,
-    BELL_ACK,
-    BELL_RING,
-    BELL_RANK,
-    BELL_BYE,
-    BELL_ROSTER,
-    BELL_LANE,
-    BELL_BEAT,
-    BELL_STOPPED
-};
+enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE, BELL_LANE, BELL_BEAT, BELL_STOPPED };
 
 struct bell_record {
     uint32_t kind, value;
@@ -106,8 +94,6 @@ struct bell {
     uint32_t rank; /* BELL_RANK's */
 };
 
-/* NULL if acceptable. */
-const char *hello_check(const struct hello *hello, const uint8_t *token);
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
 /* One record that came. */
 void bell_take(struct bell *bell, const struct bell_record *record);
@@ -127,8 +113,8 @@ struct member {
     uint32_t rank;
     pid_t process; /* on this host, or 0 */
     char host[64];
-    char endpoint[128];  /* known to the application, for the others */
-    struct tls_way *way; /* without MPI: what it is reached by, until transport_open() has it */
+    char endpoint[128];  /* known to the program, for the others */
+    struct tls_way *way; /* what it is reached by, until transport_open() has it; with MPI it has the bell alone: fd */
 };
 
 /* With which members that come later show that they belong to a session over MPI. */
@@ -194,7 +180,7 @@ void host_explain(char *why, size_t why_size);
 /* What VOCL_NETWORK means here. by_hosts: there are other hosts; pool: what their pool says ("mpi", "tls"), or NULL:
  * who wants tls has it, and what is to be tls is not mpi. 0, or negative errno and why. */
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size);
-/* Whether workers of this host are to be reached by pairs of sockets, without MPI (pairs.c). */
+/* Whether workers of this host are to be reached by pairs of sockets, without MPI. */
 bool network_is_pairs(bool by_hosts, unsigned workers);
 /* Whether that is to be TLS through what starts the workers alone. */
 bool network_is_ssh(void);
@@ -203,52 +189,6 @@ bool network_is_plain(void);
 /* MPI over TCP listens: from now on only at the interface of this address, unless UCX is told something else. The line
  * for its environment, or NULL. */
 const char *network_bind(const char *address, char *line, size_t size);
-
-/* ---- door.c: those who have not said yet who they are. One that says nothing keeps nobody waiting ---- */
-#define MOST_EXTRA (256u << 10) /* bytes that follow a hello */
-#define MOST_WATCHED 4
-
-struct caller {
-    int fd;
-    long until;
-    uint32_t rank; /* of one that is expected, whom nobody else can be; or 0: a stranger */
-    pid_t process; /* of an expected one, by the kernel's word; or 0 */
-    size_t got;
-    struct hello hello;
-    char *extra; /* hello.extra bytes and two zeros, or NULL */
-};
-
-struct door {
-    const uint8_t *token; /* that strangers must show */
-    unsigned count, strangers, room;
-    bool refused; /* somebody of another user */
-    struct caller *callers;
-    struct pollfd *fds;
-};
-
-/* One that is connected already: the worker of this rank. 0 or negative errno; fd is the door's then. */
-int door_expect(struct door *door, int fd, uint32_t rank);
-/* Who has connected to the listener, if anybody has. 0, or negative errno if nobody can any more. */
-int door_open(struct door *door, int listener);
-/* Wait for these descriptors (-1: none) and for callers, so long (ms). Which of the descriptors are ready, as bits. */
-unsigned door_wait(struct door *door, const int *watched, unsigned count, long milliseconds);
-/* One who has said hello, or a stranger's place is free again: false. It is the caller's own then, fd and extra.
- * *refused: why it cannot be let in, or NULL. */
-bool door_hear(struct door *door, struct caller *caller, const char **refused);
-/* The reply; with a refusal it is also hung up on. */
-void door_answer(struct caller *caller, const char *refused);
-void door_close(struct door *door);
-
-/* ---- peers.c: the bells between workers ---- */
-/* Where this worker will expect its peers: of the kind of the application's own endpoint, to which fd is connected.
- */
-int peers_listen(struct endpoint *endpoint, const char *of, int fd);
-/* The application tells each worker which others there are. */
-int peers_introduce(const struct job *job);
-/* A worker takes that in, and has a bell with each other one, but for those that cannot be reached. */
-int peers_join(struct job *job, const struct endpoint *endpoint, const uint8_t *token, long until);
-/* Or it has them from its birth: "RANK:DESCRIPTOR,...". */
-int peers_inherit(struct job *job, const char *list);
 
 /* ---- watch.c ---- */
 struct watch {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "transport/over_tls.h"
 #include "transport/start.h"
 
 #define MOST_STARTS 4
@@ -55,10 +56,10 @@ static int open_own(struct start *start)
     if (error)
         return error;
     if (!start->tls && network_is_pairs(hosts, start->workers))
-        return start_pairs(start);
+        return start_local(start, true);
     if (!start->tls && !strcmp(start->mpi, "openmpi"))
         return start_openmpi(start);
-    return hosts ? start_hosts(start) : start_local(start);
+    return hosts ? start_hosts(start) : start_local(start, false);
 }
 
 static int open_here(struct start *start)
@@ -77,13 +78,30 @@ static int open_here(struct start *start)
     return error;
 }
 
-static void start_free(struct start *start)
+void start_drop_born(struct start *start)
 {
-    door_close(&start->door);
+    for (unsigned i = 0; start->born && i < start->each * start->workers; i++) {
+        if (start->born[i] >= 0)
+            close(start->born[i]);
+    }
+    free(start->born);
+    start->born = NULL;
+    start->each = 0;
+}
+
+void start_stop_listening(struct start *start)
+{
     if (start->local.fd >= 0)
         close(start->local.fd);
     if (start->remote.fd >= 0)
         close(start->remote.fd);
+    start->local.fd = start->remote.fd = -1;
+}
+
+static void start_free(struct start *start)
+{
+    start_drop_born(start);
+    start_stop_listening(start);
     if (start->tunnel >= 0)
         close(start->tunnel);
     free(start->environment);
@@ -167,6 +185,8 @@ void job_close(struct job *job)
         if (job->members[i].fd >= 0)
             close(job->members[i].fd);
         job->members[i].fd = -1;
+        way_free(job->members[i].way, false);
+        job->members[i].way = NULL;
     }
     if (job->keeper)
         keeper_end(job->keeper);

@@ -132,7 +132,7 @@ void where_to_come_beside(struct transport *t, const char *endpoint, struct endp
     int error;
 
     if (!getsockname(kept_fd(line), (struct sockaddr *)&address, &length) && address.ss_family != AF_UNIX)
-        error = peers_listen(own, "tcp:", kept_fd(line));
+        error = endpoint_listen_beside(own, "tcp:", kept_fd(line));
     else
         error = address_towards(endpoint, text, sizeof(text)) || endpoint_listen_tcp(own, text);
     if (error)

@@ -1,5 +1,5 @@
 /*
- * Workers of a session of many, by pairs (pairs.c) or over TLS, that have had nothing to say to each other yet. Who
+ * Workers of a session of many, by pairs or over TLS, that have had nothing to say to each other yet. Who
  * has, asks vocl-launcher, and both are handed connections (struct tunnel_call); or they meet over TLS (apart.c). Until
  * then frames wait with who sends them (-EAGAIN), and bulk data here. So two that do nothing with each other have
  * nothing between them: no descriptor, no heartbeat, no memory.
@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "transport/apart.h"
 #include "transport/later.h"
+#include "transport/over_tls.h"
 
 #define ANSWER_MS 10000 /* where nobody is missed */
 

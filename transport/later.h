@@ -24,8 +24,4 @@ int later_poll(struct transport *t);
 void later_lost(struct transport *t, unsigned number);
 void later_tell(struct transport *t);
 
-/* ---- pairs.c ---- */
-/* A way by these, which are its own from now on, also if there is none: NULL. */
-struct tls_way *pair_way(const int sockets[PAIR_SOCKETS]);
-
 #endif

@@ -57,7 +57,7 @@ bool meeting_step(struct meeting *m, long began)
         if (how == WAIT)
             continue;
         m->next_try[peer] = now + (how == DIRECT && !meeting_is_above(m, peer) ? TUNNEL_MS - REVERSE_MS : REVERSE_MS);
-        for (unsigned i = 0; i <= m->pipes + 1; i++) {
+        for (unsigned i = 0; i <= m->pipes + !m->bells; i++) {
             const unsigned index = i <= m->pipes ? i : BEAT;
 
             if (!way_stream(m->ways[peer], index)->tls)

@@ -1,7 +1,9 @@
 /*
- * How the members of a session without MPI find each other: over TLS connections that only who has the session's secret
- * can make (tls.h). A worker comes to the application and gets its number; then each pair makes its connections, to
- * whichever of the two can be reached. A stranger who connects delays nobody: he has a moment and one of a few places.
+ * How the members of a session find each other. A worker comes to the program, or has been given a connection with it,
+ * says who it is (greeting.h) and gets its number; then each pair makes its connections, to whichever of the two can be
+ * reached. Over TLS only who has the session's secret can make them (tls.h); within a host, and with MPI, they are
+ * sockets as they are (plain.h), which who starts the processes has made, or for which a token is shown. A stranger who
+ * connects delays nobody: he has a moment and one of a few places.
  */
 #ifndef VOCL_TRANSPORT_MEETING_H
 #define VOCL_TRANSPORT_MEETING_H
@@ -12,11 +14,23 @@
 /* Load what is needed for it, before anything is started. ending(argument): the process ends. 0 or negative errno and
  * why. */
 int meeting_prepare(const uint8_t *secret, void (*ending)(void *), void *argument, char *why, size_t why_size);
-/* The application: the workers come to where it listens, until what starts them has something to say.
- * start->job->members is there for them. 0 or negative errno and why. */
+/* The program: the workers come to where it listens, or have the connections of start->born, until what starts them has
+ * something to say. start->job->members is there for them. 0 or negative errno and why. */
 int meeting_open(struct start *start);
-/* A worker. */
-int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, long until, void (*ending)(void *),
-                 void *argument, char *why, size_t why_size);
+
+/* With what a worker comes. */
+struct introduction {
+    const char *endpoint;            /* of the program, or NULL */
+    const uint8_t *secret;           /* TLS's, or NULL */
+    char token[2 * TOKEN_BYTES + 1]; /* or what it shows in its place, or "" */
+    int born[PAIR_SOCKETS];          /* connections that it was started with, or -1 */
+    bool bells;                      /* of each pair there is the bell alone */
+    long until;
+    void (*ending)(void *); /* as meeting_prepare()'s */
+    void *argument;
+};
+
+/* Ends with job->members; with bells a thread answers the program from when it has taken this worker in. */
+int meeting_join(struct job *job, const struct introduction *introduction, char *why, size_t why_size);
 
 #endif

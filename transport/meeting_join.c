@@ -12,15 +12,13 @@
 #include "transport/guests.h"
 #include "transport/meeting.h"
 #include "transport/plain.h"
-#include "wire/frame.h"
 
-#define ANYBODY 65535  /* the number of a worker that has none */
 #define DIRECT_MS 2000 /* to reach the program, if there is another way */
 
-/* The number that its starter gave it. */
+/* The number that its starter gave it, or MPI's. */
 static unsigned given_rank(void)
 {
-    const char *rank = getenv("PMI_RANK");
+    const char *pmi = getenv("PMI_RANK"), *rank = pmi ? pmi : getenv("OMPI_COMM_WORLD_RANK");
 
     return rank ? (unsigned)atoi(rank) : 0;
 }
@@ -77,7 +75,7 @@ static int take_welcome(struct meeting *m, const struct stream *stream, int fd, 
     }
     if (welcome.magic != HELLO_MAGIC || !welcome.accepted || welcome.accepted > ACCEPTED_LATER_TLS || !welcome.rank ||
         welcome.rank >= welcome.size || welcome.size > ANYBODY || (m->newcomer && welcome.rank != m->newcomer) ||
-        welcome.base < 2 || welcome.base > welcome.size || !welcome.pipes || welcome.pipes > MOST_PIPES) {
+        welcome.base < 2 || welcome.base > welcome.size || !welcome.pipes != m->bells || welcome.pipes > MOST_PIPES) {
         welcome.why[sizeof(welcome.why) - 1] = '\0';
         snprintf(m->why, m->why_size, "refused: %s",
                  welcome.magic == HELLO_MAGIC && !welcome.accepted ? welcome.why : "not a VOCL program");
@@ -108,7 +106,7 @@ static struct tls *knock(const struct meeting *m, int fd, long until)
     struct tls *tls;
     int error;
 
-    guest_identity(identity, rank ? rank : ANYBODY, 0, 0);
+    identity_write(identity, rank ? rank : ANYBODY, 0, 0, m->token);
     tls = m->by->open(fd, identity);
     error = tls ? shake_hands(&(struct stream){.tls = tls, .by = m->by}, fd, most) : -ENOMEM;
     if (!error)
@@ -134,24 +132,30 @@ static int connect_direct(const struct meeting *m, const char *endpoint)
 }
 
 /* The first connection with the program, and where this worker then expects others. */
-static struct tls *reach(struct meeting *m, const char *endpoint, struct endpoint *own, long until, bool *tunnelled,
+static struct tls *reach(struct meeting *m, const struct introduction *by, struct endpoint *own, bool *tunnelled,
                          int *fd)
 {
+    const char *endpoint = by->endpoint ? by->endpoint : "";
     const bool alone = !strcmp(endpoint, TUNNEL_ENDPOINT);
     const char *host = getenv(SESSION_HOST);
     struct tls *tls = NULL;
     bool listens = false;
 
+    *tunnelled = false;
+    own->fd = -1;
+    *fd = by->born[0];
+    if (*fd >= 0)
+        return knock(m, *fd, by->until);
     *fd = alone ? -ENETUNREACH : connect_direct(m, endpoint);
-    if (*fd >= 0 && (tls = knock(m, *fd, until)))
-        listens = !peers_listen(own, endpoint, *fd);
+    if (*fd >= 0 && (tls = knock(m, *fd, by->until)))
+        listens = !endpoint_listen_beside(own, endpoint, *fd);
     else if (*fd < 0 && !alone)
         snprintf(m->why, m->why_size, "%s: %s", endpoint, strerror(-*fd));
     *tunnelled = !tls && m->tunnel >= 0;
     if (*tunnelled) {
         vocl_log(LOG_INFO, "the program is reached through what started this worker%s%s", *m->why ? ": " : "", m->why);
         *fd = guest_call(m, 0);
-        tls = *fd < 0 ? NULL : knock(m, *fd, until);
+        tls = *fd < 0 ? NULL : knock(m, *fd, by->until);
         listens = tls && !alone && host && !endpoint_listen_tcp(own, host);
     }
     if (!listens)
@@ -164,10 +168,10 @@ static struct tls *reach(struct meeting *m, const char *endpoint, struct endpoin
 /* Says who it is, and takes in what it is told. */
 static int introduce(struct meeting *m, const struct stream *stream, int fd, const struct endpoint *own, long until)
 {
-    struct greeting greeting = {HELLO_MAGIC, WIRE_VERSION, 0x01020304, sizeof(void *), given_rank(), 0, "", ""};
+    struct greeting greeting;
     int error;
 
-    gethostname(greeting.host, sizeof(greeting.host) - 1);
+    greeting_fill(&greeting, given_rank());
     if (own->fd >= 0)
         memcpy(greeting.endpoint, own->text, sizeof(greeting.endpoint));
     error = exchange(stream, fd, &greeting, sizeof(greeting), until, false);
@@ -185,22 +189,22 @@ static int introduce(struct meeting *m, const struct stream *stream, int fd, con
 }
 
 /* The connection for frames with the application, and what it says. */
-static int hail(struct meeting *m, const char *endpoint, struct endpoint *own, long until)
+static int hail(struct meeting *m, const struct introduction *by, struct endpoint *own)
 {
     bool tunnelled;
     int fd, error;
-    struct tls *tls = reach(m, endpoint, own, until, &tunnelled, &fd);
+    struct tls *tls = reach(m, by, own, &tunnelled, &fd);
 
     if (!tls)
         return -ENOTCONN;
-    error = introduce(m, &(struct stream){.tls = tls, .by = m->by}, fd, own, until);
+    error = introduce(m, &(struct stream){.tls = tls, .by = m->by}, fd, own, by->until);
     if (error) {
         m->by->close(tls);
         close(fd);
         return error;
     }
-    if (!tunnelled)
-        memcpy(m->locations[0].endpoint, endpoint, strnlen(endpoint, sizeof(m->locations->endpoint) - 1));
+    if (!tunnelled && by->endpoint)
+        snprintf(m->locations[0].endpoint, sizeof(m->locations->endpoint), "%s", by->endpoint);
     socket_be_patient(fd);
     kept_trust(&m->ways[0]->frames.socket, fd);
     m->ways[0]->frames.tls = tls;
@@ -239,13 +243,16 @@ static int take_members(struct meeting *m)
             vocl_log(LOG_WARN, "worker %u on %s cannot be reached", rank, m->locations[rank].host);
             way_free(m->ways[rank], false);
         } else {
-            *member = (struct member){.fd = -1, .rank = rank, .way = m->ways[rank]};
+            *member = (struct member){.fd = -1, .rank = rank, .way = m->bells ? NULL : m->ways[rank]};
+            if (m->bells)
+                member->fd = way_take_bell(m->ways[rank]);
             snprintf(member->host, sizeof(member->host), "%s", m->locations[rank].host);
             job->member_count++;
         }
         m->ways[rank] = NULL;
     }
-    job->provider = &provider_tls;
+    if (!m->bells)
+        job->provider = &provider_tls;
     job->pipes = m->pipes;
     job->rank = (int)m->rank;
     job->size = (int)m->base;
@@ -263,7 +270,7 @@ static int prepare_for_others(struct meeting *m)
 
     for (unsigned i = 0; i < m->size; i++)
         any |= *m->locations[i].endpoint != '\0';
-    if (!any || m->by == tls_plugin)
+    if (!any || m->by == tls_plugin || !m->newcomer)
         return 0;
     if (key->known)
         return meeting_prepare(key->secret, key->ending, key->argument, m->why, m->why_size);
@@ -271,30 +278,78 @@ static int prepare_for_others(struct meeting *m)
     return -ENOENT;
 }
 
-int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, long until, void (*ending)(void *),
-                 void *argument, char *why, size_t why_size)
+/* The connections that it was started with: the others with the program, and "RANK:DESCRIPTOR,..." with each other
+ * worker that it has any with. */
+static int inherit(struct meeting *m, const struct introduction *by, const char *list)
+{
+    const unsigned each = m->bells ? 1 : PAIR_SOCKETS;
+
+    if (!m->bells && !pair_settle(m->ways[0], by->born))
+        return -ENOMEM;
+    while (list && *list) {
+        int sockets[PAIR_SOCKETS] = {-1, -1, -1}, length;
+        unsigned rank = 0, before = 0;
+
+        for (unsigned i = 0; i < each; i++, before = rank) {
+            if (sscanf(list, "%u:%d%n", &rank, &sockets[i], &length) != 2 || !rank || rank >= m->size ||
+                rank == m->rank || (i && rank != before) || fcntl(sockets[i], F_SETFD, FD_CLOEXEC))
+                return -EBADF;
+            list += length;
+            list += *list == ',';
+        }
+        if (!m->ways[rank] || m->ways[rank]->frames.tls)
+            return -EBADF;
+        if (!(m->bells ? way_settle_bell(m->ways[rank], sockets[0]) : pair_settle(m->ways[rank], sockets)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* From now on, whatever this process waits for. */
+static void answer(struct job *job, int bell)
+{
+    kept_trust(&job->first, bell);
+    job->pulse = pulse_start(true);
+    pulse_add(job->pulse, &job->beat, &job->first);
+}
+
+static struct meeting *begin(struct job *job, const struct introduction *by, int tunnel, char *why, size_t why_size)
 {
     struct meeting *m = meeting_new(job, 0, why, why_size);
-    struct endpoint own = {.fd = -1};
-    int tunnel = given_tunnel();
     const char *joins = getenv(SESSION_JOINS);
-    int error = m ? 0 : -ENOMEM;
 
-    if (!error && secret)
-        error = meeting_prepare(secret, ending, argument, why, why_size);
-    if (!error) {
-        m->by = secret ? tls_plugin : &plain_plugin;
-        m->newcomer = joins ? (unsigned)atoi(joins) : 0;
-        m->tunnel = tunnel;
-        error = hail(m, endpoint, &own, until);
-    }
+    if (!m)
+        return NULL;
+    m->by = by->secret ? tls_plugin : &plain_plugin;
+    memcpy(m->token, by->token, sizeof(m->token));
+    m->bells = by->bells;
+    m->newcomer = joins ? (unsigned)atoi(joins) : 0;
+    m->tunnel = tunnel;
+    return m;
+}
+
+int meeting_join(struct job *job, const struct introduction *by, char *why, size_t why_size)
+{
+    struct endpoint own = {.fd = -1};
+    int tunnel = given_tunnel(), error = 0;
+    struct meeting *m;
+
+    if (by->secret)
+        error = meeting_prepare(by->secret, by->ending, by->argument, why, why_size);
+    m = error ? NULL : begin(job, by, tunnel, why, why_size);
+    if (!error)
+        error = m ? hail(m, by, &own) : -ENOMEM;
+    if (!error && by->bells)
+        answer(job, m->ways[0]->frames.socket.fd);
+    if (!error && by->born[0] >= 0)
+        error = inherit(m, by, getenv(SESSION_PEERS));
     if (!error)
         error = prepare_for_others(m);
     if (!error) {
         m->listeners[0] = own.fd;
-        error = meeting_meet(m, until);
+        error = meeting_meet(m, by->until);
     }
-    if (!error && tunnel >= 0 && (!m->ways[0]->tunnelled || !secret)) {
+    if (!error && tunnel >= 0 && (!m->ways[0]->tunnelled || !by->secret)) {
         kept_trust(&job->calls, tunnel);
         tunnel = -1;
     } else if (!error && m->ways[0]->tunnelled) {
@@ -309,5 +364,7 @@ int meeting_join(struct job *job, const char *endpoint, const uint8_t *secret, l
         close(own.fd);
     if (tunnel >= 0)
         close(tunnel);
+    if (error && !*why)
+        snprintf(why, why_size, "the connections with the session's members: %s", strerror(-error));
     return error;
 }

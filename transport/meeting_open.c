@@ -1,54 +1,47 @@
-/* The application's side of a meeting: its workers come, get their numbers, and are told of each other. */
+/* The program's side of a meeting: its workers come, get their numbers, and are told of each other. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/settings.h"
 #include "transport/guests.h"
-#include "transport/meeting.h"
 #include "transport/distance.h"
-#include "wire/frame.h"
+#include "transport/meeting.h"
+#include "transport/plain.h"
 
+#define REASON_MS 500           /* that a helper may take to say why a worker is gone */
+#define MOST_EXTRA (256u << 10) /* bytes that follow a greeting */
 #define FEWEST_PIPES 2
 #define MANY_PIPES 256 /* of a session of many, which has none between workers yet */
 
-static const char *greeting_wrong(const struct greeting *greeting)
+/* The process on this host that it is, by the kernel's word, or 0. */
+static pid_t process_of(const struct guest *guest)
 {
-    if (greeting->magic != HELLO_MAGIC)
-        return "not a VOCL process";
-    if (greeting->byte_order != 0x01020304 || greeting->pointer_size != sizeof(void *))
-        return "byte order or pointer size differ";
-    if (greeting->version != WIRE_VERSION)
-        return "protocol versions differ: the same VOCL must be installed on both sides";
-    return NULL;
+    const pid_t process = guest->by == &plain_plugin ? plain_process(guest->tls) : 0;
+
+    return process > 1 && process != getpid() ? process : 0;
 }
 
-/* Negative: a worker of this session that does not fit; nobody will come in its place. */
-int meeting_greeted(struct meeting *m, struct guest *guest)
+static void refuse(struct meeting *m, struct guest *guest, const char *why)
 {
-    struct greeting *greeting = &guest->said.greeting;
-    const char *wrong = greeting_wrong(greeting);
     struct welcome welcome = {.magic = HELLO_MAGIC};
-    struct member *member;
 
-    greeting->host[sizeof(greeting->host) - 1] = greeting->endpoint[sizeof(greeting->endpoint) - 1] = '\0';
-    if (!wrong && m->newcomer && greeting->rank != m->newcomer)
-        wrong = "not expected";
-    if (!wrong && m->newcomer)
-        return meeting_newcomer(m, guest);
-    if (!wrong && !m->newcomer && m->job->member_count == m->size - 1)
-        wrong = "not expected";
-    if (wrong) {
-        vocl_log(LOG_ERROR, "refused a process on %s: %s", greeting->host, wrong);
-        snprintf(m->why, m->why_size, "a worker on %s: %s", greeting->host, wrong);
-        snprintf(welcome.why, sizeof(welcome.why), "%s", wrong);
-        guest_write(guest, &welcome, sizeof(welcome));
-        return -EPROTO;
-    }
-    member = &m->job->members[m->job->member_count];
-    *member = (struct member){.fd = -1, .rank = greeting->rank, .way = way_new(m->pipes)};
+    vocl_log(LOG_ERROR, "refused a process on %s: %s", guest->said.greeting.host, why);
+    snprintf(m->why, m->why_size, "a worker on %s: %s", guest->said.greeting.host, why);
+    snprintf(welcome.why, sizeof(welcome.why), "%s", why);
+    guest_write(guest, &welcome, sizeof(welcome));
+}
+
+static int take_worker(struct meeting *m, struct guest *guest)
+{
+    const struct greeting *greeting = &guest->said.greeting;
+    struct member *member = &m->job->members[m->job->member_count];
+
+    *member = (struct member){
+        .fd = -1, .rank = greeting->rank, .process = process_of(guest), .way = way_new(m->bells ? 0 : m->pipes)};
     if (!member->way)
         return -ENOMEM;
     m->job->member_count++;
@@ -58,9 +51,82 @@ int meeting_greeted(struct meeting *m, struct guest *guest)
     return 0;
 }
 
+/* Open MPI's: its connection stays. */
+static int take_placeholder(struct meeting *m, struct guest *guest)
+{
+    const struct welcome welcome = {.magic = HELLO_MAGIC, .accepted = 1};
+
+    if (!guest_write(guest, &welcome, sizeof(welcome)))
+        return -ECONNRESET;
+    m->start->environment = guest->extra;
+    m->start->environment_length = guest->said.greeting.extra;
+    guest->extra = NULL;
+    kept_trust(&m->job->placeholder, guest->fd);
+    guest->fd = -1;
+    guest_end(guest);
+    return 0;
+}
+
+static const char *greeting_unfit(const struct meeting *m, const struct greeting *greeting)
+{
+    const char *wrong = greeting_wrong(greeting);
+
+    if (wrong)
+        return wrong;
+    if (greeting->extra ? !m->start || !m->start->wants_placeholder || m->job->placeholder.fd >= 0
+        : m->newcomer   ? greeting->rank != m->newcomer
+                        : m->job->member_count == m->size - 1)
+        return "not expected";
+    return greeting->extra > MOST_EXTRA ? "it has too much to say" : NULL;
+}
+
+static int check_greeting(struct meeting *m, struct guest *guest)
+{
+    struct greeting *greeting = &guest->said.greeting;
+    const char *wrong = greeting_unfit(m, greeting);
+
+    greeting->host[sizeof(greeting->host) - 1] = greeting->endpoint[sizeof(greeting->endpoint) - 1] = '\0';
+    if (wrong)
+        refuse(m, guest, wrong);
+    return wrong ? -EPROTO : 0;
+}
+
+int meeting_extra(struct meeting *m, struct guest *guest)
+{
+    const int error = check_greeting(m, guest);
+
+    return error ? error : (int)guest->said.greeting.extra;
+}
+
+int meeting_greeted(struct meeting *m, struct guest *guest)
+{
+    const int error = check_greeting(m, guest);
+
+    if (error)
+        return error;
+    if (guest->said.greeting.extra)
+        return take_placeholder(m, guest);
+    return m->newcomer ? meeting_newcomer(m, guest) : take_worker(m, guest);
+}
+
+int meeting_missing(struct meeting *m, unsigned rank)
+{
+    const struct start *start = m->start;
+    const bool speaks = start && start->job->lifeline >= 0;
+
+    if (!speaks || socket_wait(start->job->lifeline, POLLIN, REASON_MS) <= 0 || !launch_hear(m->start))
+        snprintf(m->why, m->why_size, "worker %u: its process is gone", rank);
+    return -ECHILD;
+}
+
+static bool all_there(const struct meeting *m)
+{
+    return m->job->member_count == m->size - 1 && (!m->start->wants_placeholder || m->job->placeholder.fd >= 0);
+}
+
 static int gather(struct meeting *m, long until)
 {
-    while (m->job->member_count < m->size - 1) {
+    while (!all_there(m)) {
         int error;
 
         if (clock_ms() >= until) {
@@ -129,7 +195,9 @@ static int welcome_all(struct meeting *m)
 {
     for (unsigned rank = 1; rank < m->size; rank++) {
         const struct welcome welcome = {.magic = HELLO_MAGIC,
-                                        .accepted = m->later ? ACCEPTED_LATER_TLS : 1,
+                                        .accepted = !m->later   ? 1
+                                                    : m->by_tls ? ACCEPTED_LATER_TLS
+                                                                : ACCEPTED_LATER,
                                         .rank = rank,
                                         .size = m->size,
                                         .pipes = m->pipes,
@@ -156,44 +224,102 @@ static int check_whole(const struct meeting *m)
     return 0;
 }
 
+/* The connections that who started the workers has made: of each the first is the one on which it says who it is. */
+static int expect_born(struct meeting *m)
+{
+    const struct start *start = m->start;
+    int error = 0;
+
+    for (unsigned i = 0; !error && start->born && i < start->workers; i++) {
+        error = guest_expect(m, start->born[start->each * i], i + 1);
+        start->born[start->each * i] = -1;
+    }
+    return error;
+}
+
+/* And the others. */
+static int settle_born(struct meeting *m)
+{
+    const struct start *start = m->start;
+    bool good = true;
+
+    for (unsigned i = 0; start->each > 1 && i < start->workers; i++) {
+        int *born = start->born + (size_t)start->each * i;
+
+        good &= pair_settle(m->ways[i + 1], born);
+        born[0] = born[1] = born[2] = -1;
+    }
+    return good ? 0 : -ENOMEM;
+}
+
+static struct meeting *begin(struct start *start)
+{
+    const bool later = start->workers >= WORKERS_LATER && (start->tls || start->each > 1);
+    const unsigned more = (later ? MANY_PIPES + GUESTS_EACH * start->workers : 0) + (start->born ? start->workers : 0);
+    struct meeting *m = meeting_new(start->job, more, start->why, start->why_size);
+
+    if (!m)
+        return NULL;
+    m->start = start;
+    m->size = start->workers + 1;
+    m->later = later;
+    m->by_tls = start->tls;
+    m->bells = !start->tls && start->each <= 1;
+    m->by = start->tls ? tls_plugin : &plain_plugin;
+    m->pipes = start->tls ? MOST_PIPES : m->bells ? 0 : 1;
+    m->listeners[0] = start->local.fd;
+    m->listeners[1] = start->remote.fd;
+    m->tunnel = start->tunnel;
+    if (!start->tls && !start->born)
+        hex_show(start->token, TOKEN_BYTES, m->token);
+    return m;
+}
+
+static void take_members(struct meeting *m)
+{
+    struct job *job = m->job;
+
+    job->size = (int)m->size;
+    for (unsigned i = 0; m->bells && i < job->member_count; i++) {
+        job->members[i].fd = way_take_bell(job->members[i].way);
+        job->members[i].way = NULL;
+    }
+    if (m->bells)
+        return;
+    job->provider = &provider_tls;
+    job->pipes = m->pipes;
+    job->later = m->later;
+    job->by_tls = m->later && m->by_tls;
+    job->apart = true;
+}
+
 int meeting_open(struct start *start)
 {
-    struct job *job = start->job;
-    const bool later = start->workers >= WORKERS_LATER;
-    const unsigned more = later ? MANY_PIPES + GUESTS_EACH * start->workers : 0;
-    struct meeting *m = meeting_new(job, more, start->why, start->why_size);
-    int error = m ? 0 : -ENOMEM;
+    struct meeting *m = begin(start);
+    int error = m ? expect_born(m) : -ENOMEM;
 
-    if (!error) {
-        m->start = start;
-        m->size = start->workers + 1;
-        m->later = later;
-        m->pipes = MOST_PIPES;
-        m->listeners[0] = start->local.fd;
-        m->listeners[1] = start->remote.fd;
-        m->tunnel = start->tunnel;
+    if (!error)
         error = gather(m, start->until);
-    }
     if (!error)
         error = meeting_have_size(m);
     if (!error)
         error = give_numbers(m);
-    if (!error)
+    if (!error && start->tls)
         choose_pipes(m);
+    if (!error)
+        error = settle_born(m);
     if (!error)
         error = welcome_all(m);
     if (!error)
         error = meeting_meet(m, start->until);
     if (!error)
         error = check_whole(m);
-    if (!error) {
-        job->provider = &provider_tls;
-        job->pipes = m->pipes;
-        job->later = job->by_tls = m->later;
-        job->apart = true;
-        job->size = (int)m->size;
-    }
+    if (!error)
+        take_members(m);
     if (m)
         meeting_end(m);
+    start_stop_listening(start);
+    if (!error)
+        vocl_log_stage("workers started");
     return error;
 }

@@ -233,39 +233,6 @@ static void tls_lose(struct transport *t, unsigned number)
         cut(&way->pipes[i].stream);
 }
 
-static void stream_end(struct stream *stream, bool forget)
-{
-    if (!forget && stream->tls)
-        stream->by->close(stream->tls);
-    stream->tls = NULL;
-    kept_close(&stream->socket);
-}
-
-void way_free(struct tls_way *way, bool forget)
-{
-    if (!way)
-        return;
-    stream_end(&way->frames, forget);
-    stream_end(&way->beat, forget);
-    kept_close(&way->voucher);
-    for (unsigned i = 0; i < way->pipe_count; i++) {
-        struct pipe *pipe = &way->pipes[i];
-
-        stream_end(&pipe->stream, forget);
-        references_drop(pipe, NULL);
-        free(pipe->piece);
-        free(pipe->packed);
-        free(pipe->carried);
-    }
-    reach_close(way);
-    able_close(way);
-    aside_free_all(way);
-    offers_free(way);
-    free(way->pipes);
-    frames_free(way);
-    free(way);
-}
-
 /* What was said last gets a little time. */
 static void say_last_words(struct transport *t, unsigned number)
 {

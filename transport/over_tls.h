@@ -2,6 +2,7 @@
 #ifndef VOCL_TRANSPORT_OVER_TLS_H
 #define VOCL_TRANSPORT_OVER_TLS_H
 
+#include "transport/greeting.h"
 #include "transport/known.h"
 #include "transport/link.h"
 #include "transport/pace.h"
@@ -231,6 +232,22 @@ static inline unsigned bucket(uint32_t number)
     return number % WAY_BUCKETS;
 }
 
+/* ---- way.c ---- */
+/* pipes 0: it is for one connection, which becomes the bell beside MPI. NULL: no memory. */
+struct tls_way *way_new(unsigned pipes);
+/* The connection of that index (greeting.h); and whether all are there. */
+struct stream *way_stream(struct tls_way *way, unsigned index);
+bool way_is_whole(const struct tls_way *way);
+/* What a way has is freed, its sockets closed; forget: they are the parent's, whose session goes on. */
+void way_free(struct tls_way *way, bool forget);
+/* This socket is the bell's. False: no memory. And the way is freed but for that: its descriptor. */
+bool way_settle_bell(struct tls_way *way, int fd);
+int way_take_bell(struct tls_way *way);
+/* Sockets that both members were handed become the way's, but for those that it has already. False: no memory. */
+bool pair_settle(struct tls_way *way, const int sockets[PAIR_SOCKETS]);
+/* A way by these, which are its own from now on, also if there is none: NULL. */
+struct tls_way *pair_way(const int sockets[PAIR_SOCKETS]);
+
 /* ---- over_tls.c ---- */
 extern const struct tls_plugin *tls_plugin; /* when it is loaded */
 /* The way is broken; the peer is lost when that is noticed. */
@@ -242,8 +259,6 @@ bool stream_ready(struct stream *stream);
 /* As tls.h's: how long it took is written down (base/timeline.h). */
 ssize_t stream_read(struct stream *stream, void *bytes, size_t length);
 ssize_t stream_write(struct stream *stream, const void *bytes, size_t length);
-/* What a way has is freed, its sockets closed; forget: they are the parent's, whose session goes on. */
-void way_free(struct tls_way *way, bool forget);
 /* What waits for the connections wakes who sleeps, for he does not know of it. */
 void way_wake(struct transport *t);
 

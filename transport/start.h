@@ -5,7 +5,6 @@
 #include "transport/internal.h"
 
 #define MAX_WORKERS 1024
-#define HELLO_MS 10000
 
 struct start {
     struct job *job;
@@ -27,13 +26,13 @@ struct start {
     bool wants_placeholder;
     char *environment; /* the placeholder's: NUL-terminated strings */
     uint32_t environment_length;
-    struct door door;
+    int *born; /* connections that who started the workers has made, of each so many, or NULL */
+    unsigned each;
 };
 
 /* The ways; each in a file of its own. 0, or negative errno and why. */
-int start_local(struct start *start);
+int start_local(struct start *start, bool pairs);
 int start_hosts(struct start *start);
-int start_pairs(struct start *start);
 int start_pool(struct start *start);
 int start_mpmd(struct start *start);
 int start_openmpi(struct start *start);
@@ -50,23 +49,14 @@ struct invitation {
     uint8_t token[TOKEN_BYTES];
 };
 
+/* ---- job.c ---- */
+/* What was made for the workers, and nobody has taken, is closed; and nothing listens any more. */
+void start_drop_born(struct start *start);
+void start_stop_listening(struct start *start);
+
 /* ---- start_hosts.c ---- */
 /* Listen for the workers at the address of this host from which the hosts are reached. */
 int hosts_listen(struct start *start, const char *hosts);
-
-/* ---- gather.c ---- */
-/* Until all workers have said hello and fit. Then nothing listens any more. */
-int gather_workers(struct start *start);
-/* Until all have come through MPI_Init, and know each other. */
-int gather_ranks(struct start *start);
-
-/* ---- pairs.c ---- */
-/* A worker that vocl-launcher gave its connections with the program; no other is known to it yet. */
-int pairs_join(struct job *job, char *why, size_t why_size);
-
-/* ---- start_worker.c ---- */
-/* Says at the first connection with the program that it is there. own: where this worker expects its peers, or NULL. */
-int worker_say_hello(int fd, const uint8_t *token, const struct endpoint *own, char *why, size_t why_size);
 
 /* ---- enter.c ---- */
 /* Which MPI the session has, as the program leaves it the choice. */
@@ -76,14 +66,13 @@ int enter_load(struct start *start);
 /* MPI_Init, with this environment besides (NULL-terminated) and, if it is not negative, this descriptor in use; what
  * has to outlive the program's own descriptors is given to the keeper. local: all workers are on this host. */
 int enter_mpi(struct start *start, const char **environment, int pmi, bool local);
-/* The same as rank 0 of a job whose starter speaks at pmi. */
-int enter_ranks(struct start *start, int pmi, bool local);
-/* Without MPI: what has to outlive the program's own descriptors is given to the keeper. */
-int enter_alone(struct job *job);
+/* Until all workers have come through it. */
+int enter_await(struct start *start);
+/* How a session begins whose processes have been started: its members meet, and enter MPI, if that carries what they
+ * say. pmi: where rank 0's starter speaks, which is this function's, or -1. local: all workers are on this host. */
+int enter_session(struct start *start, int pmi, bool local);
 /* What that needs is loaded, before anything is started. */
 int enter_tls_load(struct start *start);
-/* All of it without MPI: the workers come over TLS. What the starter would say at pmi is left alone. */
-int enter_tls(struct start *start, int pmi);
 
 /* ---- launch.c ---- */
 /* Strings for execve(). failed: one of them could not be had. */

@@ -67,13 +67,9 @@ int start_hosts(struct start *start)
         error = enter_load(start);
     if (!error)
         error = launch_receive(start, start->tls ? &start->tunnel : &pmi, 1);
-    if (!error && start->tls)
-        return enter_tls(start, -1);
     if (!error)
-        error = gather_workers(start);
-    if (!error)
-        error = enter_ranks(start, pmi, false);
-    else if (pmi >= 0)
+        return enter_session(start, start->tls ? -1 : pmi, false);
+    if (pmi >= 0)
         close(pmi);
-    return error ? error : gather_ranks(start);
+    return error;
 }

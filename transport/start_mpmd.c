@@ -7,7 +7,7 @@
 
 #include "base/process.h"
 #include "base/settings.h"
-#include "transport/start.h"
+#include "transport/meeting.h"
 
 #define ENDPOINT_TAG 1
 
@@ -108,9 +108,9 @@ int start_mpmd(struct start *start)
         return error;
     error = invite(start);
     if (!error)
-        error = gather_workers(start);
+        error = meeting_open(start);
     if (!error)
-        error = gather_ranks(start);
+        error = enter_await(start);
     else if (!*start->why)
         snprintf(start->why, start->why_size, "the job's workers cannot be reached: %s", strerror(-error));
     start->job->whole = !error;

@@ -10,7 +10,7 @@
 #include "config.h"
 
 #include "base/settings.h"
-#include "transport/start.h"
+#include "transport/meeting.h"
 
 #define SHARED "OMPI_MCA_btl_vader_backing_directory"
 
@@ -111,11 +111,11 @@ int start_openmpi(struct start *start)
     if (!error)
         error = enter_load(start);
     if (!error)
-        error = gather_workers(start);
+        error = meeting_open(start);
     if (!error) {
         environment = environment_list(start, local);
         error = environment ? enter_mpi(start, environment, -1, local && !getenv("UCX_TLS")) : -ENOMEM;
     }
     free(environment);
-    return error ? error : gather_ranks(start);
+    return error ? error : enter_await(start);
 }

@@ -114,17 +114,9 @@ int start_pool(struct start *start)
     start->job->started = STARTED_POOL;
     if (!start->tls)
         launch_keep_key(start);
-    if (!error && start->tls)
-        return enter_tls(start, -1);
-    if (!error)
+    if (!error && !start->tls)
         error = enter_load(start);
-    if (!error)
+    if (!error && !start->tls)
         error = launch_receive(start, &pmi, 1);
-    if (!error)
-        error = gather_workers(start);
-    if (!error)
-        error = enter_ranks(start, pmi, false);
-    else if (pmi >= 0)
-        close(pmi);
-    return error ? error : gather_ranks(start);
+    return error ? error : enter_session(start, pmi, false);
 }

@@ -12,7 +12,7 @@
 
 /* The variables that a worker is started with. */
 #define SESSION_BELL "VOCL_SESSION_BELL"   /* its bell's descriptor */
-#define SESSION_PEERS "VOCL_SESSION_PEERS" /* those of its peers' bells: see peers_inherit() */
+#define SESSION_PEERS "VOCL_SESSION_PEERS" /* those that it has with the other workers: "RANK:DESCRIPTOR,..." */
 #define SESSION_ENDPOINT "VOCL_SESSION_ENDPOINT"
 #define SESSION_LOCAL "VOCL_SESSION_LOCAL"
 #define SESSION_BEAT "VOCL_SESSION_BEAT" /* without MPI: that of the connection for heartbeats, */
@@ -72,29 +72,7 @@ struct channel_message {
     char text[1024];
 };
 
-/* ---- bell.c: how a bell begins ---- */
-
-#define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
-
-enum hello_role { HELLO_PLACEHOLDER = 1, HELLO_WORKER = 2, HELLO_PEER = 3 };
-
-/* First thing on a new connection, from the one that connects; extra bytes follow: a placeholder's environment, or the
- * endpoint at which a worker expects its peers, if it has no bells with them yet. Of a peer extra is its rank, of a
- * worker whom vocl-launcher gave its bell its process. */
-struct hello {
-    uint32_t magic, version, byte_order, pointer_size, role, extra;
-    uint8_t token[TOKEN_BYTES];
-    char host[64];
-};
-
-/* The answer. */
-struct hello_reply {
-    uint32_t magic, accepted;
-    char why[120];
-};
-
-/* This process' own hello. */
-void hello_fill(struct hello *hello, enum hello_role role, const uint8_t *token, uint32_t extra);
+/* ---- bell.c ---- */
 /* Say once on a bell that somebody is there, or that he is stopped. Not if the other has yet to read what he was told
  * before: what he must not miss is to find room. */
 void bell_beat(int fd, bool stopped);

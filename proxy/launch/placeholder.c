@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "transport/greeting.h"
 #include "transport/starter.h"
 
 extern char **environ;
@@ -40,26 +41,36 @@ static char *collect(uint32_t *length)
     return all;
 }
 
+/* Hands over what it has, and waits until it is taken. */
+static bool say(int fd, const char *token, const char *variables, uint32_t length)
+{
+    char identity[TLS_IDENTITY];
+    struct greeting greeting;
+    struct welcome welcome;
+
+    identity_write(identity, ANYBODY, 0, 0, token);
+    greeting_fill(&greeting, ANYBODY);
+    greeting.extra = length;
+    return !socket_write_all(fd, identity, sizeof(identity)) && !socket_write_all(fd, &greeting, sizeof(greeting)) &&
+           !socket_write_all(fd, variables, length) && !socket_read_all(fd, &welcome, sizeof(welcome), 10000) &&
+           welcome.accepted;
+}
+
 int main(void)
 {
-    const char *endpoint = getenv(SESSION_LOCAL);
-    uint8_t token[TOKEN_BYTES];
-    struct hello_reply reply;
-    struct hello hello;
+    const char *endpoint = getenv(SESSION_LOCAL), *token = getenv(SESSION_TOKEN);
     uint32_t length;
     char *variables = collect(&length), byte = 0;
     ssize_t got;
     int fd;
 
     signal(SIGUSR1, SIG_IGN); /* mpiexec's word that some rank is lost, of which this one is not to die */
-    if (!endpoint || !hex_read(getenv(SESSION_TOKEN), token, TOKEN_BYTES) || !variables) {
+    if (!endpoint || !token || !variables) {
         fprintf(stderr, "vocl-placeholder: started by VOCL only\n");
         return 2;
     }
     fd = endpoint_connect(endpoint);
-    hello_fill(&hello, HELLO_PLACEHOLDER, token, length);
-    if (fd < 0 || socket_write_all(fd, &hello, sizeof(hello)) || socket_write_all(fd, variables, length) ||
-        socket_read_all(fd, &reply, sizeof(reply), 10000) || !reply.accepted) {
+    if (fd < 0 || !say(fd, token, variables, length)) {
         vocl_log(LOG_ERROR, "the placeholder was not let in");
         return 1;
     }

@@ -101,8 +101,6 @@ static int open_pair(struct wires *wires, unsigned rank, enum birth kind)
 
     if (error)
         return error;
-    if (kind == BIRTH_BELL) /* who says hello there is known by the kernel's word */
-        socket_name_processes(ends[0], true);
     wires->ends[wires->count++] = ends[0];
     *births_of(wires->births, rank, kind) = ends[1];
     return 0;

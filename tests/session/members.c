@@ -209,11 +209,13 @@ static void worker_lost(void *owner, unsigned peer, const char *why)
 static int say_wrong_version(unsigned number)
 {
     const struct tunnel_call call = {0};
-    struct greeting greeting = {HELLO_MAGIC, WIRE_VERSION + 1, 0x01020304, sizeof(void *), number, 0, "elsewhere", ""};
-    char identity[TLS_IDENTITY] = "";
+    struct greeting greeting;
+    char identity[TLS_IDENTITY];
     int ends[2];
 
-    guest_identity(identity, number, 0, 0);
+    identity_write(identity, number, 0, 0, "");
+    greeting_fill(&greeting, number);
+    greeting.version++;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) ||
         socket_send_descriptors(atoi(getenv(SESSION_TUNNEL)), &call, sizeof(call), &ends[1], 1) ||
         socket_write_all(ends[0], identity, sizeof(identity)) || socket_write_all(ends[0], &greeting, sizeof(greeting)))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A hello that does not fit (another version, byte order, pointer size, token, or none at all): both sides hear why, the
-# program finds no platform, and nothing is left.
+# A greeting that does not fit (another version, byte order, pointer size, or none at all): both sides hear why, the
+# program finds no platform, and nothing is left. One without the token is a stranger's.
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
@@ -26,13 +26,16 @@ try magic "not a VOCL process"
 try version "protocol versions differ"
 try "byte order" "byte order or pointer size differ"
 try "pointer size" "byte order or pointer size differ"
-try role "not expected"
+try extra "not expected"
 
 # After these nobody comes that is better, which a program waits for.
 about_silence
 VOCL_START_TIMEOUT=$((3 * VOCL_PEER_TIMEOUT))
 # Who is born with a bell needs no token.
-[ -z "$MPIEXEC_OPENMPI" ] || try token "wrong token" --mpi openmpi
+if [ -n "$MPIEXEC_OPENMPI" ]; then
+    try token "" --mpi openmpi
+    grep -q "told nothing" "$scratch/err" || fail "the wrong token was answered: $(cat "$scratch/err")"
+fi
 VOCL_START_TIMEOUT=2 # whatever has come by then
 try half ""
 try nothing ""

@@ -1,53 +1,70 @@
 /*
- * Stands in for a worker, and says a hello that is wrong in one way, named by VOCL_TEST_HELLO. Prints the answer.
+ * Stands in for a worker, and says a greeting that is wrong in one way, named by VOCL_TEST_HELLO. Prints the answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/greeting.h"
 #include "transport/internal.h"
 
-static void spoil(struct hello *hello, const char *how)
+static void spoil(struct greeting *greeting, const char *how)
 {
     if (!strcmp(how, "magic"))
-        hello->magic++;
+        greeting->magic++;
     else if (!strcmp(how, "version"))
-        hello->version++;
+        greeting->version++;
     else if (!strcmp(how, "byte order"))
-        hello->byte_order = 0x04030201;
+        greeting->byte_order = 0x04030201;
     else if (!strcmp(how, "pointer size"))
-        hello->pointer_size = 4;
-    else if (!strcmp(how, "token"))
-        hello->token[TOKEN_BYTES - 1] ^= 1;
-    else if (!strcmp(how, "role"))
-        hello->role = 77;
+        greeting->pointer_size = 4;
+    else if (!strcmp(how, "extra"))
+        greeting->extra = 77;
+}
+
+/* What it is to be said to, and with which token. */
+static int reach(const char *how, char token[2 * TOKEN_BYTES + 1])
+{
+    const char *bell = getenv(SESSION_BELL), *endpoint = getenv(SESSION_ENDPOINT), *given = getenv(SESSION_TOKEN);
+
+    *token = '\0';
+    if (bell)
+        return atoi(bell);
+    if (!endpoint || !given)
+        return -1;
+    snprintf(token, 2 * TOKEN_BYTES + 1, "%s", given);
+    if (!strcmp(how, "token"))
+        token[2 * TOKEN_BYTES - 1] ^= 1;
+    return endpoint_connect(endpoint);
 }
 
 int main(void)
 {
-    const char *bell = getenv("VOCL_SESSION_BELL"), *how = getenv("VOCL_TEST_HELLO");
-    const char *endpoint = getenv("VOCL_SESSION_ENDPOINT"); /* of one that is not born with a bell */
-    uint8_t token[TOKEN_BYTES] = {0};
-    struct hello_reply reply;
-    struct hello hello;
-    int fd;
+    const char *how = getenv("VOCL_TEST_HELLO"), *rank = getenv("PMI_RANK");
+    char token[2 * TOKEN_BYTES + 1];
+    struct welcome welcome;
+    struct {
+        char identity[TLS_IDENTITY];
+        struct greeting greeting;
+    } hello;
+    int fd = how ? reach(how, token) : -1;
 
-    if (!how || (!bell && (!endpoint || !hex_read(getenv("VOCL_SESSION_TOKEN"), token, TOKEN_BYTES))))
-        return 99;
-    fd = bell ? atoi(bell) : endpoint_connect(endpoint);
     if (fd < 0)
         return 98;
-    hello_fill(&hello, HELLO_WORKER, token, 0);
-    spoil(&hello, how);
+    identity_write(hello.identity, rank ? (unsigned)atoi(rank) : ANYBODY, 0, 0, token);
+    greeting_fill(&hello.greeting, ANYBODY);
+    spoil(&hello.greeting, how);
     if (!strcmp(how, "nothing"))
         return 0;
     if (socket_write_all(fd, &hello, strcmp(how, "half") ? sizeof(hello) : sizeof(hello) / 2))
         return 97;
     if (!strcmp(how, "half"))
         return 0;
-    if (socket_read_all(fd, &reply, sizeof(reply), 5000))
+    if (socket_read_all(fd, &welcome, sizeof(welcome), 5000)) {
+        fprintf(stderr, "vocl: the worker was told nothing\n");
         return 96;
-    reply.why[sizeof(reply.why) - 1] = '\0';
-    fprintf(stderr, "vocl: the worker was told: %s\n", reply.accepted ? "welcome" : reply.why);
+    }
+    welcome.why[sizeof(welcome.why) - 1] = '\0';
+    fprintf(stderr, "vocl: the worker was told: %s\n", welcome.accepted ? "welcome" : welcome.why);
     return 1;
 }

@@ -146,7 +146,7 @@ int apart_wanted(struct transport *t, const struct member_news *news)
     if (!later_may_be(t, number))
         return -EBADMSG;
     peer = &t->peers[number];
-    if (number >= t->width || !peer->alive || !later_is(peer) || !apart_is(t, number))
+    if (number >= t->width || !peer->alive || !peer->provider->is_absent || !apart_is(t, number))
         return 0; /* it is gone, or they have met */
     memcpy(peer->host, news->host, sizeof(peer->host));
     if (begin(t, number, news->endpoint)) {

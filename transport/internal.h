@@ -3,6 +3,7 @@
  * one), loader.h (the plugins).
  *
  *     leaving.c         the end of a whole MPI job
+ *     transport.c       opened, looked at again and again, closed
  *     link.c            the members, frames with windows, losses (link.h)
  *     receive.c         frames that arrive
  *     sleep.c           sleeping
@@ -16,11 +17,11 @@
  *     over_tls_reach.c  bulk data that are read where they are, on one host
  *     over_tls_frames.c its frames; over_tls_aside.c: frames that go by a connection for bulk data
  *     over_tls_able.c   what it does on slow links: pace.c, known.c; pack.c is the plugin with zstd
- *     lane.c            through memory of one host (lane.h); lane_sleep.c: who sleeps
+ *     over_lane.c       through memory of one host: lane.c (lane.h); lane_sleep.c: who sleeps
  *     loop.c            to the local member, in the same process
  *   Who is there:
  *     bell.c            the socket beside MPI, and what is said on it
- *     pulse.c           heartbeats, and who has none (pulse.h)
+ *     pulse.c           heartbeats (pulse.h); silence.c: who has none
  *     watch.c           the same while MPI_Init is in the way
  *     keeper.c          descriptors in a program that may close them (keeper.h)
  *   How a session is started (start.h):
@@ -113,7 +114,8 @@ struct member {
     uint32_t rank;
     pid_t process; /* on this host, or 0 */
     char host[64];
-    char endpoint[128];  /* known to the program, for the others */
+    char endpoint[128];              /* known to the program, for the others */
+    const struct provider *provider; /* of this pair, or NULL: the job's */
     struct tls_way *way; /* what it is reached by, until transport_open() has it; with MPI it has the bell alone: fd */
 };
 

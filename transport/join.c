@@ -167,8 +167,11 @@ static void tell_of_others(struct transport *t, unsigned number)
 static void succeed(struct transport *t)
 {
     struct join *join = t->join;
-    struct member member = {
-        .fd = -1, .rank = join->number, .process = join->process, .way = join->m->ways[join->number]};
+    struct member member = {.fd = -1,
+                            .rank = join->number,
+                            .process = join->process,
+                            .provider = &provider_tls,
+                            .way = join->m->ways[join->number]};
     struct peer *peer = &t->peers[join->number];
 
     join->m->ways[join->number] = NULL;
@@ -436,7 +439,7 @@ static int is_gone(struct transport *t, unsigned number)
 {
     if (t->client || !later_may_be(t, number))
         return -EBADMSG;
-    if (number < t->width && t->peers[number].alive && later_is(&t->peers[number]))
+    if (number < t->width && t->peers[number].alive && t->peers[number].provider->is_absent)
         link_lose(t, number, "its process is gone");
     return 0;
 }
@@ -522,7 +525,7 @@ void join_tidy(struct transport *t)
     }
 }
 
-int join_news(struct transport *t, unsigned number, const struct member_news *news)
+static int join_news(struct transport *t, unsigned number, const struct member_news *news)
 {
     struct join *join = t->join;
     const bool current = join && join->number == news->number;
@@ -559,7 +562,7 @@ int join_news(struct transport *t, unsigned number, const struct member_news *ne
     return 0;
 }
 
-void join_hear(struct transport *t, const struct channel_message *message, int fd)
+static void join_hear(struct transport *t, const struct channel_message *message, int fd)
 {
     const unsigned number = message->number;
     char why[256];
@@ -585,7 +588,7 @@ int transport_describe(struct transport *t, const char *state)
 }
 
 /* One that came later is not only lost, its number is to be had again; a newcomer is not to miss anybody. */
-void join_lose(struct transport *t, unsigned number)
+static void join_lost(struct transport *t, unsigned number)
 {
     if (!t->client || t->ended)
         return;
@@ -593,4 +596,8 @@ void join_lose(struct transport *t, unsigned number)
         end_process(t, number, true);
     if (t->join && t->join->told[number])
         fail(t, -ECONNRESET, "another worker was lost as it came");
+    if (t->job.later && number != link_local(t))
+        later_lost(t, number);
 }
+
+const struct membership join_membership = {.news = join_news, .starter = join_hear, .lost = join_lost};

@@ -96,6 +96,7 @@ static const struct provider provider_later = {
     .most_frame = TRANSPORT_MAX_LARGE,
     .window = TRANSPORT_WINDOW,
     .bells = true,
+    .is_absent = true,
     .send = later_send,
     .receive = later_receive,
     .hear = later_hear,
@@ -132,11 +133,6 @@ void later_expect_all(struct transport *t)
     }
 }
 
-bool later_is(const struct peer *peer)
-{
-    return peer->provider == &provider_later;
-}
-
 /* What has waited begins, in its order. */
 static void begin_bulk(struct transport *t, unsigned number)
 {
@@ -155,7 +151,7 @@ static void begin_bulk(struct transport *t, unsigned number)
 void later_meet(struct transport *t, unsigned number, struct tls_way *way)
 {
     struct peer *peer = &t->peers[number];
-    struct member member = {.fd = -1, .rank = number, .way = way};
+    struct member member = {.fd = -1, .rank = number, .provider = &provider_tls, .way = way};
 
     later_lose(t, number);
     memcpy(member.host, peer->host, sizeof(member.host));
@@ -184,8 +180,8 @@ static int hear_one(struct transport *t)
     unsigned count = PAIR_SOCKETS;
     int sockets[PAIR_SOCKETS];
     const ssize_t got = socket_receive_descriptors(kept_fd(&t->job.calls), &call, sizeof(call), sockets, &count, 1);
-    const bool known =
-        got == (ssize_t)sizeof(call) && call.to < t->width && t->peers[call.to].alive && later_is(&t->peers[call.to]);
+    const bool known = got == (ssize_t)sizeof(call) && call.to < t->width && t->peers[call.to].alive &&
+                       t->peers[call.to].provider->is_absent;
 
     if (known && count == PAIR_SOCKETS) {
         be_handed(t, call.to, sockets);

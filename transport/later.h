@@ -12,8 +12,6 @@ bool later_may_be(const struct transport *t, unsigned number);
 /* That one may be spoken to, or all of the session that it began with: nothing is done about it yet. */
 void later_expect(struct transport *t, unsigned number);
 void later_expect_all(struct transport *t);
-/* Whether there is nothing yet between this worker and that one. */
-bool later_is(const struct peer *peer);
 /* There is something to say to it. */
 void later_ask(struct transport *t, unsigned number);
 /* They have met, by this way, which is the peer's from now on: what has waited begins. */

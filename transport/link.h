@@ -18,7 +18,7 @@ enum frame_kind {
     FRAME_LARGE,
     FRAME_LANE,
     FRAME_MEMBER,       /* struct member_news */
-    FRAME_THERE,        /* over_tls_reach.c: bulk data that can be read where they are, */
+    FRAME_THERE,        /* a provider's own (over_tls_reach.c): bulk data that can be read where they are, */
     FRAME_TOOK,         /* and have been */
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
@@ -103,8 +103,19 @@ struct member_news {
     char host[64], endpoint[128];
 };
 
+/* What the session's members are, and who comes and goes, is not the link's to know: it tells (join.c). */
+struct membership {
+    /* A peer says something of a member. Negative: it may not. */
+    int (*news)(struct transport *t, unsigned number, const struct member_news *news);
+    /* So does who starts processes, perhaps with a descriptor, which is this function's. */
+    void (*starter)(struct transport *t, const struct channel_message *message, int fd);
+    /* A peer is lost. */
+    void (*lost)(struct transport *t, unsigned number);
+};
+
 struct transport {
     struct transport_callbacks callbacks;
+    const struct membership *membership;
     struct job job;
     bool client;
     struct peer *peers;  /* the job's, after them the client's local member, and then those that came later */
@@ -181,6 +192,10 @@ void link_took(struct peer *peer);
 /* Take in what its bell says; the number of things. */
 int link_hear(struct transport *t, unsigned number);
 
+/* ---- silence.c ---- */
+/* Under the owner's lock, when all bells have been listened to: whoever did not answer is lost. */
+void silence_judge(struct transport *t);
+
 /* ---- sleep.c ---- */
 #define FIRST_DOZE_US 100
 #define LONGEST_DOZE_US 10000000
@@ -215,26 +230,12 @@ int loop_send(struct transport *t, const void *bytes, size_t length);
 int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t length, transport_done *done,
               void *argument);
 
-/* ---- over_tls.c ---- */
-/* The peer is reached by this way, which is the peer's from now on. */
-void tls_open_way(struct transport *t, unsigned number, struct tls_way *way);
-
-/* ---- over_tls_reach.c ---- */
-/* FRAME_THERE and FRAME_TOOK. False: it may not. */
-bool reach_offered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length);
-bool reach_answered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length);
-
 /* ---- join.c: members that come and go ---- */
+extern const struct membership join_membership;
 /* What there is to do for somebody who comes: the number of things. */
 int join_poll(struct transport *t);
-/* What a peer tells of it; negative: it may not. */
-int join_news(struct transport *t, unsigned number, const struct member_news *news);
-/* What who starts processes tells of it, perhaps with a descriptor, which is this function's. */
-void join_hear(struct transport *t, const struct channel_message *message, int fd);
 /* What those had who have gone. Not while a peer is looked at. */
 void join_tidy(struct transport *t);
-/* A peer is lost. */
-void join_lose(struct transport *t, unsigned number);
 /* All ends. */
 void join_forget(struct transport *t);
 

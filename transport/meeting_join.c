@@ -243,9 +243,11 @@ static int take_members(struct meeting *m)
             vocl_log(LOG_WARN, "worker %u on %s cannot be reached", rank, m->locations[rank].host);
             way_free(m->ways[rank], false);
         } else {
-            *member = (struct member){.fd = -1, .rank = rank, .way = m->bells ? NULL : m->ways[rank]};
+            *member = (struct member){.fd = -1, .rank = rank};
             if (m->bells)
                 member->fd = way_take_bell(m->ways[rank]);
+            else
+                member->way = m->ways[rank];
             snprintf(member->host, sizeof(member->host), "%s", m->locations[rank].host);
             job->member_count++;
         }

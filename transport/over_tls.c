@@ -105,12 +105,12 @@ void way_share(struct tls_way *way)
         distance_share(kept_fd(&way->pipes[i].stream.socket), way->used);
 }
 
-void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
+static int tls_open(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
+    struct tls_way *way = peer->way;
     const long us = distance_us(way->frames.socket.fd);
 
-    peer->way = way;
     way->frames.peer = number;
     peer->beat.carry = carry_beat;
     peer->beat.carrier = way;
@@ -137,6 +137,7 @@ void tls_open_way(struct transport *t, unsigned number, struct tls_way *way)
         frames_say_able(way);
     vocl_log(LOG_INFO, "with %u: a round trip takes %ld us; %u connections for bulk data, %llu MiB may be under way",
              number, us, way->pipe_count, (unsigned long long)way->window >> 20);
+    return 0;
 }
 
 /* Or may have. */
@@ -271,6 +272,8 @@ const struct provider provider_tls = {
     .most_frame = TRANSPORT_MAX_LARGE,
     .window = FRAMES_MOST,
     .bells = true,
+    .open = tls_open,
+    .own_frame = reach_frame,
     .send = tls_send,
     .receive = tls_receive,
     .taken = tls_taken,

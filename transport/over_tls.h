@@ -336,6 +336,8 @@ void reach_expect(struct transport *t, struct bulk *bulk);
 bool reach_give(struct transport *t, struct bulk *bulk);
 /* Its memory is the owner's again. */
 void reach_drop(struct tls_way *way, const struct bulk *bulk);
+/* What is said of it: FRAME_THERE and FRAME_TOOK. False: it may not. */
+bool reach_frame(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length);
 /* What was offered so is taken: the number of things that happened. */
 int reach_turn(struct transport *t, unsigned peer);
 

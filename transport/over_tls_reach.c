@@ -122,7 +122,7 @@ bool reach_give(struct transport *t, struct bulk *bulk)
     return true;
 }
 
-bool reach_answered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length)
+static bool answered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length)
 {
     struct tls_way *way = t->peers[peer].provider == &provider_tls ? way_of(t, peer) : NULL;
     struct reach_answer answer;
@@ -159,7 +159,7 @@ void reach_drop(struct tls_way *way, const struct bulk *bulk)
 
 /* ---- taking ---- */
 
-bool reach_offered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length)
+static bool offered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length)
 {
     struct tls_way *way = t->peers[peer].provider == &provider_tls ? way_of(t, peer) : NULL;
     struct reach_offer offer;
@@ -223,4 +223,9 @@ int reach_turn(struct transport *t, unsigned peer)
         bulk = TAILQ_FIRST(&way->reach.taking);
     }
     return count;
+}
+
+bool reach_frame(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length)
+{
+    return kind == FRAME_THERE ? offered(t, peer, bytes, length) : answered(t, peer, bytes, length);
 }

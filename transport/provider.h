@@ -39,7 +39,8 @@ struct provider {
         most_eager; /* pieces of so much need no answer: what is no more than four of them goes in such; 0: none do */
     bool polled;    /* it moves only when it is looked at; else there are descriptors to sleep on */
     bool bells;     /* it carries the bell, too; else there is a socket for that */
-    /* 0 or negative errno. NULL: it is open when the peer is there. */
+    bool is_absent; /* there is nothing between the two yet: neither has to answer the other */
+    /* By what the peer's `way` has already. 0 or negative errno. NULL: it is open when the peer is there. */
     int (*open)(struct transport *t, unsigned peer);
     /* The frame of that number, from 0: copied. 0, or negative errno: -EXDEV, it has to go another way. */
     int (*send)(struct transport *t, unsigned peer, uint32_t number, struct frame_header header, const void *bytes,
@@ -47,6 +48,8 @@ struct provider {
     /* The frame of that number, if it is the next that is here: it stays until taken() is called. */
     bool (*receive)(struct transport *t, unsigned peer, uint32_t number, struct arrived *frame);
     void (*taken)(struct transport *t, unsigned peer);
+    /* A frame of the provider's own (link.h). False: it may not be. */
+    bool (*own_frame)(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length);
     /* With bells: take in what has come; the number of things. */
     int (*hear)(struct transport *t, unsigned peer);
     /* Bulk data: to begin with it, which ends with bulk->complete or bulk->broken, and bulk_over(); and, if it is

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "transport/later.h"
+#include "transport/internal.h"
 
 #define MOST_SILENT 8
 
@@ -159,45 +159,7 @@ void pulse_remove(struct pulse *pulse, struct beat *beat)
     pthread_mutex_unlock(&pulse->lock);
 }
 
-/* ---- whether the others say it ---- */
-
-/* Nobody stands in for a program whose bells are not sockets when it is stopped. Its connections close with it, and its
- * host, while it is there, answers TCP's probes (socket_tune()) on the one for heartbeats, where nothing waits for it.
- */
-static bool stands_for_itself(const struct beat *beat, unsigned number)
+void pulse_listened(struct pulse *pulse, long now)
 {
-    return !number && beat->carry && !beat->vouched && !atomic_load(&beat->gone);
-}
-
-void pulse_judge(struct transport *t)
-{
-    struct pulse *pulse = t->job.pulse;
-    const long now = clock_ms();
-    bool was_away;
-
-    if (!pulse || now - t->judged_ms < pulse->tick_ms / 4)
-        return;
-    was_away = now - t->judged_ms > pulse->timeout_ms / 2;
-    t->judged_ms = now;
     atomic_store(&pulse->judged_ms, now);
-    for (unsigned i = 0; i < t->width && !t->ended; i++) {
-        struct peer *peer = &t->peers[i];
-        struct beat *beat = &peer->beat;
-        const uint32_t heard = peer->received + peer->bell.heard + atomic_load(&beat->carried);
-        const bool later = t->job.later && i && !heard; /* it may not have taken its connections yet (later.c) */
-
-        if (!peer->alive || i == link_local(t) || later_is(peer))
-            continue;
-        if (peer->provider->follow)
-            peer->provider->follow(t, i);
-        if (peer->bell.stopped)
-            atomic_store(&beat->quiet_ms, now + 4 * pulse->tick_ms);
-        if (heard != beat->heard || was_away) {
-            beat->heard = heard;
-            beat->heard_ms = now;
-        } else if (!later && !stands_for_itself(beat, i) && now - beat->heard_ms > pulse->timeout_ms) {
-            snprintf(t->silence, sizeof(t->silence), "it has not answered for %ld seconds", pulse->timeout_ms / 1000);
-            link_lose(t, i, t->silence);
-        }
-    }
 }

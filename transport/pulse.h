@@ -13,7 +13,6 @@
 
 struct kept;
 struct pulse;
-struct transport;
 
 /* What of it belongs to one peer; the memory is the owner's, and stays. */
 struct beat {
@@ -47,7 +46,7 @@ static inline void pulse_said(struct beat *beat, uint32_t frames)
     atomic_store_explicit(&beat->said, frames, memory_order_relaxed);
 }
 
-/* Under the owner's lock, when all bells have been listened to: whoever did not answer is lost. */
-void pulse_judge(struct transport *t);
+/* The owner has listened to all (clock_ms()). */
+void pulse_listened(struct pulse *pulse, long now);
 
 #endif

@@ -46,7 +46,7 @@ static void take_news(struct transport *t, unsigned number, const uint8_t *bytes
         memcpy(&news, bytes, sizeof(news));
         news.host[sizeof(news.host) - 1] = news.endpoint[sizeof(news.endpoint) - 1] = '\0';
     }
-    if (length != sizeof(news) || join_news(t, number, &news))
+    if (length != sizeof(news) || t->membership->news(t, number, &news))
         link_lose(t, number, "it told of a member that cannot be");
 }
 
@@ -72,12 +72,12 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
         take_news(t, number, frame->bytes, frame->length);
         break;
     case FRAME_THERE:
-        if (!reach_offered(t, number, frame->bytes, frame->length))
-            link_lose(t, number, "it offered bulk data that cannot be");
-        break;
     case FRAME_TOOK:
-        if (!reach_answered(t, number, frame->bytes, frame->length))
-            link_lose(t, number, "it took what nobody offered");
+        if (!peer->provider->own_frame ||
+            !peer->provider->own_frame(t, number, frame->header.kind, frame->bytes, frame->length))
+            link_lose(t, number,
+                      frame->header.kind == FRAME_TOOK ? "it took what nobody offered"
+                                                       : "it offered bulk data that cannot be");
         break;
     default:
         link_lose(t, number, "it sent a frame of no known kind");

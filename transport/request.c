@@ -230,6 +230,6 @@ void channel_poll(struct transport *t, bool spoke)
         if (message.kind == CHANNEL_REQUEST && fd >= 0)
             take_request(t, &message, fd);
         else
-            join_hear(t, &message, fd);
+            t->membership->starter(t, &message, fd);
     }
 }

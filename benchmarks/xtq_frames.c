@@ -1,7 +1,7 @@
 /*
  * Is a lane a faster way for a session's frames than the messages they are? A frame of a launch (160 bytes) from one
- * rank to another and back, and a stream of them one way, by MPI as transport/mpi.c does it (receives posted before,
- * MPI_Test) and by XTQ into a queue that the receiver polls. Run by mpiexec with two ranks of one host.
+ * rank to another and back, and a stream of them one way, by MPI as transport/plugin/mpi.c does it (receives posted
+ * before, MPI_Test) and by XTQ into a queue that the receiver polls. Run by mpiexec with two ranks of one host.
  */
 #include <mpi.h>
 

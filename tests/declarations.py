@@ -19,7 +19,7 @@ NATIVE = {"clSetKernelArgDevicePointerEXT", "clSetContentSizeBufferPoCL", "clIcd
 
 # Headers that begin with a map of their folder.
 MAPS = ("client/client.h pool/channel.h proxy/daemon/daemon.h proxy/launch/ranks.h proxy/worker/worker.h tools/tools.h "
-        "topology/topology.h transport/internal.h").split()
+        "topology/topology.h transport/transport.h").split()
 
 HEADING = re.compile(r"/\* ---- (.*?)(?: ----|:|$)", re.M)
 NAMED = re.compile(r"(?<![\w/.$*<-])((?:[\w-]+/)*[a-z][\w-]*\.(?:[ch]|sh|py|def|cl))\b(?![\w(*])")
@@ -87,7 +87,7 @@ def check_header(path, text, defined):
             continue
         at = begin + len(words) - len(words.lstrip())
         over = [named for where, named in marks if where < at]
-        homes = {file for file, names in defined.items() if os.path.dirname(file) == folder and name in names}
+        homes = {file for file, names in defined.items() if f"{os.path.dirname(file)}/".startswith(f"{folder}/") and name in names}
         if not homes and name not in NATIVE:
             yield f"{path}: {name}() is declared, and defined nowhere"
         elif over and over[-1] and not {f"{folder}/{file}" for file in over[-1]} & homes:

@@ -8,7 +8,7 @@ cd "$top_srcdir" || exit 99
 room()
 {
     case $1 in
-    client/*/* | proxy/*/*) echo "${1%/*}" ;;
+    client/*/* | transport/*/* | proxy/*/*) echo "${1%/*}" ;;
     *)         echo "${1%%/*}" ;;
     esac
 }
@@ -18,7 +18,17 @@ allowed()
     case $1 in
     base)         echo "base/*" ;;
     wire)         echo "wire/* base/*" ;;
-    transport)    echo "transport/* wire/frame.h base/*" ;;
+    transport/plugin) echo "transport/plugin/* base/*" ;;
+    transport/shm)    echo "transport/shm/* base/*" ;;
+    transport/alive)  echo "transport/alive/* base/*" ;;
+    transport/core)   echo "transport/core/* transport/plugin/mpi_plugin.h transport/shm/* transport/alive/* transport/transport.h transport/starter.h wire/frame.h base/*" ;;
+    transport/stream) echo "transport/stream/* transport/plugin/* $(allowed transport/core)" ;;
+    transport/mpi)    echo "transport/mpi/* transport/plugin/* $(allowed transport/core)" ;;
+    transport/launch) echo "transport/launch/* $(allowed transport/core)" ;;
+    transport/rendezvous) echo "transport/rendezvous/* transport/launch/* $(allowed transport/stream)" ;;
+    transport/join)   echo "transport/join/* $(allowed transport/rendezvous)" ;;
+    transport/start)  echo "transport/start/* transport/mpi/watch.h $(allowed transport/rendezvous)" ;;
+    transport)        echo "transport/* base/*" ;;
     executor)     echo "executor/* topology/native.h wire/* base/*" ;;
     client/core)    echo "client/core/* client/trace/* executor/plugin.h transport/transport.h wire/* base/*" ;;
     client/trace)   echo "client/trace/* client/core/* wire/* base/*" ;;
@@ -29,9 +39,9 @@ allowed()
     libvocl)      echo "libvocl/* client/* wire/* base/*" ;;
     pool)         echo "pool/* base/*" ;;
     proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/births.h proxy/keep.h transport/starter.h base/*" ;;
-    proxy/worker) echo "proxy/worker/* proxy/births.h proxy/control.h proxy/keep.h topology/* executor/executor.h transport/transport.h transport/loader.h wire/* base/*" ;;
-    proxy/daemon) echo "proxy/daemon/* proxy/control.h proxy/keep.h pool/* topology/* transport/loader.h transport/starter.h base/*" ;;
-    proxy/launch) echo "proxy/launch/* proxy/births.h proxy/keep.h pool/* transport/starter.h transport/greeting.h transport/tls.h base/*" ;;
+    proxy/worker) echo "proxy/worker/* proxy/births.h proxy/control.h proxy/keep.h topology/* executor/executor.h transport/transport.h transport/plugin/loader.h wire/* base/*" ;;
+    proxy/daemon) echo "proxy/daemon/* proxy/control.h proxy/keep.h pool/* topology/* transport/plugin/loader.h transport/starter.h base/*" ;;
+    proxy/launch) echo "proxy/launch/* proxy/births.h proxy/keep.h pool/* transport/starter.h transport/alive/bell.h transport/rendezvous/greeting.h base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;;
     tests)        echo "tests/* proxy/births.h proxy/keep.h proxy/daemon/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
@@ -81,14 +91,14 @@ while read -r file; do
     for include in $(sed -n 's/^ *# *include *<\(.*\)>.*/\1/p' "$file"); do
         case $directory:$include in
         transport:mpi.h)
-            [ "$file" = transport/mpi.c ] || echo "$file includes mpi.h; only transport/mpi.c may" ;;
+            [ "$file" = transport/plugin/mpi.c ] || echo "$file includes mpi.h; only transport/plugin/mpi.c may" ;;
         *:openssl/*)
-            [ "$file" = transport/tls.c ] || echo "$file includes $include; only transport/tls.c may" ;;
+            [ "$file" = transport/plugin/tls.c ] || echo "$file includes $include; only transport/plugin/tls.c may" ;;
         *:zstd*)
-            [ "$file" = transport/pack.c ] || echo "$file includes $include; only transport/pack.c may" ;;
+            [ "$file" = transport/plugin/pack.c ] || echo "$file includes $include; only transport/plugin/pack.c may" ;;
         include:mpi.h | ground:mpi.h | xtq:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
         *:mpi.h)
-            echo "$file includes mpi.h; only transport/mpi.c may" ;;
+            echo "$file includes mpi.h; only transport/plugin/mpi.c may" ;;
         base:CL/* | transport:CL/*)
             echo "$file includes $include; $directory knows no OpenCL" ;;
         esac

@@ -26,7 +26,7 @@
 
 #define PROBE_MS 60000
 #define MPIEXEC_MS 10000
-#define FILES_NEEDED 36 /* transport/host.c */
+#define FILES_NEEDED 36 /* transport/launch/host.c */
 #define FILES_ENOUGH 1024
 #define SHM_NEEDED (16u << 20) /* two ranks of MPICH on one host take 8 MiB each */
 #define LOCKED_NEEDED (64u << 20)

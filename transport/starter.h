@@ -1,6 +1,7 @@
 /*
  * What the programs beside a session say to its members, and hear from them: those that start processes of it, and
- * those that stand for one (proxy/launch, proxy/daemon). The members' own side of it is in internal.h and start.h.
+ * those that stand for one (proxy/launch, proxy/daemon). The members' own side of it is in internal.h and
+ * transport/start/start.h.
  */
 #ifndef VOCL_TRANSPORT_STARTER_H
 #define VOCL_TRANSPORT_STARTER_H
@@ -71,10 +72,5 @@ struct channel_message {
     uint32_t kind, number;
     char text[1024];
 };
-
-/* ---- bell.c ---- */
-/* Say once on a bell that somebody is there, or that he is stopped. Not if the other has yet to read what he was told
- * before: what he must not miss is to find room. */
-void bell_beat(int fd, bool stopped);
 
 #endif

@@ -10,8 +10,10 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "transport/apart.h"
-#include "transport/later.h"
+#include "transport/join/apart.h"
+#include "transport/join/later.h"
+#include "transport/start/start.h"
+#include "transport/stream/stream.h"
 
 #define HEAR_EVERY 64    /* polls; hearing costs a system call */
 #define FRAMES_NS 500000 /* of frames, before what else there is has its turn */
@@ -56,14 +58,14 @@ static int open_peers(struct transport *t)
     if (!t->client && t->job.later)
         later_expect_all(t);
     /* now that there is somebody who listens to all */
-    pulse_remove(t->job.pulse, &t->job.beat);
-    if (!t->job.pulse && t->job.member_count)
-        t->job.pulse = pulse_start(!t->client);
+    heartbeat_remove(t->job.heartbeat, &t->job.beat);
+    if (!t->job.heartbeat && t->job.member_count)
+        t->job.heartbeat = heartbeat_start(!t->client);
     for (unsigned i = 0; i < t->width; i++) {
         if (t->peers[i].alive && !t->peers[i].provider->is_absent)
-            pulse_add(t->job.pulse, &t->peers[i].beat, &t->peers[i].bell.socket);
+            heartbeat_add(t->job.heartbeat, &t->peers[i].beat, &t->peers[i].bell.socket);
     }
-    if (t->job.later && (error = ears_open(t)))
+    if (t->job.later && (error = poll_set_open(t)))
         return error;
     t->judged_ms = clock_ms();
     t->look_us = settings_peer_ms() ? 250 * settings_peer_ms() : LONGEST_DOZE_US;
@@ -91,7 +93,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
     TAILQ_INIT(&t->bulks);
     TAILQ_INIT(&t->over);
     t->pieces_at_once = settings_pipeline();
-    t->wake.fd = t->waker.fd = t->ears = -1;
+    t->wake.fd = t->waker.fd = t->poll_set = -1;
     t->doze_us = FIRST_DOZE_US;
     error = client ? job_open_client(&t->job, on_ending, t, why, why_size)
                    : job_open_worker(&t->job, on_ending, t, why, why_size);
@@ -148,7 +150,7 @@ static void close_all(struct transport *t, bool forget)
 void transport_close(struct transport *t)
 {
     t->ended = true;
-    pulse_stop(t->job.pulse);
+    heartbeat_stop(t->job.heartbeat);
     join_forget(t);
     apart_close(t);
     for (unsigned i = 0; t->peers && i < t->width; i++) {
@@ -163,7 +165,7 @@ void transport_close(struct transport *t)
     }
     if (t->job.placeholder.fd >= 0 && send(kept_fd(&t->job.placeholder), "q", 1, MSG_NOSIGNAL) != 1)
         vocl_log(LOG_DEBUG, "the placeholder went first");
-    ears_close(t); /* what the program has closed is given back as long as there is a keeper */
+    poll_set_close(t); /* what the program has closed is given back as long as there is a keeper */
     job_close(&t->job);
     if (!t->job.whole) {
         close_all(t, false);
@@ -182,11 +184,11 @@ void transport_forget(struct transport *t)
     apart_close(t);
     for (unsigned i = 0; i < t->width; i++)
         t->peers[i].alive = false;
-    ears_close(t);
+    poll_set_close(t);
     close_all(t, true);
     keeper_forget(t->job.keeper);
     t->job.keeper = NULL; /* the parent's */
-    t->job.pulse = NULL;
+    t->job.heartbeat = NULL;
     job_close(&t->job);
 }
 
@@ -248,7 +250,7 @@ int transport_poll(struct transport *t)
         link_fail(t);
     t->looks = must_look(t);
     t->came = false;
-    ears_look(t);
+    poll_set_look(t);
     count += receive_frames(t);
     for (unsigned i = 0; i < t->width; i++) {
         if (link_is_usable(t, i))

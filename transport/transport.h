@@ -1,5 +1,23 @@
 /*
- * Transport: carries frames and bulk data between the members of one session, and knows nothing of OpenCL.
+ * Transport: carries frames and bulk data between the members of one session, and knows nothing of OpenCL. This header
+ * is what the session has of it; starter.h is for the programs that start a session's processes. transport.c opens,
+ * looks at and closes all of what is in the rooms, each of which stands on those above it:
+ *
+ *     plugin/      loader.c loads the plugins: mpi.c, tls.c (OpenSSL), pack.c (zstd)
+ *     shm/         frames through memory of one host: lane.c; sleep.c, who of its two sides sleeps
+ *     alive/       bell.c, the socket that tells of a process that is gone; heartbeat.c; keeper.c, descriptors in a
+ *                  program that may close them
+ *     core/        the members of a session, of whatever carries their bytes (provider.h): link.c, frames with windows
+ *                  and losses; receive.c, frames that arrive; bulk.c, bulk data; sleep.c; silence.c, who does not
+ * answer; requests.c, what is asked of the session; over_lane.c and loop.c, providers: memory, this process stream/ the
+ * provider by sockets, with TLS or without (stream.h, which lists its files) mpi/         the provider by MPI:
+ * over_mpi.c; watch.c, MPI_Init; leaving.c, MPI_Finalize launch/      what starts a session's processes is started:
+ * launch.c, spawn.c; host.c, its limits; network.c, which network the session has rendezvous/  members find each other:
+ * greeting.c, what they say first; pending.c, connections that are nobody's yet; rendezvous.c; program.c and worker.c,
+ * the two sides join/        join.c, members that come and go while the session runs; where.c, where from; later.c, two
+ * of many workers are connected when they have something to say; apart.c, over TLS start/       job.c, by which way a
+ * session starts, each a file: local.c, hosts.c, pool.c, openmpi.c, mpmd.c; worker.c, the worker's side of all;
+ * enter.c, MPI_Init or what is in its place
  *
  * A session is one MPI job: peer 0 is the application, peers 1..n-1 are workers (DESIGN section 1). Frames are
  * small, ordered per pair of peers, and copied; bulk data moves from and into the caller's own memory, matched by
@@ -48,7 +66,7 @@ typedef void transport_done(void *argument, int status);
 
 /*
  * Client side: start the session's job (embedded, hosts) or join the MPMD job this process was started in, as the
- * settings say, and wait until every worker has said hello. Blocks, at most VOCL_START_TIMEOUT seconds.
+ * settings say, and wait until every worker has greeted this process. Blocks, at most VOCL_START_TIMEOUT seconds.
  * On failure returns a negative errno, leaves nothing behind, and writes the reason into why[why_size].
  */
 int transport_open_client(const struct transport_callbacks *callbacks, char *why, size_t why_size,
@@ -122,7 +140,7 @@ unsigned transport_rank(const struct transport *transport);
 bool transport_peer_alive(const struct transport *transport, unsigned peer);
 /* Bytes received from and sent to all other processes so far, bulk data included. */
 void transport_bytes(const struct transport *t, uint64_t *in, uint64_t *out);
-/* The name of the host a peer runs on, as it said in its hello ("" for this process). */
+/* The name of the host a peer runs on, as it said in its greeting ("" for this process). */
 const char *transport_peer_host(const struct transport *transport, unsigned peer);
 /* Its process, if it is of this host, else 0; also when it is lost. */
 int transport_peer_process(const struct transport *transport, unsigned peer);

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "proxy/daemon/daemon.h"
-#include "transport/loader.h"
+#include "transport/plugin/loader.h"
 
 #define EXCHANGE_MS 30000
 #define EXCHANGE_TAG 7

@@ -1,5 +1,5 @@
 /*
- * In a session by pairs (transport/later.c) two workers get their connections when one of them asks for these. Who
+ * In a session by pairs (transport/join/later.c) two workers get their connections when one of them asks for these. Who
  * takes none for a while, as it computes or is stopped, keeps nobody waiting but those who asked for him.
  */
 #include <errno.h>

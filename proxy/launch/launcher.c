@@ -7,8 +7,8 @@
  *     vocl-launcher --hosts A,B,...    a worker on each of these, by ssh
  *     vocl-launcher MPIEXEC WORDS...   Open MPI's own starter
  *
- * On the lifeline it hands descriptors to the application, which transport/start_local.c and start_hosts.c take, and
- * then says at most `failed WHY`.
+ * On the lifeline it hands descriptors to the application, which transport/start/local.c and transport/start/hosts.c
+ * take, and then says at most `failed WHY`.
  */
 #include <dirent.h>
 #include <errno.h>

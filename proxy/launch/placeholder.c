@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "transport/greeting.h"
+#include "transport/rendezvous/greeting.h"
 #include "transport/starter.h"
 
 extern char **environ;

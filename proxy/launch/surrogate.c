@@ -9,6 +9,7 @@
 #include "base/socket.h"
 #include "proxy/launch/requests.h"
 #include "proxy/launch/surrogate.h"
+#include "transport/alive/bell.h"
 #include "transport/starter.h"
 
 static int *bells;

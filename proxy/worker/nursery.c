@@ -21,7 +21,7 @@
 #include "base/socket.h"
 #include "proxy/keep.h"
 #include "proxy/worker/worker.h"
-#include "transport/loader.h"
+#include "transport/plugin/loader.h"
 
 #define PLAN_MS 5000
 #define MOST_BYTES (1u << 20)

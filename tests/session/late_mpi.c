@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/session/real_plugin.h"
-#include "transport/plugin.h"
+#include "transport/plugin/mpi_plugin.h"
 
 static const struct mpi_plugin *real;
 

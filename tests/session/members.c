@@ -21,7 +21,7 @@
 #include "proxy/births.h"
 #include "proxy/keep.h"
 #include "proxy/launch/remote.h"
-#include "transport/guests.h"
+#include "transport/rendezvous/pending.h"
 #include "transport/transport.h"
 #include "wire/frame.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "transport/over_tls.h"
+#include "transport/stream/stream.h"
 
 enum { LENGTH = 100000, TAG = 77, PATIENCE_MS = 20000 };
 

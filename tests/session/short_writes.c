@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "tests/session/real_plugin.h"
-#include "transport/tls.h"
+#include "transport/plugin/tls.h"
 
 static const struct tls_plugin *real;
 

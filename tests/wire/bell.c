@@ -3,7 +3,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "transport/link.h"
+#include "transport/core/link.h"
+#include "transport/mpi/watch.h"
 
 static int failures;
 

@@ -11,7 +11,7 @@
 #include <assert.h>
 
 #include "tests/draw.h"
-#include "transport/lane.h"
+#include "transport/shm/lane.h"
 #include "transport/transport.h"
 
 #define RING (128 << 10)

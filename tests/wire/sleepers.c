@@ -10,7 +10,7 @@
 #include <assert.h>
 
 #include "tests/draw.h"
-#include "transport/lane.h"
+#include "transport/shm/lane.h"
 
 enum { FRAMES = 200000 };
 

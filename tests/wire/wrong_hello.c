@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/greeting.h"
-#include "transport/internal.h"
+#include "base/socket.h"
+#include "transport/rendezvous/greeting.h"
+#include "transport/starter.h"
 
 static void spoil(struct greeting *greeting, const char *how)
 {

@@ -1,0 +1,152 @@
+/* How who polls sleeps, and what the others know of it. See transport.h. */
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "transport/core/link.h"
+
+#define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
+#define JOIN_US 1000    /* between looks at somebody who comes, */
+#define RUNG_US 1000    /* and at what the bell was quicker than: MPI goes on with it when it is looked at */
+
+/* To confirm what came costs the worker that is computing the answer a look. The next frame says it, too, and only a
+ * program whose worker has nothing to tell and much to hear never sends one. */
+static bool confirms_later(const struct transport *t, const struct peer *peer)
+{
+    return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->confirmed < TRANSPORT_WINDOW / 4;
+}
+
+/* What the other side is to know before this one sleeps. False: it is not told all, so this one is not to sleep long.
+ */
+static bool announce_to(struct transport *t, unsigned number)
+{
+    struct peer *peer = &t->peers[number];
+    bool later = false;
+
+    if (peer->lane.memory)
+        lane_lie_down(&peer->lane);
+    if (peer->lane.open)
+        link_look(peer);
+    else
+        link_hear(t, number);
+    /* Who finds nothing in memory, and is woken by what comes, need not be known to sleep: only what was taken. */
+    if (peer->lane.open) {
+        if (lane_must_ring_for_taken(&peer->lane))
+            bell_send(&peer->bell, BELL_RING, peer->sent);
+    } else if (!peer->provider->polled && !peer->lane.memory) {
+        later = peer->confirmed != peer->received && confirms_later(t, peer);
+        if (peer->confirmed != peer->received && !later)
+            bell_send(&peer->bell, BELL_ACK, peer->received);
+        /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
+    } else if (!peer->said_sleep || peer->bell.rung || peer->confirmed != peer->received) {
+        bell_send(&peer->bell, BELL_SLEEP, peer->received);
+        peer->said_sleep = true;
+        peer->bell.rung = false;
+    }
+    if (!later)
+        peer->confirmed = peer->received;
+    if (peer->provider->sleep_on)
+        t->sleep_count += peer->provider->sleep_on(t, number, t->sleep_on + t->sleep_count);
+    else
+        t->sleep_on[t->sleep_count++] = (struct pollfd){peer->bell.socket.fd, POLLIN, 0};
+    return !later;
+}
+
+/* Something may come, or go, that nothing wakes this side for: what MPI has yet to send, and what the bell was quicker
+ * than. Not what is in a lane, which is there before it is rung for. */
+static bool moves_unseen(const struct transport *t, unsigned number)
+{
+    const struct peer *peer = &t->peers[number];
+
+    if (peer->provider->unseen && peer->provider->unseen(t, number))
+        return true;
+    if (!peer->lane.open)
+        return peer->provider->polled || peer->lane.memory;
+    return peer->provider->polled && peer->sent != peer->bell.acked;
+}
+
+static bool is_rung_for(const struct peer *peer)
+{
+    return peer->provider->polled && (int32_t)(peer->bell.rung_for - peer->received) > 0;
+}
+
+void transport_announce(struct transport *t)
+{
+    bool polled = false, restless = false, all = true, rung_for = false;
+
+    t->sleep_count = 0;
+    t->channel = NULL;
+    for (unsigned i = 0; i < t->width; i++) {
+        struct peer *peer = &t->peers[i];
+
+        if (peer->alive && peer->provider->idle)
+            peer->provider->idle(t, i);
+        if (!peer->alive)
+            continue;
+        all &= announce_to(t, i);
+        rung_for |= is_rung_for(peer);
+        polled |= rung_for || moves_unseen(t, i);
+        restless |= peer->provider->restless && peer->provider->restless(t, i);
+    }
+    /* Look again, soon at first. */
+    t->sleep_most_us = polled ? t->doze_us : LONGEST_DOZE_US;
+    if (rung_for && t->sleep_most_us > RUNG_US)
+        t->sleep_most_us = RUNG_US;
+    if (t->doze_us < LONGEST_DOZE_US)
+        t->doze_us *= 2;
+    if (restless)
+        t->sleep_most_us = 10000;
+    if (!all && t->sleep_most_us > CONFIRM_US)
+        t->sleep_most_us = CONFIRM_US;
+    if (!TAILQ_EMPTY(&t->bulks)) {
+        long nap = bulk_nap(t);
+
+        if (t->sleep_most_us > nap)
+            t->sleep_most_us = nap;
+    }
+    if ((t->join || t->apart) && t->sleep_most_us > JOIN_US)
+        t->sleep_most_us = JOIN_US;
+    if (t->sleep_most_us > t->look_us)
+        t->sleep_most_us = t->look_us;
+    t->announced = t->lies = true;
+}
+
+void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
+{
+    struct timespec timeout;
+    nfds_t count = t->sleep_count;
+    char rings[64];
+
+    if (timeout_us > t->sleep_most_us)
+        timeout_us = t->sleep_most_us;
+    timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
+    t->sleep_on[count++] = (struct pollfd){kept_fd(&t->wake), POLLIN, 0};
+    t->channel = channel_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
+    if (t->job.later && t->job.calls.fd >= 0)
+        t->sleep_on[count++] = (struct pollfd){t->job.calls.fd, POLLIN, 0};
+    if (t->poll_set >= 0)
+        t->sleep_on[count++] = (struct pollfd){t->poll_set, POLLIN, 0};
+    if (extra_fd >= 0)
+        t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
+    if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->channel)
+        t->channel->revents = 0;
+    t->woke = true; /* the next poll listens to the bells */
+    if (read(kept_fd(&t->wake), rings, sizeof(rings)) < 0)
+        return; /* it was not this that woke us */
+}
+
+void transport_wake(struct transport *t)
+{
+    if (write(kept_fd(&t->waker), "", 1) < 0)
+        return; /* full: it wakes as well */
+}
+
+void sleep_over(struct transport *t)
+{
+    for (unsigned i = 0; i < t->width && t->lies; i++) {
+        if (t->peers[i].lane.memory)
+            lane_get_up(&t->peers[i].lane);
+    }
+    t->lies = false;
+}

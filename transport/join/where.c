@@ -1,0 +1,140 @@
+/*
+ * Which sessions members can come to, and by which way: see where.h. Between hosts newcomers come over TLS, also
+ * to a session whose first members have MPI between them, or are all on one host: those keep what they have, and
+ * everybody has connections with the newcomer beside it. For that each of them got a secret when the session began.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transport/core/link.h"
+#include "transport/join/where.h"
+#include "transport/rendezvous/rendezvous.h"
+#include "transport/stream/stream.h"
+
+static bool is_this_host(const char *host)
+{
+    char own[65] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    return !host || !*host || !strcmp(host, "localhost") || !strcmp(host, own);
+}
+
+bool where_is_here(const struct transport *t, const char *host)
+{
+    return t->job.started == STARTED_HERE && is_this_host(host);
+}
+
+/* What kind of session it is decides how somebody can come. */
+static const char *refuse(const struct transport *t, const char *host)
+{
+    if (!t->client || t->ended || t->job.channel.fd < 0 || t->job.started == STARTED_OTHERWISE)
+        return "who has started this session's workers starts no others";
+    if (!where_is_here(t, host) && (!host || !*host || strpbrk(host, ", \t")))
+        return "which host?";
+    return NULL;
+}
+
+static int check(const struct transport *t, const char *host, char *why, size_t why_size)
+{
+    const char *reason = refuse(t, host);
+
+    if (reason)
+        snprintf(why, why_size, "%s", reason);
+    return reason ? -ENOTSUP : 0;
+}
+
+/* Wherever the pool has a place. */
+static bool is_any(const char *host)
+{
+    return host && *host == '#';
+}
+
+void transport_place(const struct transport *t, unsigned peer, char *place, size_t size)
+{
+    if (t->job.started == STARTED_POOL)
+        snprintf(place, size, "#%u", peer);
+    else
+        snprintf(place, size, "%s",
+                 peer < t->width && *t->peers[peer].place ? t->peers[peer].place : transport_peer_host(t, peer));
+}
+
+bool transport_is_away(const struct transport *t, const char *place)
+{
+    return t->job.started == STARTED_HERE && !is_this_host(place);
+}
+
+int where_prepare(const struct transport *t, char *why, size_t why_size)
+{
+    const struct newcomer_key *key = &t->job.newcomers;
+
+    if (tls_plugin)
+        return 0;
+    if (!key->known) {
+        snprintf(why, why_size, "it has no secret for those who come");
+        return -ENOTSUP;
+    }
+    return rendezvous_prepare(key->secret, key->ending, key->argument, why, why_size);
+}
+
+int transport_may_add_member(const struct transport *t, const char *host, char *why, size_t why_size)
+{
+    int error = check(t, host, why, why_size);
+
+    if (!error && t->job.started == STARTED_POOL && !is_any(host)) { /* it moves it, and so has a place for who comes */
+        snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
+        error = -ENOTSUP;
+    }
+    return error || where_is_here(t, host) ? error : where_prepare(t, why, why_size);
+}
+
+int where_may_come(struct transport *t, const char *host, char *why, size_t why_size)
+{
+    int error = check(t, host, why, why_size);
+
+    return error || where_is_here(t, host) ? error : where_prepare(t, why, why_size);
+}
+
+void where_to_come(const struct transport *t, const char *host, struct endpoint *own)
+{
+    char address[256];
+
+    snprintf(own->text, sizeof(own->text), "%s", TUNNEL_ENDPOINT);
+    if (network_is_ssh() || endpoint_own_address(is_any(host) ? t->job.place : host, address, sizeof(address)))
+        return;
+    if (endpoint_listen_tcp(own, address)) {
+        own->fd = -1;
+        snprintf(own->text, sizeof(own->text), "%s", TUNNEL_ENDPOINT);
+    }
+}
+
+/* The address of this host by which another one's is reached that listens there. */
+static int address_towards(const char *endpoint, char *address, size_t size)
+{
+    const char *port;
+    char host[128];
+
+    if (strncmp(endpoint, "tcp:", 4) || address_split(endpoint + 4, host, sizeof(host), &port))
+        return -EADDRNOTAVAIL;
+    return endpoint_own_address(host, address, size);
+}
+
+void where_to_come_beside(struct transport *t, const char *endpoint, struct endpoint *own)
+{
+    struct peer *program = &t->peers[0];
+    struct streams *streams = program->way;
+    struct kept *line = program->provider == &provider_tls ? &streams->frames.socket : &program->bell.socket;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof(address);
+    char text[256];
+    int error;
+
+    if (!getsockname(kept_fd(line), (struct sockaddr *)&address, &length) && address.ss_family != AF_UNIX)
+        error = endpoint_listen_beside(own, "tcp:", kept_fd(line));
+    else
+        error = address_towards(endpoint, text, sizeof(text)) || endpoint_listen_tcp(own, text);
+    if (error)
+        own->fd = -1;
+}

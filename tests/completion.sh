@@ -39,7 +39,7 @@ offers vocl doctor // $(options tools/vocl.c | grep -v -e --door -e --restore -e
 offers vocl sessions // $(options tools/sessions_wait.c | grep -v -e --help)
 offers vocl move // $(options tools/sessions.c | grep -v -e --help)
 offers vocl checkpoint // $(options tools/checkpoint.c | grep -v -e --help)
-offers vocl topo // $(options tools/topo.c | grep -v -e --help)
+offers vocl topo // $(options tools/topo/topo.c | grep -v -e --help)
 partial=
 offers vocl run --network // auto mpi pairs tls plain ssh
 offers vocl run --mpi = // mpich openmpi

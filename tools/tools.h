@@ -17,8 +17,8 @@
  *     pool.c         vocl pool (pool.h); show.c prints its tables, history.c and history_sum.c its history, pool_move.c
  *                    moves sessions, pool_rebalance.c as the policy has it, pool_rest.c suspends them, pool_wait.c
  *                    waits, pool_complete.c has names for shells; top.c and top_draw.c (top.h) are vocl top
- *     topo.c         vocl topo; topo_route.c vocl topo route, number.c their numbers
- *     calibrate.c    vocl topo calibrate (calibrate.h)
+ *     topo/topo.c         vocl topo; topo/show_route.c vocl topo route, number.c their numbers
+ *     topo/calibrate.c    vocl topo calibrate (calibrate.h)
  *     trace_run.c    vocl run --trace and --report, vocl trace, vocl explain; what they need jansson for is vocl-trace
  *                    (trace.h): trace_main.c, trace_read.c, trace_quick.c, trace_site.c, trace_symbol.c or
  *                    trace_no_symbol.c, trace_table.c, trace_clock.c, trace_hosts.c, trace_write.c, trace_node.c,

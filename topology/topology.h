@@ -10,10 +10,9 @@
  *     discover.c        of this machine, by hwloc; discover_apart.c in a process of its own
  *     draw.c            for people to look at
  *     model.c           how transfers slow each other down; ports.c at one port (ports.h)
- *     order.c, halo.c   in which order they are best sent, and those of a halo exchange
+ *     order.c           in which order they are best sent
  *     bus.c             a worker's transfers, one after the other; simulate.c what that gains (bus.h)
  *     opencl.c          PCI addresses of OpenCL's devices (opencl.h); native.h walks and numbers these
- *     route.c           networks of switches with routing registers; route_run.c what happens in them (route.h)
  */
 #ifndef VOCL_TOPOLOGY_TOPOLOGY_H
 #define VOCL_TOPOLOGY_TOPOLOGY_H
@@ -163,17 +162,5 @@ struct topology_times {
 int topology_order(const struct topology *t, double tau, double bandwidth, const struct topology_transfer *transfers,
                    unsigned count, unsigned fixed, unsigned long tries, unsigned *order, struct topology_times *first,
                    struct topology_times *best);
-
-/* ---- halo.c (section VIII) ---- */
-
-/* The order in which each device sends to its neighbours that takes the least time, and how it compares. */
-struct topology_halo {
-    unsigned long orders;
-    double fastest, median, slowest;               /* in units of one transfer alone */
-    unsigned neighbours[8][3], neighbour_count[8]; /* of the fastest, in order */
-};
-/* All orders of a halo exchange among the 8 devices of a tree, as a grid of 2 x 4 (dimensions 2) or 2 x 2 x 2 (3), all
- * messages of one size. -EINVAL: not 8 devices, or other dimensions; -ENOMEM. */
-int topology_halo(const struct topology *t, double tau, unsigned dimensions, struct topology_halo *out);
 
 #endif

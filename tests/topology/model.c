@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "tests/draw.h"
+#include "tools/topo/halo.h"
 #include "topology/ports.h"
 
 #define TAU 0.2

@@ -7,7 +7,7 @@
 #undef NDEBUG
 #include <assert.h>
 
-#include "topology/route.h"
+#include "tools/topo/route.h"
 
 static struct route_net net;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topology/topology.h"
+#include "tools/topo/halo.h"
 
 #define DEVICES 8
 #define STATES (1u << 2 * DEVICES)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topology/route.h"
+#include "tools/topo/route.h"
 
 const struct route_model route_peach2 = {
     .latency = 254e-9, .bandwidth = 4e9, .payload = 256, .overhead = 24, .buffers = 8};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topology/route.h"
+#include "tools/topo/route.h"
 
 static unsigned bits_for(unsigned count)
 {

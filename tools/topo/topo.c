@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/settings.h"
-#include "tools/calibrate.h"
+#include "tools/topo/calibrate.h"
+#include "tools/topo/halo.h"
 #include "tools/tools.h"
-#include "topology/topology.h"
 
 #define MEGA 1048576
 #define MOST_SECONDS 60   /* for hwloc */

@@ -1,4 +1,4 @@
-/* `vocl topo route`: a simulation of PEACH2's routing, topology/route.h. */
+/* `vocl topo route`: a simulation of PEACH2's routing, tools/topo/route.h. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tools/tools.h"
-#include "topology/route.h"
+#include "tools/topo/route.h"
 
 #define MOST_MESSAGES 65536
 #define MOST_MEMORY ((size_t)1 << 30) /* of all nodes */

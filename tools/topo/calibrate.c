@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tools/calibrate.h"
+#include "tools/topo/calibrate.h"
 #include "topology/native.h"
 #include "topology/opencl.h"
 

@@ -217,8 +217,6 @@ static int meet_others(struct transport *t)
         return later_poll(t);
     if (t->untold)
         later_tell(t);
-    if (t->wish_count)
-        apart_tell(t);
     return 0;
 }
 

@@ -25,7 +25,7 @@
 #define ABOVE 128        /* so many numbers are ours at the upper end of what a program may have */
 #define LAST_NUMBER 1024 /* or of what programs have at most: the kernel's table grows with the numbers */
 
-enum wish { WISH_NONE, WISH_DROP, WISH_TAKE, WISH_GIVE, WISH_LISTEN, WISH_ACCEPT, WISH_END };
+enum task { TASK_NONE, TASK_DROP, TASK_TAKE, TASK_GIVE, TASK_LISTEN, TASK_ACCEPT, TASK_END };
 
 struct keeper {
     pthread_t thread;
@@ -38,7 +38,7 @@ struct keeper {
     unsigned need_count;
     atomic_bool needed;
     bool ended;     /* or about to: it is asked nothing more */
-    enum wish wish; /* of the thread that holds asking */
+    enum task task; /* of the thread that holds asking */
     int error;      /* and what became of it */
     unsigned slot;
     struct kept line; /* descriptors go through it: the end in the program's table, and the one in the keeper's */
@@ -147,20 +147,20 @@ static int accept_line(struct keeper *keeper)
 
 static int serve(struct keeper *keeper)
 {
-    switch (keeper->wish) {
-    case WISH_TAKE:
+    switch (keeper->task) {
+    case TASK_TAKE:
         return take(keeper);
-    case WISH_DROP:
+    case TASK_DROP:
         if (keeper->slot < keeper->count)
             close(keeper->held[keeper->slot]);
         if (keeper->slot < keeper->count)
             keeper->held[keeper->slot] = -1;
         return 0;
-    case WISH_GIVE:
+    case TASK_GIVE:
         return keeper->slot < keeper->count ? send_one(keeper->inside, keeper->held[keeper->slot]) : -EINVAL;
-    case WISH_LISTEN:
+    case TASK_LISTEN:
         return endpoint_listen_unix(&keeper->endpoint);
-    case WISH_ACCEPT:
+    case TASK_ACCEPT:
         return accept_line(keeper);
     default:
         return 0;
@@ -191,11 +191,11 @@ static void *keeper_run(void *argument)
     tell(keeper, RUNNING);
     pthread_mutex_lock(&keeper->lock);
     while (more) {
-        while (keeper->wish == WISH_NONE)
+        while (keeper->task == TASK_NONE)
             pthread_cond_wait(&keeper->changed, &keeper->lock);
         keeper->error = serve(keeper);
-        more = keeper->wish != WISH_END;
-        keeper->wish = WISH_NONE;
+        more = keeper->task != TASK_END;
+        keeper->task = TASK_NONE;
         pthread_cond_broadcast(&keeper->changed);
     }
     pthread_mutex_unlock(&keeper->lock);
@@ -282,16 +282,16 @@ void kept_close(struct kept *kept)
 
 /* What the thread answers, if it is there yet. It may be slow, where there is one processor for many, but it does
  * nothing that waits. */
-static int ask(struct keeper *keeper, enum wish wish)
+static int ask(struct keeper *keeper, enum task task)
 {
     int error = -ESRCH;
 
     pthread_mutex_lock(&keeper->lock);
     if (!keeper->ended) {
-        keeper->ended = wish == WISH_END;
-        keeper->wish = wish;
+        keeper->ended = task == TASK_END;
+        keeper->task = task;
         pthread_cond_broadcast(&keeper->changed);
-        while (keeper->wish != WISH_NONE)
+        while (keeper->task != TASK_NONE)
             pthread_cond_wait(&keeper->changed, &keeper->lock);
         error = keeper->error;
     }
@@ -302,12 +302,12 @@ static int ask(struct keeper *keeper, enum wish wish)
 /* The only moment at which something listens. */
 static int renew_line(struct keeper *keeper)
 {
-    int error = ask(keeper, WISH_LISTEN), fd;
+    int error = ask(keeper, TASK_LISTEN), fd;
 
     if (error)
         return error;
     fd = endpoint_connect(keeper->endpoint.text);
-    error = ask(keeper, WISH_ACCEPT); /* which also ends the listening */
+    error = ask(keeper, TASK_ACCEPT); /* which also ends the listening */
     if (fd < 0)
         return fd;
     look(&keeper->line, raise_number(fd));
@@ -335,7 +335,7 @@ static int ask_take(struct keeper *keeper, int fd, unsigned *slot)
     if (!error)
         error = send_one(keeper->line.fd, fd);
     if (!error)
-        error = ask(keeper, WISH_TAKE);
+        error = ask(keeper, TASK_TAKE);
     *slot = keeper->slot;
     pthread_mutex_unlock(&keeper->asking);
     return error;
@@ -350,7 +350,7 @@ static int ask_give(struct keeper *keeper, unsigned slot, int *fd)
     error = have_line(keeper);
     keeper->slot = slot;
     if (!error)
-        error = ask(keeper, WISH_GIVE);
+        error = ask(keeper, TASK_GIVE);
     if (!error)
         error = receive_one(keeper->line.fd, fd);
     if (error)
@@ -367,7 +367,7 @@ bool keeper_was_needed(const struct keeper *keeper)
 void keeper_end(struct keeper *keeper)
 {
     pthread_mutex_lock(&keeper->asking);
-    ask(keeper, WISH_END);
+    ask(keeper, TASK_END);
     kept_close(&keeper->line);
     pthread_mutex_unlock(&keeper->asking);
 }
@@ -424,7 +424,7 @@ void kept_release(struct kept *kept)
     if (keeper) {
         pthread_mutex_lock(&keeper->asking);
         keeper->slot = kept->slot;
-        ask(keeper, WISH_DROP);
+        ask(keeper, TASK_DROP);
         pthread_mutex_unlock(&keeper->asking);
     }
     kept_close(kept);

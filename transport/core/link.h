@@ -86,7 +86,6 @@ struct peer {
 
 struct join;
 struct apart;
-struct wish;
 
 /* What the program and its workers tell each other of somebody who comes, in a frame: transport/join/join.c,
  * transport/join/later.c, transport/join/apart.c. */
@@ -132,9 +131,7 @@ struct transport {
     unsigned wanted;     /* peers that a worker waits to be connected with, */
     unsigned *gone;      /* and the program: those who are lost, in order, */
     unsigned gone_count;
-    bool untold;         /* of which somebody has yet to be told; */
-    struct wish *wishes; /* and who wants whom, and has yet to be passed on */
-    unsigned wish_count, wish_room;
+    bool untold;               /* of which somebody has yet to be told */
     int poll_set;              /* by which is known who has something to say (transport/stream/poll_set.c), or -1 */
     bool looks, came;          /* connections are read from this time; one had something */
     uint32_t round;            /* how often that was, */

@@ -18,20 +18,14 @@
 #include "transport/join/where.h"
 #include "transport/rendezvous/pending.h"
 
-#define AGAIN_MS 1500     /* between saying it, and */
-#define MOST_TRIES 6      /* that it was heard so, */
-#define MOST_WISHES 65536 /* that the program has to pass on; who is not passed on says it again */
+#define AGAIN_MS 1500 /* between saying it, and */
+#define MOST_TRIES 6  /* that it was heard so, */
 
 struct apart {
     struct rendezvous *m;
     struct endpoint own; /* where others come to; fd < 0: nowhere */
     unsigned count;      /* of those who are to be met */
     char why[160];
-};
-
-struct wish {
-    unsigned to;
-    struct member_news news;
 };
 
 /* ---- a worker ---- */
@@ -207,26 +201,6 @@ void apart_forget(struct transport *t, unsigned number)
 
 /* ---- the program ---- */
 
-static void remember(struct transport *t, unsigned to, const struct member_news *news)
-{
-    for (unsigned i = 0; i < t->wish_count; i++) {
-        if (t->wishes[i].to == to && t->wishes[i].news.number == news->number) {
-            t->wishes[i].news = *news;
-            return;
-        }
-    }
-    if (t->wish_count == t->wish_room) {
-        const unsigned room = t->wish_room ? 2 * t->wish_room : 16;
-        struct wish *more = room > MOST_WISHES ? NULL : realloc(t->wishes, room * sizeof(*more));
-
-        if (!more)
-            return;
-        t->wishes = more;
-        t->wish_room = room;
-    }
-    t->wishes[t->wish_count++] = (struct wish){to, *news};
-}
-
 int apart_pass(struct transport *t, unsigned from, const struct member_news *news)
 {
     const struct member_news gone = {.what = MEMBER_GONE, .number = news->number};
@@ -238,21 +212,8 @@ int apart_pass(struct transport *t, unsigned from, const struct member_news *new
     said.number = from;
     memcpy(said.host, t->peers[from].host, sizeof(said.host));
     if (to >= t->width || !t->peers[to].alive)
-        link_tell(t, from, &gone); /* if it has no room for that it asks again */
-    else if (link_tell(t, to, &said))
-        remember(t, to, &said);
-    return 0;
-}
-
-void apart_tell(struct transport *t)
-{
-    unsigned left = 0;
-
-    for (unsigned i = 0; i < t->wish_count; i++) {
-        const struct wish *wish = &t->wishes[i];
-
-        if (t->peers[wish->to].alive && t->peers[wish->news.number].alive && link_tell(t, wish->to, &wish->news))
-            t->wishes[left++] = *wish;
-    }
-    t->wish_count = left;
+        link_tell(t, from, &gone);
+    else
+        link_tell(t, to, &said);
+    return 0; /* if there was no room for that, it asks again */
 }

@@ -21,8 +21,7 @@ void apart_forget(struct transport *t, unsigned number);
 void apart_close(struct transport *t);
 
 /* ---- the program ---- */
-/* A worker has something to say to another, who is told so now or by apart_tell(). Negative: it cannot be. */
+/* A worker has something to say to another, who is told so. Negative: it cannot be. */
 int apart_pass(struct transport *t, unsigned from, const struct member_news *news);
-void apart_tell(struct transport *t);
 
 #endif

@@ -168,60 +168,52 @@ static int whole_start(struct whole w)
     return error;
 }
 
-/* A worker reaches the local member through the application. */
-static int bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
+static int bulk(struct transport *t, unsigned peer, bool local, uint32_t tag, void *memory, size_t length, bool take,
                 transport_done *done, void *argument)
 {
-    const bool through = !t->client && peer == link_local(t);
-
     return whole_start((struct whole){.t = t,
-                                      .peer = through ? 0 : peer,
-                                      .local = through,
+                                      .peer = peer,
+                                      .local = local,
+                                      .half = local && t->client && !peer,
                                       .take = take,
                                       .tag = tag,
                                       .memory = memory,
                                       .length = length,
                                       .done = done,
                                       .argument = argument});
+}
+
+/* A worker reaches the local member through the program. */
+static int peer_bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
+                     transport_done *done, void *argument)
+{
+    const bool through = !t->client && peer == link_local(t);
+
+    return bulk(t, through ? 0 : peer, through, tag, memory, length, take, done, argument);
 }
 
 int transport_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
                    transport_done *done, void *argument)
 {
-    return bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
+    return peer_bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
 }
 
 int transport_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, transport_done *done,
                    void *argument)
 {
-    return bulk(t, peer, tag, memory, length, true, done, argument);
-}
-
-static int local_bulk(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length, bool take,
-                      transport_done *done, void *argument)
-{
-    return whole_start((struct whole){.t = t,
-                                      .peer = peer,
-                                      .local = true,
-                                      .half = !peer,
-                                      .take = take,
-                                      .tag = tag,
-                                      .memory = memory,
-                                      .length = length,
-                                      .done = done,
-                                      .argument = argument});
+    return peer_bulk(t, peer, tag, memory, length, true, done, argument);
 }
 
 int transport_local_give(struct transport *t, unsigned peer, uint32_t tag, const void *memory, size_t length,
                          transport_done *done, void *argument)
 {
-    return local_bulk(t, peer, tag, (void *)(uintptr_t)memory, length, false, done, argument);
+    return bulk(t, peer, true, tag, (void *)(uintptr_t)memory, length, false, done, argument);
 }
 
 int transport_local_take(struct transport *t, unsigned peer, uint32_t tag, void *memory, size_t length,
                          transport_done *done, void *argument)
 {
-    return local_bulk(t, peer, tag, memory, length, true, done, argument);
+    return bulk(t, peer, true, tag, memory, length, true, done, argument);
 }
 
 bool transport_bulk_pending(const struct transport *t)

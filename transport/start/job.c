@@ -115,16 +115,21 @@ static int open_with_workers(struct job *job, void (*ending)(void *), void *argu
     return error;
 }
 
-static int open_once(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+struct job job_new(void)
 {
-    int error = 0;
-
-    *job = (struct job){.provider = &provider_mpi,
+    return (struct job){.provider = &provider_mpi,
                         .lifeline = -1,
                         .calls.fd = -1,
                         .channel.fd = -1,
                         .pmi.fd = -1,
                         .placeholder.fd = -1};
+}
+
+static int open_once(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
+{
+    int error = 0;
+
+    *job = job_new();
     *why = '\0';
     if (!in_mpmd_job(forked_session) && no_workers())
         job->size = 1;

@@ -7,6 +7,8 @@
 #include "transport/rendezvous/rendezvous.h"
 
 /* ---- job.c ---- */
+/* One without members. */
+struct job job_new(void);
 /* The program's job, by the way that the settings say: ending(argument) is called when the process ends and takes what
  * carries the session with it. 0, or negative errno and why. */
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size);

@@ -124,12 +124,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
     const bool is_plain = getenv(SESSION_PLAIN) != NULL;
     uint8_t secret[SECRET_BYTES];
 
-    *job = (struct job){.provider = &provider_mpi,
-                        .lifeline = -1,
-                        .calls.fd = -1,
-                        .channel.fd = -1,
-                        .pmi.fd = -1,
-                        .placeholder.fd = -1};
+    *job = job_new();
     *why = '\0';
     kept_trust(&job->calls, descriptor_of(SESSION_CALLS));
     job->newcomers = (struct newcomer_key){.ending = ending, .argument = argument};

@@ -75,3 +75,10 @@ json_t *channel_open(struct channel *channel, const uint8_t *box, size_t length)
     }
     return message;
 }
+
+const char *text_of(const json_t *message, const char *name)
+{
+    const char *text = json_string_value(json_object_get(message, name));
+
+    return text ? text : "";
+}

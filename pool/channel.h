@@ -7,6 +7,7 @@
  *     auth.c       ways to prove who one is, as plugins: auth_key.c and auth_munge.c (auth.h)
  *     poolfile.c   where the daemons are (poolfile.h)
  *     client.c     a connection to a daemon (client.h)
+ *     inquiry.c    one that is made again when it is lost (inquiry.h)
  *     race.c       to whichever answers first (race.h)
  */
 #ifndef VOCL_POOL_CHANNEL_H
@@ -55,5 +56,7 @@ uint8_t *channel_seal(struct channel *channel, const json_t *message, size_t *le
 long channel_length(const uint8_t head[4]);
 /* The message in a record, without its 4 bytes, or NULL: a forgery, or no JSON object. */
 json_t *channel_open(struct channel *channel, const uint8_t *box, size_t length);
+/* A member of a message that is text, or "". */
+const char *text_of(const json_t *message, const char *name);
 
 #endif

@@ -186,8 +186,9 @@ int client_ask(struct client *client, const struct poolfile *pool, const char *a
 int client_send(struct client *client, const json_t *message)
 {
     size_t length;
-    uint8_t *record = channel_seal(&client->channel, message, &length);
-    int error = record ? socket_write_all(client->fd, record, length) : -EMSGSIZE;
+    uint8_t *record = message ? channel_seal(&client->channel, message, &length) : NULL;
+    int error = !message ? -ENOMEM
+                : record ? socket_write_all(client->fd, record, length) : -EMSGSIZE;
 
     free(record);
     return error;
@@ -275,7 +276,7 @@ int client_call(struct client *client, const json_t *message, json_t **answer, c
     }
     if (!json_object_get(*answer, "error"))
         return 0;
-    snprintf(why, why_size, "%s", json_string_value(json_object_get(*answer, "error")));
+    snprintf(why, why_size, "%s", text_of(*answer, "error"));
     json_decref(*answer);
     return -EPROTO;
 }

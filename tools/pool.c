@@ -74,13 +74,6 @@ __attribute__((noreturn, format(printf, 2, 3))) static void fail(int status, con
     exit(status);
 }
 
-const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text ? text : "";
-}
-
 double number_of(const json_t *object, const char *name)
 {
     return json_number_value(json_object_get(object, name));

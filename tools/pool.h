@@ -7,8 +7,7 @@
 #include "pool/client.h"
 #include "tools/look.h"
 
-/* A member of what a daemon told; fallback where there is none. */
-const char *text_of(const json_t *object, const char *name);
+/* A member of what a daemon told, or 0. */
 double number_of(const json_t *object, const char *name);
 /* The same for people to see, see text_visible(); good until some more were shown. */
 const char *shown(const json_t *object, const char *name);

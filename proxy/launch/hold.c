@@ -1,83 +1,66 @@
 /* Holding devices: see hold.h. */
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/process.h"
+#include "base/socket.h"
 #include "proxy/launch/hold.h"
 
 #define TURN_MS 200
-#define AGAIN_MS 1000
 
-static int hold_part(struct attended *node, const struct poolfile *pool, char *why, size_t why_size)
+static const char *address(struct inquiry *inquiry, bool lost)
 {
-    json_t *message = json_pack("{s:s, s:s}", "do", "hold", "session", node->part), *answer = NULL;
-    int error = client_connect(&node->client, pool, node->address, why, why_size);
-
-    if (!error) {
-        client_beat(&node->client); /* from here on the daemon misses it */
-        error = client_call(&node->client, message, &answer, why, why_size);
-    }
-    json_decref(message);
-    if (error)
-        client_close(&node->client);
-    else
-        json_decref(answer);
-    return error;
+    (void)lost;
+    return ((struct attended *)inquiry)->place.address;
 }
 
-int hold_all(struct attended *nodes, unsigned count, const struct poolfile *pool, char *why, size_t why_size)
+/* A daemon that was lost may be there again, and remember the reservation for some seconds. */
+static json_t *question(struct inquiry *inquiry)
 {
-    for (unsigned i = 0; i < count; i++) {
-        const int error = hold_part(&nodes[i], pool, why, why_size);
+    return json_pack("{s:s, s:s}", "do", "hold", "session", ((struct attended *)inquiry)->place.part);
+}
 
+/* That it is over, or the daemon knows nothing of it. */
+static void hear(struct inquiry *inquiry, const json_t *message)
+{
+    if (json_object_get(message, "ended") || json_object_get(message, "error"))
+        inquiry_end(inquiry);
+}
+
+int hold_all(char *why, size_t why_size)
+{
+    static struct inquiry_kind kind = {REACH_MS, AGAIN_MS, 0, address, question, hear, NULL};
+
+    for (unsigned i = 0; i < session.count; i++) {
+        struct inquiry *inquiry = &session.nodes[i].inquiry;
+        int error;
+
+        inquiry_open(inquiry, &kind, &session.pool);
+        error = client_connect(&inquiry->client, &session.pool, address(inquiry, false), why, why_size);
+        if (!error)
+            error = inquiry_begin_with(inquiry, question(inquiry), why, why_size);
         if (error)
             return error;
     }
     return 0;
 }
 
-/* A daemon that was lost may be there again, and remember the reservation for some seconds. */
-static void look_at(struct attended *node, const struct poolfile *pool)
+void hold_until(pid_t process)
 {
-    json_t *message = NULL;
-    char why[256];
-    int error;
-
-    if (node->over)
-        return;
-    if (node->client.fd < 0) {
-        if (clock_ms() - node->client.looked_ms < AGAIN_MS)
-            return;
-        error = hold_part(node, pool, why, sizeof(why));
-        node->over = error == -EPROTO; /* it knows nothing of it */
-        node->client.looked_ms = clock_ms();
-        return;
-    }
-    error = client_receive(&node->client, &message, 0);
-    if (!error)
-        node->over = json_object_get(message, "ended") != NULL;
-    json_decref(message);
-    if (error == -ETIMEDOUT)
-        error = client_beat(&node->client);
-    if (error)
-        client_close(&node->client);
-}
-
-void hold_until(pid_t process, struct attended *nodes, unsigned count, const struct poolfile *pool)
-{
-    struct pollfd ends = {process_open(process), POLLIN, 0};
+    struct inquiry *list[SESSION_FIRST];
+    struct pollfd ready[1 + SESSION_FIRST] = {{process_open(process), POLLIN, 0}};
     bool some = true;
 
-    while (some && ends.fd >= 0 && poll(&ends, 1, TURN_MS) <= 0) {
+    for (unsigned i = 0; i < session.count; i++)
+        list[i] = &session.nodes[i].inquiry;
+    while (some && ready[0].fd >= 0 && !ready[0].revents) {
+        inquiries_poll(list, session.count, ready + 1);
+        socket_poll(ready, 1 + session.count, TURN_MS);
+        inquiries_turn(list, session.count, ready + 1);
         some = false;
-        for (unsigned i = 0; i < count; i++) {
-            look_at(&nodes[i], pool);
-            some |= !nodes[i].over;
-        }
+        for (unsigned i = 0; i < session.count; i++)
+            some |= list[i]->on;
     }
-    for (unsigned i = 0; i < count; i++)
-        client_close(&nodes[i].client); /* what is held goes back */
+    for (unsigned i = 0; i < session.count; i++)
+        inquiry_end(list[i]); /* what is held goes back */
 }

@@ -4,12 +4,12 @@
 
 #include <sys/types.h>
 
-#include "proxy/launch/attend.h"
+#include "proxy/launch/session.h"
 
 /* Every node's part is held from now on: 0, or negative errno and why. */
-int hold_all(struct attended *nodes, unsigned count, const struct poolfile *pool, char *why, size_t why_size);
+int hold_all(char *why, size_t why_size);
 /* Until that process has ended, or the nodes have nothing of it any more. A daemon that is started anew is told again.
  */
-void hold_until(pid_t process, struct attended *nodes, unsigned count, const struct poolfile *pool);
+void hold_until(pid_t process);
 
 #endif

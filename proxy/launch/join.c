@@ -34,25 +34,20 @@
 #include "base/settings.h"
 #include "base/socket.h"
 #include "base/text.h"
-#include "pool/client.h"
 #include "proxy/launch/attend.h"
 #include "proxy/launch/hold.h"
-#include "proxy/launch/losses.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/pmi.h"
-#include "proxy/launch/requests.h"
 #include "proxy/launch/rests.h"
 #include "proxy/launch/wanted.h"
 
 #define LIFELINE 3
 #define MOST_TRIES 30 /* to find a daemon again, once one was there */
-#define RETRY_MS 1000
+#define TURN_MS 200
 
-static struct attended nodes[ATTEND_MOST];
-static unsigned node_count;
 static struct pmi *server;
 static int own_pmi = -1; /* where rank 0 speaks it */
-static char session[64], endpoint[160], secret[2 * SECRET_BYTES + 1], token[2 * TOKEN_BYTES + 1], network[8] = "tls";
+static char endpoint[160], secret[2 * SECRET_BYTES + 1], token[2 * TOKEN_BYTES + 1], network[8] = "tls";
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -83,6 +78,7 @@ static json_t *make_request(bool holds)
     uint64_t memory = 0;
     const char *name = getenv("VOCL_POOL_PROGRAM");
     json_t *request;
+    bool good;
 
     if (!text_read_bytes(settings_string(SETTING_POOL_MEMORY), &memory))
         give_up("VOCL_POOL_MEMORY is no size in bytes, such as 8G");
@@ -94,12 +90,13 @@ static json_t *make_request(bool holds)
                         settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
                         settings_string(SETTING_POOL_POLICY));
     text_print(program, sizeof(program), "%s", name ? name : "");
-    if (json_object_set_new(request, "program", json_string(program))) /* no UTF-8 */
-        json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
+    good = !json_object_set_new(request, "program", json_string(program)) || /* or it is no UTF-8 */
+           !json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
     if (*settings_string(SETTING_POOL_HOLD) && !holds)
-        json_object_set_new(request, "within", json_string(settings_string(SETTING_POOL_HOLD)));
-    json_object_set_new(request, "job",
-                        json_string(text_visible(settings_string(SETTING_POOL_JOB), visible, sizeof(visible))));
+        good &= !json_object_set_new(request, "within", json_string(settings_string(SETTING_POOL_HOLD)));
+    text_visible(settings_string(SETTING_POOL_JOB), visible, sizeof(visible));
+    if (!good || json_object_set_new(request, "job", json_string(visible)))
+        give_up("the request cannot be made: there is no memory, or a setting is no text");
     return request;
 }
 
@@ -108,82 +105,85 @@ static void take_grant(const json_t *message)
     const json_t *list = json_object_get(message, "nodes"), *node;
     size_t i;
 
-    snprintf(session, sizeof(session), "%s", text_of(message, "granted"));
+    snprintf(session.id, sizeof(session.id), "%s", text_of(message, "granted"));
     if (*text_of(message, "network"))
         snprintf(network, sizeof(network), "%s", text_of(message, "network"));
     json_array_foreach(list, i, node)
     {
-        if (node_count == ATTEND_FIRST)
+        if (session.count == SESSION_FIRST)
             break;
-        snprintf(nodes[node_count].name, sizeof(nodes->name), "%s", text_of(node, "name"));
-        snprintf(nodes[node_count].address, sizeof(nodes->address), "%s", text_of(node, "address"));
-        snprintf(nodes[node_count].part, sizeof(nodes->part), "%s", text_of(node, "part"));
-        nodes[node_count].member = node_count + 1;
-        nodes[node_count].wish = json_incref(json_object_get(node, "wish"));
-        nodes[node_count].client.fd = -1;
-        node_count++;
+        place_read(&session.nodes[session.count].place, node);
+        session.nodes[session.count].member = session.count + 1;
+        session.nodes[session.count].inquiry.client.fd = -1;
+        session.count++;
     }
 }
 
-/* Within that time, in milliseconds. */
-static bool application_goes(int time)
-{
-    struct pollfd ready = {LIFELINE, POLLRDHUP, 0};
+static struct {
+    json_t *request;
+    unsigned tries, unheard; /* after these nothing was said */
+    bool had_daemon;
+} asking;
 
-    return poll(&ready, 1, time) > 0 && ready.revents & (POLLRDHUP | POLLHUP | POLLERR);
+static const char *any_daemon(struct inquiry *inquiry, bool lost)
+{
+    (void)inquiry, (void)lost;
+    return INQUIRY_ANY;
+}
+
+static json_t *ask_for_devices(struct inquiry *inquiry)
+{
+    (void)inquiry;
+    asking.had_daemon = true;
+    return json_incref(asking.request);
+}
+
+static void hear_answer(struct inquiry *inquiry, const json_t *message)
+{
+    (void)inquiry;
+    if (json_object_get(message, "error"))
+        give_up(text_of(message, "error"));
+    if (json_object_get(message, "ticket") && /* the place in the queue, should the daemon be lost */
+        json_object_set(asking.request, "ticket", json_object_get(message, "ticket")))
+        give_up(strerror(ENOMEM));
+    if (json_object_get(message, "queued"))
+        say("queued %lld %s", (long long)json_integer_value(json_object_get(message, "queued")),
+            text_of(message, "why"));
+    else
+        take_grant(message);
+}
+
+/* Whether a daemon has a place, and takes the key, shows in its first answer. */
+static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
+{
+    asking.unheard = !reached ? asking.unheard : inquiry->client.heard ? 0 : asking.unheard + 1;
+    if (!asking.had_daemon || ++asking.tries == MOST_TRIES || asking.unheard == CLIENT_TRIES)
+        give_up(why);
+    if (!reached)
+        return;
+    inquiry->kind->tried_ms = 0; /* at once */
+    if (!inquiry->client.heard)
+        client_nap();
 }
 
 /* Until there is an answer. If a daemon is lost meanwhile, the next one is asked, or the same when it is back. */
-static void get_devices(const struct poolfile *pool, struct client *client, bool holds)
+static void get_devices(struct inquiry *broker, bool holds)
 {
-    json_t *message, *request = make_request(holds);
-    unsigned unheard = 0; /* tries after which nothing was said */
-    bool had_daemon = false;
-    char why[512];
-    int error = -1;
+    static struct inquiry_kind kind = {0, AGAIN_MS, 0, any_daemon, ask_for_devices, hear_answer, lose_daemon};
+    struct pollfd ready[2];
 
-    for (int tries = 0; error && tries < MOST_TRIES && unheard < CLIENT_TRIES; tries++) {
-        if (client_connect_any(client, pool, why, sizeof(why))) {
-            if (!had_daemon)
-                give_up(why);
-            if (application_goes(RETRY_MS))
-                exit(0);
-            continue;
-        }
-        had_daemon = true;
-        error = client_send(client, request);
-        while (!error && !node_count) {
-            error = client_receive(client, &message, 200);
-            if (application_goes(0))
-                exit(0);
-            if (error == -ETIMEDOUT) {
-                error = client_beat(client);
-                continue;
-            }
-            if (error)
-                break;
-            if (json_object_get(message, "error"))
-                give_up(text_of(message, "error"));
-            if (json_object_get(message, "ticket")) /* the place in the queue, should the daemon be lost */
-                json_object_set(request, "ticket", json_object_get(message, "ticket"));
-            if (json_object_get(message, "queued"))
-                say("queued %lld %s", (long long)json_integer_value(json_object_get(message, "queued")),
-                    text_of(message, "why"));
-            else
-                take_grant(message);
-            json_decref(message);
-        }
-        if (!node_count) {
-            client_explain(client, error, why, sizeof(why));
-            unheard = client->heard ? 0 : unheard + 1;
-            client_close(client);
-            if (unheard)
-                client_nap();
-        }
+    asking.request = make_request(holds);
+    inquiry_open(broker, &kind, &session.pool);
+    inquiry_begin(broker);
+    while (!session.count) {
+        ready[0] = (struct pollfd){LIFELINE, POLLRDHUP, 0};
+        inquiries_poll(&broker, 1, ready + 1);
+        socket_poll(ready, 2, TURN_MS);
+        if (ready[0].revents & (POLLRDHUP | POLLHUP | POLLERR))
+            exit(0); /* the application is gone */
+        inquiries_turn(&broker, 1, ready + 1);
     }
-    json_decref(request);
-    if (!node_count)
-        give_up(why);
+    json_decref(asking.request);
 }
 
 /* ---- the ranks ---- */
@@ -191,18 +191,13 @@ static void get_devices(const struct poolfile *pool, struct client *client, bool
 /* Answers that PMI has for a rank. */
 static void answer(void *owner, unsigned rank, const char *line, size_t length)
 {
-    json_t *message;
-
     (void)owner;
     if (!rank) {
         if (socket_write_all(own_pmi, line, length))
             shutdown(own_pmi, SHUT_RDWR);
         return;
     }
-    message = json_pack("{s:s, s:s%}", "do", "pmi", "text", line, length);
-    if (client_send(&nodes[rank - 1].client, message))
-        client_close(&nodes[rank - 1].client);
-    json_decref(message);
+    inquiry_say(&session.nodes[rank - 1].inquiry, json_pack("{s:s, s:s%}", "do", "pmi", "text", line, length));
 }
 
 /* Rank 0 is the program: it gets its end with the lifeline. */
@@ -210,7 +205,7 @@ static void open_pmi(void)
 {
     int ends[2];
 
-    server = pmi_open(node_count + 1, answer, NULL);
+    server = pmi_open(session.count + 1, answer, NULL);
     if (!server || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         give_up(strerror(ENOMEM));
     own_pmi = ends[0];
@@ -231,64 +226,60 @@ static bool by_tls(void)
     return !*token;
 }
 
-static const char *setting_line(const char *name, char *line, size_t size)
-{
-    snprintf(line, size, "%s=%s", name, getenv(name));
-    return line;
-}
-
-static void add_settings(json_t *environment)
+/* False: there is no memory. */
+static bool add_settings(json_t *environment)
 {
     static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US", "VOCL_PEER_TIMEOUT",
                                         "VOCL_RECOVER"};
-    char line[128];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (getenv(names[i]) && *getenv(names[i]))
-            json_array_append_new(environment, json_string(setting_line(names[i], line, sizeof(line))));
+        const char *value = getenv(names[i]);
+
+        if (value && *value && json_array_append_new(environment, json_sprintf("%s=%s", names[i], value)))
+            return false;
     }
+    return true;
 }
 
-/* What starts a worker; joins: it comes to a session that runs, by TLS. */
+/* What starts a worker, or NULL; joins: it comes to a session that runs, by TLS. */
 static json_t *start_message(const char *part, const char *where, unsigned number, unsigned size, bool joins)
 {
     const bool tls = by_tls() || joins;
     json_t *environment = json_array(), *message;
 
-    add_settings(environment);
+    if (!add_settings(environment)) {
+        json_decref(environment);
+        return NULL;
+    }
     message = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:o}", "do", "start", "session", part, "endpoint", where,
                         tls ? "secret" : "token", tls ? secret : token, "rank", (int)number, "size", (int)size, "joins",
                         joins, "environment", environment);
-    if (!tls)
-        json_object_set_new(message, "guests", json_string(secret));
-    return message;
+    if (tls || !json_object_set_new(message, "guests", json_string(secret)))
+        return message;
+    json_decref(message);
+    return NULL;
 }
 
-static json_t *start_newcomer(const char *part, const char *where, unsigned number)
+json_t *start_newcomer(const char *part, const char *where, unsigned number)
 {
     return start_message(part, where, number, number + 1, true);
 }
 
-static void start_worker(struct attended *node, const struct poolfile *pool)
+static void start_workers(struct inquiry *broker)
 {
-    json_t *message = start_message(node->part, endpoint, node->member, node_count + 1, false), *answer;
     char why[512];
 
-    if (client_connect(&node->client, pool, node->address, why, sizeof(why)))
-        give_up(why);
-    client_beat(&node->client); /* from here on the daemon misses it */
-    if (client_call(&node->client, message, &answer, why, sizeof(why)))
-        give_up(why);
-    json_decref(message);
-    json_decref(answer);
-}
+    for (unsigned i = 0; i < session.count; i++) {
+        struct attended *node = &session.nodes[i];
 
-static void start_workers(const struct poolfile *pool, struct client *broker)
-{
-    for (unsigned i = 0; i < node_count; i++) {
-        start_worker(&nodes[i], pool);
-        client_beat(broker); /* what it says to that is of no interest any more */
-        attend_beat(nodes, i);
+        attend_open(node);
+        if (client_connect(&node->inquiry.client, &session.pool, node->place.address, why, sizeof(why)) ||
+            inquiry_begin_with(&node->inquiry,
+                               start_message(node->place.part, endpoint, node->member, session.count + 1, false), why,
+                               sizeof(why)))
+            give_up(why);
+        inquiries_beat(&broker, 1); /* what it says to that is of no interest any more */
+        attend_beat();
     }
 }
 
@@ -359,38 +350,36 @@ static void tell_end(const char *node, const char *why)
 }
 
 /* What session this is, for who asks. */
-static void describe(void)
+void describe(void)
 {
+    const struct attended *node;
     char list[512] = "";
     size_t length = 0;
 
-    for (unsigned i = 0; i < node_count && length + sizeof(nodes->name) + 1 < sizeof(list); i++) {
-        if (!nodes[i].over && !nodes[i].leaving)
-            length +=
-                (size_t)snprintf(list + length, sizeof(nodes->name) + 1, "%s%s", length ? "," : "", nodes[i].name);
+    for (unsigned i = 0; i < session.count && length + sizeof(node->place.name) + 1 < sizeof(list); i++) {
+        node = &session.nodes[i];
+        if (!node->over && !node->leaving)
+            length += (size_t)snprintf(list + length, sizeof(node->place.name) + 1, "%s%s", length ? "," : "",
+                                       node->place.name);
     }
-    requests_describe(list, by_tls() ? "tls" : "mpi", session);
+    requests_describe(list, by_tls() ? "tls" : "mpi", session.id);
 }
 
 /* What the program wants to have done. */
 static void hear_program(void *owner, const struct channel_message *message, int fd)
 {
-    const bool waits_no_more = message->kind == CHANNEL_END && wanted_drop(message->number);
-
-    if (message->kind == CHANNEL_UNFIT)
-        wanted_hear_unfit(message);
-    else if (!waits_no_more && !rests_hear_program(message) && !losses_hear_program(message))
-        moves_hear_program(owner, message, fd);
-    else if (fd >= 0)
+    (void)owner;
+    if (fd >= 0)
         close(fd); /* nobody's connections are handed over here */
+    if (!wanted_hear_program(message) && !rests_hear_program(message))
+        moves_hear_program(message);
 }
 
-static void poll_others(struct pollfd *fds)
+static bool poll_others(struct pollfd *fds)
 {
     fds[0] = (struct pollfd){own_pmi, POLLIN, 0};
-    moves_poll(fds + 1);
-    rests_poll(fds + 1 + MOVES_WIDTH);
-    fds[1 + MOVES_WIDTH + RESTS_WIDTH] = wanted_poll();
+    fds[1] = moves_poll();
+    return wanted_now();
 }
 
 static void turn_others(const struct pollfd *fds)
@@ -398,50 +387,54 @@ static void turn_others(const struct pollfd *fds)
     if (fds[0].revents && own_pmi >= 0)
         hear_own();
     moves_turn(fds + 1);
-    rests_turn(fds + 1 + MOVES_WIDTH);
-    wanted_turn(fds + 1 + MOVES_WIDTH + RESTS_WIDTH);
-}
-
-static bool is_busy(void)
-{
-    return rests_busy() || wanted_now();
+    wanted_turn();
 }
 
 static void lose_worker(struct attended *node)
 {
-    losses_keep(node);
+    wanted_keep(node);
     moves_lose(node);
 }
 
-static const struct attend_hooks hooks = {.ended = tell_end,
-                                          .over = lose_worker,
-                                          .said = hear_node,
-                                          .lost = lose_pmi,
-                                          .heard = hear_program,
-                                          .width = 1 + MOVES_WIDTH + RESTS_WIDTH + 1,
-                                          .poll = poll_others,
-                                          .turn = turn_others,
-                                          .busy = is_busy};
+static void attend_session(void)
+{
+    static struct inquiry *const inquiries[] = {&moves_inquiry, &rests_inquiry, &wanted_inquiry};
+    static const struct attend_hooks hooks = {.ended = tell_end,
+                                              .over = lose_worker,
+                                              .said = hear_node,
+                                              .lost = lose_pmi,
+                                              .heard = hear_program,
+                                              .inquiries = inquiries,
+                                              .inquiry_count = sizeof(inquiries) / sizeof(*inquiries),
+                                              .width = 2,
+                                              .poll = poll_others,
+                                              .turn = turn_others};
+
+    wanted_open();
+    moves_open();
+    rests_open(text_of(session.nodes[0].place.wish, "program"), text_of(session.nodes[0].place.wish, "job"));
+    requests_on(moves_asked);
+    attend(LIFELINE, &hooks);
+}
 
 /* Nothing of who asked for it is kept open, or he would seem to be there still. */
-static void hold(pid_t process, const struct poolfile *pool, struct client *broker)
+static void hold(pid_t process, struct inquiry *broker)
 {
     char why[512];
 
-    if (hold_all(nodes, node_count, pool, why, sizeof(why)))
+    if (hold_all(why, sizeof(why)))
         give_up(why);
-    say("held %s", session);
+    say("held %s", session.id);
     close(LIFELINE);
-    client_close(broker);
-    hold_until(process, nodes, node_count, pool);
+    inquiry_end(broker);
+    hold_until(process);
 }
 
 int main(int count, char **words)
 {
     const pid_t process = count == 3 && !strcmp(words[1], "--hold") ? (pid_t)strtol(words[2], NULL, 10) : 0;
-    struct client broker = {.fd = -1}; /* until all is started: what is not goes back when this closes */
-    struct pool_session own = {.nodes = nodes, .count = &node_count, .id = session, .start = start_newcomer};
-    struct poolfile pool;
+    struct poolfile *pool = &session.pool;
+    struct inquiry broker; /* until all is started: what is not goes back when this ends */
     char why[512];
 
     signal(SIGPIPE, SIG_IGN);
@@ -451,33 +444,26 @@ int main(int count, char **words)
     }
     if (!process)
         requests_open(LIFELINE);
-    if (poolfile_read(&pool, settings_string(SETTING_POOL), why, sizeof(why)))
+    if (poolfile_read(pool, settings_string(SETTING_POOL), why, sizeof(why)))
         give_up(why);
-    if (*settings_string(SETTING_POOL_USER))
-        pool.user = strdup(settings_string(SETTING_POOL_USER));
-    get_devices(&pool, &broker, process != 0);
+    if (*settings_string(SETTING_POOL_USER) && !(pool->user = strdup(settings_string(SETTING_POOL_USER))))
+        give_up(strerror(ENOMEM));
+    get_devices(&broker, process != 0);
     if (process) {
-        hold(process, &pool, &broker);
+        hold(process, &broker);
         return 0;
     }
-    if (!strcmp(pool.network, "tls")) /* who wants more than the pool does may have it */
+    if (!strcmp(pool->network, "tls")) /* who wants more than the pool does may have it */
         strcpy(network, "tls");
-    else if (*pool.network && strcmp(pool.network, network))
+    else if (*pool->network && strcmp(pool->network, network))
         give_up("its daemons want tls, and its file says mpi");
-    say("granted %u %s %s", node_count, nodes[0].address, network);
+    say("granted %u %s %s", session.count, session.nodes[0].place.address, network);
     read_session();
     if (!by_tls())
         open_pmi();
     describe();
-    start_workers(&pool, &broker);
-    client_close(&broker);
-    own.pool = &pool;
-    own.changed = describe;
-    wanted_open(&own);
-    losses_open(&own);
-    moves_open(&own);
-    rests_open(&own, text_of(nodes[0].wish, "program"), text_of(nodes[0].wish, "job"));
-    requests_on(moves_asked);
-    attend(nodes, &node_count, &pool, LIFELINE, &hooks);
+    start_workers(&broker);
+    inquiry_end(&broker);
+    attend_session();
     return 0;
 }

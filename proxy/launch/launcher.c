@@ -179,16 +179,6 @@ static void listen_for(int output, int milliseconds)
         ;
 }
 
-/* Where it hears: once it runs. */
-static void tell_program(enum channel_kind kind, unsigned rank, const char *text)
-{
-    struct channel_message message = {.kind = kind, .number = rank};
-
-    snprintf(message.text, sizeof(message.text), "%s", text);
-    if (requests_has_program() && !requests_tell(&message, -1))
-        vocl_log(LOG_DEBUG, "the program is not told of worker %u: %s", rank, text);
-}
-
 /* What the program wants to have done. */
 static void hear_program(void *owner, const struct channel_message *message, int fd)
 {

@@ -12,11 +12,8 @@
 #include "base/text.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/rests.h"
-#include "proxy/launch/unfit.h"
 
 #define ANEW_MS 10000 /* for a place to be given back that did not do */
-
-static struct pool_session session;
 
 static struct {
     enum {
@@ -26,7 +23,6 @@ static struct {
         MOVE_ANEW,    /* the place did not do: until it is given back */
     } state;
     struct attended *from, *to; /* to: its worker has been started, or NULL */
-    struct client broker;       /* what it has granted goes back when this closes */
     struct place place;
     struct wish {
         char to[64];
@@ -34,26 +30,26 @@ static struct {
         bool any; /* another kind of device will do: if there is no place of the same kind */
     } wish;
     bool of_any;      /* such a place is asked for */
-    json_t *unfit;    /* what did not fit, or NULL (unfit.h); and */
+    json_t *unfit;    /* what did not fit, or NULL (place_unfit()); and */
     char why[256];    /* why the last such place did not, or "" */
     int device;       /* its device that did not, from 1, or 0; -1: it is not that */
     long anew_ms;     /* since when that place is given back */
     int answers, out; /* the program's; and where somebody on this host waits for them, or -1 */
-    bool unwanted;
-} move = {.broker.fd = -1, .answers = -1, .out = -1};
+} move = {.answers = -1, .out = -1};
+
+struct inquiry moves_inquiry = {.client.fd = -1}; /* what it has granted goes back when this ends */
 
 /* ---- how far it is ---- */
 
-/* To both daemons, and who asked here. Takes message over. */
+/* To both daemons. Takes message over. */
 static void tell(json_t *message)
 {
-    json_object_set_new(message, "part", json_string(move.from->part));
-    json_object_set_new(message, "from", json_string(move.from->name));
+    json_object_set_new(message, "part", json_string(move.from->place.part));
+    json_object_set_new(message, "from", json_string(move.from->place.name));
     if (*move.place.name)
         json_object_set_new(message, "to", json_string(move.place.name));
-    tell_node(move.from, message);
-    tell_node(move.to, message);
-    json_decref(message);
+    session_tell(move.from, json_incref(message));
+    session_tell(move.to, message);
 }
 
 static void tell_phase(const char *phase, const char *text)
@@ -103,25 +99,23 @@ static void finish(bool good, const char *text, unsigned long long bytes, long p
 
     text = text_visible(text, visible, sizeof(visible) / 4);
     tell_moved(good, text, bytes, pause_us);
-    vocl_log(LOG_INFO, "%s %s: %s", move.from->name, good ? "moves" : "does not move", text);
+    vocl_log(LOG_INFO, "%s %s: %s", move.from->place.name, good ? "moves" : "does not move", text);
     if (move.out >= 0) {
         requests_answer(move.out, "%s%s\n", good ? REQUEST_DONE : REQUEST_FAILED, text);
         close(move.out);
     }
-    if (move.answers >= 0) {
+    if (move.answers >= 0)
         answer_program(); /* the old place may end now */
-        close(move.answers);
-    }
-    client_close(&move.broker);
+    inquiry_end(&moves_inquiry);
     json_decref(move.unfit);
     move.unfit = NULL;
     if (!good && move.to && move.to->member && !move.to->leaving) /* the program has not got it */
-        attend_leave(move.to, true, text);
+        session_leave(move.to, true, text);
     move.answers = move.out = -1;
     move.to = NULL;
     move.state = MOVE_NONE;
     if (good)
-        session.changed();
+        describe();
 }
 
 static void fail(const char *text)
@@ -131,42 +125,53 @@ static void fail(const char *text)
 
 /* ---- a place ---- */
 
-/* The daemon of the node that is left is asked: it knows best what is there. A place of the same kind is not waited for
- * where another will do. */
-static int ask_for_place(bool of_any, char *why, size_t why_size)
+/* The daemon of the node that is left is asked: it knows best what is there. */
+static const char *daemon_to_ask(struct inquiry *inquiry, bool lost)
+{
+    (void)inquiry, (void)lost;
+    return move.from->place.address;
+}
+
+/* A place of the same kind is not waited for where another will do. */
+static json_t *make_request(struct inquiry *inquiry)
 {
     const struct wish *wish = &move.wish;
-    json_t *request = json_pack("{s:s, s:s, s:s, s:I, s:I, s:i, s:b}", "do", "request", "move", move.from->part, "node",
-                                wish->to, "device", (json_int_t)wish->device, "wait",
-                                (json_int_t)(wish->any && !of_any ? 0 : wish->wait), "count", 1, "any", of_any);
-    int error;
+    json_t *request =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:i, s:b}", "do", "request", "move", move.from->place.part, "node",
+                  wish->to, "device", (json_int_t)wish->device, "wait",
+                  (json_int_t)(wish->any && !move.of_any ? 0 : wish->wait), "count", 1, "any", move.of_any);
 
+    (void)inquiry;
     if (move.unfit)
         json_object_set(request, "unfit", move.unfit);
-    client_close(&move.broker);
+    return request;
+}
+
+static void ask_for_place(bool of_any)
+{
+    move.state = MOVE_PLACE;
     move.of_any = of_any;
-    error = client_connect_within(&move.broker, session.pool, move.from->address, REACH_MS, why, why_size);
-    if (!error && (error = client_send(&move.broker, request)))
-        client_explain(&move.broker, error, why, why_size);
-    json_decref(request);
-    return error;
+    inquiry_begin(&moves_inquiry);
+}
+
+/* Nobody else is asked. */
+static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
+{
+    (void)reached;
+    inquiry_end(inquiry);
+    if (move.state == MOVE_PLACE)
+        fail(why);
 }
 
 static void begin(struct attended *from, const struct wish *wish, int out)
 {
-    char why[256];
-
     move.from = from;
     move.to = NULL;
     move.out = out;
-    move.unwanted = false;
     *move.why = '\0';
     move.wish = *wish;
     snprintf(move.place.name, sizeof(move.place.name), "%s", wish->to);
-    if (ask_for_place(false, why, sizeof(why)))
-        fail(why);
-    else
-        move.state = MOVE_PLACE;
+    ask_for_place(false);
 }
 
 /* It can be called off. */
@@ -178,14 +183,16 @@ static bool waits(void)
 /* There is no place. */
 static void hear_refusal(const char *text)
 {
-    char why[256], both[600];
+    char both[600];
 
     snprintf(both, sizeof(both), "%s%s%s", move.why, *move.why ? "; " : "", text);
     if (move.state != MOVE_PLACE || !move.wish.any || move.of_any)
         fail(both);
-    else if (ask_for_place(true, why, sizeof(why)))
-        fail(why);
+    else
+        ask_for_place(true);
 }
+
+static void hear_program(void *owner, enum request_answer answer, const char *text);
 
 static void ask_program(void)
 {
@@ -197,7 +204,7 @@ static void ask_program(void)
         return;
     }
     snprintf(words, sizeof(words), "move %smember %u to %s", move.wish.any ? "any " : "", move.from->member, host);
-    move.answers = requests_ask(words, &why);
+    move.answers = requests_ask(words, hear_program, NULL, &why);
     move.state = MOVE_PROGRAM;
     move.device = -1;
     if (move.answers < 0)
@@ -208,48 +215,33 @@ static void ask_program(void)
 
 static void take_grant(const json_t *message)
 {
-    if (place_read(&move.place, message))
+    if (place_read_only(&move.place, message))
         ask_program();
     else
         fail("there is no one place for it");
 }
 
-static void hear_broker(void)
+static void hear_daemon(struct inquiry *inquiry, const json_t *message)
 {
-    json_t *message = NULL;
-    char why[256];
-    int error = client_receive(&move.broker, &message, 100);
-
-    if (error == -ETIMEDOUT)
-        return;
-    if (error) {
-        client_explain(&move.broker, error, why, sizeof(why));
-        if (move.state == MOVE_PLACE)
-            fail(why);
-        else
-            client_close(&move.broker);
-        return;
-    }
+    (void)inquiry;
     if (json_object_get(message, "error"))
         hear_refusal(text_of(message, "error"));
     else if (json_object_get(message, "queued"))
         tell_phase("waiting", text_of(message, "why"));
     else if (json_object_get(message, "granted") && move.state == MOVE_PLACE)
         take_grant(message);
-    json_decref(message);
 }
 
 /* The program cannot have the devices of that place: another is asked for when this one is free again. */
 static bool look_elsewhere(const char *text)
 {
-    if (move.device < 0 || !move.to || !unfit_add(&move.unfit, move.to->name, move.to->devices, (unsigned)move.device))
+    if (move.device < 0 || !move.to || !place_unfit(&move.unfit, &move.to->place, (unsigned)move.device))
         return false;
     text_print(move.why, sizeof(move.why), "%s", text);
     answer_program();
-    close(move.answers);
     move.answers = -1;
     if (!move.to->leaving)
-        attend_leave(move.to, true, text);
+        session_leave(move.to, true, text);
     tell_phase("waiting", text);
     move.state = MOVE_ANEW;
     move.anew_ms = clock_ms();
@@ -258,13 +250,9 @@ static bool look_elsewhere(const char *text)
 
 static void ask_anew(void)
 {
-    char why[256];
-
     move.to = NULL;
     snprintf(move.place.name, sizeof(move.place.name), "%s", move.wish.to);
-    move.state = MOVE_PLACE;
-    if (ask_for_place(move.of_any, why, sizeof(why)))
-        fail(why);
+    ask_for_place(move.of_any);
 }
 
 /* ---- the program ---- */
@@ -275,33 +263,29 @@ static void start(const struct channel_message *message)
     const bool granted = move.state == MOVE_PROGRAM && !move.to;
     char why[300];
 
-    attend_beat(session.nodes, *session.count);
-    move.to = granted && tab
-                  ? newcomer_start(&session, &move.place, message->number, tab + 1, move.from, why, sizeof(why))
-                  : move.to;
+    attend_beat();
+    if (granted && tab)
+        move.to = session_add(&move.place, message->number, tab + 1, move.from, why, sizeof(why));
     if (!granted || !tab)
         tell_program(CHANNEL_ENDED, message->number, "the pool has granted nothing");
     else if (!move.to)
         tell_program(CHANNEL_ENDED, message->number, why);
     else
         tell_program(CHANNEL_STARTED, message->number, "0");
-    client_close(&move.broker);
+    inquiry_end(&moves_inquiry);
 }
 
-void moves_hear_program(void *owner, const struct channel_message *message, int fd)
+void moves_hear_program(const struct channel_message *message)
 {
-    struct attended *node = newcomers_find(&session, message->number);
+    struct attended *node = session_find(message->number);
     const bool now = !strcmp(message->text, "now");
     char why[sizeof(node->why)];
 
-    (void)owner;
-    if (fd >= 0)
-        close(fd); /* nobody's connections are handed over here */
     if (message->kind == CHANNEL_START) {
         start(message);
     } else if (message->kind == CHANNEL_END && node) {
         text_print(why, sizeof(why), "%s", *node->why ? node->why : now ? "lost, or not needed" : "not needed");
-        attend_leave(node, now, why);
+        session_leave(node, now, why);
     } else if (message->kind == CHANNEL_END) {
         tell_program(CHANNEL_ENDED, message->number, "there is no such worker");
     }
@@ -316,7 +300,7 @@ void moves_lose(struct attended *node)
         ask_anew();
 }
 
-static void take_result(char *words)
+static void take_result(const char *words)
 {
     unsigned long long bytes = 0;
     long pause_us = 0;
@@ -326,27 +310,15 @@ static void take_result(char *words)
     finish(true, words + at, bytes, pause_us);
 }
 
-static void hear_answer(void)
+static void hear_program(void *owner, enum request_answer answer, const char *text)
 {
-    char line[REQUESTS_MOST + 1];
-    ssize_t got = recv(move.answers, line, REQUESTS_MOST, MSG_DONTWAIT);
-    const char *space;
-
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (got <= 0) {
-        fail("the program has ended, or does not answer");
-        return;
-    }
-    line[got] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    space = strchr(line, ' ');
-    if (!strncmp(line, REQUEST_PROGRESS, strlen(REQUEST_PROGRESS)))
-        take_progress(space + 1);
-    else if (!strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE)))
-        take_result(line + strlen(REQUEST_DONE));
-    else if (!look_elsewhere(space ? space + 1 : ""))
-        fail(space ? space + 1 : "it does not move");
+    (void)owner;
+    if (answer == ANSWER_PROGRESS)
+        take_progress(text);
+    else if (answer == ANSWER_DONE)
+        take_result(text);
+    else if (answer == ANSWER_GONE || !look_elsewhere(text))
+        fail(text);
 }
 
 /* ---- who asks ---- */
@@ -358,10 +330,7 @@ void moves_hear_daemon(struct attended *node, const json_t *message)
     if (json_object_get(message, "unmove") && waits() && node == move.from) {
         fail("nobody waits for it any more");
     } else if (wish && move.state != MOVE_NONE) {
-        json_t *refusal = json_pack("{s:s, s:b, s:s}", "do", "moved", "good", 0, "text", "a move of it is under way");
-
-        tell_node(node, refusal);
-        json_decref(refusal);
+        session_tell(node, json_pack("{s:s, s:b, s:s}", "do", "moved", "good", 0, "text", "a move of it is under way"));
     } else if (wish) {
         struct wish taken = {.device = json_integer_value(json_object_get(wish, "device")),
                              .wait = json_integer_value(json_object_get(wish, "wait")),
@@ -383,10 +352,10 @@ bool moves_asked(const char *words, int out)
     if (sscanf(words, wish.any ? "move any to %63s from %63s" : "move to %63s from %63s", wish.to, from) < 1 ||
         !strcmp(wish.to, "spare"))
         return false;
-    for (unsigned i = 0; i < *session.count; i++) {
+    for (unsigned i = 0; i < session.count; i++) {
         struct attended *node = &session.nodes[i];
 
-        if (node->over || node->leaving || (*from && strcmp(node->name, from)))
+        if (node->over || node->leaving || (*from && strcmp(node->place.name, from)))
             continue;
         found = node;
         parts++;
@@ -406,35 +375,24 @@ bool moves_asked(const char *words, int out)
 
 /* ---- a turn ---- */
 
-void moves_open(const struct pool_session *given)
+void moves_open(void)
 {
-    session = *given;
+    static struct inquiry_kind kind = {REACH_MS, 0, 0, daemon_to_ask, make_request, hear_daemon, lose_daemon};
+
+    inquiry_open(&moves_inquiry, &kind, &session.pool);
 }
 
-void moves_poll(struct pollfd *fds)
+struct pollfd moves_poll(void)
 {
-    fds[0] = (struct pollfd){move.broker.fd, POLLIN, 0};
-    fds[1] = (struct pollfd){move.answers, POLLIN, 0};
-    fds[2] = (struct pollfd){waits() ? move.out : -1, 0, 0};
+    return (struct pollfd){waits() ? move.out : -1, 0, 0};
 }
 
-void moves_turn(const struct pollfd *fds)
+void moves_turn(const struct pollfd *fd)
 {
-    char why[256];
-    int error;
-
-    if (fds[0].revents && fds[0].fd == move.broker.fd)
-        hear_broker();
-    if (fds[1].revents && fds[1].fd == move.answers)
-        hear_answer();
-    if (fds[2].revents && fds[2].fd == move.out && waits())
+    if (fd->revents && fd->fd == move.out && waits())
         fail("nobody waits for it any more");
     if (move.state == MOVE_ANEW && clock_ms() - move.anew_ms > ANEW_MS) /* its daemon may be lost */
         ask_anew();
-    if (move.state != MOVE_PLACE || move.broker.fd < 0 || !(error = client_beat(&move.broker)))
-        return;
-    client_explain(&move.broker, error, why, sizeof(why));
-    fail(why);
 }
 
 bool moves_now(void)

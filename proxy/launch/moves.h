@@ -5,11 +5,11 @@
 #ifndef VOCL_PROXY_LAUNCH_MOVES_H
 #define VOCL_PROXY_LAUNCH_MOVES_H
 
-#include "proxy/launch/newcomers.h"
+#include "proxy/launch/session.h"
 
-#define MOVES_WIDTH 3
+extern struct inquiry moves_inquiry; /* of a daemon, for a place */
 
-void moves_open(const struct pool_session *session);
+void moves_open(void);
 /* `vocl move PID --to NODE [--from NODE]` on this host: false if these words are something else. */
 bool moves_asked(const char *words, int out);
 /* One is under way. */
@@ -18,11 +18,11 @@ bool moves_now(void);
 bool moves_has(const struct attended *node);
 /* A daemon's message about its node: that it is to move, or not any more. */
 void moves_hear_daemon(struct attended *node, const json_t *message);
-/* What the program wants to have done: requests_heard. */
-void moves_hear_program(void *owner, const struct channel_message *message, int fd);
+/* What the program wants to have done. */
+void moves_hear_program(const struct channel_message *message);
 /* A node has nothing of the session any more. */
 void moves_lose(struct attended *node);
-void moves_poll(struct pollfd *fds);
-void moves_turn(const struct pollfd *fds);
+struct pollfd moves_poll(void);
+void moves_turn(const struct pollfd *fd);
 
 #endif

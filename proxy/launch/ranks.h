@@ -11,14 +11,12 @@
  *     tunnel.c       members' connections through ssh: both ends (tunnel.h)
  *     pmi.c          PMI, as far as MPICH needs it (pmi.h)
  *     join.c         vocl-join: the program's way into a pool
- *     hold.c         and what it keeps for `vocl run --hold` (hold.h)
- *     moves.c        and when the session moves there (moves.h),
+ *     session.c      the session's nodes, and how others come to be among them (session.h)
+ *     attend.c       what it does while the session runs (attend.h),
+ *     moves.c        when it moves (moves.h),
  *     rests.c        or rests (rests.h), and costs.c what that costs (costs.h),
- *     losses.c       or has lost a worker (losses.h);
- *     wanted.c       the place that is asked for then (wanted.h),
- *     unfit.c        without devices that have not fitted (unfit.h),
- *     newcomers.c    and the workers that come (newcomers.h)
- *     attend.c       and what it does while the session runs (attend.h)
+ *     wanted.c       and when a worker is wanted in the place of one that is gone (wanted.h)
+ *     hold.c         what it keeps for `vocl run --hold` (hold.h)
  *     requests.c     what users ask of the session (requests.h)
  *     surrogate.c    heartbeats for a program that is stopped (surrogate.h)
  *     placeholder.c  vocl-placeholder: in rank 0's place for Open MPI's mpiexec

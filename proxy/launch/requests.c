@@ -16,13 +16,15 @@
 #include "base/text.h"
 #include "proxy/launch/requests.h"
 
-#define MOST_ASKERS 8 /* whose requests are under way */
-#define ASIDE 2       /* descriptors besides theirs */
+#define MOST_ASKERS 17 /* whose requests are under way */
+#define ASIDE 2        /* descriptors besides theirs */
 
-/* Who has asked, and waits for the program's answer. */
+/* Who has asked, and waits for the program's answer: somebody at the end of a pipe, or this process itself. */
 struct asker {
-    int out;    /* the end of his pipe, */
+    int out;    /* the end of that pipe, or -1; */
     int answer; /* and of what the program answers with; -1: no asker */
+    requests_answered *hear;
+    void *owner;
 };
 
 static int lifeline, channel = -1, spare = -1;
@@ -39,7 +41,7 @@ void requests_open(int program)
 
     lifeline = program;
     for (unsigned i = 0; i < MOST_ASKERS; i++)
-        askers[i] = (struct asker){-1, -1};
+        askers[i] = (struct asker){.out = -1, .answer = -1};
     if (fcntl(REQUESTS_FD, F_GETFD) >= 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
         vocl_log(LOG_INFO, "nobody can ask anything of this session");
         return;
@@ -123,21 +125,40 @@ static void answer_session(int out)
 static void asker_end(struct asker *asker)
 {
     close(asker->answer);
-    close(asker->out);
-    *asker = (struct asker){-1, -1};
+    if (asker->out >= 0)
+        close(asker->out);
+    *asker = (struct asker){.out = -1, .answer = -1};
+}
+
+/* False: that was the last word. */
+static bool tell_owner(const struct asker *asker, char *line)
+{
+    const char *text;
+
+    line[strcspn(line, "\n")] = '\0';
+    text = strchr(line, ' ') ? strchr(line, ' ') + 1 : "";
+    if (!strncmp(line, REQUEST_PROGRESS, strlen(REQUEST_PROGRESS))) {
+        asker->hear(asker->owner, ANSWER_PROGRESS, text);
+        return true;
+    }
+    asker->hear(asker->owner, strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE)) ? ANSWER_FAILED : ANSWER_DONE, text);
+    return false;
 }
 
 /* What the program answers goes on; at its end, too. */
 static void asker_turn(struct asker *asker, bool gone)
 {
-    char line[REQUESTS_MOST];
-    ssize_t got = gone ? 0 : recv(asker->answer, line, sizeof(line), MSG_DONTWAIT);
+    char line[REQUESTS_MOST + 1];
+    ssize_t got = gone ? 0 : recv(asker->answer, line, REQUESTS_MOST, MSG_DONTWAIT);
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (got <= 0)
+    line[got > 0 ? got : 0] = '\0';
+    if (got <= 0 && asker->hear)
+        asker->hear(asker->owner, ANSWER_GONE, "the program has ended, or does not answer");
+    if (got <= 0 || (asker->hear && !tell_owner(asker, line)))
         asker_end(asker);
-    else if (write(asker->out, line, (size_t)got) < 0)
+    else if (!asker->hear && write(asker->out, line, (size_t)got) < 0)
         vocl_log(LOG_DEBUG, "who asked does not listen: %s", strerror(errno));
 }
 
@@ -156,13 +177,27 @@ bool requests_tell(const struct channel_message *message, int fd)
            !socket_send_descriptors(channel, message, sizeof(*message), &fd, fd >= 0);
 }
 
-int requests_ask(const char *words, const char **why)
+void tell_program(enum channel_kind kind, unsigned number, const char *text)
+{
+    struct channel_message message = {.kind = kind, .number = number};
+
+    snprintf(message.text, sizeof(message.text), "%s", text);
+    if (requests_has_program() && !requests_tell(&message, -1))
+        vocl_log(LOG_DEBUG, "the program is not told of worker %u: %s", number, text);
+}
+
+/* Where the answers come, or -1 and why not. */
+static int ask(const char *words, const struct asker *by, const char **why)
 {
     struct channel_message message = {.kind = CHANNEL_REQUEST};
+    struct asker *asker = askers;
     int ends[2];
     bool told;
 
-    *why = channel < 0                                    ? "its session is still starting, or cannot be asked anything"
+    while (asker < askers + MOST_ASKERS && asker->answer >= 0)
+        asker++;
+    *why = asker == askers + MOST_ASKERS                  ? "too many requests are under way"
+           : channel < 0                                  ? "its session is still starting, or cannot be asked anything"
            : process_is_stopped(socket_process(lifeline)) ? "the program is stopped"
                                                           : NULL;
     if (!*why && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
@@ -172,29 +207,18 @@ int requests_ask(const char *words, const char **why)
     snprintf(message.text, sizeof(message.text), "%s", words);
     told = requests_tell(&message, ends[1]);
     close(ends[1]);
-    if (told)
-        return ends[0];
+    if (told) {
+        *asker = *by;
+        return asker->answer = ends[0];
+    }
     close(ends[0]);
     *why = "the program does not take requests";
     return -1;
 }
 
-/* To the program; why not, or NULL: out is the asker's then. */
-static const char *pass_on(const char *words, int out)
+int requests_ask(const char *words, requests_answered *hear, void *owner, const char **why)
 {
-    struct asker *asker = askers;
-    const char *why;
-    int answers;
-
-    while (asker < askers + MOST_ASKERS && asker->answer >= 0)
-        asker++;
-    if (asker == askers + MOST_ASKERS)
-        return "too many requests are under way";
-    answers = requests_ask(words, &why);
-    if (answers < 0)
-        return why;
-    *asker = (struct asker){out, answers};
-    return NULL;
+    return ask(words, &(struct asker){.out = -1, .hear = hear, .owner = owner}, why);
 }
 
 void requests_on(bool (*asked)(const char *words, int out))
@@ -231,7 +255,8 @@ static void take_request(const char *line)
     }
     if (!strcmp(line + length, REQUEST_SESSION))
         answer_session(out);
-    else if ((own_answers && own_answers(line + length, out)) || !(why = pass_on(line + length, out)))
+    else if ((own_answers && own_answers(line + length, out)) ||
+             ask(line + length, &(struct asker){.out = out}, &why) >= 0)
         return;
     else
         requests_answer(out, REQUEST_FAILED "%s\n", why);

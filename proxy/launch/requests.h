@@ -12,7 +12,7 @@
 #include "transport/starter.h"
 
 /* What poll() is to look at for it. */
-#define REQUESTS_WIDTH 18
+#define REQUESTS_WIDTH 36
 
 /* Before this process has opened anything: from now on it can be asked. */
 void requests_open(int lifeline);
@@ -31,8 +31,13 @@ void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner);
 bool requests_has_program(void);
 /* To the program, with a descriptor, or -1: false if it cannot be told now. */
 bool requests_tell(const struct channel_message *message, int fd);
-/* The program is asked by this process: where its answers come, as lines in packets of their own, or -1 and why not. */
-int requests_ask(const char *words, const char **why);
+/* It is told of that worker. */
+void tell_program(enum channel_kind kind, unsigned number, const char *text);
+/* The program is asked by this process: the descriptor on which it answers, or -1 and why not. What it answers comes
+ * with turns; the last is anything but progress. */
+enum request_answer { ANSWER_PROGRESS, ANSWER_DONE, ANSWER_FAILED, ANSWER_GONE };
+typedef void requests_answered(void *owner, enum request_answer answer, const char *text);
+int requests_ask(const char *words, requests_answered *hear, void *owner, const char **why);
 /* A line of an answer, whole or not at all: to the end of who asked. */
 __attribute__((format(printf, 2, 3))) void requests_answer(int out, const char *format, ...);
 /* What this process answers by itself: true, and the asker's end is its own now. */

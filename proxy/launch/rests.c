@@ -1,70 +1,45 @@
 /* A pool's session rests: see rests.h. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/requests.h"
 #include "base/text.h"
 #include "proxy/launch/costs.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/rests.h"
-#include "proxy/launch/wanted.h"
 
-#define AGAIN_MS 1000     /* between tries to reach a daemon, and between words to the program that waits */
-#define MOST_WAIT 1000000 /* seconds for a place: the program waits as long as it does */
-
-static struct pool_session session;
 static char program_name[64], program_job[64];
-
-/* What the session had: a node's worker, and how such a place is asked for. */
-static struct had {
-    unsigned member;
-    json_t *wish;
-} had[ATTEND_FIRST];
-static unsigned had_count;
 
 static struct {
     bool on;
-    struct client line; /* to a daemon, which tells of it */
-    char address[128];
-    unsigned next; /* daemon to be tried, 0: that one */
-    long tried_ms;
-    char ended[128]; /* it is not to go on: why */
-} rest = {.line.fd = -1};
+    char address[128]; /* of the daemon that knows of it */
+    unsigned next;     /* the one to be told when that is lost */
+    int devices;       /* that it had */
+    char ended[128];   /* it is not to go on: why */
+} rest;
 
-/* Who waits for the program's answer: the daemon of a part, or, of what rests, that of the line. The program takes one
- * after the other (client/survive/rest.c), so that who asks while another is answered need not be refused. */
+struct inquiry rests_inquiry = {.client.fd = -1};
+
+/* Who waits for the program's answer: the daemon of a part, or, of what rests, that one. The program takes one after
+ * the other (client/survive/rest.c), so that who asks while another is answered need not be refused. */
 static struct asker {
     bool waits;
-    int answers;
     char part[64]; /* or "" */
-} askers[RESTS_ASKERS];
+} askers[8];
 
 bool rests_now(void)
 {
     return rest.on;
 }
 
-bool rests_busy(void)
+const char *rests_ended(void)
 {
-    return rest.on && rest.line.fd < 0;
+    return rest.ended;
 }
 
 /* ---- who has asked ---- */
-
-static void tell_line(const char *what, const char *text)
-{
-    json_t *message = json_pack("{s:s, s:s}", "do", what, "text", text);
-
-    if (rest.line.fd >= 0)
-        client_send(&rest.line, message);
-    json_decref(message);
-}
 
 /* It stays as it is. part "": of a session that rests it was the daemon that knows of that. */
 static void refuse(const char *part, const char *why)
@@ -72,12 +47,12 @@ static void refuse(const char *part, const char *why)
     json_t *message = json_pack("{s:s, s:s}", "do", "stays", "text", why);
 
     costs_asked(0);
-    for (unsigned i = 0; *part && i < *session.count; i++) {
-        if (!strcmp(session.nodes[i].part, part))
-            tell_node(&session.nodes[i], message);
+    for (unsigned i = 0; *part && i < session.count; i++) {
+        if (!strcmp(session.nodes[i].place.part, part))
+            session_tell(&session.nodes[i], json_incref(message));
     }
     if (!*part)
-        tell_line("stays", why);
+        inquiry_say(&rests_inquiry, json_incref(message));
     json_decref(message);
 }
 
@@ -86,48 +61,37 @@ static struct asker *find_asker(const char *part)
 {
     struct asker *found = NULL;
 
-    for (unsigned i = 0; i < RESTS_ASKERS; i++) {
-        if (askers[i].waits && !strcmp(askers[i].part, part))
+    for (struct asker *asker = askers; asker < askers + sizeof(askers) / sizeof(*askers); asker++) {
+        if (asker->waits && !strcmp(asker->part, part))
             return NULL;
-        if (!askers[i].waits)
-            found = &askers[i];
+        if (!asker->waits)
+            found = asker;
     }
     return found;
+}
+
+static void hear_answer(void *owner, enum request_answer answer, const char *text)
+{
+    struct asker *asker = owner;
+
+    if (answer == ANSWER_PROGRESS)
+        return;
+    if (answer != ANSWER_DONE)
+        refuse(asker->part, text);
+    asker->waits = false;
 }
 
 static void ask_program(const char *words, const char *part)
 {
     struct asker *asker = find_asker(part);
     const char *why = moves_now() ? "a move of it is under way" : !asker ? "that has been asked of it already" : NULL;
-    int answers = -1;
 
-    if (!why)
-        answers = requests_ask(words, &why);
-    if (answers < 0) {
+    if (why || requests_ask(words, hear_answer, asker, &why) < 0) {
         refuse(part, why);
         return;
     }
-    *asker = (struct asker){.waits = true, .answers = answers};
+    asker->waits = true;
     snprintf(asker->part, sizeof(asker->part), "%s", part);
-}
-
-static void hear_answer(struct asker *asker)
-{
-    char line[REQUESTS_MOST + 1];
-    ssize_t got = recv(asker->answers, line, REQUESTS_MOST, MSG_DONTWAIT);
-    const char *space;
-
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    line[got > 0 ? got : 0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    space = strchr(line, ' ');
-    if (!strncmp(line, REQUEST_PROGRESS, strlen(REQUEST_PROGRESS)))
-        return;
-    if (strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE)))
-        refuse(asker->part, got > 0 && space ? space + 1 : "the program has ended, or does not answer");
-    close(asker->answers);
-    asker->waits = false;
 }
 
 void rests_hear_daemon(struct attended *node, const json_t *message)
@@ -135,70 +99,50 @@ void rests_hear_daemon(struct attended *node, const json_t *message)
     if (!json_object_get(message, "suspend"))
         return;
     costs_asked(clock_ms());
-    ask_program("suspend", node->part);
+    ask_program("suspend", node->place.part);
 }
 
 /* ---- the daemon that knows of it ---- */
 
-static void forget_had(void)
-{
-    while (had_count)
-        json_decref(had[--had_count].wish);
-}
-
-static unsigned count_devices(void)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < had_count; i++)
-        count += (unsigned)json_integer_value(json_object_get(had[i].wish, "count"));
-    return count;
-}
-
 /* The one that the session was at, else another. */
-static void open_line(void)
+static const char *daemon_to_tell(struct inquiry *inquiry, bool lost)
 {
-    json_t *message;
-    char why[256];
-
-    if (clock_ms() - rest.tried_ms < AGAIN_MS)
-        return;
-    if (rest.next)
+    (void)inquiry;
+    if (lost)
         snprintf(rest.address, sizeof(rest.address), "%s",
-                 session.pool->nodes[(rest.next - 1) % session.pool->count].address);
-    rest.next++;
-    if (!client_connect_within(&rest.line, session.pool, rest.address, AGAIN_MS, why, sizeof(why))) {
-        message = json_pack("{s:s, s:s, s:s, s:s, s:i}", "do", "rest", "session", session.id, "program", program_name,
-                            "job", program_job, "devices", (int)count_devices());
-        if (client_send(&rest.line, message))
-            client_close(&rest.line);
-        else
-            client_beat(&rest.line);
-        json_decref(message);
-    } else {
-        vocl_log(LOG_INFO, "it rests, and %s", why);
-    }
-    rest.tried_ms = clock_ms();
+                 session.pool.nodes[rest.next++ % session.pool.count].address);
+    return rest.address;
 }
 
-static void hear_line(void)
+const char *rests_daemon(bool lost)
 {
-    json_t *message = NULL;
-    int error = client_receive(&rest.line, &message, 100);
+    if (lost)
+        inquiry_change(&rests_inquiry);
+    return rests_inquiry.client.fd < 0 ? NULL : rest.address;
+}
 
-    if (error == -ETIMEDOUT)
-        return;
-    if (error) {
-        client_close(&rest.line);
-        return;
-    }
+static json_t *describe_rest(struct inquiry *inquiry)
+{
+    (void)inquiry;
+    return json_pack("{s:s, s:s, s:s, s:s, s:i}", "do", "rest", "session", session.id, "program", program_name, "job",
+                     program_job, "devices", rest.devices);
+}
+
+static void hear_daemon(struct inquiry *inquiry, const json_t *message)
+{
+    (void)inquiry;
     if (json_object_get(message, "wake"))
         ask_program("resume", "");
     else if (json_object_get(message, "end"))
         text_print(rest.ended, sizeof(rest.ended), "%s", text_of(message, "end"));
     else if (json_object_get(message, "error"))
         vocl_log(LOG_WARN, "the pool: %s", text_of(message, "error"));
-    json_decref(message);
+}
+
+static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
+{
+    (void)inquiry;
+    vocl_log(LOG_INFO, "it rests, and %s%s", reached ? "its daemon is lost: " : "", why);
 }
 
 static void begins(void)
@@ -206,18 +150,15 @@ static void begins(void)
     costs_went(clock_ms());
     rest.on = true;
     rest.next = 0;
-    rest.tried_ms = 0;
-    open_line();
+    inquiry_begin(&rests_inquiry);
 }
 
 /* For how long it has to do nothing before it is put to rest for others. */
 static void tell_patience(long ms)
 {
-    json_t *message = json_pack("{s:s, s:i}", "do", "patience", "ms", (int)(ms < INT_MAX ? ms : INT_MAX));
-
-    for (unsigned i = 0; i < *session.count; i++)
-        tell_node(&session.nodes[i], message);
-    json_decref(message);
+    for (unsigned i = 0; i < session.count; i++)
+        session_tell(&session.nodes[i],
+                     json_pack("{s:s, s:i}", "do", "patience", "ms", (int)(ms < INT_MAX ? ms : INT_MAX)));
 }
 
 static void ends(void)
@@ -225,40 +166,11 @@ static void ends(void)
     if (!rest.on)
         return;
     rest.on = false;
+    rest.devices = 0;
     tell_patience(costs_came(clock_ms()));
-    tell_line("woken", "");
-    client_close(&rest.line);
-    forget_had();
-    session.changed();
-}
-
-/* ---- a place for who comes ---- */
-
-/* The daemon that knows that it rests takes the request; should it be lost, another one that has been told. */
-static const char *daemon_to_ask(bool lost)
-{
-    if (lost)
-        client_close(&rest.line);
-    return rest.line.fd < 0 ? NULL : rest.address;
-}
-
-static void want(const struct channel_message *message, unsigned member)
-{
-    json_t *request = NULL;
-
-    for (unsigned i = 0; i < had_count && !request; i++) {
-        if (had[i].member == member)
-            request = json_copy(had[i].wish);
-    }
-    if (*rest.ended || !request) {
-        wanted_refuse(message, *rest.ended ? rest.ended : "the session had no such worker");
-        json_decref(request);
-        return;
-    }
-    costs_wanted(clock_ms());
-    json_object_set_new(request, "rest", json_string(session.id));
-    json_object_set_new(request, "wait", json_integer(MOST_WAIT));
-    wanted_begin(message, request, daemon_to_ask);
+    inquiry_say(&rests_inquiry, json_pack("{s:s, s:s}", "do", "woken", "text", ""));
+    inquiry_end(&rests_inquiry);
+    describe();
 }
 
 /* ---- the program ---- */
@@ -266,56 +178,32 @@ static void want(const struct channel_message *message, unsigned member)
 /* It lets go of a worker: for a rest, if not for a move. */
 static bool let_go(const struct channel_message *message)
 {
-    struct attended *node = newcomers_find(&session, message->number);
+    struct attended *node = session_find(message->number);
 
     if (!node || rest.on || node->leaving || *node->why || !strcmp(message->text, "now") || moves_has(node) ||
-        !node->wish || had_count == ATTEND_FIRST)
+        !node->place.wish)
         return false;
-    had[had_count++] = (struct had){node->member, json_incref(node->wish)};
-    snprintf(rest.address, sizeof(rest.address), "%s", node->address);
+    rest.devices += (int)json_integer_value(json_object_get(node->place.wish, "count"));
+    snprintf(rest.address, sizeof(rest.address), "%s", node->place.address);
     node->rests = true;
-    attend_leave(node, false, "put to rest");
+    session_leave(node, false, "put to rest");
     return true;
 }
 
 bool rests_hear_program(const struct channel_message *message)
 {
-    unsigned member;
-
     if (message->kind == CHANNEL_STATE && !strcmp(message->text, "resting"))
         begins();
     else if (message->kind == CHANNEL_STATE && !*message->text)
         ends();
-    return message->kind == CHANNEL_STATE || (message->kind == CHANNEL_END && let_go(message)) ||
-           (rest.on && wanted_read(message, &member) && (want(message, member), true));
+    return message->kind == CHANNEL_STATE || (message->kind == CHANNEL_END && let_go(message));
 }
 
-/* ---- a turn ---- */
-
-void rests_open(const struct pool_session *given, const char *program, const char *job)
+void rests_open(const char *program, const char *job)
 {
-    session = *given;
+    static struct inquiry_kind kind = {AGAIN_MS, AGAIN_MS, 0, daemon_to_tell, describe_rest, hear_daemon, lose_daemon};
+
+    inquiry_open(&rests_inquiry, &kind, &session.pool);
     snprintf(program_name, sizeof(program_name), "%s", program);
     snprintf(program_job, sizeof(program_job), "%s", job);
-}
-
-void rests_poll(struct pollfd *fds)
-{
-    fds[0] = (struct pollfd){rest.line.fd, POLLIN, 0};
-    for (unsigned i = 0; i < RESTS_ASKERS; i++)
-        fds[1 + i] = (struct pollfd){askers[i].waits ? askers[i].answers : -1, POLLIN, 0};
-}
-
-void rests_turn(const struct pollfd *fds)
-{
-    if (fds[0].revents && fds[0].fd == rest.line.fd)
-        hear_line();
-    for (unsigned i = 0; i < RESTS_ASKERS; i++) {
-        if (fds[1 + i].revents && askers[i].waits && askers[i].answers == fds[1 + i].fd)
-            hear_answer(&askers[i]);
-    }
-    if (rest.line.fd >= 0 && client_beat(&rest.line))
-        client_close(&rest.line);
-    if (rest.on && rest.line.fd < 0)
-        open_line();
 }

@@ -1,33 +1,36 @@
 /* A worker that is wanted again: see wanted.h. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "proxy/launch/costs.h"
-#include "proxy/launch/unfit.h"
+#include "proxy/launch/rests.h"
 #include "proxy/launch/wanted.h"
 
-#define AGAIN_MS 1000 /* between tries to reach a daemon, and between words to the program that waits */
+#define LEAST_WAIT 60     /* seconds for a place: until the pool has noticed that a node is gone */
+#define MOST_WAIT 1000000 /* and of what rests: the program waits as long as it does */
 
-static struct pool_session session;
+/* Places of workers that have ended, by their numbers, the last ones. */
+static struct {
+    unsigned member;
+    json_t *wish;
+    char address[128];
+} ended[SESSION_MOST];
+static unsigned ended_count;
 
 static json_t *unfit; /* by place, "#NUMBER", what has not fitted there, or null: no others are to be had; or NULL */
 
 static struct {
     json_t *request; /* or NULL */
     unsigned number;
-    char endpoint[200], ticket[64];
-    const char *(*daemon)(bool lost);
-    bool lost;
-    struct client broker;
-    long tried_ms, told_ms;
-} wanted = {.broker.fd = -1};
+    char endpoint[200];
+    char lost_address[128]; /* of the daemon that had the place before */
+    unsigned next;          /* daemon to be asked */
+    long told_ms;
+} wanted;
 
-void wanted_open(const struct pool_session *given)
-{
-    session = *given;
-}
+struct inquiry wanted_inquiry = {.client.fd = -1};
 
 bool wanted_now(void)
 {
@@ -36,7 +39,7 @@ bool wanted_now(void)
 
 static void finish(void)
 {
-    client_close(&wanted.broker);
+    inquiry_end(&wanted_inquiry);
     json_decref(wanted.request);
     wanted.request = NULL;
 }
@@ -47,102 +50,28 @@ static void give_up(const char *why)
     tell_program(CHANNEL_ENDED, wanted.number, why);
 }
 
-/* "#NUMBER<tab>ENDPOINT" */
-bool wanted_read(const struct channel_message *message, unsigned *lost)
+/* ---- the daemon ---- */
+
+/* Should the one be lost that takes the request, another one gets it, with the place in the queue: of what rests the
+ * daemon that knows of it; else one after the other, those first that are not on the lost one's host, which may be
+ * gone. */
+static const char *daemon_to_ask(struct inquiry *inquiry, bool lost)
 {
-    return message->kind == CHANNEL_START && sscanf(message->text, "#%u", lost) == 1;
+    const struct poolfile *pool = &session.pool;
+
+    (void)inquiry;
+    if (rests_now())
+        return rests_daemon(lost);
+    wanted.next += lost;
+    if (pool->count > 1 && !strcmp(pool->nodes[wanted.next % pool->count].address, wanted.lost_address))
+        wanted.next++;
+    return pool->nodes[wanted.next % pool->count].address;
 }
 
-void wanted_refuse(const struct channel_message *message, const char *why)
+static json_t *make_request(struct inquiry *inquiry)
 {
-    tell_program(CHANNEL_ENDED, message->number, why);
-}
-
-/* Should the daemon be lost that takes the request, another one gets it, with the place in the queue. */
-static void ask_for_place(void)
-{
-    const char *address;
-    char why[256];
-
-    if (wanted.broker.fd >= 0 || clock_ms() - wanted.tried_ms < AGAIN_MS)
-        return;
-    address = wanted.daemon(wanted.lost);
-    wanted.lost = false;
-    if (!address)
-        return;
-    wanted.tried_ms = clock_ms();
-    wanted.lost = client_connect_within(&wanted.broker, session.pool, address, REACH_MS, why, sizeof(why));
-    if (wanted.lost)
-        return;
-    if (*wanted.ticket)
-        json_object_set_new(wanted.request, "ticket", json_string(wanted.ticket));
-    if (client_send(&wanted.broker, wanted.request))
-        client_close(&wanted.broker);
-    else
-        client_beat(&wanted.broker);
-}
-
-void wanted_hear_unfit(const struct channel_message *message)
-{
-    struct attended *node = newcomers_find(&session, message->number);
-    unsigned device;
-    char place[32];
-    json_t *list;
-
-    if (!node || sscanf(message->text, "%u %31s", &device, place) != 2)
-        return;
-    list = json_deep_copy(node->unfit);
-    if (!unfit_add(&list, node->name, node->devices, device)) {
-        json_decref(list);
-        list = json_null();
-    }
-    if (!unfit)
-        unfit = json_object();
-    json_object_set_new(unfit, place, list);
-    attend_leave(node, false, "its devices are not like those before");
-}
-
-/* What has not fitted in the place of a message goes with the request. False: there is nothing else. */
-static bool take_unfit(const struct channel_message *message, json_t *request)
-{
-    char place[32] = "";
-    json_t *list;
-
-    sscanf(message->text, "%31s", place);
-    list = json_incref(json_object_get(unfit, place));
-    json_object_del(unfit, place);
-    if (json_is_object(list))
-        json_object_set(request, "unfit", list);
-    json_decref(list);
-    return !json_is_null(list);
-}
-
-void wanted_begin(const struct channel_message *message, json_t *request, const char *(*daemon)(bool lost))
-{
-    const char *tab = strchr(message->text, '\t');
-
-    finish();
-    if (!take_unfit(message, request)) {
-        wanted_refuse(message, "the pool knows no other devices");
-        json_decref(request);
-        return;
-    }
-    wanted.request = request;
-    wanted.daemon = daemon;
-    wanted.lost = false;
-    wanted.number = message->number;
-    snprintf(wanted.endpoint, sizeof(wanted.endpoint), "%s", tab ? tab + 1 : "");
-    *wanted.ticket = '\0';
-    wanted.tried_ms = wanted.told_ms = 0;
-    ask_for_place();
-}
-
-bool wanted_drop(unsigned number)
-{
-    if (!wanted.request || wanted.number != number)
-        return false;
-    give_up("not needed");
-    return true;
+    (void)inquiry;
+    return json_incref(wanted.request);
 }
 
 static void start(const struct place *place)
@@ -151,8 +80,8 @@ static void start(const struct place *place)
     char why[300];
 
     costs_granted(clock_ms());
-    attend_beat(session.nodes, *session.count);
-    node = newcomer_start(&session, place, wanted.number, wanted.endpoint, NULL, why, sizeof(why));
+    attend_beat();
+    node = session_add(place, wanted.number, wanted.endpoint, NULL, why, sizeof(why));
     if (!node) {
         give_up(why);
         return;
@@ -160,49 +89,168 @@ static void start(const struct place *place)
     node->unfit = json_incref(json_object_get(wanted.request, "unfit"));
     tell_program(CHANNEL_STARTED, wanted.number, "0");
     finish();
-    session.changed();
+    describe();
 }
 
-static void hear_broker(void)
+static void hear_daemon(struct inquiry *inquiry, const json_t *message)
 {
     struct place place = {.wish = NULL};
-    json_t *message = NULL;
-    int error = client_receive(&wanted.broker, &message, 100);
 
-    if (error == -ETIMEDOUT)
-        return;
-    if (error) {
-        client_close(&wanted.broker);
-        wanted.lost = true;
-        return;
-    }
+    (void)inquiry;
     if (json_object_get(message, "error"))
         give_up(text_of(message, "error"));
     else if (json_object_get(message, "queued"))
-        snprintf(wanted.ticket, sizeof(wanted.ticket), "%s", text_of(message, "ticket"));
-    else if (json_object_get(message, "granted") && place_read(&place, message))
+        json_object_set(wanted.request, "ticket", json_object_get(message, "ticket"));
+    else if (json_object_get(message, "granted") && place_read_only(&place, message))
         start(&place);
     else if (json_object_get(message, "granted"))
         give_up("there is no one place for it");
     place_free(&place);
-    json_decref(message);
 }
 
-struct pollfd wanted_poll(void)
+/* ---- what is asked for ---- */
+
+void wanted_keep(const struct attended *node)
 {
-    return (struct pollfd){wanted.broker.fd, POLLIN, 0};
+    const unsigned at = ended_count++ % SESSION_MOST;
+
+    json_decref(ended[at].wish);
+    ended[at].member = node->member;
+    ended[at].wish = json_incref(node->place.wish);
+    snprintf(ended[at].address, sizeof(ended[at].address), "%s", node->place.address);
 }
 
-void wanted_turn(const struct pollfd *fd)
+static json_t *take_wish(json_t *wish, const char *address)
 {
-    if (fd->revents && fd->fd == wanted.broker.fd)
-        hear_broker();
-    if (wanted.broker.fd >= 0 && client_beat(&wanted.broker))
-        client_close(&wanted.broker);
-    if (!wanted.request)
+    snprintf(wanted.lost_address, sizeof(wanted.lost_address), "%s", address);
+    return json_copy(wish);
+}
+
+/* A copy of the wish of the last one that had the number. Its daemon may not have noticed yet that it is lost, or
+ * cannot say so. */
+static json_t *find_wish(unsigned member)
+{
+    struct attended *node = session_find(member);
+
+    if (node && !node->leaving)
+        session_leave(node, true, "lost");
+    if (node)
+        return take_wish(node->place.wish, node->place.address);
+    for (unsigned i = ended_count; i-- > 0 && i + SESSION_MOST >= ended_count;) {
+        const unsigned at = i % SESSION_MOST;
+
+        if (ended[at].member == member)
+            return take_wish(ended[at].wish, ended[at].address);
+    }
+    return NULL;
+}
+
+/* What has not fitted in the place of a message, or NULL; null: there is nothing else. */
+static json_t *take_unfit(const struct channel_message *message)
+{
+    char place[32] = "";
+    json_t *list;
+
+    sscanf(message->text, "%31s", place);
+    list = json_incref(json_object_get(unfit, place));
+    json_object_del(unfit, place);
+    return list;
+}
+
+/* The request, or why there is none. */
+static json_t *new_request(const struct channel_message *message, unsigned lost, const char **why)
+{
+    const long least = rests_now() ? MOST_WAIT : LEAST_WAIT, wait = settings_number(SETTING_POOL_WAIT);
+    json_t *request = rests_now() && *rests_ended() ? NULL : find_wish(lost), *list;
+
+    if (!request) {
+        *why = rests_now() && *rests_ended() ? rests_ended() : "the session had no such worker";
+        return NULL;
+    }
+    list = take_unfit(message);
+    *why = json_is_null(list) ? "the pool knows no other devices"
+           : (list && json_object_set(request, "unfit", list)) ||
+                   json_object_set_new(request, rests_now() ? "rest" : "instead", json_string(session.id)) ||
+                   json_object_set_new(request, "wait", json_integer(wait > least ? wait : least))
+               ? "out of memory"
+               : NULL;
+    json_decref(list);
+    if (!*why)
+        return request;
+    json_decref(request);
+    return NULL;
+}
+
+/* "#NUMBER<tab>ENDPOINT" */
+static void begin(const struct channel_message *message, unsigned lost)
+{
+    const char *tab = strchr(message->text, '\t'), *why;
+    json_t *request = new_request(message, lost, &why);
+
+    if (!request) {
+        tell_program(CHANNEL_ENDED, message->number, why);
         return;
-    ask_for_place();
-    if (clock_ms() - wanted.told_ms < AGAIN_MS)
+    }
+    if (rests_now())
+        costs_wanted(clock_ms());
+    finish();
+    wanted.request = request;
+    wanted.number = message->number;
+    snprintf(wanted.endpoint, sizeof(wanted.endpoint), "%s", tab ? tab + 1 : "");
+    wanted.next = 0;
+    wanted.told_ms = 0;
+    inquiry_begin(&wanted_inquiry);
+}
+
+/* A worker that was started so has devices that are not like those before it. It ends, and who is wanted there next
+ * gets others. */
+static void hear_unfit(const struct channel_message *message)
+{
+    struct attended *node = session_find(message->number);
+    unsigned device;
+    char place[32];
+    json_t *list;
+
+    if (!node || sscanf(message->text, "%u %31s", &device, place) != 2)
+        return;
+    list = json_deep_copy(node->unfit);
+    if (!place_unfit(&list, &node->place, device)) {
+        json_decref(list);
+        list = json_null();
+    }
+    if (!unfit)
+        unfit = json_object();
+    json_object_set_new(unfit, place, list);
+    session_leave(node, false, "its devices are not like those before");
+}
+
+bool wanted_hear_program(const struct channel_message *message)
+{
+    unsigned lost;
+
+    if (message->kind == CHANNEL_UNFIT)
+        hear_unfit(message);
+    else if (message->kind == CHANNEL_START && sscanf(message->text, "#%u", &lost) == 1)
+        begin(message, lost);
+    else if (message->kind == CHANNEL_END && wanted.request && wanted.number == message->number)
+        give_up("not needed");
+    else
+        return false;
+    return true;
+}
+
+/* ---- a turn ---- */
+
+void wanted_open(void)
+{
+    static struct inquiry_kind kind = {REACH_MS, AGAIN_MS, 0, daemon_to_ask, make_request, hear_daemon, NULL};
+
+    inquiry_open(&wanted_inquiry, &kind, &session.pool);
+}
+
+void wanted_turn(void)
+{
+    if (!wanted.request || clock_ms() - wanted.told_ms < AGAIN_MS)
         return;
     tell_program(CHANNEL_WAITS, wanted.number, ""); /* or it would not wait any longer */
     wanted.told_ms = clock_ms();

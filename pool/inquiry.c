@@ -1,0 +1,157 @@
+/* Questions to daemons that are asked again: see inquiry.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "pool/inquiry.h"
+
+void inquiry_open(struct inquiry *inquiry, struct inquiry_kind *kind, const struct poolfile *pool)
+{
+    *inquiry = (struct inquiry){.kind = kind, .pool = pool, .client.fd = -1};
+}
+
+void inquiry_say(struct inquiry *inquiry, json_t *message)
+{
+    int error = message ? 0 : -ENOMEM;
+
+    if (!error && inquiry->client.fd >= 0)
+        error = client_send(&inquiry->client, message);
+    if (error == -ENOMEM || error == -EMSGSIZE)
+        vocl_log(LOG_ERROR, "the pool: a message cannot be made: %s", strerror(-error));
+    else if (error) /* some of it may have gone; that the connection is lost is seen where it is listened to */
+        shutdown(inquiry->client.fd, SHUT_RDWR);
+    json_decref(message);
+}
+
+static void lose(struct inquiry *inquiry, bool reached, const char *why)
+{
+    client_close(&inquiry->client);
+    inquiry->lost = true;
+    if (inquiry->kind->lost)
+        inquiry->kind->lost(inquiry, reached, why);
+}
+
+static void lose_connection(struct inquiry *inquiry, int error)
+{
+    char why[256];
+
+    client_explain(&inquiry->client, error, why, sizeof(why));
+    lose(inquiry, true, why);
+}
+
+/* False: it is not the time for that, or not needed. */
+static bool try(struct inquiry *inquiry)
+{
+    struct inquiry_kind *kind = inquiry->kind;
+    const char *address;
+    char why[512];
+    int error;
+
+    if (!inquiry->on || inquiry->client.fd >= 0 || clock_ms() - kind->tried_ms < kind->again_ms)
+        return false;
+    address = kind->address(inquiry, inquiry->lost);
+    inquiry->lost = false;
+    if (!address)
+        return false;
+    error = *address ? client_connect_within(&inquiry->client, inquiry->pool, address, kind->reach_ms, why, sizeof(why))
+                     : client_connect_any(&inquiry->client, inquiry->pool, why, sizeof(why));
+    kind->tried_ms = clock_ms();
+    if (error) {
+        lose(inquiry, false, why);
+        return true;
+    }
+    inquiry_say(inquiry, kind->question(inquiry));
+    client_beat(&inquiry->client); /* from here on the daemon misses it */
+    return true;
+}
+
+void inquiry_begin(struct inquiry *inquiry)
+{
+    inquiry_end(inquiry);
+    inquiry->on = true;
+    inquiry->kind->tried_ms = 0;
+    try(inquiry);
+}
+
+int inquiry_begin_with(struct inquiry *inquiry, json_t *question, char *why, size_t why_size)
+{
+    json_t *answer = NULL;
+    int error;
+
+    client_beat(&inquiry->client); /* from here on the daemon misses it */
+    error = client_call(&inquiry->client, question, &answer, why, why_size);
+    inquiry->on = !error;
+    if (error)
+        client_close(&inquiry->client);
+    else
+        json_decref(answer);
+    json_decref(question);
+    return error;
+}
+
+void inquiry_end(struct inquiry *inquiry)
+{
+    client_close(&inquiry->client);
+    inquiry->on = inquiry->lost = false;
+}
+
+void inquiry_change(struct inquiry *inquiry)
+{
+    client_close(&inquiry->client);
+    inquiry->lost = true;
+}
+
+/* ---- all of them ---- */
+
+bool inquiries_poll(struct inquiry *const *list, unsigned count, struct pollfd *fds)
+{
+    bool busy = settings_peer_ms() > 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        fds[i] = (struct pollfd){list[i]->client.fd, POLLIN, 0};
+        busy |= list[i]->on && list[i]->client.fd < 0;
+    }
+    return busy;
+}
+
+static void hear(struct inquiry *inquiry)
+{
+    json_t *message = NULL;
+    int error = client_receive(&inquiry->client, &message, 100);
+
+    if (!error)
+        inquiry->kind->hear(inquiry, message);
+    else if (error != -ETIMEDOUT)
+        lose_connection(inquiry, error);
+    json_decref(message);
+}
+
+void inquiries_beat(struct inquiry *const *list, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        int error = list[i]->client.fd >= 0 ? client_beat(&list[i]->client) : 0;
+
+        if (error)
+            lose_connection(list[i], error);
+    }
+}
+
+/* Each is tried in its turn: the next one, where all of a kind wait. */
+void inquiries_turn(struct inquiry *const *list, unsigned count, const struct pollfd *fds)
+{
+    static unsigned next;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (fds[i].revents && list[i]->client.fd == fds[i].fd)
+            hear(list[i]);
+    }
+    inquiries_beat(list, count);
+    for (unsigned i = 0, first = next; i < count; i++) {
+        if (try(list[(first + i) % count]))
+            next = (first + i + 1) % count;
+    }
+}

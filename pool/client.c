@@ -187,8 +187,7 @@ int client_send(struct client *client, const json_t *message)
 {
     size_t length;
     uint8_t *record = message ? channel_seal(&client->channel, message, &length) : NULL;
-    int error = !message ? -ENOMEM
-                : record ? socket_write_all(client->fd, record, length) : -EMSGSIZE;
+    int error = !message ? -ENOMEM : record ? socket_write_all(client->fd, record, length) : -EMSGSIZE;
 
     free(record);
     return error;

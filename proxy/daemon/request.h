@@ -38,7 +38,7 @@ struct request {
     unsigned part_count, tries;
     bool outdated;  /* a node was otherwise than it had told */
     json_t *barred; /* by node: why it will never have this user; and */
-    json_t *unfit;  /* its devices that the session cannot have in the place of others: proxy/launch/unfit.h */
+    json_t *unfit;  /* its devices that the session cannot have in the place of others: proxy/launch/session.h */
     struct event *timer;
 };
 

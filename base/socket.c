@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -351,6 +352,18 @@ int socket_write_all(int fd, const void *bytes, size_t length)
     return 0;
 }
 
+int write_all(int fd, const void *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const ssize_t wrote = write(fd, (const uint8_t *)bytes + at, length - at);
+
+        if (wrote < 0 && errno != EINTR)
+            return -errno;
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return 0;
+}
+
 pid_t socket_process(int fd)
 {
     struct ucred peer = {0};
@@ -392,6 +405,14 @@ void socket_be_patient(int fd)
 }
 
 /* ---- descriptors ---- */
+
+int environment_descriptor(const char *name)
+{
+    const char *text = getenv(name);
+    const int fd = text ? atoi(text) : -1;
+
+    return fd >= 3 && !fcntl(fd, F_SETFD, FD_CLOEXEC) ? fd : -1;
+}
 
 union control {
     struct cmsghdr header;

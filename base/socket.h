@@ -48,6 +48,11 @@ int socket_wait(int fd, short events, long milliseconds);
 /* Read or write all of it within the time given (ms); 0 or negative errno. */
 int socket_read_all(int fd, void *bytes, size_t length, long timeout_ms);
 int socket_write_all(int fd, const void *bytes, size_t length);
+/* To any kind of file, for as long as it takes; 0 or negative errno. */
+int write_all(int fd, const void *bytes, size_t length);
+/* The descriptor that a variable of the environment names, which whoever started this process has left it, and which
+ * goes to nobody else; or -1. */
+int environment_descriptor(const char *name);
 /* Who made the connection of a Unix socket, if that is another process of this host that can be told; else 0. */
 pid_t socket_process(int fd);
 /* For a connection that lives long. */

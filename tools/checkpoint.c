@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/spawn.h"
 #include "tools/checkpoint.h"
 #include "tools/tools.h"
 
@@ -61,15 +61,6 @@ static void print_pause(const char *answer)
         printf(", %.1f ms of pause, in which %llu bytes were read", (double)us / 1000, bytes);
 }
 
-static int status_of(pid_t pid)
-{
-    int status = 1;
-
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
 static int write_down(long program, const char *directory, bool anew, bool quiet)
 {
     struct writing *writing = checkpoint_begin(directory, anew);
@@ -89,7 +80,7 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     fclose(from); /* who still writes sees that */
     if (!good && *why)
         kill(pid, SIGKILL);
-    status = status_of(pid); /* it has said why */
+    status = spawn_wait(pid); /* it has said why */
     if (good && !status)
         good = checkpoint_commit(writing, why, sizeof(why));
     checkpoint_describe(writing, text, sizeof(text));

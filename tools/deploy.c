@@ -26,6 +26,8 @@
 #include "base/process.h"
 #include "base/rsh.h"
 #include "base/settings.h"
+#include "base/socket.h"
+#include "base/spawn.h"
 #include "tools/tools.h"
 #include "wire/frame.h"
 
@@ -154,29 +156,8 @@ __attribute__((noreturn, format(printf, 2, 3))) static void give_up(struct told 
 
 static pid_t start(char **words, int input, int output)
 {
-    pid_t pid = process_fork(SIGTERM);
-
-    if (pid)
-        return pid;
-    signal(SIGPIPE, SIG_DFL);
-    dup2(input, 0);
-    dup2(output, 1);
-    execvp(words[0], words);
-    fprintf(stderr, "vocl: %s: %m\n", words[0]);
-    _exit(127);
-}
-
-static bool write_all(int fd, const char *bytes, size_t length)
-{
-    while (length) {
-        ssize_t sent = write(fd, bytes, length);
-
-        if (sent < 0 && errno != EINTR)
-            return false;
-        bytes += sent > 0 ? sent : 0;
-        length -= sent > 0 ? (size_t)sent : 0;
-    }
-    return true;
+    return spawn(
+        &(struct spawn){.arguments = words, .descriptors = (int[]){input, output, 2}, .count = 3, .signal = SIGTERM});
 }
 
 static void open_host(struct host *host)
@@ -202,7 +183,7 @@ static void send_script(struct host *host)
     if (length < 0)
         give_up(host->told, "out of memory");
     snprintf(line, sizeof(line), "%d\n", length);
-    if (write_all(host->to, line, strlen(line))) /* if not, its end is heard of */
+    if (!write_all(host->to, line, strlen(line))) /* if not, its end is heard of */
         write_all(host->to, text, (size_t)length);
     free(text);
 }
@@ -259,14 +240,14 @@ static void send_bundle(struct host *host, const char *unpackers)
     if (pipe2(ends, O_CLOEXEC) || (packer = start(words, 0, ends[1])) < 0)
         give_up(host->told, "%s", strerror(errno));
     close(ends[1]);
-    if (!write_all(host->to, kind, strlen(kind)))
+    if (write_all(host->to, kind, strlen(kind)))
         got = 0; /* it will have said why */
-    while (got > 0 && (got = read(ends[0], bytes, sizeof(bytes))) > 0 && write_all(host->to, bytes, (size_t)got))
+    while (got > 0 && (got = read(ends[0], bytes, sizeof(bytes))) > 0 && !write_all(host->to, bytes, (size_t)got))
         host->told->sent += (uint64_t)got;
     close(ends[0]);
     close(host->to);
-    waitpid(packer, &status, 0);
-    if (got == 0 && status && !WIFSIGNALED(status))
+    status = spawn_wait(packer);
+    if (got == 0 && status && status < 128)
         give_up(host->told, "%s cannot be packed", host->bundle->path);
     host->told->how = CHECKS;
 }

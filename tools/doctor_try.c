@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/process.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "tools/doctor.h"
 
@@ -58,17 +57,6 @@ static long long now_ns(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static void become(char *const *words, int input, int output, int errors)
-{
-    setpgid(0, 0);
-    dup2(input, 0);
-    dup2(output, 1);
-    dup2(errors, 2);
-    execvp(words[0], words);
-    fprintf(stderr, "%s: %s\n", words[0], strerror(errno));
-    _exit(127);
-}
-
 /* A file, so that it is all there whenever the program reads it. */
 static int open_input(const char *input, size_t length)
 {
@@ -107,15 +95,12 @@ static void listen_to(struct stream streams[2], struct tried *tried, long starte
 
 static int end_of(pid_t pid, bool in_time)
 {
-    int status = 0;
+    int status;
 
     if (!in_time)
         kill(-pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!in_time)
-        return -1;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    status = spawn_wait(pid);
+    return in_time ? status : -1;
 }
 
 struct tried doctor_try(char *const *words, const char *input, size_t length, long limit_ms)
@@ -127,9 +112,8 @@ struct tried doctor_try(char *const *words, const char *input, size_t length, lo
     pid_t pid = -1;
 
     if (stream_open(&streams[0], &out) && stream_open(&streams[1], &errors))
-        pid = process_fork(SIGKILL);
-    if (pid == 0)
-        become(words, in, out, errors);
+        pid = spawn(&(struct spawn){
+            .arguments = words, .descriptors = (int[]){in, out, errors}, .count = 3, .signal = SIGKILL, .group = true});
     for (size_t i = 0; i < 3; i++) {
         const int fd = (int[]){in, out, errors}[i];
 

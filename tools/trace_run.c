@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/requests.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "tools/tools.h"
 
@@ -89,17 +90,10 @@ static void remove_folder(const char *path)
 static int helper(const char *what, const char *from, const char *to)
 {
     char *words[] = {helper_path("vocl-trace"), (char *)what, (char *)from, (char *)to, NULL};
-    const pid_t pid = fork();
-    int status;
+    const pid_t pid = spawn(&(struct spawn){.arguments = words});
 
-    if (!pid) {
-        execv(words[0], words);
-        fail(EXIT_BROKEN, "%s: %m", words[0]);
-    }
     free(words[0]);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    return pid > 0 ? spawn_wait(pid) : 1;
 }
 
 /* ---- vocl run --trace, --report ---- */

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/settings.h"
+#include "base/socket.h"
 
 #include "config.h"
 
@@ -171,18 +172,6 @@ static void make_room(const char *path)
         closedir(listing);
 }
 
-static bool write_all(int fd, const void *bytes, size_t length)
-{
-    for (size_t at = 0; at < length;) {
-        ssize_t wrote = write(fd, (const uint8_t *)bytes + at, length - at);
-
-        if (wrote <= 0)
-            return false;
-        at += (size_t)wrote;
-    }
-    return true;
-}
-
 void cache_keep(enum cache_kind kind, const void *key, size_t key_length, const void *bytes, size_t length)
 {
     const size_t size = key_length + length;
@@ -204,7 +193,7 @@ void cache_keep(enum cache_kind kind, const void *key, size_t key_length, const 
     snprintf(beside, sizeof(beside), "%s.%ld", path, (long)getpid());
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        good = write_all(fd, &head, sizeof(head)) && write_all(fd, rest, size);
+        good = !write_all(fd, &head, sizeof(head)) && !write_all(fd, rest, size);
         good = !close(fd) && good;
         if (!good || rename(beside, path))
             unlink(beside);

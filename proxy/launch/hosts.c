@@ -19,6 +19,7 @@
 #include "base/process.h"
 #include "base/rsh.h"
 #include "base/settings.h"
+#include "base/spawn.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "proxy/launch/ranks.h"
@@ -41,22 +42,21 @@ struct stages {
     unsigned width; /* of what it is polled for */
 };
 
+/* Names are looked up here, as that may take its time. */
 static void become_remote(const char *host, const char *program, int end, int output)
 {
     const char *there = settings_string(SETTING_PROXY);
     const char *home = strncmp(there, "~/", 2) ? "" : "\"$HOME\""; /* as shells of any kind read it */
     char *here[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--remote", NULL};
     char *words[RSH_WORDS], *command = NULL, *quoted;
+    const bool is_here = rsh_is_here(host);
 
-    rank_become(output);
-    dup2(end, 0);
-    dup2(end, 1);
-    if (rsh_is_here(host))
-        rank_execute(here);
     quoted = text_quote(*home ? there + 1 : *there ? there : program);
-    if (!quoted || asprintf(&command, "%s%s --remote", home, quoted) < 0 || !rsh_words(host, command, words))
+    if (!is_here &&
+        (!quoted || asprintf(&command, "%s%s --remote", home, quoted) < 0 || !rsh_words(host, command, words)))
         _exit(127);
-    rank_execute(words);
+    spawn_become(&(struct spawn){
+        .arguments = is_here ? here : words, .descriptors = (int[]){end, end, output}, .count = 3, .group = true});
 }
 
 /* endpoint: of a worker that comes later. All in one: the length, then strings with their ends: the folder, and the

@@ -29,9 +29,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/process.h"
 #include "base/settings.h"
 #include "base/socket.h"
+#include "base/spawn.h"
 #include "base/children.h"
 #include "proxy/launch/ranks.h"
 #include "proxy/launch/requests.h"
@@ -302,20 +302,6 @@ static void run_workers(char **arguments, int output[2])
 
 /* ---- mpiexec ---- */
 
-static pid_t start(char **arguments, int output)
-{
-    pid_t pid = process_fork(SIGTERM);
-
-    if (pid)
-        return pid;
-    setpgid(0, 0);
-    dup2(output, 1);
-    dup2(output, 2);
-    execvp(arguments[0], arguments);
-    fprintf(stderr, "%s: %s\n", arguments[0], strerror(errno));
-    _exit(127);
-}
-
 static void run_mpiexec(char **arguments, int output[2])
 {
     bool talking = true;
@@ -324,7 +310,11 @@ static void run_mpiexec(char **arguments, int output[2])
 
     if (shared_folder() && mkdir(shared_folder(), 0700))
         vocl_log(LOG_WARN, "%s: %s", shared_folder(), strerror(errno));
-    mpiexec = start(arguments + 1, output[1]);
+    mpiexec = spawn(&(struct spawn){.arguments = arguments + 1,
+                                    .descriptors = (int[]){0, output[1], output[1]},
+                                    .count = 3,
+                                    .signal = SIGTERM,
+                                    .group = true});
     close(output[1]);
     for (;;) {
         struct pollfd ready[2 + REQUESTS_WIDTH] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};

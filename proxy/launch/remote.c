@@ -23,6 +23,7 @@
 #include "base/process.h"
 #include "base/rsh.h"
 #include "base/settings.h"
+#include "base/spawn.h"
 #include "base/socket.h"
 #include "base/children.h"
 #include "proxy/launch/remote.h"
@@ -51,19 +52,6 @@ static int read_all(char *bytes, size_t length, long until)
             return -errno;
         bytes += got > 0 ? got : 0;
         length -= got > 0 ? (size_t)got : 0;
-    }
-    return 0;
-}
-
-static int write_all(int fd, const char *bytes, size_t length)
-{
-    while (length) {
-        ssize_t sent = write(fd, bytes, length);
-
-        if (sent < 0 && errno != EINTR)
-            return -errno;
-        bytes += sent > 0 ? sent : 0;
-        length -= sent > 0 ? (size_t)sent : 0;
     }
     return 0;
 }
@@ -142,24 +130,14 @@ static int take_header(void)
 /* It speaks PMI there, or has its connections carried. */
 static pid_t start_worker(int end, const char *variable)
 {
-    char program[4096], text[16], *arguments[] = {program, (char *)(uintptr_t) "--worker", NULL};
+    char program[4096], *arguments[] = {program, (char *)(uintptr_t) "--worker", NULL};
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    pid_t pid = length < 0 ? -1 : process_fork(SIGKILL);
 
-    if (pid)
-        return pid;
+    if (length < 0 || setenv(variable, "3", 1))
+        return -1;
     program[length] = '\0';
-    setpgid(0, 0);
-    dup2(2, 1);
-    close(0);
-    if (open("/dev/null", O_RDONLY) < 0)
-        _exit(127);
-    snprintf(text, sizeof(text), "%d", end);
-    setenv(variable, text, 1);
-    fcntl(end, F_SETFD, 0);
-    execv(program, arguments);
-    fprintf(stderr, "vocl-proxy: %s\n", strerror(errno));
-    _exit(127);
+    return spawn(&(struct spawn){
+        .arguments = arguments, .descriptors = (int[]){-1, 2, 2, end}, .count = 4, .signal = SIGKILL, .group = true});
 }
 
 /* What came on one side goes to the other; false at the end. */

@@ -2,25 +2,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/spawn.h"
 #include "proxy/slurm/ask.h"
-
-static void become(char *const *words, char *const *environment, int output)
-{
-    sigset_t none;
-
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    dup2(open("/dev/null", O_RDWR), 0);
-    dup2(output, 1);
-    execve(words[0], words, environment);
-    _exit(127);
-}
 
 /* Until it ends, or there is no more time, or room: 0 or negative errno. */
 static int hear(int fd, char *output, size_t size, size_t *length, long until_ms)
@@ -54,21 +40,23 @@ int ask(char *const *words, char *const *environment, char *output, size_t size,
 
     if (pipe2(ends, O_CLOEXEC))
         return -errno;
-    pid = fork();
-    if (pid == 0)
-        become(words, environment, ends[1]);
+    pid = spawn(&(struct spawn){.arguments = words,
+                                .environment = environment,
+                                .descriptors = (int[]){-1, ends[1], 2},
+                                .count = 3,
+                                .fresh = true});
     close(ends[1]);
-    error = pid < 0 ? -errno : hear(ends[0], output, size, &heard, clock_ms() + 1000L * seconds);
+    error = pid < 0 ? pid : hear(ends[0], output, size, &heard, clock_ms() + 1000L * seconds);
     close(ends[0]);
     if (pid > 0 && error)
         kill(pid, SIGKILL);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (pid > 0)
+        status = spawn_wait(pid);
     if (error)
         return error;
     if (size)
         output[heard] = '\0';
     if (length)
         *length = heard;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return status;
 }

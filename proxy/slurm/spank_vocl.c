@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Slurm looks for them by name. */
@@ -27,6 +26,7 @@ SPANK_PLUGIN(vocl, 1)
 #pragma GCC visibility pop
 
 #include "base/settings.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "proxy/slurm/ask.h"
 
@@ -217,7 +217,6 @@ static int end_sessions(const char **words, const char *pool, uid_t uid)
     const struct passwd *user = getpwuid(uid);
     char home[4200], where[4200], path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
     char *environment[] = {path, home, pool ? where : NULL, NULL};
-    int status = 0;
     pid_t pid;
 
     snprintf(home, sizeof(home), "HOME=%s", user ? user->pw_dir : "/");
@@ -229,9 +228,7 @@ static int end_sessions(const char **words, const char *pool, uid_t uid)
             _exit(1);
         _exit(ask((char *const *)(uintptr_t)words, environment, NULL, 0, NULL, SECONDS) ? 1 : 0);
     }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    return pid > 0 ? spawn_wait(pid) : 1;
 }
 
 /* Ends sessions of that job: of the tasks of its step that were here, or with step NULL all. Root may, in a pool that

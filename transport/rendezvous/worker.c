@@ -213,15 +213,6 @@ static int hail(struct rendezvous *m, const struct introduction *by, struct endp
     return 0;
 }
 
-/* What its starter may have given it for connections. */
-static int given_tunnel(void)
-{
-    const char *text = getenv(SESSION_TUNNEL);
-    const int fd = text ? atoi(text) : -1;
-
-    return fd >= 3 && !fcntl(fd, F_SETFD, FD_CLOEXEC) ? fd : -1;
-}
-
 /* Who could not be reached is none of this worker's: data then has no way between these two. */
 static int take_members(struct rendezvous *m)
 {
@@ -333,7 +324,7 @@ static struct rendezvous *begin(struct job *job, const struct introduction *by, 
 int rendezvous_join(struct job *job, const struct introduction *by, char *why, size_t why_size)
 {
     struct endpoint own = {.fd = -1};
-    int tunnel = given_tunnel(), error = 0;
+    int tunnel = environment_descriptor(SESSION_TUNNEL), error = 0; /* its starter may have given it one */
     struct rendezvous *m;
 
     if (by->secret)

@@ -17,14 +17,6 @@ struct entry {
     size_t why_size;
 };
 
-static int descriptor_of(const char *name)
-{
-    const char *text = getenv(name);
-    const int fd = text ? atoi(text) : -1;
-
-    return fd >= 3 && !fcntl(fd, F_SETFD, FD_CLOEXEC) ? fd : -1;
-}
-
 /* ---- with MPI ---- */
 
 /* MPI, too: at the address by which the program is reached. */
@@ -126,13 +118,13 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
 
     *job = job_new();
     *why = '\0';
-    kept_trust(&job->calls, descriptor_of(SESSION_CALLS));
+    kept_trust(&job->calls, environment_descriptor(SESSION_CALLS));
     job->newcomers = (struct newcomer_key){.ending = ending, .argument = argument};
     job->newcomers.known = hex_read(getenv(SESSION_GUESTS), job->newcomers.secret, SECRET_BYTES);
     if (introduction.endpoint && !is_plain && hex_read(getenv(SESSION_SECRET), secret, sizeof(secret)))
         introduction.secret = secret;
     for (unsigned i = 0; !is_plain && !introduction.secret && i < PAIR_SOCKETS; i++)
-        introduction.born[i] = descriptor_of((const char *[]){SESSION_BELL, SESSION_BEAT, SESSION_BULK}[i]);
+        introduction.born[i] = environment_descriptor((const char *[]){SESSION_BELL, SESSION_BEAT, SESSION_BULK}[i]);
     introduction.bells = !is_plain && !introduction.secret && introduction.born[1] < 0;
     return introduction.bells ? open_with_mpi(job, &introduction, &entry)
                               : rendezvous_join(job, &introduction, why, why_size);

@@ -12,7 +12,7 @@
 #include "base/spawn.h"
 
 /* Those that are in the way of others are copied first. */
-static bool take_descriptors(const int *descriptors, unsigned count)
+bool spawn_take_descriptors(const int *descriptors, unsigned count)
 {
     int copies[count];
 
@@ -43,7 +43,7 @@ void spawn_become(const struct spawn *how)
         signal(number, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (how->count && !take_descriptors(how->descriptors, how->count))
+    if (how->count && !spawn_take_descriptors(how->descriptors, how->count))
         _exit(127);
     if (how->environment)
         environ = (char **)(uintptr_t)how->environment;

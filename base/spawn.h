@@ -21,6 +21,8 @@ struct spawn {
 pid_t spawn(const struct spawn *how);
 /* In a child that had to do something before. */
 void spawn_become(const struct spawn *how) __attribute__((noreturn));
+/* In a child: it has these descriptors, and no others. False: it may have some of them. */
+bool spawn_take_descriptors(const int *descriptors, unsigned count);
 /* Waits until it has ended: its status, or 128 and the signal that has ended it. */
 int spawn_wait(pid_t pid);
 

@@ -1,6 +1,6 @@
 /*
- * A worker of a pool and its keeper: what the daemon, and the nursery that has the drivers loaded already
- * (proxy/worker/nursery.c), have in common.
+ * A worker of a pool and its keeper: what the daemon, and the fork server that has the drivers loaded already
+ * (proxy/fork_server.h), have in common.
  */
 #ifndef VOCL_PROXY_KEEP_H
 #define VOCL_PROXY_KEEP_H
@@ -18,7 +18,7 @@ struct start_word {
     int error;
 };
 
-/* How a worker is to be. Goes from the daemon to the nursery as it is, with the environment behind it. */
+/* How a worker is to be. Goes from the daemon to the fork server as it is. */
 struct keep_plan {
     char session[33], user[64], folder[256];
     char group[4096]; /* its control group's folder, or "" */
@@ -27,14 +27,11 @@ struct keep_plan {
                           parent */
     uid_t uid;
     gid_t gid;
-    bool drop; /* it becomes that user's */
-    unsigned count;
-    uint32_t length; /* of the environment: each with its 0 */
+    bool drop;      /* it becomes that user's */
+    unsigned count; /* of its variables */
 };
 
-#define CHILD_FD 3               /* a child's end of a socket to the daemon */
-#define NURSERY_USELESS 3        /* its exit status where drivers cannot be copied */
-#define NURSERY_WORD "--nursery" /* longer than that of a worker, whose place it takes */
+#define CHILD_FD 3 /* a child's end of a socket to the daemon */
 
 /*
  * In a child of the daemon's: starts a worker, and stays until all that it starts is gone. environment:

@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
-#include "proxy/births.h"
-#include "proxy/keep.h"
+#include "proxy/fork_server.h"
 #include "proxy/launch/remote.h"
 #include "proxy/worker/worker.h"
 
@@ -16,10 +15,8 @@ int main(int count, char **arguments)
 
     if (count == 2 && !strcmp(arguments[1], "--worker"))
         return worker_run();
-    if (count == 2 && !strcmp(arguments[1], NURSERY_WORD))
-        return nursery_run(arguments[1]);
-    if (count == 2 && !strcmp(arguments[1], BROOD_WORD))
-        return brood_run(arguments[1]);
+    if (count == 2 && (!strcmp(arguments[1], FORK_SERVER) || !strcmp(arguments[1], FORK_SERVER_PAIRS)))
+        return fork_server_run(arguments[1]);
     if (count == 2 && !strcmp(arguments[1], "--remote"))
         return remote_run();
     if (count == 2 && !strcmp(arguments[1], "--probe"))

@@ -136,7 +136,7 @@ daemons_of()
 is_daemons_own()
 {
     case $(cat "/proc/$1/comm" 2> /dev/null) in
-    vocl-nursery | vocl-helper) ;;
+    vocl-forkserver | vocl-helper) ;;
     *) return 1 ;;
     esac
 }

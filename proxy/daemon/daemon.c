@@ -149,7 +149,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
     take_config(d, fresh);
     poolfile_free(&d->pool);
     d->pool = pool;
-    nursery_open(d);
+    fork_server_open(d);
     peers_open(d);
     check_serving(d->config, &d->pool);
     daemon_log("notice", "read %s again", d->config->path);
@@ -271,7 +271,7 @@ static int run(const char *path, bool detach)
     drain_open(d);
     state_adopt(d);
     silence_watch(d);
-    nursery_open(d);
+    fork_server_open(d);
     peers_open(d);
     check_serving(d->config, &d->pool);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);

@@ -17,7 +17,7 @@
  *     measure.c     what a session costs the host; account.c writes it down, history.c reads that
  *     energy.c      what the node's processors take
  *     lapse.c       who reserved and did not come
- *     start.c       the worker's process, and the nursery from which it comes; between them and the daemon is what
+ *     start.c       the worker's process, and the fork server from which it comes; between them and the daemon is what
  *                   proxy/keep.c says
  *     group.c       the worker's control group
  *     relay.c       a way for its MPI to what serves it PMI, at the program's host
@@ -419,7 +419,7 @@ void worker_start_review(struct session *s);
 /* The session is ending: it is not to start any more. session_started() is called, now or soon. */
 void worker_start_cancel(struct session *s);
 /* Workers are to begin with their drivers loaded, if the configuration wants that. */
-void nursery_open(struct daemon *d);
+void fork_server_open(struct daemon *d);
 /* SIGKILL is for all that it has started, too. */
 bool worker_contained(const struct session *s, int number);
 

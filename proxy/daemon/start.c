@@ -21,6 +21,7 @@
 #include "base/socket.h"
 #include "base/variable.h"
 #include "proxy/daemon/daemon.h"
+#include "proxy/fork_server.h"
 
 #define START_MS 5000
 #define PMI_FD 4 /* the worker's */
@@ -108,43 +109,45 @@ static void free_plan(struct plan *plan)
         free(plan->environment[i]);
 }
 
-/* ---- the nursery: a process in which the drivers are loaded already, and workers begin as copies of it ---- */
+/* ---- the fork server: a process in which the drivers are loaded already, and workers begin as copies of it ---- */
 
-#define NURSERY_MS 30000 /* after one that failed another is tried */
+#define FORK_SERVER_MS 30000 /* after one that failed another is tried */
 
-static struct child *nursery; /* or NULL */
+static struct child *fork_server; /* or NULL */
 static struct {
     long ms;
     char **environment; /* the configuration's, that it had */
     bool useless;       /* with these drivers */
 } tried;
 
-static void nursery_over(struct child *child, int status)
+static void fork_server_over(struct child *child, int status)
 {
-    if (child != nursery)
+    if (child != fork_server)
         return;
-    nursery = NULL;
-    tried.useless = WIFEXITED(status) && WEXITSTATUS(status) == NURSERY_USELESS;
-    if (!tried.useless)
-        daemon_log("warning", "the nursery does not answer: workers load their drivers themselves");
+    fork_server = NULL;
+    tried.useless = WIFEXITED(status) && WEXITSTATUS(status) == FORK_SERVER_USELESS;
+    if (tried.useless)
+        daemon_log("notice", "with these drivers loaded no process can be copied: each worker loads them");
+    else
+        daemon_log("warning", "the fork server does not answer: workers load their drivers themselves");
 }
 
-static void nursery_run(const void *argument)
+static void become_fork_server(const void *argument)
 {
     const struct plan *plan = argument;
-    char *arguments[] = {(char *)(uintptr_t)plan->keep.program, (char *)(uintptr_t)NURSERY_WORD, NULL};
+    char *arguments[] = {(char *)(uintptr_t)plan->keep.program, (char *)(uintptr_t)FORK_SERVER, NULL};
 
     execve(plan->keep.program, arguments, (char **)(uintptr_t)plan->environment);
 }
 
-void nursery_open(struct daemon *d)
+void fork_server_open(struct daemon *d)
 {
     const char *journal = getenv("JOURNAL_STREAM");
     struct plan plan = {.keep = {.count = 0}};
 
-    if (nursery)
-        child_kill(nursery);
-    nursery = NULL;
+    if (fork_server)
+        child_kill(fork_server);
+    fork_server = NULL;
     tried.ms = clock_ms();
     tried.environment = d->config->environment;
     tried.useless = false;
@@ -154,7 +157,7 @@ void nursery_open(struct daemon *d)
     add_common(&plan, d);
     if (journal)
         add(&plan, "JOURNAL_STREAM=%s", journal);
-    nursery = child_fork(d, nursery_run, &plan, nursery_over);
+    fork_server = child_fork(d, become_fork_server, &plan, fork_server_over);
     free_plan(&plan);
 }
 
@@ -165,8 +168,8 @@ struct start {
     struct plan plan;
     int pmi, problem; /* the worker's ends, as long as there is no keeper; or -1 */
     int words;        /* where start_words come from */
-    int answer;       /* where the nursery's copy says its number, or -1 */
-    pid_t asked;      /* the nursery */
+    int answer;       /* where the fork server's copy says its number, or -1 */
+    pid_t asked;      /* the fork server */
     pid_t worker;
     int error;
     struct event *ready, *late;
@@ -242,13 +245,13 @@ static int fork_keeper(struct start *start)
     return 0;
 }
 
-static void without_nursery(struct start *start)
+static void without_fork_server(struct start *start)
 {
     int error;
 
     close_fd(&start->answer);
-    if (nursery && nursery->pid == start->asked)
-        child_kill(nursery); /* nursery_over() sees to the rest */
+    if (fork_server && fork_server->pid == start->asked)
+        child_kill(fork_server); /* fork_server_over() sees to the rest */
     error = start->session->state == SESSION_ENDING ? ECANCELED : fork_keeper(start);
     if (error)
         finish(start, error);
@@ -261,42 +264,25 @@ static bool has_room(int fd)
     return poll(&ready, 1, 0) == 1 && !(ready.revents & (POLLHUP | POLLERR));
 }
 
-/* What the nursery is to make of a copy of itself: over a socket of its own, which has room for it, for there are
+/* What the fork server is to make of a copy of itself: over a socket of its own, which has room for it, for there are
  * secrets in it. The keeper's PID, a child of this process, comes back there. */
-static bool nursery_ask(struct start *start)
+static bool ask_fork_server(struct start *start)
 {
     const int given[2] = {start->problem, start->pmi};
     struct daemon *d = start->session->daemon;
-    struct plan *plan = &start->plan;
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *text;
-    bool good = false;
-    int ends[2];
 
     if (tried.environment != d->config->environment ||
-        (!nursery && !tried.useless && clock_ms() - tried.ms > NURSERY_MS))
-        nursery_open(d);
-    text = nursery && has_room(nursery->fd) ? open_memstream(&bytes, &size) : NULL;
-    if (!text)
+        (!fork_server && !tried.useless && clock_ms() - tried.ms > FORK_SERVER_MS))
+        fork_server_open(d);
+    if (!fork_server || !has_room(fork_server->fd))
         return false;
-    for (unsigned i = 0; i < plan->keep.count; i++)
-        fwrite(plan->environment[i], 1, strlen(plan->environment[i]) + 1, text);
-    fclose(text);
-    plan->keep.length = (uint32_t)size;
-    if (bytes && !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-        start->answer = ends[0];
-        start->asked = nursery->pid;
-        good = !socket_send_descriptors(nursery->fd, "", 1, &ends[1], 1) &&
-               !socket_send_descriptors(ends[0], "", 1, given, start->pmi >= 0 ? 2 : 1) &&
-               !socket_write_all(ends[0], &plan->keep, sizeof(plan->keep)) && !socket_write_all(ends[0], bytes, size) &&
-               await(start, ends[0]);
-        close(ends[1]);
-    }
-    free(bytes);
-    if (!good)
-        close_fd(&start->answer);
-    return good;
+    start->asked = fork_server->pid;
+    start->answer =
+        fork_server_ask(fork_server->fd, &start->plan.keep, start->plan.environment, given, start->pmi >= 0 ? 2 : 1);
+    if (start->answer >= 0 && await(start, start->answer))
+        return true;
+    close_fd(&start->answer);
+    return false;
 }
 
 static void take_answer(struct start *start)
@@ -307,7 +293,7 @@ static void take_answer(struct start *start)
     if (got == sizeof(keeper) && keeper > 0)
         take_keeper(start, keeper);
     else if (got >= 0 || (errno != EAGAIN && errno != EINTR))
-        without_nursery(start);
+        without_fork_server(start);
 }
 
 /* Until exec closes it: at once. */
@@ -352,7 +338,7 @@ static void on_late(evutil_socket_t fd, short what, void *argument)
     (void)fd;
     (void)what;
     if (start->answer >= 0)
-        without_nursery(start);
+        without_fork_server(start);
     else
         finish(start, ETIMEDOUT);
 }
@@ -383,7 +369,7 @@ int worker_start(struct session *s, char *const *environment, int pmi, char *why
         make_plan(s, environment, &start->plan);
         if (worker_group_make(s))
             worker_group_path(s, "", start->plan.keep.group, sizeof(start->plan.keep.group));
-        error = !start->late ? ENOMEM : nursery_ask(start) ? 0 : fork_keeper(start);
+        error = !start->late ? ENOMEM : ask_fork_server(start) ? 0 : fork_keeper(start);
         if (error)
             worker_clean(s);
     }

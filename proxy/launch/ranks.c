@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/process.h"
 #include "base/socket.h"
+#include "proxy/launch/plan.h"
 #include "proxy/launch/ranks.h"
 #include "proxy/launch/tunnel.h"
 #include "transport/starter.h"
@@ -58,29 +58,13 @@ int ranks_pair(int ends[2])
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ? -errno : 0;
 }
 
-/* ---- a process ---- */
-
-void rank_become(int output)
-{
-    setpgid(0, 0);
-    dup2(output, 1);
-    dup2(output, 2);
-}
-
-void rank_execute(char *const *arguments)
-{
-    execvp(arguments[0], arguments);
-    fprintf(stderr, "%s: %s\n", arguments[0], strerror(errno));
-    _exit(127);
-}
-
 /* ---- here ---- */
 
 /* The descriptors of a session: its workers', and the program's ends of those. */
 struct wires {
     unsigned workers, count;
     int *ends;
-    struct births *births;
+    struct plan *plans; /* by rank */
 };
 
 static int open_calls(struct wires *wires, struct ranks *ranks, unsigned rank)
@@ -90,19 +74,19 @@ static int open_calls(struct wires *wires, struct ranks *ranks, unsigned rank)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
         return -errno;
     ranks->members[rank] = ends[0];
-    *births_of(wires->births, rank, BIRTH_CALLS) = ends[1];
+    plan_descriptor(&wires->plans[rank], SESSION_CALLS, ends[1]);
     return 0;
 }
 
 /* A pair, of which the program has the one end, and this worker the other. */
-static int open_pair(struct wires *wires, unsigned rank, enum birth kind)
+static int open_pair(struct wires *wires, unsigned rank, const char *name)
 {
     int ends[2], error = ranks_pair(ends);
 
     if (error)
         return error;
     wires->ends[wires->count++] = ends[0];
-    *births_of(wires->births, rank, kind) = ends[1];
+    plan_descriptor(&wires->plans[rank], name, ends[1]);
     return 0;
 }
 
@@ -114,28 +98,25 @@ static int open_pmi(struct wires *wires, struct ranks *ranks, unsigned rank)
         return error;
     ranks->pmi[rank] = ends[0];
     if (rank)
-        *births_of(wires->births, rank, BIRTH_PMI) = ends[1];
+        plan_descriptor(&wires->plans[rank], "PMI_FD", ends[1]);
     else
         wires->ends[wires->count++] = ends[1];
     return 0;
 }
 
-/* Its bells with those before it, or all its connections with them. */
-static int open_peers(struct wires *wires, unsigned rank)
+/* Its bells with those before it, or all its connections with them: so many with each. */
+static int open_peers(struct wires *wires, unsigned rank, unsigned each)
 {
-    const unsigned each = wires->births->each;
-    int ends[2], error = 0;
-
-    for (unsigned i = 0; !error && i < each * (rank - 1); i++) {
+    for (unsigned i = 0; i < each * (rank - 1); i++) {
         const unsigned other = i / each + 1;
+        int ends[2], error = ranks_pair(ends);
 
-        error = ranks_pair(ends);
         if (error)
-            break;
-        births_peer(wires->births, rank, other)[i % each] = ends[0];
-        births_peer(wires->births, other, rank)[i % each] = ends[1];
+            return error;
+        plan_peer(&wires->plans[rank], other, ends[0]);
+        plan_peer(&wires->plans[other], rank, ends[1]);
     }
-    return error;
+    return 0;
 }
 
 /* Over TLS they make what they need for themselves. */
@@ -155,24 +136,27 @@ static unsigned between(unsigned workers, bool pairs)
 /* The program's ends are rank 0's PMI and a bell of each worker; or by pairs the PAIR_SOCKETS of each. */
 static int wires_open(struct wires *wires, struct ranks *ranks, bool pairs)
 {
+    static const char *const names[PAIR_SOCKETS] = {SESSION_BELL, SESSION_BEAT, SESSION_BULK};
     const unsigned workers = ranks->size - 1;
     int error = 0;
 
     *wires = (struct wires){.workers = workers,
                             .ends = calloc((size_t)PAIR_SOCKETS * ranks->size, sizeof(int)),
-                            .births = births_new(workers, pairs, between(workers, pairs))};
-    if (!wires->ends || !wires->births)
+                            .plans = calloc(ranks->size, sizeof(*wires->plans))};
+    if (!wires->ends || !wires->plans)
         return -ENOMEM;
     if (!pairs)
         error = open_pmi(wires, ranks, 0);
     for (unsigned i = 1; !error && i < ranks->size; i++) {
+        plan_variable(&wires->plans[i], "PMI_RANK=%u", i);
+        plan_variable(&wires->plans[i], "PMI_SIZE=%u", ranks->size);
         error = open_calls(wires, ranks, i);
-        for (enum birth kind = BIRTH_BELL; !error && kind <= (pairs ? BIRTH_BULK : BIRTH_BELL); kind++)
-            error = open_pair(wires, i, kind);
+        for (unsigned kind = 0; !error && kind < (pairs ? PAIR_SOCKETS : 1); kind++)
+            error = open_pair(wires, i, names[kind]);
         if (!error && !pairs)
             error = open_pmi(wires, ranks, i);
         if (!error)
-            error = open_peers(wires, i);
+            error = open_peers(wires, i, between(workers, pairs));
     }
     return error;
 }
@@ -191,44 +175,27 @@ static int hand_over(const struct wires *wires, int lifeline)
     return error;
 }
 
-static void become_worker(struct wires *wires, unsigned rank, const char *program, int output)
-{
-    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--worker", NULL};
-
-    rank_become(output);
-    if (!births_take(wires->births, rank))
-        _exit(127);
-    rank_execute(arguments);
-}
-
-static int fork_workers(struct ranks *ranks, struct wires *wires, const char *program, int output)
-{
-    for (unsigned i = 1; i < ranks->size; i++) {
-        pid_t pid = process_fork(SIGKILL);
-
-        if (pid == 0)
-            become_worker(wires, i, program, output);
-        if (pid < 0)
-            return -errno;
-        ranks->pids[i] = pid;
-        ranks->running++;
-    }
-    return 0;
-}
-
 /* Many begin as copies of one process, unless their drivers are such that they cannot. */
-static int start_workers(struct ranks *ranks, struct wires *wires, const char *program, int lifeline, int output)
+static int start_workers(struct ranks *ranks, struct wires *wires, bool pairs, const char *program, int lifeline,
+                         int output)
 {
     int error = -ENOTSUP;
 
-    if (wires->workers >= BROOD_LEAST)
-        error = brood_start(wires->births, program, lifeline, output, ranks->pids);
-    if (error == -ENOTSUP)
-        return fork_workers(ranks, wires, program, output);
-    for (unsigned i = 1; i < ranks->size; i++)
-        ranks->running += ranks->pids[i] > 0;
+    if (wires->workers >= PLANS_MANY)
+        error = plans_start(wires->plans + 1, wires->workers, pairs, program, lifeline, output, ranks->pids + 1);
     if (!error)
         vocl_log(LOG_INFO, "%u workers begin as copies of one process", wires->workers);
+    if (error == -ENOTSUP) {
+        error = 0;
+        for (unsigned i = 1; !error && i < ranks->size; i++) {
+            const pid_t pid = plan_start(&wires->plans[i], program, output);
+
+            error = pid < 0 ? pid : 0;
+            ranks->pids[i] = pid > 0 ? pid : 0;
+        }
+    }
+    for (unsigned i = 1; i < ranks->size; i++)
+        ranks->running += ranks->pids[i] > 0;
     return error;
 }
 
@@ -236,8 +203,10 @@ static void wires_close(struct wires *wires)
 {
     while (wires->count)
         close(wires->ends[--wires->count]);
+    for (unsigned i = 0; wires->plans && i <= wires->workers; i++)
+        plan_free(&wires->plans[i]);
     free(wires->ends);
-    births_free(wires->births);
+    free(wires->plans);
 }
 
 int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int lifeline, int output,
@@ -253,7 +222,7 @@ int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool 
     if (!error)
         error = hand_over(&wires, lifeline);
     if (!error)
-        error = start_workers(ranks, &wires, program, lifeline, output);
+        error = start_workers(ranks, &wires, pairs, program, lifeline, output);
     wires_close(&wires);
     if (error)
         snprintf(why, why_size, "%u workers cannot be started: %s", workers, strerror(-error));
@@ -262,39 +231,29 @@ int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool 
 
 /* ---- those that come later ---- */
 
-static void become_added(unsigned rank, const char *program, int calls, int output)
-{
-    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--worker", NULL};
-    sigset_t none;
-
-    rank_become(output);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    births_inherit(SESSION_TUNNEL, calls);
-    births_number(SESSION_JOINS, (int)rank);
-    births_number("PMI_RANK", (int)rank);
-    setenv(SESSION_PLAIN, "1", 1);
-    setenv(SESSION_ENDPOINT, TUNNEL_ENDPOINT, 1);
-    if (getenv(SESSION_SECRET)) /* it has no TLS, but with members on other hosts */
-        setenv(SESSION_GUESTS, getenv(SESSION_SECRET), 1);
-    unsetenv(SESSION_SECRET);
-    rank_execute(arguments);
-}
-
 static int add_here(struct ranks *ranks, unsigned rank, const char *program, int output)
 {
+    const char *secret = getenv(SESSION_SECRET);
+    struct plan plan = {.count = 0};
     int ends[2];
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
         return -errno;
-    pid = process_fork(SIGKILL);
-    if (pid == 0)
-        become_added(rank, program, ends[1], output);
-    close(ends[1]);
+    plan_descriptor(&plan, SESSION_TUNNEL, ends[1]);
+    plan_variable(&plan, SESSION_JOINS "=%u", rank);
+    plan_variable(&plan, "PMI_RANK=%u", rank);
+    plan_variable(&plan, SESSION_PLAIN "=1");
+    plan_variable(&plan, SESSION_ENDPOINT "=" TUNNEL_ENDPOINT);
+    if (secret) { /* it has no TLS, but with members on other hosts */
+        plan_variable(&plan, SESSION_GUESTS "=%s", secret);
+        plan_variable(&plan, SESSION_SECRET);
+    }
+    pid = plan_start(&plan, program, output);
+    plan_free(&plan);
     if (pid < 0) {
         close(ends[0]);
-        return -errno;
+        return pid;
     }
     ranks->members[rank] = ends[0];
     ranks->pids[rank] = pid;

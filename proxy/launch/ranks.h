@@ -5,7 +5,7 @@
  *     launcher.c     vocl-launcher: the parent of a session that is not a pool's
  *     ranks.c        its workers on this host, and all ranks' PMI
  *     introduce.c    connections of each two of them that have something to say to each other
- *     brood.c        those workers where they are many: as copies of one process
+ *     plan.c         how its workers here begin; where they are many, as copies of one process
  *     hosts.c        its workers on other hosts
  *     remote.c       vocl-proxy --remote: what starts a worker there (remote.h)
  *     tunnel.c       members' connections through ssh: both ends (tunnel.h)
@@ -29,7 +29,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "proxy/births.h"
 #include "proxy/launch/pmi.h"
 
 struct ranks {
@@ -80,9 +79,6 @@ int ranks_open(struct ranks *ranks, unsigned workers);
 int ranks_pair(int ends[2]);
 /* A connection to this member, who may be the program; it stays the caller's. False: he is not there. */
 bool ranks_hand(struct ranks *ranks, unsigned to, int fd);
-/* A child's start, of process_fork(SIGKILL): its words go to output. */
-void rank_become(int output);
-void rank_execute(char *const *arguments);
 
 /* ---- introduce.c ---- */
 struct introductions *introductions_new(unsigned members);
@@ -95,11 +91,6 @@ int introductions_nap(const struct ranks *ranks);
 /* Its process has ended: another may come with its number. */
 void introductions_forget(struct ranks *ranks, unsigned rank);
 void introductions_free(struct introductions *met);
-
-/* ---- brood.c ---- */
-/* All of the workers, of which it says the process numbers from pids[1] on; -ENOTSUP: their drivers cannot be copied.
- * It waits for them no longer than for the program at the other end of lifeline. */
-int brood_start(struct births *births, const char *program, int lifeline, int output, pid_t *pids);
 
 /* ---- hosts.c ---- */
 /* Another worker by ssh, that goes to this endpoint. */

@@ -4,8 +4,7 @@
  *     worker.c        the main loop, between the transport and the executor
  *     affinity.c      where its devices are in the node's PCIe tree: its threads go near them (affinity.h)
  *     control.c       its end of the connection to the daemon that started it (proxy/control.h)
- *     nursery.c       what has the drivers loaded, for workers that begin as copies of it
- *     brood.c         the same for a session of many workers on this host
+ *     fork_server.c   what has the drivers loaded, for workers that begin as copies of it
  *     list_devices.c  vocl-proxy --probe: the node's devices, for a daemon
  */
 #ifndef VOCL_PROXY_WORKER_WORKER_H
@@ -36,18 +35,9 @@ int list_devices(void);
 /* Print what this is, for who wants to use it from another host. Returns the exit status. */
 int worker_about(void);
 
-/* ---- nursery.c ---- */
-/* For a daemon: a process of which workers are copies. word: its argument, which is theirs then. */
-int nursery_run(char *word);
-/* What workers load, with what carries their sessions, unless that is nothing; word: the argument of this process,
- * which is theirs then. False: a process that has it cannot be copied. */
-bool worker_load(char *word, bool carriers);
-/* In a copy: the worker that the environment says, by name, too. */
-int worker_as_copy(void);
-
-/* ---- brood.c ---- */
-/* For vocl-launcher: the workers that it has descriptors for (proxy/births.h). */
-int brood_run(char *word);
+/* ---- fork_server.c ---- */
+/* A process of which workers are copies (proxy/fork_server.h). word: its argument, which is theirs then. */
+int fork_server_run(char *word);
 
 /* ---- worker.c ---- */
 /* Serve one session: returns the exit status when it is over. */

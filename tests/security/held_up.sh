@@ -1,5 +1,5 @@
 #!/bin/sh
-# A worker whose start hangs, because its user stops it or the nursery does not answer, holds up nobody but the session
+# A worker whose start hangs, because its user stops it or the fork server does not answer, holds up nobody but the session
 # that it is for.
 . "$(dirname "$0")/../pool/one-lib.sh"
 make_pool here 'devices = ( { match = "*"; sessions = 8; } );'
@@ -77,23 +77,23 @@ for one in $worker; do
 done
 exec 5>&-
 
-# the nursery does not answer
+# the fork server does not answer
 rm "$HALT"
 sed -i '/^prefork/d' "$scratch/conf"
 start_at=
 start_daemon
-nursery()
+fork_server()
 {
-    nursery=$(children "$daemon" vocl-nursery)
-    [ -n "$nursery" ]
+    fork_server=$(children "$daemon" vocl-forkserver)
+    [ -n "$fork_server" ]
 }
 if [ "${SANITIZER:-no}" = no ]; then
-    wait_until nursery || fail "there is no nursery"
-    kill -STOP "$nursery"
+    wait_until fork_server || fail "there is no fork server"
+    kill -STOP "$fork_server"
     starting
-    others "a nursery that is stopped"
-    wait_until grep -q '"started"' "$scratch/started" || fail "without the nursery: $(cat "$scratch/started" "$scratch/log")"
-    grep -q 'the nursery does not answer' "$scratch/log" || fail "nothing is said of the nursery: $(cat "$scratch/log")"
+    others "a fork server that is stopped"
+    wait_until grep -q '"started"' "$scratch/started" || fail "without the fork server: $(cat "$scratch/started" "$scratch/log")"
+    grep -q 'the fork server does not answer' "$scratch/log" || fail "nothing is said of the fork server: $(cat "$scratch/log")"
     exec 5>&-
 fi
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"

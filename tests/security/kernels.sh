@@ -13,11 +13,11 @@ marked()
         grep -q '^State:.Z' "$process/status" 2> /dev/null || echo "${process#/proc/}"
     done
 }
-none_marked() { [ -z "$(marked | grep -vx "$nursery")" ]; }
-nursery=none # the process that the daemon's workers are copies of, from before there was any kernel
-find_nursery()
+none_marked() { [ -z "$(marked | grep -vx "$fork_server")" ]; }
+fork_server=none # the process that the daemon's workers are copies of, from before there was any kernel
+find_fork_server()
 {
-    nursery=$(pgrep -P "$daemon" -x vocl-nursery)
+    fork_server=$(pgrep -P "$daemon" -x vocl-forkserver)
 }
 
 # What is written outside of lines that say whose words they are.
@@ -32,7 +32,7 @@ under_daemon()
     make_pool here "$@" "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
     sed -i '0,/^environment/{/^environment/d}' "$scratch/conf"
     start_daemon
-    wait_until find_nursery || fail "there is no nursery"
+    wait_until find_fork_server || fail "there is no fork server"
     VOCL_POOL="$scratch/pool" timeout 300 vocl run -- "$escape" 3000 > "$scratch/out" 2> "$scratch/err"
     [ $? != 77 ] || skip "the kernel does not compile here: $(tail -n 3 "$scratch/err")"
     grep -aq '^error 0 ' "$scratch/out" || fail "the kernel does not run: $(tail -n 5 "$scratch/out" "$scratch/err")"
@@ -53,6 +53,6 @@ under_daemon 'cgroup = "none";'
 under_daemon
 
 # Without a daemon vocl-launcher sees to it.
-nursery=none
+fork_server=none
 env "$mark" timeout 300 vocl run -- "$escape" 0 > "$scratch/out" 2> "$scratch/err" || fail "alone: $(cat "$scratch/err")"
 wait_until none_marked || fail "alone: left: $(ps -o pid,ppid,sid,args -p "$(marked | tr '\n' ',' | sed 's/,$//')")"

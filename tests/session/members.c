@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "proxy/births.h"
-#include "proxy/keep.h"
+#include "proxy/fork_server.h"
 #include "proxy/launch/remote.h"
 #include "transport/rendezvous/pending.h"
 #include "transport/transport.h"
@@ -506,8 +505,8 @@ int main(int count, char **arguments)
 
     if (!strcmp(what, "--remote"))
         return remote_run();
-    if (!strcmp(what, BROOD_WORD)) /* there are no drivers to be copied */
-        return NURSERY_USELESS;
+    if (!strncmp(what, FORK_SERVER, strlen(FORK_SERVER))) /* there are no drivers to be copied */
+        return FORK_SERVER_USELESS;
     buffer = malloc(MOST_BYTES);
     if (!strcmp(what, "--worker"))
         return work();

@@ -12,13 +12,13 @@ works()
     VOCL_POOL="$scratch/pool" vocl run -- "$vector" > "$scratch/out" 2> "$scratch/err" || fail "$1: $(cat "$scratch/err" "$scratch/log")"
     cmp "$scratch/native" "$scratch/out" || fail "$1: vector_add prints something else"
 }
-nursery()
+fork_server()
 {
-    nursery=$(children "$daemon" vocl-nursery)
-    [ -n "$nursery" ]
+    fork_server=$(children "$daemon" vocl-forkserver)
+    [ -n "$fork_server" ]
 }
-wait_until nursery || fail "there is no nursery"
-works "with a nursery"
+wait_until fork_server || fail "there is no fork server"
+works "with a fork server"
 
 # what a worker is
 VOCL_POOL=$scratch/pool vocl run -- "$program" idle 30 > "$scratch/out" 2> "$scratch/err" &
@@ -44,24 +44,24 @@ wait_until gone || fail "the worker outlives its keeper"
 kill -9 $running 2> /dev/null
 wait $running 2> /dev/null
 
-kill -9 "$nursery"
-works "after the nursery was killed"
-grep -q 'the nursery does not answer' "$scratch/log" || fail "nothing is said of it: $(cat "$scratch/log")"
+kill -9 "$fork_server"
+works "after the fork server was killed"
+grep -q 'the fork server does not answer' "$scratch/log" || fail "nothing is said of it: $(cat "$scratch/log")"
 kill -9 $daemon
 wait $daemon 2> /dev/null
 sed -i 's/^name = .*/&\nprefork = 0;/' "$scratch/conf"
 start_daemon
-works "without a nursery"
-nursery && fail "there is one all the same"
+works "without a fork server"
+fork_server && fail "there is one all the same"
 kill -9 $daemon
 wait $daemon 2> /dev/null
 sed -i 's/^prefork = .*/prefork = 1;/' "$scratch/conf"
 start_daemon
-wait_until nursery || fail "there is no nursery again"
+wait_until fork_server || fail "there is no fork server again"
 kill -9 $daemon
 wait $daemon 2> /dev/null
 orphan()
 {
-    [ ! -e "/proc/$nursery" ] || grep -q '^State:.*Z' "/proc/$nursery/status" 2> /dev/null
+    [ ! -e "/proc/$fork_server" ] || grep -q '^State:.*Z' "/proc/$fork_server/status" 2> /dev/null
 }
-wait_until orphan || fail "the nursery outlives its daemon"
+wait_until orphan || fail "the fork server outlives its daemon"

@@ -96,59 +96,45 @@ static int enter(struct client *client, const struct poolfile *pool, const char 
     return error;
 }
 
-int client_connect_within(struct client *client, const struct poolfile *pool, const char *address, long milliseconds,
-                          char *why, size_t why_size)
-{
-    struct poolfile_node node = {.name = ""};
-    unsigned winner;
-    int fd;
-
-    *client = (struct client){.fd = -1};
-    if (channel_prepare())
-        return say_no(why, why_size, "libsodium", "not usable");
-    snprintf(node.address, sizeof(node.address), "%s", address);
-    fd = race_connect(&node, 1, NULL, milliseconds, &winner, why, why_size);
-    return fd < 0 ? fd : enter(client, pool, address, fd, milliseconds, why, why_size);
-}
-
 /* Who is there but does not want us is none that answers. */
-static int connect_once(struct client *client, const struct poolfile *pool, char *why, size_t why_size)
+static int connect_once(struct client *client, const struct poolfile *pool, const struct poolfile_node *nodes,
+                        unsigned count, long milliseconds, char *why, size_t why_size)
 {
     bool refused[POOLFILE_NODES] = {false};
     unsigned winner;
     int error = -EAGAIN, fd;
 
-    for (unsigned tries = 0; error && tries < pool->count; tries++) {
+    for (unsigned tries = 0; error && tries < count; tries++) {
         char missed[512]; /* a refusal says more than silence */
 
-        fd = race_connect(pool->nodes, pool->count, refused, CLIENT_MS, &winner, missed, sizeof(missed));
+        fd = race_connect(nodes, count, refused, milliseconds, &winner, missed, sizeof(missed));
         if (fd < 0) {
             if (tries)
                 return error;
             snprintf(why, why_size, "%s", missed);
             return fd;
         }
-        error = enter(client, pool, pool->nodes[winner].address, fd, CLIENT_MS, why, why_size);
+        error = enter(client, pool, nodes[winner].address, fd, milliseconds, why, why_size);
         refused[winner] = true;
     }
     return error;
 }
 
-int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size)
+int client_connect_within(struct client *client, const struct poolfile *pool, const char *address, long milliseconds,
+                          char *why, size_t why_size)
 {
-    const long until = clock_ms() + CLIENT_MS;
-    int error;
+    struct poolfile_node node = {.name = ""};
 
     *client = (struct client){.fd = -1};
-    if (!pool->count) {
+    snprintf(node.address, sizeof(node.address), "%s", address ? address : "");
+    if (!address && !pool->count) {
         snprintf(why, why_size, "the pool has no daemons");
         return -ENOENT;
     }
     if (channel_prepare())
         return say_no(why, why_size, "libsodium", "not usable");
-    while (turned_away(error = connect_once(client, pool, why, why_size)) && clock_ms() < until)
-        client_nap();
-    return error;
+    return connect_once(client, pool, address ? &node : pool->nodes, address ? 1 : pool->count, milliseconds, why,
+                        why_size);
 }
 
 int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size)
@@ -168,8 +154,7 @@ int client_ask(struct client *client, const struct poolfile *pool, const char *a
     int error;
 
     for (unsigned tries = 0; tries < CLIENT_TRIES; tries++) {
-        error = address ? client_connect(client, pool, address, why, why_size)
-                        : client_connect_any(client, pool, why, why_size);
+        error = client_connect(client, pool, address, why, why_size);
         if (error)
             return error;
         error = client_call(client, message, answer, why, why_size);

@@ -16,8 +16,8 @@ struct client {
 #define CLIENT_TRIES 5  /* of who is not heard after that */
 
 /* All return 0, or negative errno and why. */
-/* At "host:port". Where it has no place for one more who has not proved who he is, again, for CLIENT_MS; not
- * client_connect_within(). */
+/* At "host:port"; NULL: to the first daemon of the pool that answers, as all are tried side by side. Where it has no
+ * place for one more who has not proved who he is, again, for CLIENT_MS; not client_connect_within(). */
 int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size);
 int client_connect_within(struct client *client, const struct poolfile *pool, const char *address, long milliseconds,
                           char *why, size_t why_size);
@@ -29,9 +29,7 @@ int client_call(struct client *client, const json_t *message, json_t **answer, c
 /* To be called several times a second while the connection is held: says that this process is there, and sees to it
  * that the daemon is. -ETIMEDOUT: it has not answered for VOCL_PEER_TIMEOUT. */
 int client_beat(struct client *client);
-/* As client_connect(), to the first daemon of the pool that answers; all are tried side by side. */
-int client_connect_any(struct client *client, const struct poolfile *pool, char *why, size_t why_size);
-/* Connects, to any daemon if the address is NULL, and calls: again, some times, if that ends without a word. Whether a
+/* Connects and calls: again, some times, if that ends without a word. Whether a
  * daemon has a place, and takes the key, shows in its first answer. The connection stays open if it is 0. */
 int client_ask(struct client *client, const struct poolfile *pool, const char *address, const json_t *message,
                json_t **answer, char *why, size_t why_size);

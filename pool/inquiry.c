@@ -47,62 +47,70 @@ static void lose_connection(struct inquiry *inquiry, int error)
 static bool try(struct inquiry *inquiry)
 {
     struct inquiry_kind *kind = inquiry->kind;
-    const char *address;
     char why[512];
     int error;
 
-    if (!inquiry->on || inquiry->client.fd >= 0 || clock_ms() - kind->tried_ms < kind->again_ms)
+    if (!inquiry->question || inquiry->client.fd >= 0 || clock_ms() - kind->tried_ms < kind->again_ms ||
+        (inquiry->lost && kind->change && !kind->change(inquiry)))
         return false;
-    address = kind->address(inquiry, inquiry->lost);
     inquiry->lost = false;
-    if (!address)
-        return false;
-    error = *address ? client_connect_within(&inquiry->client, inquiry->pool, address, kind->reach_ms, why, sizeof(why))
-                     : client_connect_any(&inquiry->client, inquiry->pool, why, sizeof(why));
+    error = *inquiry->address ? client_connect_within(&inquiry->client, inquiry->pool, inquiry->address, kind->reach_ms,
+                                                      why, sizeof(why))
+                              : client_connect(&inquiry->client, inquiry->pool, NULL, why, sizeof(why));
     kind->tried_ms = clock_ms();
     if (error) {
         lose(inquiry, false, why);
         return true;
     }
-    inquiry_say(inquiry, kind->question(inquiry));
+    inquiry->asked = true;
+    inquiry_say(inquiry, json_incref(inquiry->question));
     client_beat(&inquiry->client); /* from here on the daemon misses it */
     return true;
 }
 
-void inquiry_begin(struct inquiry *inquiry)
+static void want(struct inquiry *inquiry, const char *address, json_t *question)
 {
-    inquiry_end(inquiry);
-    inquiry->on = true;
-    inquiry->kind->tried_ms = 0;
-    try(inquiry);
+    snprintf(inquiry->address, sizeof(inquiry->address), "%s", address ? address : "");
+    inquiry->question = question;
+    inquiry->lost = !address;
 }
 
-int inquiry_begin_with(struct inquiry *inquiry, json_t *question, char *why, size_t why_size)
+void inquiry_begin(struct inquiry *inquiry, const char *address, json_t *question)
+{
+    inquiry_end(inquiry);
+    inquiry->kind->tried_ms = 0;
+    want(inquiry, address, question);
+    if (question)
+        try(inquiry);
+    else
+        lose(inquiry, false, "out of memory");
+}
+
+int inquiry_begin_with(struct inquiry *inquiry, json_t *first, const char *address, json_t *question, char *why,
+                       size_t why_size)
 {
     json_t *answer = NULL;
     int error;
 
     client_beat(&inquiry->client); /* from here on the daemon misses it */
-    error = client_call(&inquiry->client, question, &answer, why, why_size);
-    inquiry->on = !error;
-    if (error)
+    error = client_call(&inquiry->client, question ? first : NULL, &answer, why, why_size);
+    json_decref(first);
+    if (error) {
         client_close(&inquiry->client);
-    else
-        json_decref(answer);
-    json_decref(question);
-    return error;
+        json_decref(question);
+        return error;
+    }
+    json_decref(answer);
+    want(inquiry, address, question);
+    return 0;
 }
 
 void inquiry_end(struct inquiry *inquiry)
 {
     client_close(&inquiry->client);
-    inquiry->on = inquiry->lost = false;
-}
-
-void inquiry_change(struct inquiry *inquiry)
-{
-    client_close(&inquiry->client);
-    inquiry->lost = true;
+    json_decref(inquiry->question);
+    inquiry->question = NULL;
+    inquiry->asked = inquiry->lost = false;
 }
 
 /* ---- all of them ---- */
@@ -113,7 +121,7 @@ bool inquiries_poll(struct inquiry *const *list, unsigned count, struct pollfd *
 
     for (unsigned i = 0; i < count; i++) {
         fds[i] = (struct pollfd){list[i]->client.fd, POLLIN, 0};
-        busy |= list[i]->on && list[i]->client.fd < 0;
+        busy |= list[i]->question && list[i]->client.fd < 0;
     }
     return busy;
 }
@@ -123,6 +131,9 @@ static void hear(struct inquiry *inquiry)
     json_t *message = NULL;
     int error = client_receive(&inquiry->client, &message, 100);
 
+    if (!error && inquiry->question && json_object_get(message, "ticket") &&
+        json_object_set(inquiry->question, "ticket", json_object_get(message, "ticket")))
+        vocl_log(LOG_ERROR, "the pool: no memory for the place in its queue");
     if (!error)
         inquiry->kind->hear(inquiry, message);
     else if (error != -ETIMEDOUT)

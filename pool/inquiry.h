@@ -18,30 +18,31 @@ struct inquiry;
 struct inquiry_kind {
     long reach_ms, again_ms; /* how long a try may take, and the pause */
     long tried_ms;
-    /* Whom to ask; lost: the last one was lost, or not reached. NULL: there is nobody just now. */
-    const char *(*address)(struct inquiry *inquiry, bool lost);
-    json_t *(*question)(struct inquiry *inquiry);
     void (*hear)(struct inquiry *inquiry, const json_t *message);
     /* Or NULL. reached: the connection had been made. */
     void (*lost)(struct inquiry *inquiry, bool reached, const char *why);
+    /* Before the next try when it was lost, or not reached: another address. False: there is none just now. Or NULL. */
+    bool (*change)(struct inquiry *inquiry);
 };
 
 struct inquiry {
     struct inquiry_kind *kind;
     const struct poolfile *pool;
     struct client client; /* its fd is -1 while there is no connection */
-    bool on, lost;
+    char address[128];
+    json_t *question; /* with the ticket that the last daemon gave for it; NULL: nothing is wanted */
+    bool asked, lost; /* no answer has come yet; another address is needed */
 };
 
 void inquiry_open(struct inquiry *inquiry, struct inquiry_kind *kind, const struct poolfile *pool);
-/* From now on the answer is wanted; the first try is made at once. */
-void inquiry_begin(struct inquiry *inquiry);
-/* The same from another question on, over client, which is connected: it waits for that one's answer. 0, or negative
- * errno and why. */
-int inquiry_begin_with(struct inquiry *inquiry, json_t *question, char *why, size_t why_size);
+/* From now on the answer is wanted; the first try is made at once. Takes the question over. address: NULL: change()
+ * says which. */
+void inquiry_begin(struct inquiry *inquiry, const char *address, json_t *question);
+/* The same, where another question, whose answer it waits for, comes before: over client, which is connected. 0, or
+ * negative errno and why. */
+int inquiry_begin_with(struct inquiry *inquiry, json_t *first, const char *address, json_t *question, char *why,
+                       size_t why_size);
 void inquiry_end(struct inquiry *inquiry);
-/* Another daemon is to be asked. */
-void inquiry_change(struct inquiry *inquiry);
 /* To the daemon, if it is connected. Takes the message over, which is NULL where there is no memory for it. */
 void inquiry_say(struct inquiry *inquiry, json_t *message);
 

@@ -15,17 +15,8 @@ static const struct attend_hooks *hooks;
 
 /* ---- a node's daemon ---- */
 
-static const char *address(struct inquiry *inquiry, bool lost)
+json_t *attend_question(const struct attended *node)
 {
-    (void)lost;
-    return ((struct attended *)inquiry)->place.address;
-}
-
-static json_t *question(struct inquiry *inquiry)
-{
-    struct attended *node = (struct attended *)inquiry;
-
-    node->asked = true;
     return json_pack("{s:s, s:s}", "do", "attach", "session", node->place.part);
 }
 
@@ -36,7 +27,6 @@ static void hear_end(struct attended *node, const json_t *message)
     if (!json_object_get(message, "ended"))
         return;
     node->over = true;
-    node->inquiry.on = false; /* more may still be said */
     if (*why && !node->told && !node->leaving)
         hooks->ended(node->place.name, why);
     node->told |= *why;
@@ -45,15 +35,16 @@ static void hear_end(struct attended *node, const json_t *message)
 static void hear(struct inquiry *inquiry, const json_t *message)
 {
     struct attended *node = (struct attended *)inquiry;
+    const bool asked = inquiry->asked;
 
-    if (node->asked && json_object_get(message, "error")) {
+    inquiry->asked = false;
+    if (asked && json_object_get(message, "error")) {
         node->over = true;
         inquiry_end(inquiry);
         return;
     }
-    if (node->asked && node->leaving)
+    if (asked && node->leaving)
         session_leave(node, false, NULL);
-    node->asked = false;
     hooks->said(node, message);
     hear_end(node, message);
 }
@@ -61,14 +52,18 @@ static void hear(struct inquiry *inquiry, const json_t *message)
 /* The daemon's end is not the worker's. */
 static void lost(struct inquiry *inquiry, bool reached, const char *why)
 {
+    struct attended *node = (struct attended *)inquiry;
+
     (void)why;
     if (reached)
-        hooks->lost((struct attended *)inquiry);
+        hooks->lost(node);
+    if (node->over)
+        inquiry_end(inquiry);
 }
 
 void attend_open(struct attended *node)
 {
-    static struct inquiry_kind kind = {TRY_MS, AGAIN_MS, 0, address, question, hear, lost};
+    static struct inquiry_kind kind = {.reach_ms = TRY_MS, .again_ms = AGAIN_MS, .hear = hear, .lost = lost};
 
     inquiry_open(&node->inquiry, &kind, &session.pool);
 }

@@ -8,16 +8,10 @@
 
 #define TURN_MS 200
 
-static const char *address(struct inquiry *inquiry, bool lost)
-{
-    (void)lost;
-    return ((struct attended *)inquiry)->place.address;
-}
-
 /* A daemon that was lost may be there again, and remember the reservation for some seconds. */
-static json_t *question(struct inquiry *inquiry)
+static json_t *question(const struct attended *node)
 {
-    return json_pack("{s:s, s:s}", "do", "hold", "session", ((struct attended *)inquiry)->place.part);
+    return json_pack("{s:s, s:s}", "do", "hold", "session", node->place.part);
 }
 
 /* That it is over, or the daemon knows nothing of it. */
@@ -29,16 +23,17 @@ static void hear(struct inquiry *inquiry, const json_t *message)
 
 int hold_all(char *why, size_t why_size)
 {
-    static struct inquiry_kind kind = {REACH_MS, AGAIN_MS, 0, address, question, hear, NULL};
+    static struct inquiry_kind kind = {.reach_ms = REACH_MS, .again_ms = AGAIN_MS, .hear = hear};
 
     for (unsigned i = 0; i < session.count; i++) {
-        struct inquiry *inquiry = &session.nodes[i].inquiry;
+        struct attended *node = &session.nodes[i];
         int error;
 
-        inquiry_open(inquiry, &kind, &session.pool);
-        error = client_connect(&inquiry->client, &session.pool, address(inquiry, false), why, why_size);
+        inquiry_open(&node->inquiry, &kind, &session.pool);
+        error = client_connect(&node->inquiry.client, &session.pool, node->place.address, why, why_size);
         if (!error)
-            error = inquiry_begin_with(inquiry, question(inquiry), why, why_size);
+            error =
+                inquiry_begin_with(&node->inquiry, question(node), node->place.address, question(node), why, why_size);
         if (error)
             return error;
     }
@@ -59,7 +54,7 @@ void hold_until(pid_t process)
         inquiries_turn(list, session.count, ready + 1);
         some = false;
         for (unsigned i = 0; i < session.count; i++)
-            some |= list[i]->on;
+            some |= list[i]->question != NULL;
     }
     for (unsigned i = 0; i < session.count; i++)
         inquiry_end(list[i]); /* what is held goes back */

@@ -120,32 +120,15 @@ static void take_grant(const json_t *message)
 }
 
 static struct {
-    json_t *request;
     unsigned tries, unheard; /* after these nothing was said */
     bool had_daemon;
 } asking;
-
-static const char *any_daemon(struct inquiry *inquiry, bool lost)
-{
-    (void)inquiry, (void)lost;
-    return INQUIRY_ANY;
-}
-
-static json_t *ask_for_devices(struct inquiry *inquiry)
-{
-    (void)inquiry;
-    asking.had_daemon = true;
-    return json_incref(asking.request);
-}
 
 static void hear_answer(struct inquiry *inquiry, const json_t *message)
 {
     (void)inquiry;
     if (json_object_get(message, "error"))
         give_up(text_of(message, "error"));
-    if (json_object_get(message, "ticket") && /* the place in the queue, should the daemon be lost */
-        json_object_set(asking.request, "ticket", json_object_get(message, "ticket")))
-        give_up(strerror(ENOMEM));
     if (json_object_get(message, "queued"))
         say("queued %lld %s", (long long)json_integer_value(json_object_get(message, "queued")),
             text_of(message, "why"));
@@ -156,6 +139,7 @@ static void hear_answer(struct inquiry *inquiry, const json_t *message)
 /* Whether a daemon has a place, and takes the key, shows in its first answer. */
 static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
 {
+    asking.had_daemon |= reached;
     asking.unheard = !reached ? asking.unheard : inquiry->client.heard ? 0 : asking.unheard + 1;
     if (!asking.had_daemon || ++asking.tries == MOST_TRIES || asking.unheard == CLIENT_TRIES)
         give_up(why);
@@ -169,12 +153,11 @@ static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
 /* Until there is an answer. If a daemon is lost meanwhile, the next one is asked, or the same when it is back. */
 static void get_devices(struct inquiry *broker, bool holds)
 {
-    static struct inquiry_kind kind = {0, AGAIN_MS, 0, any_daemon, ask_for_devices, hear_answer, lose_daemon};
+    static struct inquiry_kind kind = {.again_ms = AGAIN_MS, .hear = hear_answer, .lost = lose_daemon};
     struct pollfd ready[2];
 
-    asking.request = make_request(holds);
     inquiry_open(broker, &kind, &session.pool);
-    inquiry_begin(broker);
+    inquiry_begin(broker, INQUIRY_ANY, make_request(holds));
     while (!session.count) {
         ready[0] = (struct pollfd){LIFELINE, POLLRDHUP, 0};
         inquiries_poll(&broker, 1, ready + 1);
@@ -183,7 +166,6 @@ static void get_devices(struct inquiry *broker, bool holds)
             exit(0); /* the application is gone */
         inquiries_turn(&broker, 1, ready + 1);
     }
-    json_decref(asking.request);
 }
 
 /* ---- the ranks ---- */
@@ -275,8 +257,8 @@ static void start_workers(struct inquiry *broker)
         attend_open(node);
         if (client_connect(&node->inquiry.client, &session.pool, node->place.address, why, sizeof(why)) ||
             inquiry_begin_with(&node->inquiry,
-                               start_message(node->place.part, endpoint, node->member, session.count + 1, false), why,
-                               sizeof(why)))
+                               start_message(node->place.part, endpoint, node->member, session.count + 1, false),
+                               node->place.address, attend_question(node), why, sizeof(why)))
             give_up(why);
         inquiries_beat(&broker, 1); /* what it says to that is of no interest any more */
         attend_beat();

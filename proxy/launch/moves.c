@@ -125,15 +125,8 @@ static void fail(const char *text)
 
 /* ---- a place ---- */
 
-/* The daemon of the node that is left is asked: it knows best what is there. */
-static const char *daemon_to_ask(struct inquiry *inquiry, bool lost)
-{
-    (void)inquiry, (void)lost;
-    return move.from->place.address;
-}
-
 /* A place of the same kind is not waited for where another will do. */
-static json_t *make_request(struct inquiry *inquiry)
+static json_t *make_request(void)
 {
     const struct wish *wish = &move.wish;
     json_t *request =
@@ -141,17 +134,18 @@ static json_t *make_request(struct inquiry *inquiry)
                   wish->to, "device", (json_int_t)wish->device, "wait",
                   (json_int_t)(wish->any && !move.of_any ? 0 : wish->wait), "count", 1, "any", move.of_any);
 
-    (void)inquiry;
-    if (move.unfit)
-        json_object_set(request, "unfit", move.unfit);
-    return request;
+    if (!move.unfit || !json_object_set(request, "unfit", move.unfit))
+        return request;
+    json_decref(request);
+    return NULL;
 }
 
+/* The daemon of the node that is left: it knows best what is there. */
 static void ask_for_place(bool of_any)
 {
     move.state = MOVE_PLACE;
     move.of_any = of_any;
-    inquiry_begin(&moves_inquiry);
+    inquiry_begin(&moves_inquiry, move.from->place.address, make_request());
 }
 
 /* Nobody else is asked. */
@@ -377,7 +371,7 @@ bool moves_asked(const char *words, int out)
 
 void moves_open(void)
 {
-    static struct inquiry_kind kind = {REACH_MS, 0, 0, daemon_to_ask, make_request, hear_daemon, lose_daemon};
+    static struct inquiry_kind kind = {.reach_ms = REACH_MS, .hear = hear_daemon, .lost = lose_daemon};
 
     inquiry_open(&moves_inquiry, &kind, &session.pool);
 }

@@ -14,7 +14,7 @@ static char program_name[64], program_job[64];
 
 static struct {
     bool on;
-    char address[128]; /* of the daemon that knows of it */
+    char address[128]; /* of a daemon at which it was, the first one to know of it; */
     unsigned next;     /* the one to be told when that is lost */
     int devices;       /* that it had */
     char ended[128];   /* it is not to go on: why */
@@ -104,28 +104,19 @@ void rests_hear_daemon(struct attended *node, const json_t *message)
 
 /* ---- the daemon that knows of it ---- */
 
-/* The one that the session was at, else another. */
-static const char *daemon_to_tell(struct inquiry *inquiry, bool lost)
+static bool change_daemon(struct inquiry *inquiry)
 {
-    (void)inquiry;
-    if (lost)
-        snprintf(rest.address, sizeof(rest.address), "%s",
-                 session.pool.nodes[rest.next++ % session.pool.count].address);
-    return rest.address;
+    snprintf(inquiry->address, sizeof(inquiry->address), "%s",
+             session.pool.nodes[rest.next++ % session.pool.count].address);
+    return true;
 }
 
 const char *rests_daemon(bool lost)
 {
     if (lost)
-        inquiry_change(&rests_inquiry);
-    return rests_inquiry.client.fd < 0 ? NULL : rest.address;
-}
-
-static json_t *describe_rest(struct inquiry *inquiry)
-{
-    (void)inquiry;
-    return json_pack("{s:s, s:s, s:s, s:s, s:i}", "do", "rest", "session", session.id, "program", program_name, "job",
-                     program_job, "devices", rest.devices);
+        client_close(&rests_inquiry.client);
+    rests_inquiry.lost |= lost;
+    return rests_inquiry.client.fd < 0 ? NULL : rests_inquiry.address;
 }
 
 static void hear_daemon(struct inquiry *inquiry, const json_t *message)
@@ -150,7 +141,9 @@ static void begins(void)
     costs_went(clock_ms());
     rest.on = true;
     rest.next = 0;
-    inquiry_begin(&rests_inquiry);
+    inquiry_begin(&rests_inquiry, rest.address,
+                  json_pack("{s:s, s:s, s:s, s:s, s:i}", "do", "rest", "session", session.id, "program", program_name,
+                            "job", program_job, "devices", rest.devices));
 }
 
 /* For how long it has to do nothing before it is put to rest for others. */
@@ -201,7 +194,8 @@ bool rests_hear_program(const struct channel_message *message)
 
 void rests_open(const char *program, const char *job)
 {
-    static struct inquiry_kind kind = {AGAIN_MS, AGAIN_MS, 0, daemon_to_tell, describe_rest, hear_daemon, lose_daemon};
+    static struct inquiry_kind kind = {
+        .reach_ms = AGAIN_MS, .again_ms = AGAIN_MS, .hear = hear_daemon, .lost = lose_daemon, .change = change_daemon};
 
     inquiry_open(&rests_inquiry, &kind, &session.pool);
     snprintf(program_name, sizeof(program_name), "%s", program);

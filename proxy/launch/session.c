@@ -122,7 +122,8 @@ struct attended *session_add(const struct place *place, unsigned number, const c
     }
     reuse(node, place);
     if (client_connect_within(&node->inquiry.client, &session.pool, place->address, REACH_MS, why, why_size) ||
-        inquiry_begin_with(&node->inquiry, start_newcomer(place->part, endpoint, number), why, why_size))
+        inquiry_begin_with(&node->inquiry, start_newcomer(place->part, endpoint, number), place->address,
+                           attend_question(node), why, why_size))
         return NULL;
     node->over = false;
     node->member = number;

@@ -24,7 +24,6 @@ struct attended {
     struct inquiry inquiry; /* of its daemon, about that part */
     struct place place;
     unsigned member; /* its worker's number */
-    bool asked;      /* the daemon, whether it has that part still; */
     bool over, told; /* there is no session any more; and why was said */
     bool leaving;    /* that is as it is to be: */
     bool rests;      /* for a while; */
@@ -71,8 +70,9 @@ json_t *start_newcomer(const char *part, const char *endpoint, unsigned number);
 void describe(void);
 
 /* ---- attend.c ---- */
-/* Before its daemon is asked anything. */
+/* Before its daemon is asked anything; and what it is asked when it was lost. */
 void attend_open(struct attended *node);
+json_t *attend_question(const struct attended *node);
 /* Those that are connected hear that this process is there: before anything that takes a while. */
 void attend_beat(void);
 

@@ -22,7 +22,6 @@ static unsigned ended_count;
 static json_t *unfit; /* by place, "#NUMBER", what has not fitted there, or null: no others are to be had; or NULL */
 
 static struct {
-    json_t *request; /* or NULL */
     unsigned number;
     char endpoint[200];
     char lost_address[128]; /* of the daemon that had the place before */
@@ -34,19 +33,12 @@ struct inquiry wanted_inquiry = {.client.fd = -1};
 
 bool wanted_now(void)
 {
-    return wanted.request;
-}
-
-static void finish(void)
-{
-    inquiry_end(&wanted_inquiry);
-    json_decref(wanted.request);
-    wanted.request = NULL;
+    return wanted_inquiry.question;
 }
 
 static void give_up(const char *why)
 {
-    finish();
+    inquiry_end(&wanted_inquiry);
     tell_program(CHANNEL_ENDED, wanted.number, why);
 }
 
@@ -54,12 +46,11 @@ static void give_up(const char *why)
 
 /* Should the one be lost that takes the request, another one gets it, with the place in the queue: of what rests the
  * daemon that knows of it; else one after the other, those first that are not on the lost one's host, which may be
- * gone. */
-static const char *daemon_to_ask(struct inquiry *inquiry, bool lost)
+ * gone. NULL: there is none just now. */
+static const char *daemon_to_ask(bool lost)
 {
     const struct poolfile *pool = &session.pool;
 
-    (void)inquiry;
     if (rests_now())
         return rests_daemon(lost);
     wanted.next += lost;
@@ -68,10 +59,12 @@ static const char *daemon_to_ask(struct inquiry *inquiry, bool lost)
     return pool->nodes[wanted.next % pool->count].address;
 }
 
-static json_t *make_request(struct inquiry *inquiry)
+static bool change_daemon(struct inquiry *inquiry)
 {
-    (void)inquiry;
-    return json_incref(wanted.request);
+    const char *address = daemon_to_ask(*inquiry->address);
+
+    snprintf(inquiry->address, sizeof(inquiry->address), "%s", address ? address : "");
+    return address;
 }
 
 static void start(const struct place *place)
@@ -86,9 +79,9 @@ static void start(const struct place *place)
         give_up(why);
         return;
     }
-    node->unfit = json_incref(json_object_get(wanted.request, "unfit"));
+    node->unfit = json_incref(json_object_get(wanted_inquiry.question, "unfit"));
     tell_program(CHANNEL_STARTED, wanted.number, "0");
-    finish();
+    inquiry_end(&wanted_inquiry);
     describe();
 }
 
@@ -99,8 +92,6 @@ static void hear_daemon(struct inquiry *inquiry, const json_t *message)
     (void)inquiry;
     if (json_object_get(message, "error"))
         give_up(text_of(message, "error"));
-    else if (json_object_get(message, "queued"))
-        json_object_set(wanted.request, "ticket", json_object_get(message, "ticket"));
     else if (json_object_get(message, "granted") && place_read_only(&place, message))
         start(&place);
     else if (json_object_get(message, "granted"))
@@ -193,13 +184,11 @@ static void begin(const struct channel_message *message, unsigned lost)
     }
     if (rests_now())
         costs_wanted(clock_ms());
-    finish();
-    wanted.request = request;
     wanted.number = message->number;
     snprintf(wanted.endpoint, sizeof(wanted.endpoint), "%s", tab ? tab + 1 : "");
     wanted.next = 0;
     wanted.told_ms = 0;
-    inquiry_begin(&wanted_inquiry);
+    inquiry_begin(&wanted_inquiry, NULL, request);
 }
 
 /* A worker that was started so has devices that are not like those before it. It ends, and who is wanted there next
@@ -232,7 +221,7 @@ bool wanted_hear_program(const struct channel_message *message)
         hear_unfit(message);
     else if (message->kind == CHANNEL_START && sscanf(message->text, "#%u", &lost) == 1)
         begin(message, lost);
-    else if (message->kind == CHANNEL_END && wanted.request && wanted.number == message->number)
+    else if (message->kind == CHANNEL_END && wanted_now() && wanted.number == message->number)
         give_up("not needed");
     else
         return false;
@@ -243,14 +232,15 @@ bool wanted_hear_program(const struct channel_message *message)
 
 void wanted_open(void)
 {
-    static struct inquiry_kind kind = {REACH_MS, AGAIN_MS, 0, daemon_to_ask, make_request, hear_daemon, NULL};
+    static struct inquiry_kind kind = {
+        .reach_ms = REACH_MS, .again_ms = AGAIN_MS, .hear = hear_daemon, .change = change_daemon};
 
     inquiry_open(&wanted_inquiry, &kind, &session.pool);
 }
 
 void wanted_turn(void)
 {
-    if (!wanted.request || clock_ms() - wanted.told_ms < AGAIN_MS)
+    if (!wanted_now() || clock_ms() - wanted.told_ms < AGAIN_MS)
         return;
     tell_program(CHANNEL_WAITS, wanted.number, ""); /* or it would not wait any longer */
     wanted.told_ms = clock_ms();

@@ -31,18 +31,29 @@ bool spawn_take_descriptors(const int *descriptors, unsigned count)
     return true;
 }
 
-void spawn_become(const struct spawn *how)
+static void free_signals(bool all)
 {
     sigset_t none;
 
-    if (how->session)
-        setsid();
-    if (how->group)
-        setpgid(0, 0);
-    for (int number = how->fresh ? 1 : SIGPIPE; number < (how->fresh ? NSIG : SIGPIPE + 1); number++)
+    for (int number = all ? 1 : SIGPIPE; number < (all ? NSIG : SIGPIPE + 1); number++)
         signal(number, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void spawn_detach(void)
+{
+    setsid();
+    free_signals(true);
+}
+
+void spawn_become(const struct spawn *how)
+{
+    if (how->session)
+        spawn_detach();
+    if (how->group)
+        setpgid(0, 0);
+    free_signals(how->fresh);
     if (how->count && !spawn_take_descriptors(how->descriptors, how->count))
         _exit(127);
     if (how->environment)

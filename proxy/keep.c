@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,6 +24,7 @@
 #include "base/clock.h"
 #include "base/journal.h"
 #include "base/process.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "proxy/keep.h"
 
@@ -32,8 +32,7 @@
 #define LINE 400      /* bytes, before they are made visible */
 #define GRACE_MS 300  /* for the worker's children to end by themselves when it has */
 #define NAP_MS 20
-#define PROBLEM_FD 3 /* the worker's, until it is one */
-#define PMI_FD 4
+#define PROBLEM_FD 3 /* the worker's, until it is one, and its keeper's; PMI is the next */
 
 struct keeper {
     const struct keep_plan *plan;
@@ -201,47 +200,6 @@ static void leave_status(const struct keeper *k)
     fclose(file);
 }
 
-/* Nothing of the daemon's but where its log goes. */
-static void close_others(int log, int problem)
-{
-    int low = log < problem ? log : problem, high = log < problem ? problem : log;
-
-    if (low > 3)
-        close_range(3, (unsigned)low - 1, 0);
-    if (high > low + 1)
-        close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-    close_range((unsigned)high + 1, ~0u, 0);
-}
-
-void keep_detach(void)
-{
-    sigset_t none;
-
-    setsid();
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* The worker's own: with nothing of the daemon's. */
-static void take_descriptors(int pmi, int log, int problem)
-{
-    int null = open("/dev/null", O_RDWR);
-
-    dup2(null, 0);
-    dup2(null, 1);
-    dup2(log, 2);
-    pmi = fcntl(pmi, F_DUPFD, PMI_FD + 1); /* out of the way of the other */
-    if (problem <= PMI_FD)
-        problem = fcntl(problem, F_DUPFD, PMI_FD + 1);
-    dup2(problem, PROBLEM_FD);
-    fcntl(PROBLEM_FD, F_SETFD, FD_CLOEXEC);
-    if (pmi < 0 || dup2(pmi, PMI_FD) < 0)
-        close(PMI_FD);
-    close_range(PMI_FD + 1, ~0u, 0);
-}
-
 /* 0 or errno. */
 static int become_the_user(const struct keep_plan *plan, pid_t keeper)
 {
@@ -267,9 +225,11 @@ static void become_worker(const struct keep_plan *plan, pid_t keeper, char **env
     char *arguments[] = {(char *)(uintptr_t)plan->program, (char *)(uintptr_t) "--worker", NULL};
     struct start_word word = {.worker = -1};
 
-    keep_detach();
-    take_descriptors(pmi, log, problem); /* from then on its user may stop it, with all that it has */
-    word.error = become_the_user(plan, keeper);
+    spawn_detach();
+    if (!spawn_take_descriptors((int[]){-1, -1, log, problem, pmi}, pmi < 0 ? 4 : 5))
+        _exit(126);
+    fcntl(PROBLEM_FD, F_SETFD, FD_CLOEXEC);
+    word.error = become_the_user(plan, keeper); /* from then on its user may stop it, with all that it has */
     if (!word.error && run) {
         environ = environment;
         prctl(PR_SET_DUMPABLE, 1); /* as after exec: nothing is in it that is not the user's */
@@ -295,9 +255,7 @@ void keep_run(const struct keep_plan *plan, char **environment, int pmi, int pro
 
     if (pipe2(log, O_CLOEXEC))
         _exit(126);
-    setsid();
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
+    spawn_detach();
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, 0); /* it outlives the daemon */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -309,16 +267,16 @@ void keep_run(const struct keep_plan *plan, char **environment, int pmi, int pro
     k.worker = fork();
     if (k.worker == 0)
         become_worker(plan, keeper, environment, pmi, log[1], problem, run);
-    close(log[1]);
-    close_others(log[0], problem);
-    k.log = log[0];
-    fcntl(k.log, F_SETFL, O_NONBLOCK);
     word = (struct start_word){k.worker, k.worker < 0 ? errno : 0};
-    if (write(problem, &word, sizeof(word)) < 0 && k.worker > 0) /* nobody wants it any more */
+    if (!spawn_take_descriptors((int[]){0, 1, 2, problem, log[0]}, 5)) /* of the daemon's no more than its log */
+        _exit(126);
+    k.log = PROBLEM_FD + 1;
+    fcntl(k.log, F_SETFL, O_NONBLOCK);
+    if (write(PROBLEM_FD, &word, sizeof(word)) < 0 && k.worker > 0) /* nobody wants it any more */
         kill(k.worker, SIGKILL);
     if (k.worker < 0)
         _exit(126);
-    close(problem);
+    close(PROBLEM_FD);
     signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     keep(&k, signals);
     leave_status(&k);

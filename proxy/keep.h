@@ -42,8 +42,6 @@ void keep_run(const struct keep_plan *plan, char **environment, int pmi, int pro
     __attribute__((noreturn));
 /* Kills all of a control group. False: there is none. */
 bool keep_kill_group(const char *group);
-/* In a child: a session of its own, and signals as programs expect them. */
-void keep_detach(void);
 /* Writes to a file of it. */
 bool keep_write_group(const char *group, const char *file, const char *text);
 

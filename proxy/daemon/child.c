@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/spawn.h"
 #include "proxy/daemon/daemon.h"
 
 static void on_exit_of(evutil_socket_t fd, short what, void *argument)
@@ -28,14 +29,9 @@ static void on_exit_of(evutil_socket_t fd, short what, void *argument)
 /* Nothing of the daemon's but where its log goes. */
 static void leave_daemon(int fd)
 {
-    int null = open("/dev/null", O_RDWR);
-
-    keep_detach();
-    dup2(null, 0);
-    dup2(null, 1);
-    dup2(fd, CHILD_FD); /* without close-on-exec */
-    fcntl(CHILD_FD, F_SETFD, 0);
-    close_range(CHILD_FD + 1, ~0u, 0);
+    spawn_detach();
+    if (!spawn_take_descriptors((int[]){-1, -1, 2, fd}, CHILD_FD + 1))
+        _exit(127);
 }
 
 struct child *child_fork(struct daemon *d, void (*run)(const void *argument), const void *argument,

@@ -2,7 +2,6 @@
  * Devices of this process: an executor in it, opened as a plugin, is the session's local member. It does what a worker
  * does on another node, on the thread that enqueues, under the session's lock.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/plugin.h"
 #include "base/settings.h"
 #include "base/thread.h"
 #include "executor/plugin.h"
@@ -209,14 +209,11 @@ bool local_open(struct session *session, struct transport *transport)
                                        .members = transport_peers(transport),
                                        .own = transport_peers(transport)};
     const struct transport_local member = {NULL, frame, joined, lost, poll, unseen};
-    char path[4096];
-    void *library;
+    char why[512];
 
-    snprintf(path, sizeof(path), "%s/vocl-local.so", settings_string(SETTING_LIBEXECDIR));
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    local.plugin = library ? dlsym(library, EXECUTOR_PLUGIN_SYMBOL) : NULL;
-    if (!local.plugin || local.plugin->version != WIRE_VERSION) {
-        vocl_log(LOG_ERROR, "no local devices: %s", local.plugin ? "another version's plugin" : dlerror());
+    local.plugin = plugin_open("local", EXECUTOR_PLUGIN_SYMBOL, WIRE_VERSION, 0, false, why, sizeof(why));
+    if (!local.plugin) {
+        vocl_log(LOG_ERROR, "no local devices: %s", why);
         return false;
     }
     local.transport = transport;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/settings.h"
+#include "base/plugin.h"
 #include "transport/plugin/loader.h"
 
 static int find_mpi(struct dl_phdr_info *info, size_t size, void *found)
@@ -74,94 +74,57 @@ bool loader_comes_first(const char *mpi)
     return binding(mpi, &fresh) || fresh;
 }
 
-static void *open_quietly(const char *path, bool fresh, int deep)
+const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size)
 {
+    const struct mpi_plugin *plugin;
     bool set[sizeof(ucx) / sizeof(*ucx)];
-    void *library;
+    const int deep = binding(mpi, &fresh);
 
+    if (strcmp(mpi, "mpich") && strcmp(mpi, "openmpi")) {
+        snprintf(why, why_size, "VOCL_MPI takes mpich or openmpi, not \"%s\"", mpi);
+        return NULL;
+    }
     for (size_t i = 0; i < sizeof(ucx) / sizeof(*ucx); i++) {
         set[i] = !getenv(ucx[i][0]);
         if (set[i])
             setenv(ucx[i][0], ucx[i][1], 1);
     }
-    if (fresh)
-        library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
-    else
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);
+    plugin = plugin_open(mpi, PLUGIN_SYMBOL, PLUGIN_VERSION, deep, fresh, why, why_size);
     for (size_t i = 0; i < sizeof(ucx) / sizeof(*ucx); i++) {
         if (set[i])
             unsetenv(ucx[i][0]);
     }
-    return library;
+    return plugin;
 }
 
-const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size)
+/* What gives back only memory of its own is not in the way of a program's. */
+static const void *open_careful(const char *name, const char *symbol, unsigned version, char *why, size_t why_size)
 {
-    const struct mpi_plugin *plugin;
-    char path[4096];
-    void *library;
-    int deep = binding(mpi, &fresh);
+    bool fresh = false;
+    const int deep = loader_foreign_memory() ? 0 : binding(name, &fresh);
 
-    snprintf(path, sizeof(path), "%s/vocl-%s.so", settings_string(SETTING_LIBEXECDIR), mpi);
-    library = open_quietly(path, fresh, deep);
-    if (!library) {
-        if (!strcmp(mpi, "mpich") || !strcmp(mpi, "openmpi"))
-            snprintf(why, why_size, "%s", dlerror());
-        else
-            snprintf(why, why_size, "VOCL_MPI takes mpich or openmpi, not \"%s\"", mpi);
-        return NULL;
-    }
-    plugin = dlsym(library, PLUGIN_SYMBOL);
-    if (!plugin || plugin->version != PLUGIN_VERSION) {
-        snprintf(why, why_size, "%s is not this version's plugin", path);
-        return NULL;
-    }
-    return plugin;
+    return plugin_open(name, symbol, version, deep, false, why, why_size);
 }
 
 const struct tls_plugin *loader_open_tls(char *why, size_t why_size)
 {
-    const struct tls_plugin *plugin;
-    bool fresh = false;
-    char path[4096];
-    void *library;
-    int deep = loader_foreign_memory() ? 0 : binding("tls", &fresh); /* OpenSSL gives back only what is its own */
-
-    snprintf(path, sizeof(path), "%s/vocl-tls.so", settings_string(SETTING_LIBEXECDIR));
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);
-    plugin = library ? dlsym(library, TLS_PLUGIN_SYMBOL) : NULL;
-    if (plugin && plugin->version == TLS_PLUGIN_VERSION)
-        return plugin;
-    snprintf(why, why_size, "%s", library ? "vocl-tls.so is not this version's" : dlerror());
-    return NULL;
-}
-
-static void pack_path(char *path, size_t size)
-{
-    snprintf(path, size, "%s/vocl-pack.so", settings_string(SETTING_LIBEXECDIR));
+    return open_careful("tls", TLS_PLUGIN_SYMBOL, TLS_PLUGIN_VERSION, why, why_size);
 }
 
 bool loader_has_pack(void)
 {
     char path[4096];
 
-    pack_path(path, sizeof(path));
+    plugin_path("pack", path, sizeof(path));
     return !access(path, R_OK);
 }
 
 const struct pack_plugin *loader_open_pack(void)
 {
-    const struct pack_plugin *plugin;
-    bool fresh = false;
-    char path[4096];
-    void *library;
-    int deep = loader_foreign_memory() ? 0 : binding("pack", &fresh); /* zstd gives back only what is its own */
+    char why[512];
+    const struct pack_plugin *plugin = open_careful("pack", PACK_PLUGIN_SYMBOL, PACK_PLUGIN_VERSION, why, sizeof(why));
 
-    pack_path(path, sizeof(path));
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);
-    plugin = library ? dlsym(library, PACK_PLUGIN_SYMBOL) : NULL;
-    if (plugin && plugin->version == PACK_PLUGIN_VERSION)
-        return plugin;
-    vocl_log(LOG_WARN, "nothing is packed: %s", library ? "vocl-pack.so is not this version's" : dlerror());
-    return NULL;
+    if (!plugin)
+        vocl_log(LOG_WARN, "nothing is packed: %s", why);
+    return plugin;
 }

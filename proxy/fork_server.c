@@ -9,7 +9,7 @@
 #include "base/socket.h"
 #include "proxy/fork_server.h"
 
-static int send_all(int socket, const struct keep_plan *keep, const struct fork_request *request,
+static int send_all(int socket, const struct supervisor_plan *plan, const struct fork_request *request,
                     const int *descriptors, const char *environment)
 {
     int error = socket_write_all(socket, request, sizeof(*request));
@@ -18,12 +18,12 @@ static int send_all(int socket, const struct keep_plan *keep, const struct fork_
         some = request->descriptors - sent < MOST_DESCRIPTORS ? request->descriptors - sent : MOST_DESCRIPTORS;
         error = socket_send_descriptors(socket, "", 1, descriptors + sent, some);
     }
-    if (!error && keep)
-        error = socket_write_all(socket, keep, sizeof(*keep));
+    if (!error && plan)
+        error = socket_write_all(socket, plan, sizeof(*plan));
     return error ? error : socket_write_all(socket, environment, request->length);
 }
 
-int fork_server_ask(int server, const struct keep_plan *keep, char *const *environment, const int *descriptors,
+int fork_server_ask(int server, const struct supervisor_plan *plan, char *const *environment, const int *descriptors,
                     unsigned count)
 {
     struct fork_request request = {.descriptors = count};
@@ -40,10 +40,10 @@ int fork_server_ask(int server, const struct keep_plan *keep, char *const *envir
     if (!error && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         error = -errno;
     if (!error) {
-        error = socket_send_descriptors(server, keep ? FORK_KEEPER : FORK_WORKER, 1, &ends[1], 1);
+        error = socket_send_descriptors(server, plan ? FORK_SUPERVISOR : FORK_WORKER, 1, &ends[1], 1);
         close(ends[1]);
         if (!error)
-            error = send_all(ends[0], keep, &request, descriptors, bytes);
+            error = send_all(ends[0], plan, &request, descriptors, bytes);
         if (error)
             close(ends[0]);
     }

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "proxy/keep.h"
+#include "proxy/supervisor.h"
 
 #define FORK_SERVER "--fork-server"             /* longer than the word of a worker, whose place it takes */
 #define FORK_SERVER_PAIRS "--fork-server-pairs" /* what carries sessions is not needed */
@@ -19,18 +19,18 @@
 #define FORK_FIRST 3                            /* a worker's first descriptor of those that it is given */
 
 /* First one of these bytes, with a socket of the copy's own, on which it hears the rest: this, the descriptors, for a
- * keeper its plan, and the environment, each variable with its 0. It answers with its PID. */
-#define FORK_KEEPER "k"
+ * supervisor its plan, and the environment, each variable with its 0. It answers with its PID. */
+#define FORK_SUPERVISOR "s"
 #define FORK_WORKER "w"
 struct fork_request {
     uint32_t descriptors, variables, length;
 };
 
-/* A copy is to be a keeper, the child of this process, with these descriptors: problem, and pmi if there is one. Or,
- * without keep, a worker, which waits until the other end of its socket is closed, and the server has ended and so its
- * child is this process': it is to be a subreaper. Where its PID comes, or negative errno. What is asked of a server
- * that does not listen is small, so that this process does not wait for it. */
-int fork_server_ask(int server, const struct keep_plan *keep, char *const *environment, const int *descriptors,
+/* A copy is to be a supervisor, the child of this process, with these descriptors: problem, and pmi if there is one.
+ * Or, without plan, a worker, which waits until the other end of its socket is closed, and the server has ended and so
+ * its child is this process': it is to be a subreaper. Where its PID comes, or negative errno. What is asked of a
+ * server that does not listen is small, so that this process does not wait for it. */
+int fork_server_ask(int server, const struct supervisor_plan *plan, char *const *environment, const int *descriptors,
                     unsigned count);
 
 #endif

@@ -38,13 +38,13 @@ allowed()
     client)       echo "client/* executor/plugin.h transport/transport.h wire/* base/*" ;;
     libvocl)      echo "libvocl/* client/* wire/* base/*" ;;
     pool)         echo "pool/* base/*" ;;
-    proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/keep.h proxy/fork_server.h transport/starter.h base/*" ;;
-    proxy/worker) echo "proxy/worker/* proxy/control.h proxy/keep.h proxy/fork_server.h topology/* executor/executor.h transport/transport.h transport/plugin/loader.h wire/* base/*" ;;
-    proxy/daemon) echo "proxy/daemon/* proxy/control.h proxy/keep.h proxy/fork_server.h pool/* topology/* transport/plugin/loader.h transport/starter.h base/*" ;;
-    proxy/launch) echo "proxy/launch/* proxy/keep.h proxy/fork_server.h pool/* transport/starter.h transport/alive/bell.h transport/rendezvous/greeting.h base/*" ;;
+    proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/supervisor.h proxy/fork_server.h transport/starter.h base/*" ;;
+    proxy/worker) echo "proxy/worker/* proxy/control.h proxy/supervisor.h proxy/fork_server.h topology/* executor/executor.h transport/transport.h transport/plugin/loader.h wire/* base/*" ;;
+    proxy/daemon) echo "proxy/daemon/* proxy/control.h proxy/supervisor.h proxy/fork_server.h pool/* topology/* transport/plugin/loader.h transport/starter.h base/*" ;;
+    proxy/launch) echo "proxy/launch/* proxy/supervisor.h proxy/fork_server.h pool/* transport/starter.h transport/alive/bell.h transport/rendezvous/greeting.h base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;; # tools/topo/, what `vocl topo` alone uses, too
-    tests)        echo "tests/* tools/topo/* proxy/keep.h proxy/fork_server.h proxy/daemon/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
+    tests)        echo "tests/* tools/topo/* proxy/supervisor.h proxy/fork_server.h proxy/daemon/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;
     benchmarks)   echo "benchmarks/* tools/topo/* pool/* base/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;

@@ -18,7 +18,7 @@
  *     energy.c      what the node's processors take
  *     lapse.c       who reserved and did not come
  *     start.c       the worker's process, and the fork server from which it comes; between them and the daemon is what
- *                   proxy/keep.c says
+ *                   proxy/supervisor.c says
  *     group.c       the worker's control group
  *     relay.c       a way for its MPI to what serves it PMI, at the program's host
  *     drain.c       why the node takes no new sessions
@@ -48,7 +48,7 @@
 #include "pool/poolfile.h"
 #include "proxy/daemon/conf.h"
 #include "proxy/daemon/placement.h"
-#include "proxy/keep.h"
+#include "proxy/supervisor.h"
 
 #define SESSION_ID 33
 #define MOST_DEVICES 64 /* of a node */

@@ -56,7 +56,7 @@ static bool group_write(const struct session *s, const char *file, const char *t
 {
     char path[4096];
 
-    return worker_group_path(s, "", path, sizeof(path)) && keep_write_group(path, file, text);
+    return worker_group_path(s, "", path, sizeof(path)) && supervisor_write_group(path, file, text);
 }
 
 static void group_limit(const struct session *s, const char *file, const char *format, unsigned long long value)

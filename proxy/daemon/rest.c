@@ -1,7 +1,7 @@
 /*
  * Sessions that rest. They have nothing of any node; vocl-join, which stands for the program, tells one daemon of each
- * (proxy/launch/rests.c), and that tells the pool, for as long as there is the connection. Should this daemon be lost,
- * vocl-join tells another one.
+ * (proxy/launch/suspend.c), and that tells the pool, for as long as there is the connection. Should this daemon be
+ * lost, vocl-join tells another one.
  */
 #include <stdio.h>
 #include <stdlib.h>

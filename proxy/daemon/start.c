@@ -1,7 +1,7 @@
 /*
  * The worker's process: the session's user's, in a session, process group and, where there are, control groups of its
  * own, with nothing of the daemon's and nothing from outside but what session_start() let through. Between it and the
- * daemon is its keeper (proxy/keep.c), which is what the daemon sees of it.
+ * daemon is its supervisor (proxy/supervisor.c), which is what the daemon sees of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,15 +37,15 @@ bool worker_contained(const struct session *s, int number)
 /* ---- the process ---- */
 
 struct plan {
-    struct keep_plan keep;
-    char *environment[KEEP_ENVIRONMENT];
+    struct supervisor_plan keep;
+    char *environment[SUPERVISOR_ENVIRONMENT];
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct plan *plan, const char *format, ...)
 {
     va_list arguments;
 
-    if (plan->keep.count + 1 >= KEEP_ENVIRONMENT)
+    if (plan->keep.count + 1 >= SUPERVISOR_ENVIRONMENT)
         return;
     va_start(arguments, format);
     if (vasprintf(&plan->environment[plan->keep.count], format, arguments) < 0)
@@ -81,9 +81,9 @@ static void add_common(struct plan *plan, const struct daemon *d)
 static void make_plan(const struct session *s, char *const *environment, struct plan *plan)
 {
     char list[MOST_DEVICES * 4] = "", path[4096];
-    struct keep_plan *keep = &plan->keep;
+    struct supervisor_plan *keep = &plan->keep;
 
-    *keep = (struct keep_plan){.uid = s->uid, .gid = s->gid, .drop = geteuid() == 0};
+    *keep = (struct supervisor_plan){.uid = s->uid, .gid = s->gid, .drop = geteuid() == 0};
     snprintf(keep->session, sizeof(keep->session), "%s", s->id);
     snprintf(keep->user, sizeof(keep->user), "%s", s->user);
     snprintf(keep->folder, sizeof(keep->folder), "%s", *s->home ? s->home : "/");
@@ -238,7 +238,7 @@ static int fork_keeper(struct start *start)
     pid_t keeper = fork();
 
     if (keeper == 0)
-        keep_run(&start->plan.keep, start->plan.environment, start->pmi, start->problem, NULL);
+        supervisor_run(&start->plan.keep, start->plan.environment, start->pmi, start->problem, NULL);
     if (keeper < 0)
         return errno;
     take_keeper(start, keeper);

@@ -6,7 +6,7 @@
 #include "base/settings.h"
 #include "base/socket.h"
 #include "proxy/launch/attend.h"
-#include "proxy/launch/surrogate.h"
+#include "proxy/launch/heartbeat_proxy.h"
 
 #define TRY_MS 400 /* for a daemon that was lost: how long others wait */
 #define LAST_WORDS_MS 2000
@@ -136,7 +136,7 @@ static int sooner(int most, int tick)
     return most >= 0 && most < tick ? most : tick;
 }
 
-void attend(int lifeline, const struct attend_hooks *given)
+void attend(int control, const struct attend_hooks *given)
 {
     struct inquiry *list[SESSION_MOST + given->inquiry_count];
     struct pollfd ready[1 + given->width + REQUESTS_WIDTH + SESSION_MOST + given->inquiry_count];
@@ -144,18 +144,18 @@ void attend(int lifeline, const struct attend_hooks *given)
 
     hooks = given;
     for (;;) {
-        const int most = surrogate_look(lifeline);
+        const int most = heartbeat_proxy_look(control);
         const unsigned count = list_inquiries(list);
         bool busy;
 
-        ready[0] = (struct pollfd){lifeline, POLLIN | POLLRDHUP, 0};
+        ready[0] = (struct pollfd){control, POLLIN | POLLRDHUP, 0};
         busy = hooks->poll(ready + 1);
         requests_poll(asked);
         busy |= inquiries_poll(list, count, daemons);
         if (socket_poll(ready, (unsigned)(daemons - ready) + count,
                         busy ? sooner(most, (int)settings_tick_ms()) : most) < 0)
             continue;
-        if (ready[0].revents && !surrogate_hear(lifeline))
+        if (ready[0].revents && !heartbeat_proxy_hear(control))
             break;
         inquiries_turn(list, count, daemons);
         hooks->turn(ready + 1);
@@ -163,7 +163,7 @@ void attend(int lifeline, const struct attend_hooks *given)
         tell_over();
     }
     leave_all();
-    surrogate_end();
+    heartbeat_proxy_end();
     requests_close();
     hear_last_words();
 }

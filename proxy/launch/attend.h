@@ -19,8 +19,8 @@ struct attend_hooks {
     void (*turn)(const struct pollfd *fds); /* what was found */
 };
 
-/* Until the lifeline closes, where bells come to stand in for the program with (surrogate.h). A daemon that is lost, or
- * does not answer, is tried again and again, for the workers go on without it. */
-void attend(int lifeline, const struct attend_hooks *hooks);
+/* Until the control socket closes, where bells come to stand in for the program with (heartbeat_proxy.h). A daemon that
+ * is lost, or does not answer, is tried again and again, for the workers go on without it. */
+void attend(int control, const struct attend_hooks *hooks);
 
 #endif

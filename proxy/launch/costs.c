@@ -1,9 +1,9 @@
 /*
- * A session that does nothing keeps others from its devices; one that is put to rest and is wanted again costs a
- * change. Nobody knows for how long it will do nothing, so it is to rest when it has done nothing for as long as a
+ * A session that does nothing keeps others from its devices; one that is suspended and is wanted again costs a
+ * change. Nobody knows for how long it will do nothing, so it is suspended when it has done nothing for as long as a
  * change takes: whatever comes, that is at most twice what somebody would have paid who had known (the rule of who
  * rents skis, and buys them when he has paid their price in rent). A program that pauses for a little longer than that
- * would pay the double every time. So whoever is wanted again before the rest has been worth it is left in peace for
+ * would pay the double every time. So whoever is wanted again before that has been worth it is left in peace for
  * twice as long.
  */
 #include "proxy/launch/costs.h"
@@ -16,7 +16,7 @@
 static struct {
     long asked_ms, went_ms, wanted_ms, granted_ms; /* when, 0: not yet */
     long going_ms;                                 /* how long it took */
-    bool asked;                                    /* for this rest; or somebody has put it to rest on the spot */
+    bool asked;                                    /* this time; or somebody has suspended it on the spot */
     unsigned doublings;
 } cost;
 

@@ -118,7 +118,7 @@ static int start_there(struct ranks *ranks, unsigned rank, const char *host, con
 }
 
 /* The program's end: of rank 0's PMI, or of what it is handed connections on. */
-static int hand_over(struct ranks *ranks, int lifeline)
+static int hand_over(struct ranks *ranks, int control)
 {
     const bool tls = getenv(SESSION_SECRET) != NULL;
     int ends[2], error = tls ? -socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) : ranks_pair(ends);
@@ -129,12 +129,12 @@ static int hand_over(struct ranks *ranks, int lifeline)
         ranks->calls = ends[0];
     else
         ranks->pmi[0] = ends[0];
-    error = socket_send_descriptors(lifeline, "", 1, &ends[1], 1);
+    error = socket_send_descriptors(control, "", 1, &ends[1], 1);
     close(ends[1]);
     return error;
 }
 
-int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int lifeline, int output, char *why,
+int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int control, int output, char *why,
                 size_t why_size)
 {
     char *list = strdup(hosts), *save = NULL;
@@ -147,7 +147,7 @@ int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int
     if (!error && !(ranks->stages = calloc(ranks->most, sizeof(*ranks->stages))))
         error = -ENOMEM;
     if (!error)
-        error = hand_over(ranks, lifeline);
+        error = hand_over(ranks, control);
     for (char *host = strtok_r(list, ",", &save); !error && host; host = strtok_r(NULL, ",", &save))
         error = ++rank < ranks->size ? start_there(ranks, rank, host, NULL, program, output) : -EINVAL;
     if (!error && rank + 1 != ranks->size)

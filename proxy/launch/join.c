@@ -1,6 +1,6 @@
 /*
  * vocl-join: gets an application its devices of a pool. Started by libvocl, so that authentication, JSON and the rest
- * stay out of the application's process. Descriptor 3 is the lifeline to it, on which both say lines:
+ * stay out of the application's process. Descriptor 3 is the control socket to it, on which both say lines:
  *
  *     queued POSITION WHY          the request waits
  *     granted NODES ADDRESS NETWORK
@@ -38,10 +38,10 @@
 #include "proxy/launch/hold.h"
 #include "proxy/launch/moves.h"
 #include "proxy/launch/pmi.h"
-#include "proxy/launch/rests.h"
-#include "proxy/launch/wanted.h"
+#include "proxy/launch/suspend.h"
+#include "proxy/launch/replacement.h"
 
-#define LIFELINE 3
+#define CONTROL_SOCKET 3
 #define MOST_TRIES 30 /* to find a daemon again, once one was there */
 #define TURN_MS 200
 
@@ -60,7 +60,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     va_end(arguments);
     length = strlen(text_visible(text, line, sizeof(line) - 1)); /* some of it is a peer's */
     line[length] = '\n';
-    if (socket_write_all(LIFELINE, line, length + 1))
+    if (socket_write_all(CONTROL_SOCKET, line, length + 1))
         exit(0); /* the application is gone */
 }
 
@@ -159,7 +159,7 @@ static void get_devices(struct inquiry *broker, bool holds)
     inquiry_open(broker, &kind, &session.pool);
     inquiry_begin(broker, INQUIRY_ANY, make_request(holds));
     while (!session.count) {
-        ready[0] = (struct pollfd){LIFELINE, POLLRDHUP, 0};
+        ready[0] = (struct pollfd){CONTROL_SOCKET, POLLRDHUP, 0};
         inquiries_poll(&broker, 1, ready + 1);
         socket_poll(ready, 2, TURN_MS);
         if (ready[0].revents & (POLLRDHUP | POLLHUP | POLLERR))
@@ -182,7 +182,7 @@ static void answer(void *owner, unsigned rank, const char *line, size_t length)
     inquiry_say(&session.nodes[rank - 1].inquiry, json_pack("{s:s, s:s%}", "do", "pmi", "text", line, length));
 }
 
-/* Rank 0 is the program: it gets its end with the lifeline. */
+/* Rank 0 is the program: it gets its end with the control socket. */
 static void open_pmi(void)
 {
     int ends[2];
@@ -191,7 +191,7 @@ static void open_pmi(void)
     if (!server || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         give_up(strerror(ENOMEM));
     own_pmi = ends[0];
-    if (socket_send_descriptors(LIFELINE, "", 1, &ends[1], 1))
+    if (socket_send_descriptors(CONTROL_SOCKET, "", 1, &ends[1], 1))
         exit(0);
     close(ends[1]);
 }
@@ -273,7 +273,7 @@ static void read_session(void)
     size_t length = 0;
 
     while (length + 1 < sizeof(line)) {
-        if (socket_read_all(LIFELINE, line + length, 1, 60000))
+        if (socket_read_all(CONTROL_SOCKET, line + length, 1, 60000))
             exit(0);
         if (line[length] == '\n')
             break;
@@ -293,7 +293,7 @@ static void hear_node(struct attended *node, const json_t *message)
     if (!text)
         moves_hear_daemon(node, message);
     if (!text)
-        rests_hear_daemon(node, message);
+        suspend_hear_daemon(node, message);
 }
 
 /* The daemon's end is not the worker's, if that has started. */
@@ -353,7 +353,7 @@ static void hear_program(void *owner, const struct channel_message *message, int
     (void)owner;
     if (fd >= 0)
         close(fd); /* nobody's connections are handed over here */
-    if (!wanted_hear_program(message) && !rests_hear_program(message))
+    if (!replacement_hear_program(message) && !suspend_hear_program(message))
         moves_hear_program(message);
 }
 
@@ -361,7 +361,7 @@ static bool poll_others(struct pollfd *fds)
 {
     fds[0] = (struct pollfd){own_pmi, POLLIN, 0};
     fds[1] = moves_poll();
-    return wanted_now();
+    return replacement_is_wanted();
 }
 
 static void turn_others(const struct pollfd *fds)
@@ -369,18 +369,18 @@ static void turn_others(const struct pollfd *fds)
     if (fds[0].revents && own_pmi >= 0)
         hear_own();
     moves_turn(fds + 1);
-    wanted_turn();
+    replacement_turn();
 }
 
 static void lose_worker(struct attended *node)
 {
-    wanted_keep(node);
+    replacement_keep(node);
     moves_lose(node);
 }
 
 static void attend_session(void)
 {
-    static struct inquiry *const inquiries[] = {&moves_inquiry, &rests_inquiry, &wanted_inquiry};
+    static struct inquiry *const inquiries[] = {&moves_inquiry, &suspend_inquiry, &replacement_inquiry};
     static const struct attend_hooks hooks = {.ended = tell_end,
                                               .over = lose_worker,
                                               .said = hear_node,
@@ -392,11 +392,11 @@ static void attend_session(void)
                                               .poll = poll_others,
                                               .turn = turn_others};
 
-    wanted_open();
+    replacement_open();
     moves_open();
-    rests_open(text_of(session.nodes[0].place.wish, "program"), text_of(session.nodes[0].place.wish, "job"));
+    suspend_open(text_of(session.nodes[0].place.wish, "program"), text_of(session.nodes[0].place.wish, "job"));
     requests_on(moves_asked);
-    attend(LIFELINE, &hooks);
+    attend(CONTROL_SOCKET, &hooks);
 }
 
 /* Nothing of who asked for it is kept open, or he would seem to be there still. */
@@ -407,7 +407,7 @@ static void hold(pid_t process, struct inquiry *broker)
     if (hold_all(why, sizeof(why)))
         give_up(why);
     say("held %s", session.id);
-    close(LIFELINE);
+    close(CONTROL_SOCKET);
     inquiry_end(broker);
     hold_until(process);
 }
@@ -420,12 +420,12 @@ int main(int count, char **words)
     char why[512];
 
     signal(SIGPIPE, SIG_IGN);
-    if (fcntl(LIFELINE, F_GETFD) < 0) {
+    if (fcntl(CONTROL_SOCKET, F_GETFD) < 0) {
         fprintf(stderr, "vocl-join: started by VOCL only\n");
         return 2;
     }
     if (!process)
-        requests_open(LIFELINE);
+        requests_open(CONTROL_SOCKET);
     if (poolfile_read(pool, settings_string(SETTING_POOL), why, sizeof(why)))
         give_up(why);
     if (*settings_string(SETTING_POOL_USER) && !(pool->user = strdup(settings_string(SETTING_POOL_USER))))

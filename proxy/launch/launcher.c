@@ -1,14 +1,14 @@
 /*
- * vocl-launcher: owns a session's processes. Descriptor 3 is the lifeline to the application: when it closes, however
- * the application ended, everything is given a moment to end by itself and then killed.
+ * vocl-launcher: owns a session's processes. Descriptor 3 is the control socket to the application: when it closes,
+ * however the application ended, everything is given a moment to end by itself and then killed.
  *
  *     vocl-launcher --workers N        workers on this host
  *     vocl-launcher --pairs N          the same, which have nothing between them yet, and no MPI
  *     vocl-launcher --hosts A,B,...    a worker on each of these, by ssh
  *     vocl-launcher MPIEXEC WORDS...   Open MPI's own starter
  *
- * On the lifeline it hands descriptors to the application, which transport/start/local.c and transport/start/hosts.c
- * take, and then says at most `failed WHY`.
+ * On the control socket it hands descriptors to the application, which transport/start/local.c and
+ * transport/start/hosts.c take, and then says at most `failed WHY`.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,10 +35,10 @@
 #include "base/children.h"
 #include "proxy/launch/ranks.h"
 #include "proxy/launch/requests.h"
-#include "proxy/launch/surrogate.h"
+#include "proxy/launch/heartbeat_proxy.h"
 #include "transport/starter.h"
 
-#define LIFELINE 3
+#define CONTROL_SOCKET 3
 #define FILES 4096    /* descriptors that mpiexec and workers may have at least, if they may */
 #define FILES_EACH 16 /* and for each of many workers */
 #define LOOK_MS 100
@@ -122,8 +122,8 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
     length = length < (int)sizeof(text) - 1 ? length : (int)sizeof(text) - 2;
     vocl_log(LOG_INFO, "%s", text);
     text[length++] = '\n';
-    if (send(LIFELINE, "failed ", 7, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
-        send(LIFELINE, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    if (send(CONTROL_SOCKET, "failed ", 7, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+        send(CONTROL_SOCKET, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return; /* the application is gone too, or does not listen any more */
 }
 
@@ -244,18 +244,18 @@ static void serve_workers(struct serving *serving, int output, int ended)
         if (!more)
             break;
         ready = more;
-        ready[0] = (struct pollfd){LIFELINE, POLLIN, 0};
+        ready[0] = (struct pollfd){CONTROL_SOCKET, POLLIN, 0};
         ready[1] = (struct pollfd){output, POLLIN, 0};
         ready[2] = (struct pollfd){ended, POLLIN, 0};
         requests_poll(ready + 3);
         count = ranks_poll(ranks, ready + OTHERS);
         if (socket_poll(ready, count + OTHERS,
-                        sooner(ranks_kill(ranks), sooner(surrogate_look(LIFELINE),
-                                                         sooner(hosts_nap(ranks), introductions_nap(ranks))))) < 0)
+                        sooner(ranks_kill(ranks), sooner(heartbeat_proxy_look(CONTROL_SOCKET),
+                                                         sooner(hosts_nap(ranks), pair_broker_nap(ranks))))) < 0)
             continue;
         if (ready[1].revents)
             listen_to(output);
-        if (ready[0].revents && !surrogate_hear(LIFELINE))
+        if (ready[0].revents && !heartbeat_proxy_hear(CONTROL_SOCKET))
             break;
         requests_turn(ready + 3, hear_program, serving);
         if (ranks_hear(ranks, ready + OTHERS, why, sizeof(why)))
@@ -281,10 +281,10 @@ static void run_workers(char **arguments, int output[2])
 
     snprintf(program, sizeof(program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
     if (strcmp(arguments[1], "--hosts"))
-        error = ranks_here(&ranks, program, (unsigned)atoi(arguments[2]), is_by_pairs(arguments), LIFELINE, output[1],
-                           why, sizeof(why));
+        error = ranks_here(&ranks, program, (unsigned)atoi(arguments[2]), is_by_pairs(arguments), CONTROL_SOCKET,
+                           output[1], why, sizeof(why));
     else
-        error = ranks_there(&ranks, program, arguments[2], LIFELINE, output[1], why, sizeof(why));
+        error = ranks_there(&ranks, program, arguments[2], CONTROL_SOCKET, output[1], why, sizeof(why));
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_BLOCK, &children, NULL);
@@ -317,13 +317,13 @@ static void run_mpiexec(char **arguments, int output[2])
                                     .group = true});
     close(output[1]);
     for (;;) {
-        struct pollfd ready[2 + REQUESTS_WIDTH] = {{LIFELINE, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
+        struct pollfd ready[2 + REQUESTS_WIDTH] = {{CONTROL_SOCKET, POLLIN, 0}, {talking ? output[0] : -1, POLLIN, 0}};
 
         requests_poll(ready + 2);
-        socket_poll(ready, 2 + REQUESTS_WIDTH, talking ? surrogate_look(LIFELINE) : LOOK_MS);
+        socket_poll(ready, 2 + REQUESTS_WIDTH, talking ? heartbeat_proxy_look(CONTROL_SOCKET) : LOOK_MS);
         if (ready[1].revents)
             talking = listen_to(output[0]);
-        if (mpiexec < 0 || (ready[0].revents && !surrogate_hear(LIFELINE)))
+        if (mpiexec < 0 || (ready[0].revents && !heartbeat_proxy_hear(CONTROL_SOCKET)))
             return;
         requests_turn(ready + 2, NULL, NULL);
         if (!talking && waitpid(mpiexec, &status, WNOHANG) == mpiexec) {
@@ -352,11 +352,11 @@ int main(int count, char **arguments)
         count == 3 && (pairs || !strcmp(arguments[1], "--workers")) ? (unsigned)atoi(arguments[2]) : 0;
     int output[2];
 
-    if (count < 2 || fcntl(LIFELINE, F_SETFD, FD_CLOEXEC)) {
+    if (count < 2 || fcntl(CONTROL_SOCKET, F_SETFD, FD_CLOEXEC)) {
         fprintf(stderr, "vocl-launcher: started by VOCL only\n");
         return 2;
     }
-    requests_open(LIFELINE);
+    requests_open(CONTROL_SOCKET);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     have_folder();
@@ -368,7 +368,7 @@ int main(int count, char **arguments)
         run_workers(arguments, output);
     else
         run_mpiexec(arguments, output);
-    surrogate_end();
+    heartbeat_proxy_end();
     requests_close();
     children_end();
     remove_folder(shared_folder());

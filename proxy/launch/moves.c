@@ -11,7 +11,7 @@
 #include "base/requests.h"
 #include "base/text.h"
 #include "proxy/launch/moves.h"
-#include "proxy/launch/rests.h"
+#include "proxy/launch/suspend.h"
 
 #define ANEW_MS 10000 /* for a place to be given back that did not do */
 
@@ -361,7 +361,7 @@ bool moves_asked(const char *words, int out)
     requests_answer(out, REQUEST_FAILED "%s\n",
                     move.state != MOVE_NONE ? "a move of it is under way"
                     : parts                 ? "it has devices of several nodes: of which (--from)?"
-                    : rests_now()           ? "it rests"
+                    : suspend_is_on()       ? "it rests"
                                             : "it has no devices there");
     close(out);
     return true;

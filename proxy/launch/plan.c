@@ -148,10 +148,10 @@ pid_t plan_start(struct plan *plan, const char *program, int output)
 /* ---- many ---- */
 
 /* What a copy says of itself; until it has ended, or the program has. */
-static int hear_pid(int socket, int lifeline, pid_t *pid)
+static int hear_pid(int socket, int control, pid_t *pid)
 {
     for (;;) {
-        struct pollfd ready[] = {{socket, POLLIN, 0}, {lifeline, 0, 0}};
+        struct pollfd ready[] = {{socket, POLLIN, 0}, {control, 0, 0}};
         pid_t said = 0;
         ssize_t got;
 
@@ -170,7 +170,7 @@ static int hear_pid(int socket, int lifeline, pid_t *pid)
 }
 
 /* The first is waited for until the drivers are loaded; the others are then asked for at once. */
-static int ask_for_copies(int server, struct plan *plans, unsigned count, int lifeline, int *sockets, pid_t *pids)
+static int ask_for_copies(int server, struct plan *plans, unsigned count, int control, int *sockets, pid_t *pids)
 {
     int error = 0;
 
@@ -181,14 +181,14 @@ static int ask_for_copies(int server, struct plan *plans, unsigned count, int li
         if (!error && sockets[i] < 0)
             error = sockets[i] == -EPIPE || sockets[i] == -ECONNRESET ? -ECHILD : sockets[i];
         if (!error && !i)
-            error = hear_pid(sockets[i], lifeline, &pids[i]);
+            error = hear_pid(sockets[i], control, &pids[i]);
     }
     for (unsigned i = 1; !error && i < count; i++)
-        error = hear_pid(sockets[i], lifeline, &pids[i]);
+        error = hear_pid(sockets[i], control, &pids[i]);
     return error;
 }
 
-int plans_start(struct plan *plans, unsigned count, bool pairs, const char *program, int lifeline, int output,
+int plans_start(struct plan *plans, unsigned count, bool pairs, const char *program, int control, int output,
                 pid_t *pids)
 {
     const char *words[] = {program, pairs ? FORK_SERVER_PAIRS : FORK_SERVER, NULL};
@@ -209,7 +209,7 @@ int plans_start(struct plan *plans, unsigned count, bool pairs, const char *prog
                                    .signal = SIGKILL,
                                    .group = true});
     close(ends[1]);
-    error = server < 0 ? server : ask_for_copies(ends[0], plans, count, lifeline, sockets, pids);
+    error = server < 0 ? server : ask_for_copies(ends[0], plans, count, control, sockets, pids);
     close(ends[0]);
     if (error == -ECHILD && spawn_wait(server) == FORK_SERVER_USELESS) /* it has ended without a word */
         error = -ENOTSUP;

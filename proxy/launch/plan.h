@@ -25,8 +25,8 @@ void plan_peer(struct plan *plan, unsigned other, int fd);
 /* A process that executes the program, whose words go to output; it ends with this one. Its PID, or negative errno. */
 pid_t plan_start(struct plan *plan, const char *program, int output);
 /* So many begin as copies of one process; pairs: without MPI. *pids: of each; -ENOTSUP: their drivers cannot be copied.
- * It waits for them no longer than for the program at the other end of lifeline. */
-int plans_start(struct plan *plans, unsigned count, bool pairs, const char *program, int lifeline, int output,
+ * It waits for them no longer than for the program at the other end of its control socket. */
+int plans_start(struct plan *plans, unsigned count, bool pairs, const char *program, int control, int output,
                 pid_t *pids);
 void plan_free(struct plan *plan);
 

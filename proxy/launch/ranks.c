@@ -161,7 +161,7 @@ static int wires_open(struct wires *wires, struct ranks *ranks, bool pairs)
     return error;
 }
 
-static int hand_over(const struct wires *wires, int lifeline)
+static int hand_over(const struct wires *wires, int control)
 {
     unsigned sent = 0;
     int error = 0;
@@ -169,20 +169,20 @@ static int hand_over(const struct wires *wires, int lifeline)
     while (!error && sent < wires->count) {
         unsigned some = wires->count - sent < MOST_DESCRIPTORS ? wires->count - sent : MOST_DESCRIPTORS;
 
-        error = socket_send_descriptors(lifeline, "", 1, wires->ends + sent, some);
+        error = socket_send_descriptors(control, "", 1, wires->ends + sent, some);
         sent += some;
     }
     return error;
 }
 
 /* Many begin as copies of one process, unless their drivers are such that they cannot. */
-static int start_workers(struct ranks *ranks, struct wires *wires, bool pairs, const char *program, int lifeline,
+static int start_workers(struct ranks *ranks, struct wires *wires, bool pairs, const char *program, int control,
                          int output)
 {
     int error = -ENOTSUP;
 
     if (wires->workers >= PLANS_MANY)
-        error = plans_start(wires->plans + 1, wires->workers, pairs, program, lifeline, output, ranks->pids + 1);
+        error = plans_start(wires->plans + 1, wires->workers, pairs, program, control, output, ranks->pids + 1);
     if (!error)
         vocl_log(LOG_INFO, "%u workers begin as copies of one process", wires->workers);
     if (error == -ENOTSUP) {
@@ -209,7 +209,7 @@ static void wires_close(struct wires *wires)
     free(wires->plans);
 }
 
-int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int lifeline, int output,
+int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int control, int output,
                char *why, size_t why_size)
 {
     struct wires wires = {.workers = workers};
@@ -217,12 +217,12 @@ int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool 
 
     if (!error)
         error = wires_open(&wires, ranks, pairs);
-    if (!error && pairs && !between(workers, pairs) && !(ranks->met = introductions_new(ranks->most)))
+    if (!error && pairs && !between(workers, pairs) && !(ranks->broker = pair_broker_new(ranks->most)))
         error = -ENOMEM;
     if (!error)
-        error = hand_over(&wires, lifeline);
+        error = hand_over(&wires, control);
     if (!error)
-        error = start_workers(ranks, &wires, pairs, program, lifeline, output);
+        error = start_workers(ranks, &wires, pairs, program, control, output);
     wires_close(&wires);
     if (error)
         snprintf(why, why_size, "%u workers cannot be started: %s", workers, strerror(-error));
@@ -343,8 +343,8 @@ static void pass_call(struct ranks *ranks, unsigned from)
     int fd = -1;
     ssize_t got = socket_receive_descriptors(ranks->members[from], &call, sizeof(call), &fd, &count, 1);
 
-    if (got == (ssize_t)sizeof(call) && !count && ranks->met)
-        introduce(ranks, from, call.to);
+    if (got == (ssize_t)sizeof(call) && !count && ranks->broker)
+        pair_broker_ask(ranks, from, call.to);
     else if (got == (ssize_t)sizeof(call) && count && call.to != from)
         ranks_hand(ranks, call.to, fd);
     if (count)
@@ -396,7 +396,7 @@ int ranks_hear(struct ranks *ranks, const struct pollfd *fds, char *why, size_t 
     int error = 0;
 
     hosts_turn(ranks, fds + 2 * ranks->most);
-    introductions_turn(ranks);
+    pair_broker_turn(ranks);
     for (unsigned i = 0; i < ranks->most; i++) {
         if (ranks->members[i] >= 0 && ranks->members[i] == fds[ranks->most + i].fd && fds[ranks->most + i].revents)
             pass_call(ranks, i);
@@ -430,7 +430,7 @@ unsigned ranks_reaped(struct ranks *ranks, pid_t pid)
             ranks->members[i] = -1;
             if (i >= ranks->size)
                 host_forget(ranks, i);
-            introductions_forget(ranks, i);
+            pair_broker_forget(ranks, i);
             return i;
         }
     }
@@ -446,7 +446,7 @@ void ranks_close(struct ranks *ranks)
             close(ranks->members[i]);
     }
     hosts_close(ranks);
-    introductions_free(ranks->met);
+    pair_broker_free(ranks->broker);
     free(ranks->members);
     free(ranks->ends_ms);
     free(ranks->pids);

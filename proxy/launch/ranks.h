@@ -4,7 +4,7 @@
  *
  *     launcher.c     vocl-launcher: the parent of a session that is not a pool's
  *     ranks.c        its workers on this host, and all ranks' PMI
- *     introduce.c    connections of each two of them that have something to say to each other
+ *     pair_broker.c  connections of each two of them that have something to say to each other
  *     plan.c         how its workers here begin; where they are many, as copies of one process
  *     hosts.c        its workers on other hosts
  *     remote.c       vocl-proxy --remote: what starts a worker there (remote.h)
@@ -14,11 +14,11 @@
  *     session.c      the session's nodes, and how others come to be among them (session.h)
  *     attend.c       what it does while the session runs (attend.h),
  *     moves.c        when it moves (moves.h),
- *     rests.c        or rests (rests.h), and costs.c what that costs (costs.h),
- *     wanted.c       and when a worker is wanted in the place of one that is gone (wanted.h)
+ *     suspend.c      or is suspended (suspend.h), and costs.c what that costs (costs.h),
+ *     replacement.c  and when a worker is to come in the place of one that is gone (replacement.h)
  *     hold.c         what it keeps for `vocl run --hold` (hold.h)
  *     requests.c     what users ask of the session (requests.h)
- *     surrogate.c    heartbeats for a program that is stopped (surrogate.h)
+ *     heartbeat_proxy.c  heartbeats for a program that is stopped (heartbeat_proxy.h)
  *     placeholder.c  vocl-placeholder: in rank 0's place for Open MPI's mpiexec
  */
 #ifndef VOCL_PROXY_LAUNCH_RANKS_H
@@ -40,21 +40,21 @@ struct ranks {
     long *ends_ms; /* when it is to be killed, or 0 */
     unsigned running;
     struct pmi *server;
-    struct introductions *met; /* of a session by pairs: who has connections with whom; or NULL */
-    struct stages *stages;     /* of those that ssh starts; NULL if there has been none yet */
-    int calls;                 /* where the program is handed connections that come through ssh, or -1 */
+    struct pair_broker *broker; /* of a session by pairs: who has connections with whom; or NULL */
+    struct stages *stages;      /* of those that ssh starts; NULL if there has been none yet */
+    int calls;                  /* where the program is handed connections that come through ssh, or -1 */
 };
 
 /* All functions: 0, or negative errno and why. */
 
 /* Whether each two workers here have a bell from the start. */
 bool ranks_have_bells(bool pairs);
-/* Workers here: their bells and rank 0's PMI go to the program, through lifeline, or by pairs all its connections with
- * them. output becomes their standard output and error. */
-int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int lifeline, int output,
+/* Workers here: their bells and rank 0's PMI go to the program, through its control socket, or by pairs all its
+ * connections with them. output becomes their standard output and error. */
+int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int control, int output,
                char *why, size_t why_size);
 /* A worker on each of the hosts, which have commas between them. */
-int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int lifeline, int output, char *why,
+int ranks_there(struct ranks *ranks, const char *program, const char *hosts, int control, int output, char *why,
                 size_t why_size);
 /* How many descriptors there are to poll at most; those, and how many they are; and what was found. An error ends PMI
  * for all: those that are still starting fail. */
@@ -80,17 +80,17 @@ int ranks_pair(int ends[2]);
 /* A connection to this member, who may be the program; it stays the caller's. False: he is not there. */
 bool ranks_hand(struct ranks *ranks, unsigned to, int fd);
 
-/* ---- introduce.c ---- */
-struct introductions *introductions_new(unsigned members);
+/* ---- pair_broker.c ---- */
+struct pair_broker *pair_broker_new(unsigned members);
 /* This worker wants connections with that one: both are handed them, unless they have been; or it is told that the
  * other is gone. */
-void introduce(struct ranks *ranks, unsigned from, unsigned to);
+void pair_broker_ask(struct ranks *ranks, unsigned from, unsigned to);
 /* Those who could not be handed any yet; how long until the next try, in milliseconds, or -1. */
-void introductions_turn(struct ranks *ranks);
-int introductions_nap(const struct ranks *ranks);
+void pair_broker_turn(struct ranks *ranks);
+int pair_broker_nap(const struct ranks *ranks);
 /* Its process has ended: another may come with its number. */
-void introductions_forget(struct ranks *ranks, unsigned rank);
-void introductions_free(struct introductions *met);
+void pair_broker_forget(struct ranks *ranks, unsigned rank);
+void pair_broker_free(struct pair_broker *broker);
 
 /* ---- hosts.c ---- */
 /* Another worker by ssh, that goes to this endpoint. */

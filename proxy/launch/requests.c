@@ -16,7 +16,8 @@
 #include "base/text.h"
 #include "proxy/launch/requests.h"
 
-#define MOST_ASKERS 17 /* whose requests are under way */
+#define MOST_USERS 8   /* whose requests are under way, */
+#define MOST_ASKERS 17 /* with those of this process itself */
 #define ASIDE 2        /* descriptors besides theirs */
 
 /* Who has asked, and waits for the program's answer: somebody at the end of a pipe, or this process itself. */
@@ -27,7 +28,7 @@ struct asker {
     void *owner;
 };
 
-static int lifeline, channel = -1, spare = -1;
+static int control, channel = -1, spare = -1;
 static char session_nodes[REQUESTS_MOST / 2], session_network[16], session_state[32], session_name[64];
 static struct asker askers[MOST_ASKERS];
 static bool begun;                       /* there has been a channel */
@@ -39,7 +40,7 @@ void requests_open(int program)
 {
     int ends[2];
 
-    lifeline = program;
+    control = program;
     for (unsigned i = 0; i < MOST_ASKERS; i++)
         askers[i] = (struct asker){.out = -1, .answer = -1};
     if (fcntl(REQUESTS_FD, F_GETFD) >= 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
@@ -114,7 +115,7 @@ static const char *state(void)
 
 static void answer_session(int out)
 {
-    const pid_t program = socket_process(lifeline);
+    const pid_t program = socket_process(control);
     char name[256];
 
     program_name(program, name, sizeof(name));
@@ -190,16 +191,19 @@ void tell_program(enum channel_kind kind, unsigned number, const char *text)
 static int ask(const char *words, const struct asker *by, const char **why)
 {
     struct channel_message message = {.kind = CHANNEL_REQUEST};
-    struct asker *asker = askers;
+    struct asker *asker = NULL;
+    unsigned users = 0;
     int ends[2];
     bool told;
 
-    while (asker < askers + MOST_ASKERS && asker->answer >= 0)
-        asker++;
-    *why = asker == askers + MOST_ASKERS                  ? "too many requests are under way"
-           : channel < 0                                  ? "its session is still starting, or cannot be asked anything"
-           : process_is_stopped(socket_process(lifeline)) ? "the program is stopped"
-                                                          : NULL;
+    for (unsigned i = 0; i < MOST_ASKERS; i++) {
+        users += askers[i].out >= 0;
+        asker = askers[i].answer < 0 ? &askers[i] : asker;
+    }
+    *why = !asker || (by->out >= 0 && users == MOST_USERS) ? "too many requests are under way"
+           : channel < 0                                 ? "its session is still starting, or cannot be asked anything"
+           : process_is_stopped(socket_process(control)) ? "the program is stopped"
+                                                         : NULL;
     if (!*why && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
         *why = strerror(errno);
     if (*why)

@@ -15,7 +15,7 @@
 #define REQUESTS_WIDTH 36
 
 /* Before this process has opened anything: from now on it can be asked. */
-void requests_open(int lifeline);
+void requests_open(int control);
 /* What session it is: its nodes' names, with commas between them, what carries it, and in a pool its name there, which
  * stays the first one that is told, or NULL. */
 void requests_describe(const char *nodes, const char *network, const char *name);

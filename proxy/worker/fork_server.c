@@ -63,7 +63,7 @@ struct copy {
     struct fork_request request;
     int *descriptors; /* with room for some more */
     char **environment;
-    struct keep_plan keep;
+    struct supervisor_plan plan;
 };
 
 static bool take_descriptors(int socket, int *descriptors, unsigned count)
@@ -95,7 +95,7 @@ static bool take_environment(int socket, const struct fork_request *request, cha
     return true;
 }
 
-static bool take(int socket, struct copy *copy, bool keeper)
+static bool take(int socket, struct copy *copy, bool supervisor)
 {
     struct fork_request *request = &copy->request;
 
@@ -106,7 +106,7 @@ static bool take(int socket, struct copy *copy, bool keeper)
     copy->environment = calloc((size_t)request->variables + 1, sizeof(char *));
     return copy->descriptors && copy->environment &&
            take_descriptors(socket, copy->descriptors + FORK_FIRST, request->descriptors) &&
-           (!keeper || !socket_read_all(socket, &copy->keep, sizeof(copy->keep), PLAN_MS)) &&
+           (!supervisor || !socket_read_all(socket, &copy->plan, sizeof(copy->plan), PLAN_MS)) &&
            take_environment(socket, request, copy->environment);
 }
 
@@ -119,9 +119,9 @@ static int be_worker(void)
     return worker_run();
 }
 
-/* The daemon is the parent of keepers, as of those that it starts itself. The copy makes no use of what the C library
- * would do after fork() but to call fork() itself, for its worker. */
-static void make_keeper(int socket)
+/* The daemon is the parent of supervisors, as of those that it starts itself. The copy makes no use of what the C
+ * library would do after fork() but to call fork() itself, for its worker. */
+static void make_supervisor(int socket)
 {
     static struct copy copy;
     pid_t self;
@@ -129,13 +129,13 @@ static void make_keeper(int socket)
     if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL))
         return;
     self = (pid_t)syscall(SYS_getpid);
-    prctl(PR_SET_NAME, "vocl-keeper");
+    prctl(PR_SET_NAME, "vocl-supervisor");
     close(CHILD_FD);
     if (!take(socket, &copy, true) || !copy.request.descriptors || socket_write_all(socket, &self, sizeof(self)))
         _exit(126);
     close(socket);
-    keep_run(&copy.keep, copy.environment, copy.request.descriptors > 1 ? copy.descriptors[FORK_FIRST + 1] : -1,
-             copy.descriptors[FORK_FIRST], be_worker);
+    supervisor_run(&copy.plan, copy.environment, copy.request.descriptors > 1 ? copy.descriptors[FORK_FIRST + 1] : -1,
+                   copy.descriptors[FORK_FIRST], be_worker);
 }
 
 /* A worker is to be a child of who started this process: it waits until it is one. */
@@ -198,8 +198,8 @@ int fork_server_run(char *word)
             continue;
         if (got <= 0)
             return 0;
-        if (count && kind == *FORK_KEEPER)
-            make_keeper(socket);
+        if (count && kind == *FORK_SUPERVISOR)
+            make_supervisor(socket);
         else if (count)
             make_worker(socket);
         if (count)

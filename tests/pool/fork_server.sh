@@ -25,9 +25,9 @@ VOCL_POOL=$scratch/pool vocl run -- "$program" idle 30 > "$scratch/out" 2> "$scr
 running=$!
 worker()
 {
-    keeper=$(children "$daemon" vocl-keeper) && [ -n "$keeper" ] && worker=$(children "$keeper" vocl-proxy) && [ -n "$worker" ]
+    supervisor=$(children "$daemon" vocl-supervisor) && [ -n "$supervisor" ] && worker=$(children "$supervisor" vocl-proxy) && [ -n "$worker" ]
 }
-wait_until worker || fail "no worker that is its keeper's child, and that the daemon's: $(cat "$scratch/err" "$scratch/log")"
+wait_until worker || fail "no worker that is its supervisor's child, and that the daemon's: $(cat "$scratch/err" "$scratch/log")"
 tr '\0' ' ' < "/proc/$worker/cmdline" | grep -q 'vocl-proxy --worker' || fail "it is called $(tr '\0' ' ' < "/proc/$worker/cmdline")"
 [ "$(stat -c %u "/proc/$worker/mem")" = "$(id -u)" ] || fail "it is not its user's own"
 for descriptor in 0 1; do
@@ -35,12 +35,12 @@ for descriptor in 0 1; do
 done
 ls -l "/proc/$worker/fd" | grep -q "$scratch/\(log\|keys\|state/lock\)" && fail "it has a descriptor of the daemon's: $(ls -l "/proc/$worker/fd")"
 grep -q '^NoNewPrivs:.*1' "/proc/$worker/status" || fail "it may gain privileges"
-kill -9 "$keeper"
+kill -9 "$supervisor"
 gone()
 {
     [ ! -e "/proc/$worker" ] || grep -q '^State:.*Z' "/proc/$worker/status" 2> /dev/null
 }
-wait_until gone || fail "the worker outlives its keeper"
+wait_until gone || fail "the worker outlives its supervisor"
 kill -9 $running 2> /dev/null
 wait $running 2> /dev/null
 

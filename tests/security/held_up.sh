@@ -11,8 +11,8 @@ mkfifo "$scratch/fifo"
 
 is_stopped()
 {
-    worker= keeper=$(children "$daemon" vocl-p.*)
-    for one in $keeper; do
+    worker= supervisor=$(children "$daemon" vocl-p.*)
+    for one in $supervisor; do
         worker="$worker $(children "$one" vocl-p.*)"
     done
     for one in $worker; do
@@ -41,7 +41,7 @@ nothing_left()
     for one in $worker; do
         wait_until test ! -e "/proc/$one" || fail "$1: $one is left: $(cat "/proc/$one/status")"
     done
-    [ -z "$(children "$daemon" vocl-keeper)" ] || fail "$1: a keeper is left"
+    [ -z "$(children "$daemon" vocl-supervisor)" ] || fail "$1: a supervisor is left"
 }
 
 # stopped by its user

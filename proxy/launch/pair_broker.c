@@ -18,37 +18,37 @@ struct wish {
     unsigned from, to;
 };
 
-struct introductions {
+struct pair_broker {
     unsigned members;
     uint8_t *done; /* a bit for each two */
     struct wish *wishes;
     unsigned count, room;
 };
 
-struct introductions *introductions_new(unsigned members)
+struct pair_broker *pair_broker_new(unsigned members)
 {
-    struct introductions *met = calloc(1, sizeof(*met));
+    struct pair_broker *broker = calloc(1, sizeof(*broker));
 
-    if (!met || !(met->done = calloc(1, ((size_t)members * members + 7) / 8))) {
-        free(met);
+    if (!broker || !(broker->done = calloc(1, ((size_t)members * members + 7) / 8))) {
+        free(broker);
         return NULL;
     }
-    met->members = members;
-    return met;
+    broker->members = members;
+    return broker;
 }
 
-void introductions_free(struct introductions *met)
+void pair_broker_free(struct pair_broker *broker)
 {
-    if (!met)
+    if (!broker)
         return;
-    free(met->done);
-    free(met->wishes);
-    free(met);
+    free(broker->done);
+    free(broker->wishes);
+    free(broker);
 }
 
-static size_t bit_of(const struct introductions *met, unsigned one, unsigned other)
+static size_t bit_of(const struct pair_broker *broker, unsigned one, unsigned other)
 {
-    return (size_t)(one < other ? one : other) * met->members + (one < other ? other : one);
+    return (size_t)(one < other ? one : other) * broker->members + (one < other ? other : one);
 }
 
 static bool takes(int member)
@@ -105,70 +105,70 @@ static bool connect_both(const struct ranks *ranks, unsigned from, unsigned to)
 /* False: it has to be tried again. */
 static bool fulfil(struct ranks *ranks, unsigned from, unsigned to)
 {
-    struct introductions *met = ranks->met;
-    const size_t bit = bit_of(met, from, to);
+    struct pair_broker *broker = ranks->broker;
+    const size_t bit = bit_of(broker, from, to);
     struct pollfd there = {ranks->members[to], 0, 0};
     bool gone;
 
-    if (ranks->members[from] < 0 || met->done[bit / 8] & 1u << bit % 8)
+    if (ranks->members[from] < 0 || broker->done[bit / 8] & 1u << bit % 8)
         return true;
     gone = there.fd < 0 || (poll(&there, 1, 0) > 0 && there.revents & (POLLHUP | POLLERR));
     if (!takes(ranks->members[from]) || (!gone && !takes(ranks->members[to])))
         return false;
     if (!gone && connect_both(ranks, from, to))
-        met->done[bit / 8] |= (uint8_t)(1u << bit % 8);
+        broker->done[bit / 8] |= (uint8_t)(1u << bit % 8);
     else
         hand(ranks->members[from], to, NULL, 0);
     return true;
 }
 
-static void remember(struct introductions *met, unsigned from, unsigned to)
+static void remember(struct pair_broker *broker, unsigned from, unsigned to)
 {
-    if (met->count == met->room) {
-        const unsigned room = met->room ? 2 * met->room : 16;
-        struct wish *more = realloc(met->wishes, room * sizeof(*more));
+    if (broker->count == broker->room) {
+        const unsigned room = broker->room ? 2 * broker->room : 16;
+        struct wish *more = realloc(broker->wishes, room * sizeof(*more));
 
         if (!more)
             return; /* it gives up by itself */
-        met->wishes = more;
-        met->room = room;
+        broker->wishes = more;
+        broker->room = room;
     }
-    met->wishes[met->count++] = (struct wish){from, to};
+    broker->wishes[broker->count++] = (struct wish){from, to};
 }
 
-void introduce(struct ranks *ranks, unsigned from, unsigned to)
+void pair_broker_ask(struct ranks *ranks, unsigned from, unsigned to)
 {
     if (to && to < ranks->most && to != from && !fulfil(ranks, from, to))
-        remember(ranks->met, from, to);
+        remember(ranks->broker, from, to);
 }
 
-void introductions_turn(struct ranks *ranks)
+void pair_broker_turn(struct ranks *ranks)
 {
-    struct introductions *met = ranks->met;
+    struct pair_broker *broker = ranks->broker;
     unsigned left = 0;
 
-    for (unsigned i = 0; met && i < met->count; i++) {
-        const struct wish wish = met->wishes[i];
+    for (unsigned i = 0; broker && i < broker->count; i++) {
+        const struct wish wish = broker->wishes[i];
 
         if (!fulfil(ranks, wish.from, wish.to))
-            met->wishes[left++] = wish;
+            broker->wishes[left++] = wish;
     }
-    if (met)
-        met->count = left;
+    if (broker)
+        broker->count = left;
 }
 
-int introductions_nap(const struct ranks *ranks)
+int pair_broker_nap(const struct ranks *ranks)
 {
-    return ranks->met && ranks->met->count ? AGAIN_MS : -1;
+    return ranks->broker && ranks->broker->count ? AGAIN_MS : -1;
 }
 
-void introductions_forget(struct ranks *ranks, unsigned rank)
+void pair_broker_forget(struct ranks *ranks, unsigned rank)
 {
-    struct introductions *met = ranks->met;
+    struct pair_broker *broker = ranks->broker;
 
-    for (unsigned other = 0; met && other < met->members; other++) {
-        const size_t bit = bit_of(met, rank, other);
+    for (unsigned other = 0; broker && other < broker->members; other++) {
+        const size_t bit = bit_of(broker, rank, other);
 
-        met->done[bit / 8] &= (uint8_t) ~(1u << bit % 8);
+        broker->done[bit / 8] &= (uint8_t) ~(1u << bit % 8);
     }
 }

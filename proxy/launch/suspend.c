@@ -1,4 +1,4 @@
-/* A pool's session rests: see rests.h. */
+/* A pool's session is suspended: see suspend.h. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "proxy/launch/costs.h"
 #include "proxy/launch/moves.h"
-#include "proxy/launch/rests.h"
+#include "proxy/launch/suspend.h"
 
 static char program_name[64], program_job[64];
 
@@ -18,30 +18,30 @@ static struct {
     unsigned next;     /* the one to be told when that is lost */
     int devices;       /* that it had */
     char ended[128];   /* it is not to go on: why */
-} rest;
+} suspended;
 
-struct inquiry rests_inquiry = {.client.fd = -1};
+struct inquiry suspend_inquiry = {.client.fd = -1};
 
-/* Who waits for the program's answer: the daemon of a part, or, of what rests, that one. The program takes one after
- * the other (client/survive/rest.c), so that who asks while another is answered need not be refused. */
+/* Who waits for the program's answer: the daemon of a part, or, of a suspended session, that one. The program takes one
+ * after the other (client/survive/rest.c), so that who asks while another is answered need not be refused. */
 static struct asker {
     bool waits;
     char part[64]; /* or "" */
 } askers[8];
 
-bool rests_now(void)
+bool suspend_is_on(void)
 {
-    return rest.on;
+    return suspended.on;
 }
 
-const char *rests_ended(void)
+const char *suspend_ended(void)
 {
-    return rest.ended;
+    return suspended.ended;
 }
 
 /* ---- who has asked ---- */
 
-/* It stays as it is. part "": of a session that rests it was the daemon that knows of that. */
+/* It stays as it is. part "": it was the daemon that knows of a suspended session. */
 static void refuse(const char *part, const char *why)
 {
     json_t *message = json_pack("{s:s, s:s}", "do", "stays", "text", why);
@@ -52,7 +52,7 @@ static void refuse(const char *part, const char *why)
             session_tell(&session.nodes[i], json_incref(message));
     }
     if (!*part)
-        inquiry_say(&rests_inquiry, json_incref(message));
+        inquiry_say(&suspend_inquiry, json_incref(message));
     json_decref(message);
 }
 
@@ -94,7 +94,7 @@ static void ask_program(const char *words, const char *part)
     snprintf(asker->part, sizeof(asker->part), "%s", part);
 }
 
-void rests_hear_daemon(struct attended *node, const json_t *message)
+void suspend_hear_daemon(struct attended *node, const json_t *message)
 {
     if (!json_object_get(message, "suspend"))
         return;
@@ -107,16 +107,16 @@ void rests_hear_daemon(struct attended *node, const json_t *message)
 static bool change_daemon(struct inquiry *inquiry)
 {
     snprintf(inquiry->address, sizeof(inquiry->address), "%s",
-             session.pool.nodes[rest.next++ % session.pool.count].address);
+             session.pool.nodes[suspended.next++ % session.pool.count].address);
     return true;
 }
 
-const char *rests_daemon(bool lost)
+const char *suspend_daemon(bool lost)
 {
     if (lost)
-        client_close(&rests_inquiry.client);
-    rests_inquiry.lost |= lost;
-    return rests_inquiry.client.fd < 0 ? NULL : rests_inquiry.address;
+        client_close(&suspend_inquiry.client);
+    suspend_inquiry.lost |= lost;
+    return suspend_inquiry.client.fd < 0 ? NULL : suspend_inquiry.address;
 }
 
 static void hear_daemon(struct inquiry *inquiry, const json_t *message)
@@ -125,7 +125,7 @@ static void hear_daemon(struct inquiry *inquiry, const json_t *message)
     if (json_object_get(message, "wake"))
         ask_program("resume", "");
     else if (json_object_get(message, "end"))
-        text_print(rest.ended, sizeof(rest.ended), "%s", text_of(message, "end"));
+        text_print(suspended.ended, sizeof(suspended.ended), "%s", text_of(message, "end"));
     else if (json_object_get(message, "error"))
         vocl_log(LOG_WARN, "the pool: %s", text_of(message, "error"));
 }
@@ -133,20 +133,20 @@ static void hear_daemon(struct inquiry *inquiry, const json_t *message)
 static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
 {
     (void)inquiry;
-    vocl_log(LOG_INFO, "it rests, and %s%s", reached ? "its daemon is lost: " : "", why);
+    vocl_log(LOG_INFO, "it is suspended, and %s%s", reached ? "its daemon is lost: " : "", why);
 }
 
 static void begins(void)
 {
     costs_went(clock_ms());
-    rest.on = true;
-    rest.next = 0;
-    inquiry_begin(&rests_inquiry, rest.address,
+    suspended.on = true;
+    suspended.next = 0;
+    inquiry_begin(&suspend_inquiry, suspended.address,
                   json_pack("{s:s, s:s, s:s, s:s, s:i}", "do", "rest", "session", session.id, "program", program_name,
-                            "job", program_job, "devices", rest.devices));
+                            "job", program_job, "devices", suspended.devices));
 }
 
-/* For how long it has to do nothing before it is put to rest for others. */
+/* For how long it has to do nothing before it is suspended for others. */
 static void tell_patience(long ms)
 {
     for (unsigned i = 0; i < session.count; i++)
@@ -156,34 +156,34 @@ static void tell_patience(long ms)
 
 static void ends(void)
 {
-    if (!rest.on)
+    if (!suspended.on)
         return;
-    rest.on = false;
-    rest.devices = 0;
+    suspended.on = false;
+    suspended.devices = 0;
     tell_patience(costs_came(clock_ms()));
-    inquiry_say(&rests_inquiry, json_pack("{s:s, s:s}", "do", "woken", "text", ""));
-    inquiry_end(&rests_inquiry);
+    inquiry_say(&suspend_inquiry, json_pack("{s:s, s:s}", "do", "woken", "text", ""));
+    inquiry_end(&suspend_inquiry);
     describe();
 }
 
 /* ---- the program ---- */
 
-/* It lets go of a worker: for a rest, if not for a move. */
+/* It releases a worker: as it is suspended, if it does not move. */
 static bool let_go(const struct channel_message *message)
 {
     struct attended *node = session_find(message->number);
 
-    if (!node || rest.on || node->leaving || *node->why || !strcmp(message->text, "now") || moves_has(node) ||
+    if (!node || suspended.on || node->leaving || *node->why || !strcmp(message->text, "now") || moves_has(node) ||
         !node->place.wish)
         return false;
-    rest.devices += (int)json_integer_value(json_object_get(node->place.wish, "count"));
-    snprintf(rest.address, sizeof(rest.address), "%s", node->place.address);
+    suspended.devices += (int)json_integer_value(json_object_get(node->place.wish, "count"));
+    snprintf(suspended.address, sizeof(suspended.address), "%s", node->place.address);
     node->rests = true;
     session_leave(node, false, "put to rest");
     return true;
 }
 
-bool rests_hear_program(const struct channel_message *message)
+bool suspend_hear_program(const struct channel_message *message)
 {
     if (message->kind == CHANNEL_STATE && !strcmp(message->text, "resting"))
         begins();
@@ -192,12 +192,12 @@ bool rests_hear_program(const struct channel_message *message)
     return message->kind == CHANNEL_STATE || (message->kind == CHANNEL_END && let_go(message));
 }
 
-void rests_open(const char *program, const char *job)
+void suspend_open(const char *program, const char *job)
 {
     static struct inquiry_kind kind = {
         .reach_ms = AGAIN_MS, .again_ms = AGAIN_MS, .hear = hear_daemon, .lost = lose_daemon, .change = change_daemon};
 
-    inquiry_open(&rests_inquiry, &kind, &session.pool);
+    inquiry_open(&suspend_inquiry, &kind, &session.pool);
     snprintf(program_name, sizeof(program_name), "%s", program);
     snprintf(program_job, sizeof(program_job), "%s", job);
 }

@@ -1,4 +1,4 @@
-/* Standing in for a program that is stopped: see surrogate.h. */
+/* Standing in for a program that is stopped: see heartbeat_proxy.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "base/settings.h"
 #include "base/socket.h"
 #include "proxy/launch/requests.h"
-#include "proxy/launch/surrogate.h"
+#include "proxy/launch/heartbeat_proxy.h"
 #include "transport/alive/bell.h"
 #include "transport/starter.h"
 
@@ -16,14 +16,14 @@ static int *bells;
 static unsigned count;
 static long looked_ms;
 
-bool surrogate_hear(int lifeline)
+bool heartbeat_proxy_hear(int control)
 {
     unsigned came = 1;
     int fd = -1, *more;
     ssize_t got;
     char byte;
 
-    got = socket_receive_descriptors(lifeline, &byte, 1, &fd, &came, 1);
+    got = socket_receive_descriptors(control, &byte, 1, &fd, &came, 1);
     if (came && byte == LIFELINE_CHANNEL) {
         requests_channel(fd);
     } else if (came && (more = realloc(bells, (count + 1) * sizeof(*bells)))) {
@@ -35,13 +35,13 @@ bool surrogate_hear(int lifeline)
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
-void surrogate_end(void)
+void heartbeat_proxy_end(void)
 {
     while (count)
         close(bells[--count]);
 }
 
-int surrogate_look(int lifeline)
+int heartbeat_proxy_look(int control)
 {
     const long every = settings_peer_ms() / 4;
     long left = looked_ms + every - clock_ms();
@@ -52,7 +52,7 @@ int surrogate_look(int lifeline)
     if (left > 0)
         return (int)left;
     looked_ms = clock_ms();
-    program = socket_process(lifeline);
+    program = socket_process(control);
     if (program && process_is_stopped(program)) {
         for (unsigned i = 0; i < count; i++)
             bell_beat(bells[i], true);

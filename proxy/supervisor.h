@@ -1,16 +1,16 @@
 /*
- * A worker of a pool and its keeper: what the daemon, and the fork server that has the drivers loaded already
+ * A worker of a pool and its supervisor: what the daemon, and the fork server that has the drivers loaded already
  * (proxy/fork_server.h), have in common.
  */
-#ifndef VOCL_PROXY_KEEP_H
-#define VOCL_PROXY_KEEP_H
+#ifndef VOCL_PROXY_SUPERVISOR_H
+#define VOCL_PROXY_SUPERVISOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define KEEP_ENVIRONMENT 128
+#define SUPERVISOR_ENVIRONMENT 128
 
 /* What is said of a worker's start: its number, or the errno for which there is none. */
 struct start_word {
@@ -19,11 +19,11 @@ struct start_word {
 };
 
 /* How a worker is to be. Goes from the daemon to the fork server as it is. */
-struct keep_plan {
+struct supervisor_plan {
     char session[33], user[64], folder[256];
     char group[4096]; /* its control group's folder, or "" */
     char program[4096];
-    char status[4096]; /* the file in which the worker's exit status is left, for a daemon that is not the keeper's
+    char status[4096]; /* the file in which the worker's exit status is left, for a daemon that is not the supervisor's
                           parent */
     uid_t uid;
     gid_t gid;
@@ -38,11 +38,11 @@ struct keep_plan {
  * NULL-terminated; pmi: the worker's, or -1; problem: where start_words go; run: what the worker is, which is then not
  * executed anew, or NULL. Does not return.
  */
-void keep_run(const struct keep_plan *plan, char **environment, int pmi, int problem, int (*run)(void))
+void supervisor_run(const struct supervisor_plan *plan, char **environment, int pmi, int problem, int (*run)(void))
     __attribute__((noreturn));
 /* Kills all of a control group. False: there is none. */
-bool keep_kill_group(const char *group);
+bool supervisor_kill_group(const char *group);
 /* Writes to a file of it. */
-bool keep_write_group(const char *group, const char *file, const char *text);
+bool supervisor_write_group(const char *group, const char *file, const char *text);
 
 #endif

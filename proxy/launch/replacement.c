@@ -1,15 +1,15 @@
-/* A worker that is wanted again: see wanted.h. */
+/* A worker in the place of one that is gone: see replacement.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/settings.h"
 #include "proxy/launch/costs.h"
-#include "proxy/launch/rests.h"
-#include "proxy/launch/wanted.h"
+#include "proxy/launch/suspend.h"
+#include "proxy/launch/replacement.h"
 
 #define LEAST_WAIT 60     /* seconds for a place: until the pool has noticed that a node is gone */
-#define MOST_WAIT 1000000 /* and of what rests: the program waits as long as it does */
+#define MOST_WAIT 1000000 /* and of what is suspended: the program waits as long as it does */
 
 /* Places of workers that have ended, by their numbers, the last ones. */
 static struct {
@@ -27,36 +27,36 @@ static struct {
     char lost_address[128]; /* of the daemon that had the place before */
     unsigned next;          /* daemon to be asked */
     long told_ms;
-} wanted;
+} replacement;
 
-struct inquiry wanted_inquiry = {.client.fd = -1};
+struct inquiry replacement_inquiry = {.client.fd = -1};
 
-bool wanted_now(void)
+bool replacement_is_wanted(void)
 {
-    return wanted_inquiry.question;
+    return replacement_inquiry.question;
 }
 
 static void give_up(const char *why)
 {
-    inquiry_end(&wanted_inquiry);
-    tell_program(CHANNEL_ENDED, wanted.number, why);
+    inquiry_end(&replacement_inquiry);
+    tell_program(CHANNEL_ENDED, replacement.number, why);
 }
 
 /* ---- the daemon ---- */
 
-/* Should the one be lost that takes the request, another one gets it, with the place in the queue: of what rests the
- * daemon that knows of it; else one after the other, those first that are not on the lost one's host, which may be
- * gone. NULL: there is none just now. */
+/* Should the one be lost that takes the request, another one gets it, with the place in the queue: of what is
+ * suspended the daemon that knows of it; else one after the other, those first that are not on the lost one's host,
+ * which may be gone. NULL: there is none just now. */
 static const char *daemon_to_ask(bool lost)
 {
     const struct poolfile *pool = &session.pool;
 
-    if (rests_now())
-        return rests_daemon(lost);
-    wanted.next += lost;
-    if (pool->count > 1 && !strcmp(pool->nodes[wanted.next % pool->count].address, wanted.lost_address))
-        wanted.next++;
-    return pool->nodes[wanted.next % pool->count].address;
+    if (suspend_is_on())
+        return suspend_daemon(lost);
+    replacement.next += lost;
+    if (pool->count > 1 && !strcmp(pool->nodes[replacement.next % pool->count].address, replacement.lost_address))
+        replacement.next++;
+    return pool->nodes[replacement.next % pool->count].address;
 }
 
 static bool change_daemon(struct inquiry *inquiry)
@@ -74,14 +74,14 @@ static void start(const struct place *place)
 
     costs_granted(clock_ms());
     attend_beat();
-    node = session_add(place, wanted.number, wanted.endpoint, NULL, why, sizeof(why));
+    node = session_add(place, replacement.number, replacement.endpoint, NULL, why, sizeof(why));
     if (!node) {
         give_up(why);
         return;
     }
-    node->unfit = json_incref(json_object_get(wanted_inquiry.question, "unfit"));
-    tell_program(CHANNEL_STARTED, wanted.number, "0");
-    inquiry_end(&wanted_inquiry);
+    node->unfit = json_incref(json_object_get(replacement_inquiry.question, "unfit"));
+    tell_program(CHANNEL_STARTED, replacement.number, "0");
+    inquiry_end(&replacement_inquiry);
     describe();
 }
 
@@ -101,7 +101,7 @@ static void hear_daemon(struct inquiry *inquiry, const json_t *message)
 
 /* ---- what is asked for ---- */
 
-void wanted_keep(const struct attended *node)
+void replacement_keep(const struct attended *node)
 {
     const unsigned at = ended_count++ % SESSION_MOST;
 
@@ -113,7 +113,7 @@ void wanted_keep(const struct attended *node)
 
 static json_t *take_wish(json_t *wish, const char *address)
 {
-    snprintf(wanted.lost_address, sizeof(wanted.lost_address), "%s", address);
+    snprintf(replacement.lost_address, sizeof(replacement.lost_address), "%s", address);
     return json_copy(wish);
 }
 
@@ -151,17 +151,17 @@ static json_t *take_unfit(const struct channel_message *message)
 /* The request, or why there is none. */
 static json_t *new_request(const struct channel_message *message, unsigned lost, const char **why)
 {
-    const long least = rests_now() ? MOST_WAIT : LEAST_WAIT, wait = settings_number(SETTING_POOL_WAIT);
-    json_t *request = rests_now() && *rests_ended() ? NULL : find_wish(lost), *list;
+    const long least = suspend_is_on() ? MOST_WAIT : LEAST_WAIT, wait = settings_number(SETTING_POOL_WAIT);
+    json_t *request = suspend_is_on() && *suspend_ended() ? NULL : find_wish(lost), *list;
 
     if (!request) {
-        *why = rests_now() && *rests_ended() ? rests_ended() : "the session had no such worker";
+        *why = suspend_is_on() && *suspend_ended() ? suspend_ended() : "the session had no such worker";
         return NULL;
     }
     list = take_unfit(message);
     *why = json_is_null(list) ? "the pool knows no other devices"
            : (list && json_object_set(request, "unfit", list)) ||
-                   json_object_set_new(request, rests_now() ? "rest" : "instead", json_string(session.id)) ||
+                   json_object_set_new(request, suspend_is_on() ? "rest" : "instead", json_string(session.id)) ||
                    json_object_set_new(request, "wait", json_integer(wait > least ? wait : least))
                ? "out of memory"
                : NULL;
@@ -182,13 +182,13 @@ static void begin(const struct channel_message *message, unsigned lost)
         tell_program(CHANNEL_ENDED, message->number, why);
         return;
     }
-    if (rests_now())
+    if (suspend_is_on())
         costs_wanted(clock_ms());
-    wanted.number = message->number;
-    snprintf(wanted.endpoint, sizeof(wanted.endpoint), "%s", tab ? tab + 1 : "");
-    wanted.next = 0;
-    wanted.told_ms = 0;
-    inquiry_begin(&wanted_inquiry, NULL, request);
+    replacement.number = message->number;
+    snprintf(replacement.endpoint, sizeof(replacement.endpoint), "%s", tab ? tab + 1 : "");
+    replacement.next = 0;
+    replacement.told_ms = 0;
+    inquiry_begin(&replacement_inquiry, NULL, request);
 }
 
 /* A worker that was started so has devices that are not like those before it. It ends, and who is wanted there next
@@ -213,7 +213,7 @@ static void hear_unfit(const struct channel_message *message)
     session_leave(node, false, "its devices are not like those before");
 }
 
-bool wanted_hear_program(const struct channel_message *message)
+bool replacement_hear_program(const struct channel_message *message)
 {
     unsigned lost;
 
@@ -221,7 +221,7 @@ bool wanted_hear_program(const struct channel_message *message)
         hear_unfit(message);
     else if (message->kind == CHANNEL_START && sscanf(message->text, "#%u", &lost) == 1)
         begin(message, lost);
-    else if (message->kind == CHANNEL_END && wanted_now() && wanted.number == message->number)
+    else if (message->kind == CHANNEL_END && replacement_is_wanted() && replacement.number == message->number)
         give_up("not needed");
     else
         return false;
@@ -230,18 +230,18 @@ bool wanted_hear_program(const struct channel_message *message)
 
 /* ---- a turn ---- */
 
-void wanted_open(void)
+void replacement_open(void)
 {
     static struct inquiry_kind kind = {
         .reach_ms = REACH_MS, .again_ms = AGAIN_MS, .hear = hear_daemon, .change = change_daemon};
 
-    inquiry_open(&wanted_inquiry, &kind, &session.pool);
+    inquiry_open(&replacement_inquiry, &kind, &session.pool);
 }
 
-void wanted_turn(void)
+void replacement_turn(void)
 {
-    if (!wanted_now() || clock_ms() - wanted.told_ms < AGAIN_MS)
+    if (!replacement_is_wanted() || clock_ms() - replacement.told_ms < AGAIN_MS)
         return;
-    tell_program(CHANNEL_WAITS, wanted.number, ""); /* or it would not wait any longer */
-    wanted.told_ms = clock_ms();
+    tell_program(CHANNEL_WAITS, replacement.number, ""); /* or it would not wait any longer */
+    replacement.told_ms = clock_ms();
 }

@@ -8,10 +8,11 @@
 #include "base/socket.h"
 #include "pool/poolfile.h"
 
-static void replace(char **text, const char *with)
+static int replace(char **text, const char *with)
 {
     free(*text);
     *text = strdup(with);
+    return *text ? 0 : -ENOMEM;
 }
 
 static int add_node(struct poolfile *pool, const char *name, const char *address)
@@ -49,9 +50,9 @@ static int take_line(struct poolfile *pool, char *line)
     else if (!strcmp(word, "network") && (!strcmp(first, "mpi") || !strcmp(first, "tls")))
         strcpy(pool->network, first);
     else if (!strcmp(word, "key-file"))
-        replace(&pool->key_file, first);
+        return replace(&pool->key_file, first);
     else if (!strcmp(word, "munge-socket"))
-        replace(&pool->munge_socket, first);
+        return replace(&pool->munge_socket, first);
     else if (!strcmp(word, "daemon-uid"))
         pool->daemon = (uid_t)atol(first);
     else
@@ -59,7 +60,7 @@ static int take_line(struct poolfile *pool, char *line)
     return 0;
 }
 
-static void set_defaults(struct poolfile *pool)
+static int set_defaults(struct poolfile *pool, char *why, size_t why_size)
 {
     struct passwd *user = getpwuid(geteuid());
     char path[4096];
@@ -67,16 +68,18 @@ static void set_defaults(struct poolfile *pool)
     memset(pool, 0, sizeof(*pool));
     strcpy(pool->method, "munge");
     snprintf(path, sizeof(path), "%s/.config/vocl/key", user ? user->pw_dir : "");
-    pool->key_file = strdup(path);
+    snprintf(why, why_size, "out of memory");
+    return replace(&pool->key_file, path);
 }
 
 int poolfile_read_file(struct poolfile *pool, const char *path, char *why, size_t why_size)
 {
     char line[512];
     FILE *file;
-    int error = 0;
+    int error = set_defaults(pool, why, why_size);
 
-    set_defaults(pool);
+    if (error)
+        return error;
     file = fopen(path, "re");
     if (!file) {
         error = -errno;
@@ -86,7 +89,8 @@ int poolfile_read_file(struct poolfile *pool, const char *path, char *why, size_
     for (unsigned number = 1; !error && fgets(line, sizeof(line), file); number++) {
         error = take_line(pool, line);
         if (error)
-            snprintf(why, why_size, "%s:%u: no line of a pool file", path, number);
+            snprintf(why, why_size, "%s:%u: %s", path, number,
+                     error == -ENOMEM ? "out of memory" : "no line of a pool file");
     }
     fclose(file);
     return error;
@@ -100,7 +104,8 @@ int poolfile_read(struct poolfile *pool, const char *where, char *why, size_t wh
         return poolfile_read_file(pool, SETTINGS_POOL_FILE, why, why_size);
     if (strchr(where, '/') || !strchr(where, ':'))
         return poolfile_read_file(pool, where, why, why_size);
-    set_defaults(pool);
+    if (set_defaults(pool, why, why_size))
+        return -ENOMEM;
     *pool->method = '\0';
     snprintf(list, sizeof(list), "%s", where);
     for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save)) {

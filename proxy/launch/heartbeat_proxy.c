@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/process.h"
 #include "base/settings.h"
 #include "base/socket.h"
@@ -30,6 +31,7 @@ bool heartbeat_proxy_hear(int control)
         bells = more;
         bells[count++] = fd;
     } else if (came) {
+        vocl_log(LOG_ERROR, "no memory for a bell: nobody says there that a stopped program is alive");
         close(fd);
     }
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;

@@ -44,10 +44,12 @@ struct inquiry moves_inquiry = {.client.fd = -1}; /* what it has granted goes ba
 /* To both daemons. Takes message over. */
 static void tell(json_t *message)
 {
-    json_object_set_new(message, "part", json_string(move.from->place.part));
-    json_object_set_new(message, "from", json_string(move.from->place.name));
-    if (*move.place.name)
-        json_object_set_new(message, "to", json_string(move.place.name));
+    if (json_object_set_new(message, "part", json_string(move.from->place.part)) ||
+        json_object_set_new(message, "from", json_string(move.from->place.name)) ||
+        (*move.place.name && json_object_set_new(message, "to", json_string(move.place.name)))) {
+        json_decref(message);
+        message = NULL;
+    }
     session_tell(move.from, json_incref(message));
     session_tell(move.to, message);
 }

@@ -79,13 +79,10 @@ static char *read_header(size_t *length)
 /* Where sshd was reached, there its clients may reach a worker, too. */
 static char *keep_address(void)
 {
+    static char line[sizeof(SESSION_HOST "=") + 63] = SESSION_HOST "=";
     const char *connection = getenv("SSH_CONNECTION");
-    char address[64], *line = NULL;
 
-    if (connection && sscanf(connection, "%*s %*s %63s", address) == 1 &&
-        asprintf(&line, SESSION_HOST "=%s", address) < 0)
-        line = NULL;
-    return line;
+    return connection && sscanf(connection, "%*s %*s %63s", strchr(line, '\0')) == 1 ? line : NULL;
 }
 
 /* What was this host's own, if the program is one that has another VOCL. */

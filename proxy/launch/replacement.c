@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "proxy/launch/costs.h"
 #include "proxy/launch/suspend.h"
@@ -209,7 +210,8 @@ static void hear_unfit(const struct channel_message *message)
     }
     if (!unfit)
         unfit = json_object();
-    json_object_set_new(unfit, place, list);
+    if (json_object_set_new(unfit, place, list))
+        vocl_log(LOG_ERROR, "no memory for what devices worker %u cannot use: it may get them again", message->number);
     session_leave(node, false, "its devices are not like those before");
 }
 

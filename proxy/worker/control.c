@@ -73,6 +73,8 @@ void control_open(struct worker *worker)
     const char *path = getenv("VOCL_WORKER_CONTROL");
     struct control *control = path ? calloc(1, sizeof(*control)) : NULL;
 
+    if (path && !control)
+        vocl_log(LOG_ERROR, "no memory for the connection to the daemon");
     if (!control)
         return;
     control->path = path;

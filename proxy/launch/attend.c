@@ -55,7 +55,7 @@ static void lost(struct inquiry *inquiry, bool reached, const char *why)
     struct attended *node = (struct attended *)inquiry;
 
     (void)why;
-    if (reached)
+    if (reached && hooks)
         hooks->lost(node);
     if (node->over)
         inquiry_end(inquiry);

@@ -139,6 +139,8 @@ static void hear_answer(struct inquiry *inquiry, const json_t *message)
 /* Whether a daemon has a place, and takes the key, shows in its first answer. */
 static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
 {
+    if (session.count) /* it has answered */
+        return;
     asking.had_daemon |= reached;
     asking.unheard = !reached ? asking.unheard : inquiry->client.heard ? 0 : asking.unheard + 1;
     if (!asking.had_daemon || ++asking.tries == MOST_TRIES || asking.unheard == CLIENT_TRIES)

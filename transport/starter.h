@@ -43,23 +43,23 @@ struct tunnel_call {
 #define PAIR_SOCKETS 3   /* of two members that are handed them: for frames, heartbeats and bulk data */
 #define WORKERS_LATER 16 /* so many have nothing between them until they have something to say to each other */
 
-/* What the program and who starts its processes say to each other while the session runs: on a socket of packets, the
- * channel, of which the program hands over one end by the lifeline, with this byte. A message may have a descriptor. */
-#define LIFELINE_CHANNEL 'c'
+/* What the program and who starts its processes say to each other while the session runs: on a socket of packets, of
+ * which the program hands over one end by the lifeline, with this byte. A message may have a descriptor. */
+#define LIFELINE_STARTER 'c'
 
-enum channel_kind {
+enum starter_kind {
     /* to the program */
-    CHANNEL_REQUEST = 1, /* what a user asks (base/requests.h), and what to answer on */
-    CHANNEL_STARTED,     /* the worker of this number; its process, if it is on this host, else 0 */
-    CHANNEL_ENDED,       /* it is gone, or could not be started: why */
+    STARTER_REQUEST = 1, /* what a user asks (base/requests.h), and what to answer on */
+    STARTER_STARTED,     /* the worker of this number; its process, if it is on this host, else 0 */
+    STARTER_ENDED,       /* it is gone, or could not be started: why */
     /* from the program */
-    CHANNEL_START, /* one with this number: "HOST<tab>ENDPOINT", and in a pool "#NUMBER" for the host, wherever it has a
+    STARTER_START, /* one with this number: "HOST<tab>ENDPOINT", and in a pool "#NUMBER" for the host, wherever it has a
                       place for what that worker had; the descriptor is where the program is handed
                       connections (struct tunnel_call) from now on */
-    CHANNEL_END,   /* it is to end: "now", or "" when it has had a moment to do so by itself */
-    CHANNEL_STATE, /* what the session is doing, as users are told, or "" */
-    CHANNEL_WAITS, /* to the program: the worker of this number comes when there is a place for it */
-    CHANNEL_UNFIT  /* from the program, in a pool: it was started for "#NUMBER" and is not like what was there:
+    STARTER_END,   /* it is to end: "now", or "" when it has had a moment to do so by itself */
+    STARTER_STATE, /* what the session is doing, as users are told, or "" */
+    STARTER_WAITS, /* to the program: the worker of this number comes when there is a place for it */
+    STARTER_UNFIT  /* from the program, in a pool: it was started for "#NUMBER" and is not like what was there:
                       "DEVICE #NUMBER", by its device of that number, from 1 (0: by all). Who is started there next has
                       another */
 };
@@ -68,7 +68,7 @@ enum channel_kind {
  * come anew when a session that rests goes on, and some may not have left yet. */
 #define SESSION_MOST_ADDED(workers) (16 + (workers))
 
-struct channel_message {
+struct starter_message {
     uint32_t kind, number;
     char text[1024];
 };

@@ -45,8 +45,8 @@ static int open_peers(struct transport *t)
         return -errno;
     link_keep(t, &t->wake, wake[0]);
     link_keep(t, &t->waker, wake[1]);
-    if (t->job.channel.fd >= 0)
-        link_keep(t, &t->job.channel, t->job.channel.fd);
+    if (t->job.starter.fd >= 0)
+        link_keep(t, &t->job.starter, t->job.starter.fd);
     fault_begin(transport_rank(t));
     for (unsigned i = 0; i < link_capacity(t); i++)
         t->peers[i].bell.socket.fd = t->peers[i].lane.fd = -1;
@@ -241,7 +241,7 @@ int transport_poll(struct transport *t)
     if (!last_look)
         sleep_over(t);
     if (listen)
-        channel_poll(t, t->woke && t->channel && t->channel->revents);
+        starter_poll(t, t->woke && t->starter && t->starter->revents);
     t->woke = t->announced = false;
     t->listens = listen;
     if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */

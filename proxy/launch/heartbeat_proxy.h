@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* What has come on the control socket: a bell, the program's channel (requests.h), or nothing more (false). */
+/* What has come on the control socket: a bell, the program's socket of packets (requests.h), or nothing more (false).
+ */
 bool heartbeat_proxy_hear(int control);
 /* To be called so often, in milliseconds, or never (-1); the time that is left. */
 int heartbeat_proxy_look(int control);

@@ -350,7 +350,7 @@ void describe(void)
 }
 
 /* What the program wants to have done. */
-static void hear_program(void *owner, const struct channel_message *message, int fd)
+static void hear_program(void *owner, const struct starter_message *message, int fd)
 {
     (void)owner;
     if (fd >= 0)

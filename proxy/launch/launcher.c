@@ -180,20 +180,20 @@ static void listen_for(int output, int milliseconds)
 }
 
 /* What the program wants to have done. */
-static void hear_program(void *owner, const struct channel_message *message, int fd)
+static void hear_program(void *owner, const struct starter_message *message, int fd)
 {
     const struct serving *serving = owner;
     char why[256], text[32];
     pid_t process;
 
-    if (message->kind == CHANNEL_START && ranks_add(serving->ranks, message->number, message->text, serving->program,
+    if (message->kind == STARTER_START && ranks_add(serving->ranks, message->number, message->text, serving->program,
                                                     fd, serving->output, &process, why, sizeof(why))) {
-        tell_program(CHANNEL_ENDED, message->number, why);
-    } else if (message->kind == CHANNEL_START) {
+        tell_program(STARTER_ENDED, message->number, why);
+    } else if (message->kind == STARTER_START) {
         snprintf(text, sizeof(text), "%d", (int)process);
-        tell_program(CHANNEL_STARTED, message->number, text);
+        tell_program(STARTER_STARTED, message->number, text);
     } else {
-        if (message->kind == CHANNEL_END)
+        if (message->kind == STARTER_END)
             ranks_end(serving->ranks, message->number, !strcmp(message->text, "now"));
         if (fd >= 0)
             close(fd);
@@ -213,7 +213,7 @@ static void reap_workers(struct ranks *ranks, int output)
             continue;
         listen_for(output, WORDS_MS);
         snprintf(who, sizeof(who), "worker %u", rank);
-        tell_program(CHANNEL_ENDED, rank, reason_kind == SAYS_WHY ? reason : end_of(who, status));
+        tell_program(STARTER_ENDED, rank, reason_kind == SAYS_WHY ? reason : end_of(who, status));
         if (rank >= ranks->size)
             *reason = '\0', reason_kind = SAYS_NOTHING;
         else if (reason_kind == SAYS_WHY)

@@ -253,7 +253,7 @@ static void ask_anew(void)
 
 /* ---- the program ---- */
 
-static void start(const struct channel_message *message)
+static void start(const struct starter_message *message)
 {
     const char *tab = strchr(message->text, '\t');
     const bool granted = move.state == MOVE_PROGRAM && !move.to;
@@ -263,33 +263,33 @@ static void start(const struct channel_message *message)
     if (granted && tab)
         move.to = session_add(&move.place, message->number, tab + 1, move.from, why, sizeof(why));
     if (!granted || !tab)
-        tell_program(CHANNEL_ENDED, message->number, "the pool has granted nothing");
+        tell_program(STARTER_ENDED, message->number, "the pool has granted nothing");
     else if (!move.to)
-        tell_program(CHANNEL_ENDED, message->number, why);
+        tell_program(STARTER_ENDED, message->number, why);
     else
-        tell_program(CHANNEL_STARTED, message->number, "0");
+        tell_program(STARTER_STARTED, message->number, "0");
     inquiry_end(&moves_inquiry);
 }
 
-void moves_hear_program(const struct channel_message *message)
+void moves_hear_program(const struct starter_message *message)
 {
     struct attended *node = session_find(message->number);
     const bool now = !strcmp(message->text, "now");
     char why[sizeof(node->why)];
 
-    if (message->kind == CHANNEL_START) {
+    if (message->kind == STARTER_START) {
         start(message);
-    } else if (message->kind == CHANNEL_END && node) {
+    } else if (message->kind == STARTER_END && node) {
         text_print(why, sizeof(why), "%s", *node->why ? node->why : now ? "lost, or not needed" : "not needed");
         session_leave(node, now, why);
-    } else if (message->kind == CHANNEL_END) {
-        tell_program(CHANNEL_ENDED, message->number, "there is no such worker");
+    } else if (message->kind == STARTER_END) {
+        tell_program(STARTER_ENDED, message->number, "there is no such worker");
     }
 }
 
 void moves_lose(struct attended *node)
 {
-    tell_program(CHANNEL_ENDED, node->member, *node->why ? node->why : "its daemon has ended it");
+    tell_program(STARTER_ENDED, node->member, *node->why ? node->why : "its daemon has ended it");
     if (node == move.from && waits())
         fail("what was to move is over");
     else if (node == move.to && move.state == MOVE_ANEW)

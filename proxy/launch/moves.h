@@ -19,7 +19,7 @@ bool moves_has(const struct attended *node);
 /* A daemon's message about its node: that it is to move, or not any more. */
 void moves_hear_daemon(struct attended *node, const json_t *message);
 /* What the program wants to have done. */
-void moves_hear_program(const struct channel_message *message);
+void moves_hear_program(const struct starter_message *message);
 /* A node has nothing of the session any more. */
 void moves_lose(struct attended *node);
 struct pollfd moves_poll(void);

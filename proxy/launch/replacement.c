@@ -40,7 +40,7 @@ bool replacement_is_wanted(void)
 static void give_up(const char *why)
 {
     inquiry_end(&replacement_inquiry);
-    tell_program(CHANNEL_ENDED, replacement.number, why);
+    tell_program(STARTER_ENDED, replacement.number, why);
 }
 
 /* ---- the daemon ---- */
@@ -81,7 +81,7 @@ static void start(const struct place *place)
         return;
     }
     node->unfit = json_incref(json_object_get(replacement_inquiry.question, "unfit"));
-    tell_program(CHANNEL_STARTED, replacement.number, "0");
+    tell_program(STARTER_STARTED, replacement.number, "0");
     inquiry_end(&replacement_inquiry);
     describe();
 }
@@ -138,7 +138,7 @@ static json_t *find_wish(unsigned member)
 }
 
 /* What has not fitted in the place of a message, or NULL; null: there is nothing else. */
-static json_t *take_unfit(const struct channel_message *message)
+static json_t *take_unfit(const struct starter_message *message)
 {
     char place[32] = "";
     json_t *list;
@@ -150,7 +150,7 @@ static json_t *take_unfit(const struct channel_message *message)
 }
 
 /* The request, or why there is none. */
-static json_t *new_request(const struct channel_message *message, unsigned lost, const char **why)
+static json_t *new_request(const struct starter_message *message, unsigned lost, const char **why)
 {
     const long least = suspend_is_on() ? MOST_WAIT : LEAST_WAIT, wait = settings_number(SETTING_POOL_WAIT);
     json_t *request = suspend_is_on() && *suspend_ended() ? NULL : find_wish(lost), *list;
@@ -174,13 +174,13 @@ static json_t *new_request(const struct channel_message *message, unsigned lost,
 }
 
 /* "#NUMBER<tab>ENDPOINT" */
-static void begin(const struct channel_message *message, unsigned lost)
+static void begin(const struct starter_message *message, unsigned lost)
 {
     const char *tab = strchr(message->text, '\t'), *why;
     json_t *request = new_request(message, lost, &why);
 
     if (!request) {
-        tell_program(CHANNEL_ENDED, message->number, why);
+        tell_program(STARTER_ENDED, message->number, why);
         return;
     }
     if (suspend_is_on())
@@ -194,7 +194,7 @@ static void begin(const struct channel_message *message, unsigned lost)
 
 /* A worker that was started so has devices that are not like those before it. It ends, and who is wanted there next
  * gets others. */
-static void hear_unfit(const struct channel_message *message)
+static void hear_unfit(const struct starter_message *message)
 {
     struct attended *node = session_find(message->number);
     unsigned device;
@@ -215,15 +215,15 @@ static void hear_unfit(const struct channel_message *message)
     session_leave(node, false, "its devices are not like those before");
 }
 
-bool replacement_hear_program(const struct channel_message *message)
+bool replacement_hear_program(const struct starter_message *message)
 {
     unsigned lost;
 
-    if (message->kind == CHANNEL_UNFIT)
+    if (message->kind == STARTER_UNFIT)
         hear_unfit(message);
-    else if (message->kind == CHANNEL_START && sscanf(message->text, "#%u", &lost) == 1)
+    else if (message->kind == STARTER_START && sscanf(message->text, "#%u", &lost) == 1)
         begin(message, lost);
-    else if (message->kind == CHANNEL_END && replacement_is_wanted() && replacement.number == message->number)
+    else if (message->kind == STARTER_END && replacement_is_wanted() && replacement.number == message->number)
         give_up("not needed");
     else
         return false;
@@ -244,6 +244,6 @@ void replacement_turn(void)
 {
     if (!replacement_is_wanted() || clock_ms() - replacement.told_ms < AGAIN_MS)
         return;
-    tell_program(CHANNEL_WAITS, replacement.number, ""); /* or it would not wait any longer */
+    tell_program(STARTER_WAITS, replacement.number, ""); /* or it would not wait any longer */
     replacement.told_ms = clock_ms();
 }

@@ -14,7 +14,7 @@ void replacement_open(void);
 /* A node's worker has ended. */
 void replacement_keep(const struct attended *node);
 /* What the program wants to have done: false if that is not about such a worker. */
-bool replacement_hear_program(const struct channel_message *message);
+bool replacement_hear_program(const struct starter_message *message);
 /* replacement_turn() is to be called every second. */
 bool replacement_is_wanted(void);
 void replacement_turn(void);

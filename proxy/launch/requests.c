@@ -28,10 +28,10 @@ struct asker {
     void *owner;
 };
 
-static int control, channel = -1, spare = -1;
+static int control, to_program = -1, spare = -1;
 static char session_nodes[REQUESTS_MOST / 2], session_network[16], session_state[32], session_name[64];
 static struct asker askers[MOST_ASKERS];
-static bool begun;                       /* there has been a channel */
+static bool begun;                       /* there has been one */
 static char waiting[16 * REQUESTS_MOST]; /* of requests that have come */
 static size_t waiting_length;
 static bool (*own_answers)(const char *words, int out);
@@ -62,11 +62,11 @@ void requests_describe(const char *nodes, const char *network, const char *name)
         snprintf(session_name, sizeof(session_name), "%s", name);
 }
 
-void requests_channel(int fd)
+void requests_connect(int fd)
 {
-    if (channel >= 0)
-        close(channel);
-    channel = fd;
+    if (to_program >= 0)
+        close(to_program);
+    to_program = fd;
     begun = true;
 }
 
@@ -108,7 +108,7 @@ static void program_name(pid_t pid, char *name, size_t size)
 
 static const char *state(void)
 {
-    if (channel < 0)
+    if (to_program < 0)
         return begun ? REQUEST_ENDING : REQUEST_STARTING;
     return strcmp(session_state, "resting") ? REQUEST_RUNNING : REQUEST_SUSPENDED;
 }
@@ -167,20 +167,20 @@ static void asker_turn(struct asker *asker, bool gone)
 
 bool requests_has_program(void)
 {
-    return channel >= 0;
+    return to_program >= 0;
 }
 
-bool requests_tell(const struct channel_message *message, int fd)
+bool requests_tell(const struct starter_message *message, int fd)
 {
-    struct pollfd ready = {channel, POLLOUT, 0};
+    struct pollfd ready = {to_program, POLLOUT, 0};
 
-    return channel >= 0 && poll(&ready, 1, 0) == 1 && ready.revents == POLLOUT &&
-           !socket_send_descriptors(channel, message, sizeof(*message), &fd, fd >= 0);
+    return to_program >= 0 && poll(&ready, 1, 0) == 1 && ready.revents == POLLOUT &&
+           !socket_send_descriptors(to_program, message, sizeof(*message), &fd, fd >= 0);
 }
 
-void tell_program(enum channel_kind kind, unsigned number, const char *text)
+void tell_program(enum starter_kind kind, unsigned number, const char *text)
 {
-    struct channel_message message = {.kind = kind, .number = number};
+    struct starter_message message = {.kind = kind, .number = number};
 
     snprintf(message.text, sizeof(message.text), "%s", text);
     if (requests_has_program() && !requests_tell(&message, -1))
@@ -190,7 +190,7 @@ void tell_program(enum channel_kind kind, unsigned number, const char *text)
 /* Where the answers come, or -1 and why not. */
 static int ask(const char *words, const struct asker *by, const char **why)
 {
-    struct channel_message message = {.kind = CHANNEL_REQUEST};
+    struct starter_message message = {.kind = STARTER_REQUEST};
     struct asker *asker = NULL;
     unsigned users = 0;
     int ends[2];
@@ -201,7 +201,7 @@ static int ask(const char *words, const struct asker *by, const char **why)
         asker = askers[i].answer < 0 ? &askers[i] : asker;
     }
     *why = !asker || (by->out >= 0 && users == MOST_USERS) ? "too many requests are under way"
-           : channel < 0                                 ? "its session is still starting, or cannot be asked anything"
+           : to_program < 0                              ? "its session is still starting, or cannot be asked anything"
            : process_is_stopped(socket_process(control)) ? "the program is stopped"
                                                          : NULL;
     if (!*why && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
@@ -293,7 +293,7 @@ static void hear_requests(void)
 void requests_poll(struct pollfd *fds)
 {
     fds[0] = (struct pollfd){spare >= 0 ? REQUESTS_FD : -1, POLLIN, 0};
-    fds[1] = (struct pollfd){channel, POLLIN, 0};
+    fds[1] = (struct pollfd){to_program, POLLIN, 0};
     for (unsigned i = 0; i < MOST_ASKERS; i++) {
         fds[ASIDE + 2 * i] = (struct pollfd){askers[i].answer, POLLIN, 0};
         fds[ASIDE + 2 * i + 1] = (struct pollfd){askers[i].out, 0, 0};
@@ -302,15 +302,15 @@ void requests_poll(struct pollfd *fds)
 
 static void hear_program(requests_heard *hear, void *owner)
 {
-    struct channel_message message;
+    struct starter_message message;
     unsigned count = 1;
     int fd = -1;
-    ssize_t got = socket_receive_descriptors(channel, &message, sizeof(message), &fd, &count, 1);
+    ssize_t got = socket_receive_descriptors(to_program, &message, sizeof(message), &fd, &count, 1);
 
     if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
         return;
     message.text[sizeof(message.text) - 1] = '\0';
-    if (got == (ssize_t)sizeof(message) && message.kind == CHANNEL_STATE) {
+    if (got == (ssize_t)sizeof(message) && message.kind == STARTER_STATE) {
         text_visible(message.text, session_state, sizeof(session_state));
     }
     if (got == (ssize_t)sizeof(message) && hear) {
@@ -321,8 +321,8 @@ static void hear_program(requests_heard *hear, void *owner)
         close(fd);
     if (got == (ssize_t)sizeof(message))
         return;
-    close(channel);
-    channel = -1;
+    close(to_program);
+    to_program = -1;
 }
 
 void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner)
@@ -333,7 +333,7 @@ void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner)
         if (askers[i].answer >= 0 && askers[i].answer == at->fd && (at[0].revents || at[1].revents))
             asker_turn(&askers[i], at[1].revents);
     }
-    if (channel >= 0 && channel == fds[1].fd && fds[1].revents)
+    if (to_program >= 0 && to_program == fds[1].fd && fds[1].revents)
         hear_program(hear, owner);
     if (fds[0].revents)
         hear_requests();
@@ -345,7 +345,7 @@ void requests_close(void)
         if (askers[i].answer >= 0)
             asker_end(&askers[i]);
     }
-    if (channel >= 0)
-        close(channel);
-    channel = -1;
+    if (to_program >= 0)
+        close(to_program);
+    to_program = -1;
 }

@@ -1,7 +1,7 @@
 /*
  * What users ask of a running session (base/requests.h): who started its processes hears it and passes it on to the
- * program, by the channel (transport/starter.h). It answers by itself what session this is, also while the program is
- * stopped.
+ * program, by their socket of packets (transport/starter.h). It answers by itself what session this is, also while the
+ * program is stopped.
  */
 #ifndef VOCL_PROXY_LAUNCH_REQUESTS_H
 #define VOCL_PROXY_LAUNCH_REQUESTS_H
@@ -19,20 +19,20 @@ void requests_open(int control);
 /* What session it is: its nodes' names, with commas between them, what carries it, and in a pool its name there, which
  * stays the first one that is told, or NULL. */
 void requests_describe(const char *nodes, const char *network, const char *name);
-/* The program has handed over its channel. */
-void requests_channel(int fd);
+/* The program has handed over its end of that. */
+void requests_connect(int fd);
 /* Fills so many as REQUESTS_WIDTH. */
 void requests_poll(struct pollfd *fds);
 /* A message of the program's; fd: what came with it, the called one's own, or -1. */
-typedef void requests_heard(void *owner, const struct channel_message *message, int fd);
+typedef void requests_heard(void *owner, const struct starter_message *message, int fd);
 /* What was found. A message of the program's that is no answer goes to hear(), which may be NULL. */
 void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner);
 /* Whether there is a program to tell. */
 bool requests_has_program(void);
 /* To the program, with a descriptor, or -1: false if it cannot be told now. */
-bool requests_tell(const struct channel_message *message, int fd);
+bool requests_tell(const struct starter_message *message, int fd);
 /* It is told of that worker. */
-void tell_program(enum channel_kind kind, unsigned number, const char *text);
+void tell_program(enum starter_kind kind, unsigned number, const char *text);
 /* The program is asked by this process: the descriptor on which it answers, or -1 and why not. What it answers comes
  * with turns; the last is anything but progress. */
 enum request_answer { ANSWER_PROGRESS, ANSWER_DONE, ANSWER_FAILED, ANSWER_GONE };

@@ -169,7 +169,7 @@ static void ends(void)
 /* ---- the program ---- */
 
 /* It releases a worker: as it is suspended, if it does not move. */
-static bool let_go(const struct channel_message *message)
+static bool let_go(const struct starter_message *message)
 {
     struct attended *node = session_find(message->number);
 
@@ -183,13 +183,13 @@ static bool let_go(const struct channel_message *message)
     return true;
 }
 
-bool suspend_hear_program(const struct channel_message *message)
+bool suspend_hear_program(const struct starter_message *message)
 {
-    if (message->kind == CHANNEL_STATE && !strcmp(message->text, "resting"))
+    if (message->kind == STARTER_STATE && !strcmp(message->text, "resting"))
         begins();
-    else if (message->kind == CHANNEL_STATE && !*message->text)
+    else if (message->kind == STARTER_STATE && !*message->text)
         ends();
-    return message->kind == CHANNEL_STATE || (message->kind == CHANNEL_END && let_go(message));
+    return message->kind == STARTER_STATE || (message->kind == STARTER_END && let_go(message));
 }
 
 void suspend_open(const char *program, const char *job)

@@ -15,7 +15,7 @@ void suspend_open(const char *program, const char *job);
 /* A daemon's message about its node: that the session is to be suspended. */
 void suspend_hear_daemon(struct attended *node, const json_t *message);
 /* What the program wants to have done: false if that is not about suspending. */
-bool suspend_hear_program(const struct channel_message *message);
+bool suspend_hear_program(const struct starter_message *message);
 bool suspend_is_on(void);
 /* The address of the daemon that knows it, which takes requests; NULL: there is none just now. lost: should it be lost,
  * another one is told. */

@@ -46,7 +46,7 @@ struct job {
     enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE, STARTED_POOL } started;
     struct newcomer_key newcomers;
     struct kept calls;       /* a worker: where it is handed connections, or -1 */
-    struct kept channel;     /* to the same, while the session runs (requests.c), or -1 */
+    struct kept starter;     /* to the same, while the session runs (requests.c), or -1 */
     struct kept pmi;         /* what MPI has of its starter, or -1 */
     struct kept placeholder; /* Open MPI's, of this process, or -1 */
     struct keeper *keeper;   /* of the client's descriptors, or NULL */

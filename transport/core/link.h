@@ -113,7 +113,7 @@ struct membership {
     /* A peer says something of a member. Negative: it may not. */
     int (*news)(struct transport *t, unsigned number, const struct member_news *news);
     /* So does who starts processes, perhaps with a descriptor, which is this function's. */
-    void (*starter)(struct transport *t, const struct channel_message *message, int fd);
+    void (*starter)(struct transport *t, const struct starter_message *message, int fd);
     /* A peer is lost. */
     void (*lost)(struct transport *t, unsigned number);
 };
@@ -148,8 +148,8 @@ struct transport {
     atomic_bool ended;    /* also when MPI says so, to whichever thread */
     transport_request *on_request;
     void *request_context;
-    struct pollfd *channel; /* of those that it sleeps on, or NULL */
-    long channel_ms;        /* when it was last looked at */
+    struct pollfd *starter; /* of those that it sleeps on, or NULL */
+    long starter_ms;        /* when it was last looked at */
     bool incomplete;        /* somebody was lost: nobody waits for all any more */
     long judged_ms;         /* when it was last seen who answers */
     char silence[64];
@@ -216,15 +216,15 @@ int loop_send(struct transport *t, const void *bytes, size_t length);
 int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t length, transport_done *done,
               void *argument);
 
-/* ---- requests.c: the channel to who started the session's processes ---- */
+/* ---- requests.c: the socket to who started the session's processes ---- */
 /* Hands it over, where there is a lifeline. 0 or negative errno. */
-int channel_open(struct job *job);
+int starter_open(struct job *job);
 /* To sleep on, if there is one. */
-bool channel_sleep_on(struct transport *t, struct pollfd *descriptor);
+bool starter_sleep_on(struct transport *t, struct pollfd *descriptor);
 /* A message, with a descriptor, or -1, which stays the caller's. 0 or negative errno. */
-int channel_tell(struct transport *t, const struct channel_message *message, int fd);
+int starter_tell(struct transport *t, const struct starter_message *message, int fd);
 /* Now and then, and when it spoke: what came is taken. */
-void channel_poll(struct transport *t, bool spoke);
+void starter_poll(struct transport *t, bool spoke);
 
 /* ---- receive.c: frames in ---- */
 /* Take one frame of the peer, if there is one: 1, else 0. */

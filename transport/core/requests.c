@@ -1,5 +1,6 @@
 /*
- * The channel to who started the session's processes, and what users ask of the session by it. A request is taken by
+ * What the program and its starter, who started the session's processes, say to each other, and what users ask of the
+ * session by it. A request is taken by
  * whoever polls the transport, and answered by a thread of its own, which may take as long as it likes.
  */
 #include <errno.h>
@@ -26,12 +27,12 @@ struct answer {
     bool ended;
     transport_request *handler;
     void *context;
-    char words[sizeof(((struct channel_message *)0)->text)];
+    char words[sizeof(((struct starter_message *)0)->text)];
 };
 
-/* ---- the channel ---- */
+/* ---- the starter ---- */
 
-int channel_open(struct job *job)
+int starter_open(struct job *job)
 {
     int ends[2], error;
 
@@ -39,23 +40,23 @@ int channel_open(struct job *job)
         return 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
         return -errno;
-    error = socket_send_descriptors(job->lifeline, &(char){LIFELINE_CHANNEL}, 1, &ends[1], 1);
+    error = socket_send_descriptors(job->lifeline, &(char){LIFELINE_STARTER}, 1, &ends[1], 1);
     close(ends[1]);
     if (error)
         close(ends[0]);
     else
-        job->channel.fd = ends[0];
+        job->starter.fd = ends[0];
     return error;
 }
 
 /* One message, if there is one: the number of bytes, 0 at the end, or negative errno. */
-static ssize_t hear(int channel, struct channel_message *message, int *fd)
+static ssize_t hear(int starter, struct starter_message *message, int *fd)
 {
     unsigned count = 1;
     ssize_t got;
 
     *fd = -1;
-    got = socket_receive_descriptors(channel, message, sizeof(*message), fd, &count, 1);
+    got = socket_receive_descriptors(starter, message, sizeof(*message), fd, &count, 1);
     message->text[sizeof(message->text) - 1] = '\0';
     return got;
 }
@@ -135,7 +136,7 @@ static void refuse(void *context, const char *request, struct answer *answer)
     answer_end(answer, false, "this program's VOCL cannot do that: %s", request);
 }
 
-static void take_request(struct transport *t, const struct channel_message *message, int fd)
+static void take_request(struct transport *t, const struct starter_message *message, int fd)
 {
     struct answer *answer = calloc(1, sizeof(*answer));
     pthread_t thread;
@@ -166,19 +167,19 @@ void transport_on_request(struct transport *t, transport_request *handler, void 
     t->request_context = context;
 }
 
-bool channel_sleep_on(struct transport *t, struct pollfd *descriptor)
+bool starter_sleep_on(struct transport *t, struct pollfd *descriptor)
 {
-    if (!t->client || t->job.channel.fd < 0)
+    if (!t->client || t->job.starter.fd < 0)
         return false;
-    *descriptor = (struct pollfd){kept_fd(&t->job.channel), POLLIN, 0};
+    *descriptor = (struct pollfd){kept_fd(&t->job.starter), POLLIN, 0};
     return true;
 }
 
-int channel_tell(struct transport *t, const struct channel_message *message, int fd)
+int starter_tell(struct transport *t, const struct starter_message *message, int fd)
 {
     struct pollfd ready;
 
-    if (!t->client || !channel_sleep_on(t, &ready) || ready.fd < 0)
+    if (!t->client || !starter_sleep_on(t, &ready) || ready.fd < 0)
         return -ENOTCONN;
     ready.events = POLLOUT;
     if (poll(&ready, 1, 0) != 1 || ready.revents != POLLOUT)
@@ -194,40 +195,40 @@ static void drain_calls(struct transport *t)
     char bytes[64];
     ssize_t next;
 
-    if (t->job.calls.fd < 0 || t->join || t->job.later || clock_ms() - t->channel_ms < DRAIN_MS)
+    if (t->job.calls.fd < 0 || t->join || t->job.later || clock_ms() - t->starter_ms < DRAIN_MS)
         return;
-    t->channel_ms = clock_ms();
+    t->starter_ms = clock_ms();
     while ((next = recv(t->job.calls.fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_PEEK)) > 0 && (next > 1 || !listens))
         recv(t->job.calls.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 }
 
-void channel_poll(struct transport *t, bool spoke)
+void starter_poll(struct transport *t, bool spoke)
 {
-    struct channel_message message;
+    struct starter_message message;
     struct pollfd ready;
     long now;
     int fd;
 
     if (!t->client)
         drain_calls(t);
-    if (!t->client || t->job.channel.fd < 0)
+    if (!t->client || t->job.starter.fd < 0)
         return;
     now = clock_ms();
-    if (!spoke && now - t->channel_ms < LOOK_MS)
+    if (!spoke && now - t->starter_ms < LOOK_MS)
         return;
-    t->channel_ms = now;
-    while (channel_sleep_on(t, &ready) && poll(&ready, 1, 0) == 1) {
+    t->starter_ms = now;
+    while (starter_sleep_on(t, &ready) && poll(&ready, 1, 0) == 1) {
         ssize_t got = hear(ready.fd, &message, &fd);
 
         if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
             return;
         if (got != (ssize_t)sizeof(message)) {
-            kept_close(&t->job.channel);
+            kept_close(&t->job.starter);
             if (fd >= 0)
                 close(fd);
             return;
         }
-        if (message.kind == CHANNEL_REQUEST && fd >= 0)
+        if (message.kind == STARTER_REQUEST && fd >= 0)
             take_request(t, &message, fd);
         else
             t->membership->starter(t, &message, fd);

@@ -76,7 +76,7 @@ void transport_announce(struct transport *t)
     bool polled = false, restless = false, all = true, rung_for = false;
 
     t->sleep_count = 0;
-    t->channel = NULL;
+    t->starter = NULL;
     for (unsigned i = 0; i < t->width; i++) {
         struct peer *peer = &t->peers[i];
 
@@ -122,15 +122,15 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
         timeout_us = t->sleep_most_us;
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
     t->sleep_on[count++] = (struct pollfd){kept_fd(&t->wake), POLLIN, 0};
-    t->channel = channel_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
+    t->starter = starter_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
     if (t->job.later && t->job.calls.fd >= 0)
         t->sleep_on[count++] = (struct pollfd){t->job.calls.fd, POLLIN, 0};
     if (t->poll_set >= 0)
         t->sleep_on[count++] = (struct pollfd){t->poll_set, POLLIN, 0};
     if (extra_fd >= 0)
         t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
-    if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->channel)
-        t->channel->revents = 0;
+    if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->starter)
+        t->starter->revents = 0;
     t->woke = true; /* the next poll listens to the bells */
     if (read(kept_fd(&t->wake), rings, sizeof(rings)) < 0)
         return; /* it was not this that woke us */

@@ -99,12 +99,12 @@ void join_forget(struct transport *t)
     t->join = NULL;
 }
 
-static int tell_starter(struct transport *t, enum channel_kind kind, unsigned number, const char *text, int fd)
+static int tell_starter(struct transport *t, enum starter_kind kind, unsigned number, const char *text, int fd)
 {
-    struct channel_message message = {.kind = kind, .number = number};
+    struct starter_message message = {.kind = kind, .number = number};
 
     snprintf(message.text, sizeof(message.text), "%s", text);
-    return channel_tell(t, &message, fd);
+    return starter_tell(t, &message, fd);
 }
 
 /* Its process, at the latest in a moment. */
@@ -112,7 +112,7 @@ static void end_process(struct transport *t, unsigned number, bool now)
 {
     if (is_added(t, number))
         t->leaving[number - link_local(t) - 1] = true;
-    if (tell_starter(t, CHANNEL_END, number, now ? "now" : "", -1))
+    if (tell_starter(t, STARTER_END, number, now ? "now" : "", -1))
         vocl_log(LOG_WARN, "worker %u is to end, and who started it cannot be told", number);
 }
 
@@ -238,7 +238,7 @@ static unsigned free_number(struct transport *t)
 
 static int begin(struct transport *t, struct join *join, const char *host)
 {
-    char text[sizeof(((struct channel_message *)0)->text)];
+    char text[sizeof(((struct starter_message *)0)->text)];
     int ends[2], error;
 
     join->plain = where_is_here(t, host);
@@ -249,7 +249,7 @@ static int begin(struct transport *t, struct join *join, const char *host)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
         return -errno;
     snprintf(text, sizeof(text), "%s\t%s", join->plain ? "" : host, join->plain ? TUNNEL_ENDPOINT : join->own.text);
-    error = tell_starter(t, CHANNEL_START, join->number, text, ends[1]);
+    error = tell_starter(t, STARTER_START, join->number, text, ends[1]);
     close(ends[1]);
     join->calls = ends[0];
     join->m->tunnel = ends[0];
@@ -295,7 +295,7 @@ bool transport_refuse_member(struct transport *t, unsigned number, const char *p
     if (t->job.started != STARTED_POOL || *place != '#')
         return false;
     snprintf(text, sizeof(text), "%u %s", device, place);
-    return !tell_starter(t, CHANNEL_UNFIT, number, text, -1);
+    return !tell_starter(t, STARTER_UNFIT, number, text, -1);
 }
 
 int transport_drop_member(struct transport *t, unsigned number)
@@ -550,18 +550,18 @@ static int join_news(struct transport *t, unsigned number, const struct member_n
     return 0;
 }
 
-static void join_hear(struct transport *t, const struct channel_message *message, int fd)
+static void join_hear(struct transport *t, const struct starter_message *message, int fd)
 {
     const unsigned number = message->number;
     char why[256];
 
     if (fd >= 0)
         close(fd);
-    if (message->kind == CHANNEL_STARTED && t->join && t->join->number == number)
+    if (message->kind == STARTER_STARTED && t->join && t->join->number == number)
         t->join->process = (pid_t)atol(message->text);
-    if (message->kind == CHANNEL_WAITS && t->join && t->join->number == number && t->join->state == STARTING)
+    if (message->kind == STARTER_WAITS && t->join && t->join->number == number && t->join->state == STARTING)
         t->join->until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000;
-    if (message->kind != CHANNEL_ENDED || !is_added(t, number))
+    if (message->kind != STARTER_ENDED || !is_added(t, number))
         return;
     if (t->join && t->join->number == number) {
         snprintf(why, sizeof(why), "%.200s", message->text);
@@ -572,7 +572,7 @@ static void join_hear(struct transport *t, const struct channel_message *message
 
 int transport_describe(struct transport *t, const char *state)
 {
-    return t->job.channel.fd < 0 ? -ENOTSUP : tell_starter(t, CHANNEL_STATE, 0, state, -1);
+    return t->job.starter.fd < 0 ? -ENOTSUP : tell_starter(t, STARTER_STATE, 0, state, -1);
 }
 
 /* One that came later is not only lost, its number is to be had again; a newcomer is not to miss anybody. */

@@ -30,7 +30,7 @@ bool where_is_here(const struct transport *t, const char *host)
 /* What kind of session it is decides how somebody can come. */
 static const char *refuse(const struct transport *t, const char *host)
 {
-    if (!t->client || t->ended || t->job.channel.fd < 0 || t->job.started == STARTED_OTHERWISE)
+    if (!t->client || t->ended || t->job.starter.fd < 0 || t->job.started == STARTED_OTHERWISE)
         return "who has started this session's workers starts no others";
     if (!where_is_here(t, host) && (!host || !*host || strpbrk(host, ", \t")))
         return "which host?";

@@ -86,7 +86,7 @@ int enter_mpi(struct start *start, const char **environment, int pmi, bool local
     error = enter_apart(&entry, pmi, local);
     watch_stop(&watch, error ? start->why : NULL, start->why_size);
     if (!error)
-        error = channel_open(job);
+        error = starter_open(job);
     if (!error)
         look_how_far(job);
     if (error || !job->keeper)
@@ -131,7 +131,7 @@ int enter_tls_load(struct start *start)
 /* Without MPI: what has to outlive the program's own descriptors is given to the keeper. */
 static int enter_alone(struct job *job)
 {
-    int error = channel_open(job);
+    int error = starter_open(job);
 
     if (error)
         return error;

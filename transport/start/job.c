@@ -120,7 +120,7 @@ struct job job_new(void)
     return (struct job){.provider = &provider_mpi,
                         .lifeline = -1,
                         .calls.fd = -1,
-                        .channel.fd = -1,
+                        .starter.fd = -1,
                         .pmi.fd = -1,
                         .placeholder.fd = -1};
 }
@@ -178,7 +178,7 @@ void job_close(struct job *job)
     job->keeper = NULL;
     kept_close(&job->placeholder);
     kept_close(&job->pmi);
-    kept_close(&job->channel);
+    kept_close(&job->starter);
     kept_close(&job->calls);
     if (job->lifeline >= 0)
         close(job->lifeline);

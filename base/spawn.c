@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "base/spawn.h"
 
-/* Those that are in the way of others are copied first. */
+/* Those that are in the way of others are copied first. One that this process has not is closed there, too. */
 bool spawn_take_descriptors(const int *descriptors, unsigned count)
 {
     int copies[count];
@@ -20,11 +20,13 @@ bool spawn_take_descriptors(const int *descriptors, unsigned count)
         const int fd = descriptors[i] < 0 ? open("/dev/null", O_RDWR) : descriptors[i];
 
         copies[i] = fcntl(fd, F_DUPFD, (int)count);
-        if (copies[i] < 0)
+        if (copies[i] < 0 && errno != EBADF)
             return false;
     }
     for (unsigned i = 0; i < count; i++) {
-        if (dup2(copies[i], (int)i) < 0)
+        if (copies[i] < 0)
+            close((int)i);
+        else if (dup2(copies[i], (int)i) < 0)
             return false;
     }
     close_range(count, ~0u, 0);

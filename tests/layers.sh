@@ -40,11 +40,16 @@ allowed()
     pool)         echo "pool/* base/*" ;;
     proxy)        echo "proxy/worker/worker.h proxy/launch/remote.h proxy/supervisor.h proxy/fork_server.h transport/starter.h base/*" ;;
     proxy/worker) echo "proxy/worker/* proxy/control.h proxy/supervisor.h proxy/fork_server.h topology/* executor/executor.h transport/transport.h transport/plugin/loader.h wire/* base/*" ;;
-    proxy/daemon) echo "proxy/daemon/* proxy/control.h proxy/supervisor.h proxy/fork_server.h pool/* topology/* transport/plugin/loader.h transport/starter.h base/*" ;;
+    proxy/daemon/net)      echo "proxy/daemon/net/* proxy/daemon/daemon.h proxy/supervisor.h pool/* base/*" ;;
+    proxy/daemon/node)     echo "proxy/daemon/node/* $(allowed proxy/daemon/net) proxy/control.h proxy/fork_server.h topology/* transport/starter.h" ;;
+    proxy/daemon/pool)     echo "proxy/daemon/pool/* $(allowed proxy/daemon/net) proxy/daemon/schedule/placement.h proxy/daemon/node/node.h topology/* transport/plugin/loader.h" ;;
+    proxy/daemon/schedule) echo "proxy/daemon/schedule/* $(allowed proxy/daemon/net) proxy/daemon/conf.h proxy/daemon/node/node.h proxy/daemon/pool/peers.h topology/*" ;;
+    proxy/daemon/web)      echo "proxy/daemon/web/* $(allowed proxy/daemon/net) proxy/daemon/node/node.h proxy/daemon/pool/peers.h proxy/daemon/schedule/schedule.h" ;;
+    proxy/daemon) echo "proxy/daemon/* pool/* base/*" ;;
     proxy/launch) echo "proxy/launch/* proxy/supervisor.h proxy/fork_server.h pool/* transport/starter.h transport/alive/bell.h transport/rendezvous/greeting.h base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;; # tools/topo/, what `vocl topo` alone uses, too
-    tests)        echo "tests/* tools/topo/* proxy/supervisor.h proxy/fork_server.h proxy/daemon/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
+    tests)        echo "tests/* tools/topo/* proxy/supervisor.h proxy/fork_server.h proxy/daemon/schedule/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;
     benchmarks)   echo "benchmarks/* tools/topo/* pool/* base/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;

@@ -22,7 +22,8 @@
 #include "base/clock.h"
 #include "base/journal.h"
 #include "base/socket.h"
-#include "proxy/daemon/daemon.h"
+#include "proxy/daemon/internal.h"
+#include "proxy/daemon/node/node.h"
 
 #define ANSWER_MS 2000
 

@@ -15,7 +15,9 @@
 #include "config.h"
 
 #include "base/settings.h"
-#include "proxy/daemon/peers.h"
+#include "proxy/daemon/internal.h"
+#include "proxy/daemon/schedule/schedule.h"
+#include "proxy/daemon/web/web.h"
 
 #define DEFAULT_CONFIG SYSCONFDIR "/vocl/proxy.conf"
 #define HEARTBEAT_MS 2000
@@ -42,14 +44,33 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     (void)what;
     if (d->watchers)
         watchers_tell(d);
-    news_tick(d);
+    gossip_tick(d);
     state_review(d);
-    broker_review(d);
+    d->scheduler->review(d);
     oversubscribe_review(d);
     account_review(d);
     energy_review(d);
     daemon_log_review();
     evtimer_add(d->publish, &heartbeat);
+}
+
+static void look_now(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    silence_review(argument);
+    oversubscribe_review(argument);
+}
+
+static void look_for_silence(struct daemon *d)
+{
+    const long quarter = settings_peer_ms() / 4,
+               every = quarter && quarter < SILENCE_MOST_MS ? quarter : SILENCE_MOST_MS;
+    const struct timeval time = {every / 1000, every % 1000 * 1000};
+    struct event *event = event_new(d->base, -1, EV_PERSIST, look_now, d);
+
+    if (event)
+        evtimer_add(event, &time);
 }
 
 void daemon_changed(struct daemon *d)
@@ -215,7 +236,7 @@ static int open_all(struct daemon *d, char *why, size_t why_size)
     if (!error)
         error = share_listen(d, why, why_size);
     if (!error)
-        error = connection_listen(d, why, why_size);
+        error = connection_listen(d, requests_take, why, why_size);
     if (!error)
         error = exchange_endpoints(d, why, why_size);
     if (!error && *d->config->http)
@@ -251,6 +272,7 @@ static int run(const char *path, bool detach)
     close_inherited();
     notify_open();
     d->requests_last = &d->requests;
+    d->scheduler = &scheduler;
     d->config = config_load(path, why, sizeof(why));
     d->base = d->config ? event_base_new() : NULL;
     if (!d->base) {
@@ -270,7 +292,7 @@ static int run(const char *path, bool detach)
         return 1;
     drain_open(d);
     state_adopt(d);
-    silence_watch(d);
+    look_for_silence(d);
     fork_server_open(d);
     peers_open(d);
     check_serving(d->config, &d->pool);

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proxy/daemon/daemon.h"
+#include "proxy/daemon/internal.h"
 
 static struct sockaddr_un service;
 static socklen_t service_length; /* 0: there is none */

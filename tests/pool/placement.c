@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proxy/daemon/placement.h"
+#include "proxy/daemon/schedule/placement.h"
 #include "tests/expect.h"
 
 #define G (UINT64_C(1) << 30)

@@ -1,0 +1,47 @@
+/* Connections to and from the daemon, and messages on them. */
+#ifndef VOCL_PROXY_DAEMON_NET_CONNECTION_H
+#define VOCL_PROXY_DAEMON_NET_CONNECTION_H
+
+#include "pool/channel.h"
+#include "proxy/daemon/net/message.h"
+#include "proxy/daemon/net/question.h"
+
+struct connection;
+struct connection_owner {
+    void (*message)(struct connection *c, json_t *message); /* borrowed */
+    void (*closed)(struct connection *c);                   /* its memory goes afterwards */
+    void (*opened)(struct connection *c);                   /* outgoing: it may be used now; or NULL */
+    bool prompt; /* who stands for a session says that it is there in time; who gets one may be busy with that */
+};
+
+/* take: what the messages ask for on connections that nobody owns. */
+int connection_listen(struct daemon *d, void (*take)(struct connection *c, json_t *message), char *why,
+                      size_t why_size);
+/* To another daemon. NULL if it cannot be tried. */
+struct connection *connection_open(struct daemon *d, const char *node, const char *address,
+                                   const struct connection_owner *owner, void *argument);
+/* Takes message over. */
+void connection_send(struct connection *c, json_t *message);
+/* After what is to be sent was sent. As with connection_send() to who does not read, c and what it belongs to stay
+ * until the event loop has them again: only then its owner is told, and it is destroyed. */
+void connection_close(struct connection *c);
+const struct auth_peer *connection_peer(const struct connection *c);
+/* The same, as it was found out lately. */
+const struct user *connection_user(const struct connection *c);
+const char *connection_remote(const struct connection *c);
+struct daemon *connection_daemon(const struct connection *c);
+void *connection_argument(const struct connection *c);
+/* Of an outgoing one that is closed: why, or "" if that is not known. */
+const char *connection_why(const struct connection *c);
+/* An accepted connection belongs to something from now on: it may be silent, and closed() is told when it ends. */
+void connection_own(struct connection *c, const struct connection_owner *owner, void *argument);
+/* Whether it has said that it is there, and then nothing for longer than it may. */
+bool connection_is_silent(const struct connection *c);
+/* Those that are silent are lost. was_away: it is this daemon that did not listen. */
+void connections_judge(struct daemon *d, long now, bool was_away);
+void connection_fail(struct connection *c, const char *error);
+/* Every open one of that owner. */
+void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
+void connections_close(struct daemon *d);
+
+#endif

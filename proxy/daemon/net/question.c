@@ -1,0 +1,289 @@
+/*
+ * Questions that others answer, or do not: a directory service who a user is, a name server where a host is, munged
+ * whose a credential is. Processes of the daemon's own ask them (child.c), copies of it that are at the other end of a
+ * socket; a question is some bytes and a function that changes them there. Who has asked goes on when the answer comes,
+ * everybody else at once. A process that has no answer in time is killed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "proxy/daemon/net/child.h"
+#include "proxy/daemon/net/question.h"
+#include "proxy/supervisor.h"
+
+#define QUESTION_SECONDS 4 /* less than PROOF_SECONDS, and than a broker waits for a node */
+#define MOST_AT_ONCE 8     /* of a kind, so that none holds up another */
+#define MOST_BYTES (16u << 10)
+
+struct question {
+    TAILQ_ENTRY(question) in;
+    struct daemon *daemon;
+    enum question_kind kind;
+    void (*find)(const struct daemon *d, void *bytes);
+    void (*answered)(void *argument, void *bytes); /* NULL: nobody wants to know any more */
+    void *argument;
+    struct helper *helper; /* which is at it, or NULL */
+    bool same;             /* as the one that is being answered */
+    struct event *late;
+    size_t size;
+    _Alignas(max_align_t) uint8_t bytes[];
+};
+
+struct helper {
+    LIST_ENTRY(helper) in;
+    struct child *child;
+    struct event *ready;
+    struct question *question; /* or NULL */
+    bool outdated;             /* it has another configuration than the daemon now */
+};
+
+static TAILQ_HEAD(, question) questions = TAILQ_HEAD_INITIALIZER(questions);
+static LIST_HEAD(, helper) helpers = LIST_HEAD_INITIALIZER(helpers);
+
+/* ---- there ---- */
+
+struct wire {
+    void (*find)(const struct daemon *d, void *bytes);
+    _Alignas(max_align_t) uint8_t bytes[MOST_BYTES];
+};
+
+static void help(const void *argument)
+{
+    static struct wire wire;
+    ssize_t got;
+
+    prctl(PR_SET_NAME, "vocl-helper");
+    while ((got = recv(CHILD_FD, &wire, sizeof(wire), 0)) > (ssize_t)offsetof(struct wire, bytes)) {
+        wire.find(argument, wire.bytes);
+        if (send(CHILD_FD, wire.bytes, (size_t)got - offsetof(struct wire, bytes), MSG_NOSIGNAL) < 0)
+            break;
+        explicit_bzero(wire.bytes, sizeof(wire.bytes));
+    }
+    _exit(0);
+}
+
+/* ---- here ---- */
+
+static void question_free(struct question *q)
+{
+    TAILQ_REMOVE(&questions, q, in);
+    if (q->late)
+        event_free(q->late);
+    explicit_bzero(q->bytes, q->size);
+    free(q);
+}
+
+static void answer(struct question *q, void *bytes)
+{
+    void (*answered)(void *, void *) = q->answered;
+    void *argument = q->argument;
+
+    question_free(q);
+    if (answered)
+        answered(argument, bytes);
+}
+
+static bool is_same(const struct question *q, const struct question *other)
+{
+    return q->find == other->find && q->size == other->size && !memcmp(q->bytes, other->bytes, q->size);
+}
+
+static void helper_end(struct helper *h)
+{
+    LIST_REMOVE(h, in);
+    event_free(h->ready);
+    child_kill(h->child);
+    free(h);
+}
+
+/* Who has asked the same meanwhile has the same answer. */
+static void answer_same(struct question *first, const void *bytes)
+{
+    uint8_t *own = malloc(first->size);
+    struct question *q;
+
+    TAILQ_FOREACH (q, &questions, in)
+        q->same = !q->helper && is_same(q, first);
+    q = TAILQ_FIRST(&questions);
+    while (q) {
+        if (!q->same || q->helper) { /* whoever had an answer may have asked more, and a helper is at it by now */
+            q = TAILQ_NEXT(q, in);
+            continue;
+        }
+        if (own)
+            memcpy(own, bytes, q->size);
+        answer(q, own);
+        q = TAILQ_FIRST(&questions); /* whatever that has led to */
+    }
+    free(own);
+}
+
+static void on_answer(evutil_socket_t fd, short what, void *argument);
+
+static struct helper *helper_new(struct daemon *d)
+{
+    struct helper *h = calloc(1, sizeof(*h));
+
+    if (!h)
+        return NULL;
+    h->child = child_fork(d, help, d, NULL);
+    h->ready = h->child ? event_new(d->base, h->child->fd, EV_READ | EV_PERSIST, on_answer, h) : NULL;
+    if (h->ready && !event_add(h->ready, NULL)) {
+        LIST_INSERT_HEAD(&helpers, h, in);
+        return h;
+    }
+    if (h->child)
+        child_kill(h->child);
+    free(h);
+    return NULL;
+}
+
+/* Not if as many of its kind are asked as may be, or somebody has asked the same. */
+static bool may_ask(const struct question *q)
+{
+    const struct helper *h;
+    unsigned count = 0;
+
+    LIST_FOREACH (h, &helpers, in) {
+        if (h->question && is_same(h->question, q))
+            return false;
+        count += h->question && h->question->kind == q->kind;
+    }
+    return count < MOST_AT_ONCE;
+}
+
+static void serve(struct question *q)
+{
+    static struct wire wire;
+    struct helper *h;
+
+    LIST_FOREACH (h, &helpers, in) {
+        if (!h->question)
+            break;
+    }
+    if (!h)
+        h = helper_new(q->daemon);
+    if (!h)
+        return; /* perhaps later */
+    wire.find = q->find;
+    memcpy(wire.bytes, q->bytes, q->size);
+    if (send(h->child->fd, &wire, offsetof(struct wire, bytes) + q->size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+        helper_end(h);
+    } else {
+        h->question = q;
+        q->helper = h;
+    }
+    explicit_bzero(wire.bytes, q->size);
+}
+
+static void serve_waiting(void)
+{
+    struct question *q;
+
+    TAILQ_FOREACH (q, &questions, in) {
+        if (!q->helper && may_ask(q))
+            serve(q);
+    }
+}
+
+/* One waits for the next question; what a rush has needed is not kept. */
+static void end_idle(void)
+{
+    struct helper *h, *next;
+    bool one = false;
+
+    for (h = LIST_FIRST(&helpers); h; h = next) {
+        next = LIST_NEXT(h, in);
+        if (!h->question && one)
+            helper_end(h);
+        else
+            one |= !h->question;
+    }
+}
+
+static void on_answer(evutil_socket_t fd, short what, void *argument)
+{
+    static _Alignas(max_align_t) uint8_t bytes[MOST_BYTES];
+    struct helper *h = argument;
+    struct question *q = h->question;
+    const ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+    (void)what;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    h->question = NULL;
+    if (q)
+        q->helper = NULL;
+    if (got <= 0 || h->outdated)
+        helper_end(h);
+    if (q && got == (ssize_t)q->size)
+        answer_same(q, bytes);
+    else if (q)
+        answer(q, NULL);
+    explicit_bzero(bytes, sizeof(bytes));
+    serve_waiting();
+    end_idle();
+}
+
+static void on_late(evutil_socket_t fd, short what, void *argument)
+{
+    struct question *q = argument;
+
+    (void)fd;
+    (void)what;
+    if (q->helper)
+        helper_end(q->helper);
+    answer(q, NULL);
+    serve_waiting();
+}
+
+struct question *question_ask(struct daemon *d, enum question_kind kind,
+                              void (*find)(const struct daemon *d, void *bytes), const void *bytes, size_t size,
+                              void (*answered)(void *argument, void *bytes), void *argument)
+{
+    const struct timeval time = {QUESTION_SECONDS, 0};
+    struct question *q = size <= MOST_BYTES ? calloc(1, sizeof(*q) + size) : NULL;
+
+    if (!q)
+        return NULL;
+    q->kind = kind;
+    q->daemon = d;
+    q->find = find;
+    q->answered = answered;
+    q->argument = argument;
+    q->size = size;
+    memcpy(q->bytes, bytes, size);
+    TAILQ_INSERT_TAIL(&questions, q, in);
+    q->late = evtimer_new(d->base, on_late, q);
+    if (!q->late || evtimer_add(q->late, &time)) {
+        question_free(q);
+        return NULL;
+    }
+    serve_waiting();
+    return q;
+}
+
+void question_drop(struct question *q)
+{
+    if (q && q->helper)
+        q->answered = NULL;
+    else if (q)
+        question_free(q);
+}
+
+void questions_renew(void)
+{
+    struct helper *h, *next;
+
+    for (h = LIST_FIRST(&helpers); h; h = next) {
+        next = LIST_NEXT(h, in);
+        h->outdated = true;
+        if (!h->question)
+            helper_end(h);
+    }
+}

@@ -1,0 +1,166 @@
+/*
+ * Before the other end of a connection has proved who it is, by a first message under the connection's key, it is a
+ * stranger, who gets little time and little room: strangers have places of their own, so many for an address, and where
+ * these are taken the next one has the place of the one that has been there longest. So they hold up nobody who knows
+ * who he is.
+ */
+#include <netinet/in.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "proxy/daemon/net/internal.h"
+
+#define STRANGERS 1024 /* half of them of one address: an array of jobs begins on one node, and at one moment */
+#define GROUPS 256
+#define STRANGER_UNREAD (64u << 10)
+
+/* Where there are few descriptors strangers get a quarter of them. */
+unsigned strangers_room(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 4 >= STRANGERS)
+        return STRANGERS;
+    return (unsigned)files.rlim_cur / 4;
+}
+
+static bool is_stranger_of(const struct connection *c, const uint8_t *address)
+{
+    return c->stranger && !c->dropped && (!address || !memcmp(c->address, address, sizeof(c->address)));
+}
+
+/* How many of an address, NULL: of all, there are; and who of them has been there longest. */
+static unsigned count_strangers(const struct daemon *d, const uint8_t *address, struct connection **oldest)
+{
+    struct connection *c;
+    unsigned count = 0;
+
+    LIST_FOREACH (c, &d->connections, in) {
+        if (!is_stranger_of(c, address))
+            continue;
+        *oldest = c;
+        count++;
+    }
+    return count;
+}
+
+/* Addresses are counted by groups, and nobody can know with whom he is in one. */
+static unsigned group_of(const struct connection *c)
+{
+    static unsigned char key[crypto_shorthash_KEYBYTES];
+    static bool has_key;
+    unsigned char hash[crypto_shorthash_BYTES];
+
+    if (!has_key)
+        crypto_shorthash_keygen(key);
+    has_key = true;
+    crypto_shorthash(hash, c->address, sizeof(c->address), key);
+    return hash[0] % GROUPS;
+}
+
+/* The oldest of those of the addresses that have most. */
+static struct connection *find_excess(const struct daemon *d)
+{
+    struct {
+        struct connection *oldest;
+        unsigned count;
+    } groups[GROUPS] = {0};
+    struct connection *c;
+    unsigned most = 0;
+
+    LIST_FOREACH (c, &d->connections, in) {
+        const unsigned group = group_of(c);
+
+        if (!is_stranger_of(c, NULL))
+            continue;
+        groups[group].oldest = c;
+        groups[group].count++;
+    }
+    for (unsigned group = 1; group < GROUPS; group++)
+        most = groups[group].count > groups[most].count ? group : most;
+    return groups[most].oldest;
+}
+
+static void turn_away(struct connection *c, const char *why)
+{
+    c->daemon->totals.refused++;
+    daemon_log("warning", "%s has not proved who it is: %s", c->remote, why);
+    connection_drop(c);
+}
+
+static void make_room(struct daemon *d, const uint8_t *address)
+{
+    struct connection *oldest = NULL;
+
+    if (count_strangers(d, address, &oldest) >= d->strangers_most / 2 + 1)
+        turn_away(oldest, "another one of its address has its place");
+    else if (count_strangers(d, NULL, &oldest) >= d->strangers_most)
+        turn_away(find_excess(d), "another one has its place");
+}
+
+static void time_is_up(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    turn_away(argument, "its time is up");
+}
+
+void stranger_begin(struct connection *c, const struct sockaddr *address)
+{
+    const struct timeval time = {PROOF_SECONDS, 0};
+
+    if (address->sa_family == AF_INET)
+        memcpy(c->address, &((const struct sockaddr_in *)address)->sin_addr, 4);
+    else if (address->sa_family == AF_INET6) /* who has one address there has all of its network */
+        memcpy(c->address, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
+    make_room(c->daemon, c->address);
+    c->stranger = true;
+    c->deadline = evtimer_new(c->daemon->base, time_is_up, c);
+    if (c->deadline)
+        evtimer_add(c->deadline, &time);
+    bufferevent_setwatermark(c->stream, EV_READ, 0, STRANGER_UNREAD);
+}
+
+/* Other daemons and root always get in. */
+static bool has_place(const struct connection *c, char *why, size_t why_size)
+{
+    const struct config *config = c->daemon->config;
+    const struct connection *other;
+    unsigned all = 0, own = 0;
+
+    if (c->peer.is_daemon || !c->peer.uid)
+        return true;
+    LIST_FOREACH (other, &c->daemon->connections, in) {
+        const bool counts = !other->outgoing && !other->stranger && other->phase == PHASE_OPEN;
+
+        all += counts;
+        own += counts && other->peer.uid == c->peer.uid;
+    }
+    if (own >= config->connections_per_user)
+        snprintf(why, why_size, "you have as many connections as you may: %u", config->connections_per_user);
+    else if (all >= config->connection_limit)
+        snprintf(why, why_size, "the daemon has as many connections as it takes: %u", config->connection_limit);
+    return own < config->connections_per_user && all < config->connection_limit;
+}
+
+void stranger_known(struct connection *c)
+{
+    if (c->deadline)
+        event_free(c->deadline);
+    c->deadline = NULL;
+}
+
+bool stranger_end(struct connection *c)
+{
+    char why[128];
+    bool good = has_place(c, why, sizeof(why));
+
+    c->stranger = false;
+    bufferevent_setwatermark(c->stream, EV_READ, 0, MOST_UNREAD);
+    connection_set_seconds(c, IDLE_SECONDS);
+    if (good)
+        return true;
+    connection_refuse(c, why);
+    return false;
+}

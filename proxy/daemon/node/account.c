@@ -1,0 +1,130 @@
+/*
+ * A line of JSON for every session that is over. The file is opened for each, so that it may be renamed at any time
+ * (logrotate); what cannot be written waits in memory until it can. history.c reads it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proxy/daemon/node/internal.h"
+
+#define MOST_UNWRITTEN 100000
+
+const double account_durations[DURATIONS] = {1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600};
+
+/* How it came to its end, for tables and sums; the reason is beside it. */
+static const char *end_of(const struct session *s, int status)
+{
+    if (status < 0)
+        return "lost";
+    if (s->state == SESSION_ENDING)
+        return "ended";
+    return status ? "failed" : "completed";
+}
+
+static json_t *record_of(const struct session *s, int status)
+{
+    const double now = wall_seconds(), joules = energy_review(s->daemon);
+    json_t *devices = json_array();
+
+    for (unsigned i = 0; i < s->device_count; i++)
+        json_array_append_new(devices, json_string(s->daemon->devices[s->devices[i]].name));
+    json_t *record =
+        message_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s, s:s}",
+                     "session", s->of, "node", s->daemon->config->name, "user", s->user, "uid", (int)s->uid, "program",
+                     s->program, "job", s->job, "from", s->from, "began", s->began, "ended", now, "seconds",
+                     now - s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
+                     "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
+                     (json_int_t)s->usage.bytes_out, "devices", devices, "end", end_of(s, status), "why", s->why);
+
+    json_object_set_new(record, "part", json_string(s->id));
+    if (joules >= 0 && s->joules_before >= 0)
+        json_object_set_new(record, "node_joules", json_real(joules - s->joules_before));
+    if (*s->replaces)
+        json_object_set_new(record, "replaces", json_string(s->replaces));
+    if (s->move)
+        json_object_set(record, "move", s->move);
+    return record;
+}
+
+/* Whether the last line is only begun: its daemon was lost, or there was no room. */
+static bool is_torn(int fd)
+{
+    const off_t length = lseek(fd, 0, SEEK_END);
+    char last = '\n';
+
+    return length > 0 && pread(fd, &last, 1, length - 1) == 1 && last != '\n';
+}
+
+/* All of the line, or errno. What is begun and cannot be ended is taken back. */
+static int write_line(int fd, const char *text)
+{
+    const off_t before = lseek(fd, 0, SEEK_END);
+    char *line = NULL;
+    const int length = asprintf(&line, "%s%s\n", is_torn(fd) ? "\n" : "", text);
+    const ssize_t written = length > 0 ? write(fd, line, (size_t)length) : -1;
+    int error = written == length ? 0 : written < 0 ? errno : ENOSPC;
+
+    if (error && before >= 0 && ftruncate(fd, before))
+        error = errno;
+    free(line);
+    return error;
+}
+
+static int append(const char *path, const char *text)
+{
+    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+    int error = fd < 0 ? errno : write_line(fd, text);
+
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+void account_review(struct daemon *d)
+{
+    const char *path = d->config->accounting;
+    int error = 0;
+
+    while (*path && !error && json_array_size(d->unaccounted)) {
+        error = append(path, json_string_value(json_array_get(d->unaccounted, 0)));
+        if (!error)
+            json_array_remove(d->unaccounted, 0);
+    }
+    if (error)
+        daemon_log("error", "accounting: %s: %s; %zu records wait", path, strerror(error),
+                   json_array_size(d->unaccounted));
+}
+
+static void count(struct daemon *d, double seconds)
+{
+    unsigned i = 0;
+
+    while (i < DURATIONS && seconds > account_durations[i])
+        i++;
+    d->totals.lasted[i]++;
+    d->totals.lasted_seconds += seconds;
+}
+
+void sessions_account(struct session *s, int status)
+{
+    struct daemon *d = s->daemon;
+    json_t *record = record_of(s, status);
+    char *text = json_dumps(record, JSON_COMPACT | JSON_PRESERVE_ORDER);
+
+    json_decref(record);
+    if (s->started)
+        count(d, wall_seconds() - s->began);
+    daemon_log("info", "session %s ends: user=%s seconds=%.1f device-seconds=%.3f cpu-seconds=%.2f launches=%llu%s%s",
+               s->of, s->user, wall_seconds() - s->began, measure_device_seconds(s), s->cpu_seconds,
+               (unsigned long long)s->usage.launches, *s->why ? ": " : "", s->why);
+    if (!d->unaccounted)
+        d->unaccounted = json_array();
+    if (text && *d->config->accounting && json_array_size(d->unaccounted) < MOST_UNWRITTEN)
+        json_array_append_new(d->unaccounted, json_string(text));
+    free(text);
+    account_review(d);
+}

@@ -1,0 +1,136 @@
+/*
+ * Devices that are held (`vocl run --hold`): a reservation that does not lapse while somebody is there for it, and that
+ * has no worker. Sessions of the same user that name it have their devices of it, one after the other or together, at
+ * once and whoever waits; between them nobody else gets these. What they do is the hold's as far as others are
+ * concerned.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "proxy/daemon/node/internal.h"
+
+struct session *hold_of(const struct session *s)
+{
+    struct session *hold = s->daemon->sessions;
+
+    while (*s->within && hold && !(hold->held && !strcmp(hold->of, s->within) && hold->uid == s->uid))
+        hold = hold->next;
+    return *s->within ? hold : NULL;
+}
+
+/* What a session has of each of its devices: what it asked for, or what it uses without having asked. The worker tells
+ * of all its devices together. */
+static uint64_t memory_of(const struct session *s)
+{
+    const uint64_t used = s->device_count ? s->usage.memory / s->device_count : 0;
+
+    return used > s->memory ? used : s->memory;
+}
+
+/* The hold's, or what those within it have, if that is more. */
+static uint64_t memory_held(const struct session *hold, unsigned device)
+{
+    uint64_t within = 0;
+    unsigned ordinal;
+
+    for (const struct session *s = hold->daemon->sessions; s; s = s->next) {
+        if (session_uses(s, device, &ordinal) && hold_of(s) == hold)
+            within += memory_of(s);
+    }
+    return within > hold->memory ? within : hold->memory;
+}
+
+unsigned hold_users(const struct daemon *d, unsigned device, uint64_t *memory, bool *taken)
+{
+    unsigned count = 0, ordinal;
+
+    *memory = 0;
+    *taken = false;
+    for (const struct session *s = d->sessions; s; s = s->next) {
+        if (!session_uses(s, device, &ordinal) || hold_of(s))
+            continue;
+        *memory += s->held ? memory_held(s, device) : memory_of(s);
+        *taken |= s->exclusive;
+        count++;
+    }
+    return count;
+}
+
+const char *hold_refuse(struct session *s, uint64_t memory, bool *never)
+{
+    const struct session *hold = hold_of(s);
+    unsigned ordinal;
+
+    *never = true;
+    if (!hold)
+        return "there is no such hold of yours any more";
+    s->memory = memory;
+    for (unsigned i = 0; i < s->device_count; i++) {
+        const struct device *device = &s->daemon->devices[s->devices[i]];
+        const struct device_rule *rule = config_rule(s->daemon->config, device->name);
+        uint64_t all;
+        bool alone;
+
+        if (!session_uses(hold, s->devices[i], &ordinal))
+            return "that device is not held";
+        hold_users(s->daemon, s->devices[i], &all, &alone);
+        if (memory > (rule->memory ? rule->memory : device->memory) || all > device->memory) {
+            *never = false;
+            return "a device has less memory left";
+        }
+    }
+    *never = false;
+    return NULL;
+}
+
+static void time_is_up(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    session_end(argument, "its time is up");
+}
+
+/* Nothing of it was in use for idle-limit: active_ms is when that was last so. */
+static void look(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *hold = argument;
+    const struct config *config = hold->daemon->config;
+    const double age = wall_seconds() - hold->began;
+    char why[64];
+
+    for (const struct session *s = hold->daemon->sessions; s; s = s->next) {
+        if (hold_of(s) == hold)
+            hold->active_ms = clock_ms();
+    }
+    if (config->idle_seconds && clock_ms() - hold->active_ms > 1000L * config->idle_seconds) {
+        text_print(why, sizeof(why), "it was held for %u seconds for nothing", config->idle_seconds);
+        session_end(hold, why);
+    } else if (config->session_seconds && age >= config->session_seconds) {
+        time_is_up(fd, what, hold);
+    } else {
+        session_set_timer(hold, look, 1);
+    }
+}
+
+bool hold_begin(struct session *s, struct connection *c)
+{
+    if (s->state != SESSION_RESERVED || s->client || *s->within)
+        return false;
+    s->held = true;
+    s->active_ms = clock_ms();
+    if (!*s->program)
+        text_print(s->program, sizeof(s->program), "(hold)");
+    session_set_timer(s, look, 1);
+    session_attach(s, c);
+    daemon_log("info", "session %s is held: user=%s from=%s devices=%u", s->of, s->user, s->from, s->device_count);
+    daemon_changed(s->daemon);
+    return true;
+}
+
+void hold_end(struct session *s)
+{
+    if (s->state == SESSION_RESERVED)
+        session_gone(s, 0);
+}

@@ -1,0 +1,137 @@
+/*
+ * A part of a session goes to another place. Who asks for that asks here, where the part is; vocl-join, which stands
+ * for the program, carries it out (proxy/launch/moves.c): it gets the new place of the pool as it got the first one,
+ * and tells how far it is. If who asked goes, what waits for a place waits no more; what moves already goes on.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "proxy/daemon/node/internal.h"
+
+#define MOST_TEXT 400
+
+static void mover_closed(struct connection *c)
+{
+    struct session *s = connection_argument(c);
+
+    s->mover = NULL;
+    if (s->client)
+        connection_send(s->client, message_pack("{s:s}", "unmove", s->id));
+}
+
+static const struct connection_owner mover = {.closed = mover_closed};
+
+bool move_may_ask(const struct session *s, const char **why)
+{
+    *why = s->state == SESSION_ENDING || s->leaving          ? "the session ends"
+           : s->state != SESSION_RUNNING || !s->client       ? "nobody stands for its program now"
+           : s->mover || *message_text(s->move, "phase", "") ? "a move of it is under way, or it is put to rest"
+                                                             : NULL;
+    return !*why;
+}
+
+void move_ask(struct session *s, struct connection *c, const json_t *message)
+{
+    const char *to = message_text(message, "to", "");
+    const long long device = message_number(message, "device", -1), wait = message_number(message, "wait", 0);
+
+    const char *why;
+
+    if (!move_may_ask(s, &why)) {
+        connection_fail(c, why);
+        return;
+    }
+    if (strlen(to) >= 64 || device < -1 || device >= MOST_DEVICES) {
+        connection_fail(c, "there is no such place");
+        return;
+    }
+    daemon_log("notice", "session %s is to move%s%s: asked by %s", s->of, *to ? " to " : "", to,
+               connection_peer(c)->name);
+    s->mover = c;
+    json_decref(s->move);
+    s->move = message_pack("{s:s}", "phase", "asked");
+    connection_own(c, &mover, s);
+    connection_send(s->client,
+                    message_pack("{s:{s:s, s:I, s:I, s:b, s:s}}", "move", "to", to, "device", (json_int_t)device,
+                                 "wait", (json_int_t)wait, "any", json_is_true(json_object_get(message, "any")), "by",
+                                 connection_peer(c)->name));
+    daemon_changed(s->daemon);
+}
+
+/* A copy of what is said, as far as it is of a move. */
+static json_t *take_words(const json_t *message)
+{
+    static const char *const texts[] = {"phase", "from", "to", "text"}, *const numbers[] = {"bytes", "pause_us"};
+    json_t *words = json_object();
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        const char *text = message_text(message, texts[i], NULL);
+        char cut[MOST_TEXT + 1];
+
+        if (!text)
+            continue;
+        text_print(cut, sizeof(cut), "%s", text);
+        json_object_set_new(words, texts[i], json_string(cut));
+    }
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        const long long number = message_number(message, numbers[i], -1);
+
+        if (number >= 0)
+            json_object_set_new(words, numbers[i], json_integer(number));
+    }
+    return words;
+}
+
+/* Who asked hears of a move that succeeded when the old place is free: move_end(). */
+static void finish(struct session *s, json_t *words, bool good, bool leaves)
+{
+    json_object_del(words, "phase");
+    json_decref(s->move);
+    s->move = good ? words : NULL;
+    daemon_log("notice", "session %s %s: %s", s->of, good ? "moves" : "stays where it is",
+               message_text(words, "text", ""));
+    if (good && leaves) {
+        text_print(s->why, sizeof(s->why), "moved to %s", message_text(words, "to", "?"));
+        s->leaving = true;
+    }
+    if (!good) {
+        move_end(s, message_text(words, "text", "it did not move"));
+        json_decref(words);
+    }
+    daemon_changed(s->daemon);
+}
+
+void move_hear(struct session *s, const json_t *message, bool over)
+{
+    json_t *words = take_words(message);
+
+    if (over) {
+        finish(s, words, json_is_true(json_object_get(message, "good")),
+               !strcmp(message_text(message, "part", ""), s->id));
+        return;
+    }
+    if (!*message_text(words, "phase", ""))
+        json_object_set_new(words, "phase", json_string("moving"));
+    json_decref(s->move);
+    s->move = words;
+    if (s->mover)
+        connection_send(s->mover, message_pack("{s:O}", "moving", words));
+    daemon_changed(s->daemon);
+}
+
+void move_end(struct session *s, const char *why)
+{
+    struct connection *c = s->mover;
+
+    s->mover = NULL;
+    if (!c)
+        return;
+    connection_own(c, NULL, NULL);
+    if (s->rests)
+        connection_send(c, message_pack("{s:s}", "rests", s->of));
+    else if (s->move && !*message_text(s->move, "phase", ""))
+        connection_send(c, message_pack("{s:O}", "moved", s->move));
+    else
+        connection_fail(c, why);
+}

@@ -1,0 +1,241 @@
+/*
+ * Devices of this node are reserved for a session: some daemon of the pool, or this one, has found a place there for a
+ * request. Whether its user may have them this node decides.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "proxy/daemon/node/internal.h"
+
+#define RESERVED_SECONDS 20
+
+static void lapsed(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *s = argument;
+
+    (void)fd;
+    (void)what;
+    daemon_log("warning", "a reservation of %s lapses: nobody came to start it", s->user);
+    expiry_note(s->uid);
+    session_end(s, "nobody came to start it");
+}
+
+void session_expect(struct session *s)
+{
+    session_set_timer(s, lapsed, RESERVED_SECONDS);
+}
+
+static bool take_devices(struct session *s, const json_t *wish)
+{
+    const json_t *list = json_object_get(wish, "devices");
+    unsigned ordinal;
+
+    if (!json_array_size(list) || json_array_size(list) > s->daemon->device_count)
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_int_t index = json_integer_value(json_array_get(list, i));
+
+        if (index < 0 || index >= s->daemon->device_count || session_uses(s, (unsigned)index, &ordinal))
+            return false;
+        s->devices[s->device_count++] = (unsigned)index;
+    }
+    return true;
+}
+
+/* Whether the devices can be had: the broker knows only what it was told a moment ago. */
+static const char *refuse_devices(const struct session *s, bool exclusive, uint64_t memory)
+{
+    for (unsigned i = 0; i < s->device_count; i++) {
+        const struct device *device = &s->daemon->devices[s->devices[i]];
+        const struct device_rule *rule = config_rule(s->daemon->config, device->name);
+        uint64_t taken;
+        bool alone;
+        unsigned users = hold_users(s->daemon, s->devices[i], &taken, &alone) - 1; /* s itself */
+
+        if (rule->hidden || alone || users >= rule->sessions || (exclusive && users))
+            return "a device is taken";
+        if (memory > (rule->memory ? rule->memory : device->memory) || taken + memory > device->memory)
+            return "a device has less memory left";
+    }
+    return NULL;
+}
+
+/* The number of a user or a group; the last one says "as it is" to the system. */
+static bool has_number(const json_t *wish, const char *name)
+{
+    const long long number = message_number(wish, name, -1);
+
+    return number >= 0 && number < UINT32_MAX;
+}
+
+/* NULL and why; *never: it will not be otherwise later. */
+static struct session *take(struct daemon *d, const json_t *wish, const struct user *user, bool *never, char *why,
+                            size_t why_size)
+{
+    const char *id = message_text(wish, "session", ""), *refused = NULL;
+    uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
+    bool exclusive = json_is_true(json_object_get(wish, "exclusive"));
+    struct session *s;
+    long away;
+
+    text_print(why, why_size, "a request that is none");
+    if (!message_is_id(id) || session_find(d, id) || !*message_text(wish, "user", "") || !has_number(wish, "uid") ||
+        !has_number(wish, "gid"))
+        return NULL;
+    if (is_draining(d) && !*message_text(wish, "within", "")) { /* who holds devices is there already */
+        text_print(why, why_size, "the node takes no sessions");
+        return NULL;
+    }
+    if (!user_may_have_devices(d, user, why, why_size)) {
+        *never = true;
+        return NULL;
+    }
+    away = expiry_seconds(user->uid);
+    if (away) {
+        text_print(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
+        return NULL;
+    }
+    s = session_new(d, id);
+    if (!s)
+        return NULL;
+    if (message_is_id(message_text(wish, "of", "")))
+        text_print(s->of, sizeof(s->of), "%s", message_text(wish, "of", ""));
+    text_print(s->replaces, sizeof(s->replaces), "%s", message_text(wish, "replaces", ""));
+    text_print(s->within, sizeof(s->within), "%s", message_text(wish, "within", ""));
+    text_print(s->user, sizeof(s->user), "%s", user->name);
+    text_print(s->home, sizeof(s->home), "%s", user->home);
+    text_print(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
+    text_print(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
+    text_print(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
+    s->uid = user->uid;
+    s->gid = user->gid;
+    s->share = (unsigned)message_number(wish, "share", 100);
+    if (!take_devices(s, wish) || s->share < 1 || s->share > 10000)
+        refused = why;
+    if (!refused)
+        refused = *s->within ? hold_refuse(s, memory, never) : refuse_devices(s, exclusive, memory);
+    if (refused) {
+        if (refused != why)
+            text_print(why, why_size, "%s", refused);
+        session_free(s);
+        return NULL;
+    }
+    s->exclusive = exclusive;
+    s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
+    if (state_save(s)) {
+        text_print(why, why_size, "%s %s", d->config->name, d->trouble);
+        session_free(s);
+        return NULL;
+    }
+    session_expect(s);
+    daemon_changed(d);
+    return s;
+}
+
+/* ---- who asks for it ---- */
+
+struct reserving {
+    LIST_ENTRY(reserving) in;
+    struct daemon *daemon;
+    struct connection *asker; /* or NULL: this daemon */
+    void (*answered)(struct daemon *d, struct connection *asker, json_t *answer);
+    json_t *wish;
+    struct question *question; /* who the user is */
+};
+
+static LIST_HEAD(, reserving) reservings = LIST_HEAD_INITIALIZER(reservings);
+
+static void reserving_free(struct reserving *r)
+{
+    LIST_REMOVE(r, in);
+    question_drop(r->question);
+    json_decref(r->wish);
+    free(r);
+}
+
+static void refuse(struct daemon *d, struct connection *asker,
+                   void (*answered)(struct daemon *d, struct connection *asker, json_t *answer), const json_t *wish,
+                   bool never, const char *why)
+{
+    json_t *answer = message_pack("{s:s, s:b, s:b, s:s}", "reserved", message_text(wish, "session", ""), "good", 0,
+                                  "never", never, "why", why);
+
+    answered(d, asker, answer);
+    json_decref(answer);
+}
+
+static void on_user(void *argument, void *bytes)
+{
+    struct reserving *r = argument;
+    struct daemon *d = r->daemon;
+    struct session *s = NULL;
+    char why[256] = "";
+    bool never = false;
+    json_t *answer;
+
+    r->question = NULL;
+    if (bytes)
+        s = take(d, r->wish, bytes, &never, why, sizeof(why));
+    else
+        text_print(why, sizeof(why), "who %s is cannot be found out there", message_text(r->wish, "user", ""));
+    if (s) {
+        answer = message_pack("{s:s, s:b}", "reserved", s->id, "good", 1);
+        r->answered(d, r->asker, answer);
+        json_decref(answer);
+    } else {
+        refuse(d, r->asker, r->answered, r->wish, never, why);
+    }
+    reserving_free(r);
+    if (!s && !never)
+        daemon_changed(d);
+}
+
+bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
+                     void (*answered)(struct daemon *d, struct connection *asker, json_t *answer))
+{
+    struct reserving *r = calloc(1, sizeof(*r));
+    struct user user;
+
+    memset(&user, 0, sizeof(user));                    /* with what is between its members: others may ask the same */
+    user.uid = (uid_t)message_number(wish, "uid", -1); /* take() looks whether it is one */
+    user.gid = (gid_t)message_number(wish, "gid", -1);
+    text_print(user.name, sizeof(user.name), "%s", message_text(wish, "user", ""));
+    if (r) {
+        *r = (struct reserving){.daemon = d, .asker = asker, .answered = answered, .wish = json_incref(wish)};
+        LIST_INSERT_HEAD(&reservings, r, in);
+        r->question = user_ask(d, &user, on_user, r);
+    }
+    if (r && r->question)
+        return true;
+    if (r)
+        reserving_free(r);
+    if (asker)
+        refuse(d, asker, answered, wish, false, "it has no memory to look at that");
+    return false;
+}
+
+void reservings_end(const struct connection *asker)
+{
+    struct reserving *r, *next;
+
+    for (r = LIST_FIRST(&reservings); r; r = next) {
+        next = LIST_NEXT(r, in);
+        if (r->asker == asker)
+            reserving_free(r);
+    }
+}
+
+void session_release(struct daemon *d, const char *id)
+{
+    struct session *s = session_find(d, id);
+    struct reserving *r, *next;
+
+    for (r = LIST_FIRST(&reservings); r; r = next) {
+        next = LIST_NEXT(r, in);
+        if (!strcmp(message_text(r->wish, "session", ""), id))
+            reserving_free(r);
+    }
+    if (s && s->state == SESSION_RESERVED && !s->held && !s->start)
+        session_end(s, "not needed");
+}

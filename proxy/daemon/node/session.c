@@ -1,0 +1,459 @@
+/*
+ * The sessions on this node. A broker reserves devices for one (reserve.c); its client comes with what the worker needs
+ * (session_start), or the reservation lapses; the session is over when the worker's process is.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "base/socket.h"
+#include "base/text.h"
+#include "proxy/daemon/node/internal.h"
+#include "transport/starter.h"
+
+#define GRACE_SECONDS 2
+#define WORD_SECONDS 0.3 /* for a client to say why its worker has ended */
+#define MOST_VARIABLES 16
+#define MOST_RANKS 82 /* the program, a worker on each of 64 nodes, and those that come later */
+
+struct session *session_find(const struct daemon *d, const char *id)
+{
+    struct session *s = d->sessions;
+
+    while (s && strcmp(s->id, id))
+        s = s->next;
+    return s;
+}
+
+bool session_uses(const struct session *s, unsigned device, unsigned *ordinal)
+{
+    for (unsigned i = 0; i < s->device_count; i++) {
+        if (s->devices[i] == device) {
+            *ordinal = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- there is one ---- */
+
+static unsigned free_slot(const struct daemon *d)
+{
+    const struct session *s = d->sessions;
+    unsigned slot = 0;
+
+    while (s) {
+        if (s->slot == slot) {
+            slot++;
+            s = d->sessions;
+        } else {
+            s = s->next;
+        }
+    }
+    return slot;
+}
+
+struct session *session_new(struct daemon *d, const char *id)
+{
+    struct session *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->daemon = d;
+    s->pidfd = -1;
+    text_print(s->id, sizeof(s->id), "%s", id);
+    text_print(s->of, sizeof(s->of), "%s", id);
+    s->began = wall_seconds();
+    s->joules_before = -1;
+    s->share = 100;
+    s->slot = free_slot(d);
+    s->next = d->sessions;
+    d->sessions = s;
+    return s;
+}
+
+void session_free(struct session *s)
+{
+    struct session **at = &s->daemon->sessions;
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    if (s->exited)
+        event_free(s->exited);
+    if (s->timer)
+        event_free(s->timer);
+    if (s->pidfd >= 0)
+        close(s->pidfd);
+    relay_close(s);
+    move_end(s, "its part of the session is over");
+    json_decref(s->move);
+    free(s);
+}
+
+void session_set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds)
+{
+    const struct timeval time = {(long)seconds, (long)(seconds * 1e6) % 1000000};
+
+    if (s->timer)
+        event_free(s->timer);
+    s->timer = evtimer_new(s->daemon->base, run, s);
+    if (s->timer)
+        evtimer_add(s->timer, &time);
+}
+
+/* ---- running ---- */
+
+/* Its worker has ended well, and nothing more will be said of that. */
+static void conclude(struct session *s)
+{
+    s->state = SESSION_RUNNING;
+    session_gone(s, 0);
+}
+
+static void client_closed(struct connection *c)
+{
+    struct session *s = connection_argument(c);
+
+    s->client = NULL;
+    relay_close(s);
+    if (s->held)
+        hold_end(s);
+    else if (s->ended)
+        conclude(s);
+    else if (s->state == SESSION_RESERVED)
+        session_end(s, "its program went away");
+    else if (s->state == SESSION_RUNNING && !s->alone_until_ms)
+        silence_begins(s, connection_is_silent(c) ? SILENCE_TIMEOUT : SILENCE_LOST);
+}
+
+/* Its worker ends by itself; why, if that is no end of the program's. */
+static void leave(struct session *s, const json_t *message)
+{
+    if (s->state != SESSION_ENDING || s->ended) /* who ends it has said why */
+        text_print(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
+    s->leaving = true;
+    s->rests = json_is_true(json_object_get(message, "rests"));
+    if (s->rests)
+        idle_went(s);
+    if (s->ended) {
+        conclude(s);
+        return;
+    }
+    silence_begins(s, SILENCE_LEFT);
+    daemon_changed(s->daemon);
+}
+
+/* It was to be put to rest, and is not. */
+static void stay(struct session *s, const char *why)
+{
+    daemon_log("notice", "session %s does not rest: %s", s->of, why);
+    s->restless_ms = clock_ms();
+    move_end(s, why);
+}
+
+static void client_message(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", ""), *text = json_string_value(json_object_get(message, "text"));
+
+    if (!strcmp(what, "leave"))
+        leave(connection_argument(c), message);
+    else if (!strcmp(what, "end"))
+        session_end(connection_argument(c), message_text(message, "why", "it is not needed any more"));
+    else if (!strcmp(what, "moving") || !strcmp(what, "moved"))
+        move_hear(connection_argument(c), message, !strcmp(what, "moved"));
+    else if (!strcmp(what, "patience"))
+        idle_hear(connection_argument(c), message);
+    else if (!strcmp(what, "stays"))
+        stay(connection_argument(c), text ? text : "");
+    else if (!strcmp(what, "pmi") && text)
+        relay_take(connection_argument(c), text);
+    else
+        connection_fail(c, "there is no such request in a session");
+}
+
+static const struct connection_owner client = {.message = client_message, .closed = client_closed, .prompt = true};
+
+void session_attach(struct session *s, struct connection *c)
+{
+    struct connection *before = s->client;
+
+    s->client = c;
+    connection_own(c, &client, s);
+    silence_begins(s, SILENCE_NONE);
+    if (!before)
+        return;
+    connection_own(before, NULL, NULL);
+    connection_close(before);
+}
+
+static void time_is_up(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    session_end(argument, "its time is up");
+}
+
+/* What a worker needs to know, and nothing else of what comes from outside. */
+static bool is_plain(const char *text)
+{
+    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-[]=") == strlen(text);
+}
+
+static bool take_environment(const struct config *config, const json_t *message, char **list, char *why,
+                             size_t why_size)
+{
+    static const char *const settings[] = {
+        "VOCL_ZERO_COPY=", "VOCL_PIPELINE=", "VOCL_SPIN_US=", "VOCL_PEER_TIMEOUT=", "VOCL_RECOVER="};
+    const char *endpoint = message_text(message, "endpoint", ""), *token = message_text(message, "token", "");
+    const char *secret = message_text(message, "secret", ""), *guests = message_text(message, "guests", "");
+    const long long rank = message_number(message, "rank", 0), size = message_number(message, "size", 0);
+    const bool joins = json_is_true(json_object_get(message, "joins"));
+    const json_t *given = json_object_get(message, "environment"), *variable;
+    uint8_t bytes[SECRET_BYTES];
+    unsigned count = 0;
+    size_t index;
+
+    if (!*secret && strcmp(config->network, "mpi")) {
+        text_print(why, why_size, "the network of node %s is %s, and the session's is mpi", config->name,
+                   config->network);
+        return false;
+    }
+    text_print(why, why_size, "no worker can be started with that");
+    if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || rank < 1 || rank >= size ||
+        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)) ||
+        (*guests && !hex_read(guests, bytes, SECRET_BYTES)))
+        return false;
+    json_array_foreach(given, index, variable)
+    {
+        const char *text = json_string_value(variable);
+        bool known = false;
+
+        if (!text || strlen(text) > 200 || !is_plain(text) || count + 8 >= MOST_VARIABLES)
+            return false;
+        for (unsigned i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+            known |= !strncmp(text, settings[i], strlen(settings[i]));
+        if (known && asprintf(&list[count++], "%s", text) < 0)
+            return false;
+    }
+    return asprintf(&list[count], SESSION_ENDPOINT "=%s", endpoint) >= 0 &&
+           (*secret ? asprintf(&list[count + 1], SESSION_SECRET "=%s", secret)
+                    : asprintf(&list[count + 1], SESSION_TOKEN "=%s", token)) >= 0 &&
+           asprintf(&list[count + 2], "PMI_RANK=%lld", rank) >= 0 &&
+           asprintf(&list[count + 3], "PMI_SIZE=%lld", size) >= 0 &&
+           (!joins || asprintf(&list[count + 4], SESSION_JOINS "=%lld", rank) >= 0) &&
+           (!*guests || asprintf(&list[count + 4 + joins], SESSION_GUESTS "=%s", guests) >= 0);
+}
+
+static void word_is_late(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    conclude(argument);
+}
+
+static void exited(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *s = argument;
+    siginfo_t info = {0};
+
+    (void)fd;
+    (void)what;
+    worker_start_review(s);
+    if (s->start)
+        worker_start_cancel(s);
+    measure_session(s);           /* it is there until it is waited for */
+    worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
+    if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid) {
+        info.si_status = state_status(s); /* not this daemon's child, but that of one before it */
+        info.si_code = CLD_EXITED;
+    }
+    if (info.si_code == CLD_EXITED && !info.si_status && s->client && !s->leaving && s->state == SESSION_RUNNING) {
+        s->ended = true;
+        s->state = SESSION_ENDING;
+        session_set_timer(s, word_is_late, WORD_SECONDS);
+        return;
+    }
+    session_gone(s, info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status);
+}
+
+void session_keep(struct session *s)
+{
+    s->pidfd = process_open(s->keeper);
+    s->exited = s->pidfd >= 0 ? event_new(s->daemon->base, s->pidfd, EV_READ, exited, s) : NULL;
+    if (s->exited)
+        event_add(s->exited, NULL);
+}
+
+void session_watch(struct session *s)
+{
+    s->state = SESSION_RUNNING;
+    if (s->timer)
+        event_free(s->timer);
+    s->timer = NULL;
+    if (!s->client) /* of a daemon before this one */
+        silence_begins(s, SILENCE_LOST);
+    if (s->daemon->config->session_seconds) {
+        double left = s->began + s->daemon->config->session_seconds - wall_seconds();
+
+        session_set_timer(s, time_is_up, left > 0.01 ? left : 0.01);
+    }
+}
+
+int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size)
+{
+    char *environment[MOST_VARIABLES] = {NULL};
+    int pmi = -1, error = -EIO;
+
+    if (s->state != SESSION_RESERVED || s->client || s->held) {
+        text_print(why, why_size, "it was started already");
+        return -EBUSY;
+    }
+    if (take_environment(s->daemon->config, message, environment, why, why_size) &&
+        (*message_text(message, "secret", "") || !relay_open(s, &pmi)))
+        error = worker_start(s, environment, pmi, why, why_size);
+    for (unsigned i = 0; i < MOST_VARIABLES; i++)
+        free(environment[i]);
+    if (error) {
+        relay_close(s);
+        return error;
+    }
+    if (s->timer) /* it does not lapse */
+        event_free(s->timer);
+    s->timer = NULL;
+    session_attach(s, c);
+    return 0;
+}
+
+/* Who asked for its worker hears that there is none. */
+static void refuse_start(struct session *s, const char *why)
+{
+    struct connection *c = s->client;
+
+    s->client = NULL;
+    if (!c)
+        return;
+    connection_own(c, NULL, NULL);
+    connection_fail(c, why);
+}
+
+static void begin(struct session *s)
+{
+    s->started = true;
+    s->start_time = process_start_time(s->pid);
+    s->began = wall_seconds();
+    s->joules_before = energy_review(s->daemon);
+    session_watch(s);
+    if (state_save(s)) {
+        char why[256];
+
+        text_print(why, sizeof(why), "%s %s", s->daemon->config->name, s->daemon->trouble);
+        refuse_start(s, why);
+        session_end(s, why);
+        return;
+    }
+    connection_send(s->client, message_pack("{s:s}", "started", s->id));
+    s->daemon->totals.sessions++;
+    daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->of, s->user, s->program,
+               s->from, s->device_count, (int)s->pid);
+    for (unsigned i = 0; i < s->device_count; i++)
+        share_review(s->daemon, s->devices[i]);
+    daemon_changed(s->daemon);
+}
+
+/* ---- over ---- */
+
+static void kill_harder(evutil_socket_t fd, short what, void *argument)
+{
+    struct session *s = argument;
+
+    (void)fd;
+    (void)what;
+    worker_contained(s, SIGKILL);
+    session_set_timer(s, kill_harder, GRACE_SECONDS);
+}
+
+void session_started(struct session *s, pid_t worker, int error)
+{
+    s->pid = worker;
+    if (!error && s->state == SESSION_RESERVED) {
+        begin(s);
+        return;
+    }
+    if (s->state == SESSION_RESERVED) {
+        text_print(s->why, sizeof(s->why), "the worker does not start: %s", strerror(error));
+        refuse_start(s, s->why);
+    }
+    s->state = SESSION_ENDING;
+    if (s->keeper > 0)
+        kill_harder(-1, 0, s); /* what there is of it; then it is gone */
+    else
+        session_gone(s, 0);
+}
+
+void session_end_worker(struct session *s)
+{
+    s->state = SESSION_ENDING;
+    worker_contained(s, SIGTERM);
+    session_set_timer(s, kill_harder, GRACE_SECONDS);
+}
+
+void session_end(struct session *s, const char *why)
+{
+    if (s->state == SESSION_ENDING)
+        return;
+    if (why != s->why)
+        text_print(s->why, sizeof(s->why), "%s", why);
+    if (s->state == SESSION_RESERVED) {
+        s->state = SESSION_ENDING;
+        if (s->start)
+            worker_start_cancel(s);
+        else
+            session_gone(s, 0);
+        return;
+    }
+    if (s->client)
+        connection_send(s->client, message_pack("{s:s, s:s}", "ended", s->id, "why", why));
+    session_end_worker(s);
+    state_save(s); /* for the daemon after this one; where it cannot be, that one does not know it */
+    daemon_changed(s->daemon);
+}
+
+void session_gone(struct session *s, int status)
+{
+    struct daemon *d = s->daemon;
+    unsigned devices[MOST_DEVICES], count = s->device_count;
+
+    memcpy(devices, s->devices, sizeof(devices));
+    share_leave(s);
+    state_remove(s);
+    if (s->held)
+        sessions_account(s, status);
+    if (s->started || s->keeper > 0)
+        worker_clean(s);
+    if (s->started) {
+        d->totals.failed += status > 0;
+        if (!*s->why && status > 0)
+            text_print(s->why, sizeof(s->why), "its worker ended with status %d", status);
+        sessions_account(s, status);
+    }
+    if (s->client) {
+        struct connection *c = s->client;
+
+        s->client = NULL;
+        connection_own(c, NULL, NULL);
+        connection_send(c, message_pack("{s:s, s:s}", "ended", s->id, "why", s->why));
+        connection_close(c);
+    }
+    session_free(s);
+    for (unsigned i = 0; i < count; i++)
+        share_review(d, devices[i]);
+    daemon_changed(d);
+}

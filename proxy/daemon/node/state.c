@@ -1,0 +1,273 @@
+/*
+ * What a daemon leaves in its state directory for the one that is started after it: a file for each session, from its
+ * reservation on, for what is not on record would be given out again. Workers do not need their daemon to go on, so
+ * sessions live through its restart.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "proxy/daemon/node/internal.h"
+
+#define PREFIX "session-"
+#define UNSAVED_NS 1000000000u /* device time that need not be on record */
+#define LOCK_TRIES 100         /* for the lock, so long between them */
+#define LOCK_MS 50
+
+void state_path(const struct daemon *d, const char *name, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%s", d->config->state, name);
+}
+
+/* One that was killed keeps it until it, and a child that it was just making, have gone. */
+static int lock_state(int fd)
+{
+    for (unsigned tries = 0; flock(fd, LOCK_EX | LOCK_NB); tries++) {
+        if (errno != EWOULDBLOCK || tries == LOCK_TRIES)
+            return -errno;
+        poll(NULL, 0, LOCK_MS);
+    }
+    return 0;
+}
+
+int state_open(struct daemon *d, char *why, size_t why_size)
+{
+    char path[4096];
+    int fd, error;
+
+    if (mkdir(d->config->state, 0755) && errno != EEXIST) {
+        text_print(why, why_size, "%s: %s", d->config->state, strerror(errno));
+        return -errno;
+    }
+    state_path(d, "lock", path, sizeof(path));
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    error = fd < 0 ? -errno : lock_state(fd); /* it goes with the process */
+    if (error)
+        snprintf(why, why_size, "%s: %s", path,
+                 error == -EWOULDBLOCK ? "another daemon is at work here" : strerror(-error));
+    return error;
+}
+
+static void session_path(const struct session *s, char *path, size_t size)
+{
+    snprintf(path, size, "%s/" PREFIX "%s", s->daemon->config->state, s->id);
+}
+
+void state_status_path(const struct session *s, char *path, size_t size)
+{
+    snprintf(path, size, "%s/status-%s", s->daemon->config->state, s->id);
+}
+
+int state_status(const struct session *s)
+{
+    char path[4096];
+    FILE *file;
+    int status = -1;
+
+    state_status_path(s, path, sizeof(path));
+    file = fopen(path, "re");
+    if (file && fscanf(file, "%d", &status) != 1)
+        status = -1;
+    if (file)
+        fclose(file);
+    return status;
+}
+
+/* Whole or not at all. 0 or negative errno; state may be NULL. */
+static int write_file(const json_t *state, const char *path)
+{
+    char fresh[4100];
+    int error = 0;
+
+    snprintf(fresh, sizeof(fresh), "%s.new", path);
+    errno = 0;
+    if (!state || json_dump_file(state, fresh, JSON_COMPACT) || rename(fresh, path)) {
+        error = errno ? -errno : -EIO;
+        unlink(fresh);
+    }
+    return error;
+}
+
+int state_write(const struct daemon *d, const char *name, const json_t *content)
+{
+    char path[4096];
+
+    state_path(d, name, path, sizeof(path));
+    return write_file(content, path);
+}
+
+/* What the node tells of it: while there is trouble it takes no sessions. */
+static void set_trouble(struct daemon *d, int error)
+{
+    const bool before = *d->trouble;
+
+    if (error)
+        text_print(d->trouble, sizeof(d->trouble), "cannot record sessions: %s", strerror(-error));
+    else
+        *d->trouble = '\0';
+    if (error)
+        daemon_log("error", "%s: %s", d->config->state, d->trouble);
+    else if (before)
+        daemon_log("notice", "%s: sessions can be recorded again", d->config->state);
+    if (before != (error != 0))
+        daemon_changed(d);
+}
+
+int state_save(const struct session *s)
+{
+    char path[4096];
+    json_t *state;
+    int error;
+
+    state = message_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:I, s:i, s:b, s:b, s:b, s:s}", "id",
+                         s->id, "user", s->user, "program", s->program, "from", s->from, "uid", (int)s->uid, "gid",
+                         (int)s->gid, "pid", (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began,
+                         "devices", message_list(s->devices, s->device_count), "memory", (json_int_t)s->memory, "share",
+                         (int)s->share, "exclusive", s->exclusive, "started", s->started, "ending",
+                         s->state == SESSION_ENDING, "why", s->why);
+    json_object_set_new(state, "keeper", json_integer(s->keeper));
+    json_object_set_new(state, "home", json_string(s->home));
+    json_object_set_new(state, "job", json_string(s->job));
+    json_object_set_new(state, "of", json_string(s->of));
+    json_object_set_new(state, "replaces", json_string(s->replaces));
+    json_object_set_new(state, "within", json_string(s->within));
+    json_object_set_new(state, "device_ns", json_integer((json_int_t)s->usage.device_ns));
+    session_path(s, path, sizeof(path));
+    error = write_file(state, path);
+    json_decref(state);
+    set_trouble(s->daemon, error);
+    return error;
+}
+
+/* So much of it is lost with a daemon that is killed, and what came since its last look. */
+static void save_used(struct daemon *d)
+{
+    for (struct session *s = d->sessions; s; s = s->next) {
+        if (s->state == SESSION_RUNNING && s->usage.device_ns >= s->saved_ns + UNSAVED_NS && !state_save(s))
+            s->saved_ns = s->usage.device_ns;
+    }
+}
+
+/* What could not be written may be possible now. */
+void state_review(struct daemon *d)
+{
+    char path[4096];
+    json_t *state;
+    int error;
+
+    if (!*d->trouble) {
+        save_used(d);
+        return;
+    }
+    state_path(d, "trial", path, sizeof(path));
+    state = message_pack("{s:o}", "trial", json_sprintf("%0*d", 3000, 0)); /* as much as a session's */
+    error = write_file(state, path);
+    unlink(path);
+    json_decref(state);
+    set_trouble(d, error);
+}
+
+void state_remove(const struct session *s)
+{
+    char path[4096];
+
+    session_path(s, path, sizeof(path));
+    unlink(path);
+    state_status_path(s, path, sizeof(path));
+    unlink(path);
+}
+
+static void adopt(struct daemon *d, const char *name)
+{
+    char path[4096];
+    struct session *s;
+    json_t *state, *index;
+    const char *id;
+    bool ending;
+    int status;
+    size_t i;
+
+    state_path(d, name, path, sizeof(path));
+    state = json_load_file(path, 0, NULL);
+    id = message_text(state, "id", "");
+    s = message_is_id(id) && !strcmp(name + strlen(PREFIX), id) ? session_new(d, id) : NULL;
+    if (!s) {
+        daemon_log("error", "%s is no record of a session: ignored", path);
+        json_decref(state);
+        return;
+    }
+    text_print(s->of, sizeof(s->of), "%s", message_text(state, "of", s->id));
+    text_print(s->replaces, sizeof(s->replaces), "%s", message_text(state, "replaces", ""));
+    text_print(s->within, sizeof(s->within), "%s", message_text(state, "within", ""));
+    text_print(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
+    text_print(s->home, sizeof(s->home), "%s", message_text(state, "home", ""));
+    text_print(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
+    text_print(s->job, sizeof(s->job), "%s", message_text(state, "job", ""));
+    text_print(s->from, sizeof(s->from), "%s", message_text(state, "from", ""));
+    s->uid = (uid_t)message_number(state, "uid", 0);
+    s->gid = (gid_t)message_number(state, "gid", 0);
+    s->pid = (pid_t)message_number(state, "pid", 0);
+    s->keeper = (pid_t)message_number(state, "keeper", s->pid);
+    s->start_time = (unsigned long)message_number(state, "start_time", 0);
+    s->memory = (uint64_t)message_number(state, "memory", 0);
+    s->share = (unsigned)message_number(state, "share", 100);
+    s->usage.device_ns = s->saved_ns = (uint64_t)message_number(state, "device_ns", 0);
+    s->started = s->pid > 1; /* an older daemon did not say so */
+    s->exclusive = json_is_true(json_object_get(state, "exclusive"));
+    text_print(s->why, sizeof(s->why), "%s", message_text(state, "why", ""));
+    ending = json_is_true(json_object_get(state, "ending"));
+    s->began = json_number_value(json_object_get(state, "began"));
+    json_array_foreach(json_object_get(state, "devices"), i, index)
+    {
+        if (s->device_count < MOST_DEVICES && (unsigned)json_integer_value(index) < d->device_count)
+            s->devices[s->device_count++] = (unsigned)json_integer_value(index);
+    }
+    json_decref(state);
+    if (!s->started) { /* its client has a few seconds left to come */
+        session_expect(s);
+        return;
+    }
+    if (s->pid > 1 && s->start_time && process_start_time(s->pid) == s->start_time) {
+        daemon_log("notice", "session %s goes on: user=%s pid=%d", s->id, s->user, (int)s->pid);
+        session_keep(s);
+        session_watch(s);
+        if (ending)
+            session_end_worker(s);
+        return;
+    }
+    status = state_status(s);
+    if (status < 0 && !*s->why)
+        text_print(s->why, sizeof(s->why), "lost while there was no daemon");
+    s->pid = s->keeper = 0; /* by now perhaps somebody else's */
+    session_gone(s, status);
+}
+
+void state_adopt(struct daemon *d)
+{
+    DIR *directory = opendir(d->config->state);
+    char path[4096];
+
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        const size_t length = strlen(entry->d_name);
+
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+            continue;
+        if (length > 4 && !strcmp(entry->d_name + length - 4, ".new")) { /* half written when its daemon was lost */
+            state_path(d, entry->d_name, path, sizeof(path));
+            unlink(path);
+        } else {
+            adopt(d, entry->d_name);
+        }
+    }
+    closedir(directory);
+}

@@ -1,0 +1,188 @@
+/*
+ * Sessions that rest. They have nothing of any node; vocl-join, which stands for the program, tells one daemon of each
+ * (proxy/launch/suspend.c), and that tells the pool, for as long as there is the connection. Should this daemon be
+ * lost, vocl-join tells another one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "proxy/daemon/node/internal.h"
+
+struct rest {
+    struct rest *next;
+    struct daemon *daemon;
+    char id[SESSION_ID], program[64], job[64];
+    unsigned devices;
+    double since;
+    struct connection *keeper, *asker;
+};
+
+static struct rest *find(const struct daemon *d, const char *id)
+{
+    struct rest *r = d->rests;
+
+    while (r && strcmp(r->id, id))
+        r = r->next;
+    return r;
+}
+
+/* ---- who wants it to go on ---- */
+
+static void asker_closed(struct connection *c)
+{
+    struct rest *r = connection_argument(c);
+
+    r->asker = NULL;
+}
+
+static const struct connection_owner asker = {.closed = asker_closed};
+
+/* why NULL: it goes on. */
+static void answer(struct rest *r, const char *why)
+{
+    struct connection *c = r->asker;
+
+    r->asker = NULL;
+    if (!c)
+        return;
+    connection_own(c, NULL, NULL);
+    if (why)
+        connection_fail(c, why);
+    else
+        connection_send(c, message_pack("{s:s}", "woken", r->id));
+}
+
+static bool is_of(const struct rest *r, struct connection *c)
+{
+    return connection_peer(r->keeper)->uid == connection_peer(c)->uid || connection_user(c)->admin;
+}
+
+void rest_wake(struct connection *c, const json_t *message)
+{
+    struct rest *r = find(connection_daemon(c), message_text(message, "session", ""));
+
+    if (!r || !is_of(r, c)) {
+        connection_fail(c, "no such session rests here that you may wake");
+    } else if (r->asker) {
+        connection_fail(c, "it is to go on already");
+    } else {
+        r->asker = c;
+        connection_own(c, &asker, r);
+        connection_send(r->keeper, message_pack("{s:s}", "wake", connection_peer(c)->name));
+    }
+}
+
+bool rest_kill(struct connection *c, const char *id, const char *why)
+{
+    struct rest *r = find(connection_daemon(c), id);
+
+    if (!r || !is_of(r, c))
+        return false;
+    daemon_log("notice", "session %s is not to go on: %s", r->id, why);
+    connection_send(r->keeper, message_pack("{s:s}", "end", why));
+    return true;
+}
+
+/* ---- who stands for its program ---- */
+
+static void keeper_closed(struct connection *c)
+{
+    struct rest *r = connection_argument(c), **at = &r->daemon->rests;
+
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    answer(r, "its program has gone");
+    daemon_changed(r->daemon);
+    free(r);
+}
+
+static void keeper_message(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", ""), *text = message_text(message, "text", "");
+    struct rest *r = connection_argument(c);
+
+    if (!strcmp(what, "woken")) {
+        daemon_log("notice", "session %s goes on: user=%s", r->id, connection_peer(c)->name);
+        answer(r, NULL);
+        connection_close(c);
+    } else if (!strcmp(what, "stays")) {
+        answer(r, text);
+    } else {
+        connection_fail(c, "there is no such request of what rests");
+    }
+}
+
+static const struct connection_owner keeper = {.message = keeper_message, .closed = keeper_closed};
+
+void rest_take(struct connection *c, const json_t *message)
+{
+    const char *id = message_text(message, "session", ""), *user = connection_peer(c)->name;
+    struct daemon *d = connection_daemon(c);
+    struct rest *r;
+
+    if (!message_is_id(id) || find(d, id) || !(r = calloc(1, sizeof(*r)))) {
+        connection_fail(c, "no such session of yours can rest here");
+        return;
+    }
+    *r = (struct rest){.next = d->rests, .daemon = d, .since = wall_seconds(), .keeper = c};
+    text_print(r->id, sizeof(r->id), "%s", id);
+    text_print(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
+    text_print(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
+    r->devices = (unsigned)message_number(message, "devices", 0);
+    d->rests = r;
+    connection_own(c, &keeper, r);
+    daemon_log("notice", "session %s rests: user=%s program=%s", r->id, user, r->program);
+    daemon_changed(d);
+}
+
+bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer)
+{
+    const struct rest *r = find(d, id);
+
+    return r && connection_peer(r->keeper)->uid == peer->uid;
+}
+
+json_t *rests_describe(const struct daemon *d)
+{
+    json_t *list = json_array();
+
+    for (const struct rest *r = d->rests; r; r = r->next)
+        json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:f}", "id", r->id, "user",
+                                                 connection_peer(r->keeper)->name, "program", r->program, "job", r->job,
+                                                 "from", connection_remote(r->keeper), "state", "at rest", "devices",
+                                                 (int)r->devices, "began", r->since));
+    return list;
+}
+
+/* ---- who is to be put to rest ---- */
+
+static void suspender_closed(struct connection *c)
+{
+    struct session *s = connection_argument(c);
+
+    s->mover = NULL;
+}
+
+static const struct connection_owner suspender = {.closed = suspender_closed};
+
+void rest_ask(struct session *s, struct connection *c)
+{
+    const char *why;
+
+    if (!move_may_ask(s, &why)) {
+        if (c)
+            connection_fail(c, why);
+        return;
+    }
+    s->mover = c;
+    s->asked_ms = clock_ms();
+    if (c)
+        connection_own(c, &suspender, s);
+    daemon_log("notice", "session %s is to rest: asked by %s", s->of, c ? connection_peer(c)->name : "others who wait");
+    connection_send(s->client, message_pack("{s:s}", "suspend", s->id));
+    daemon_changed(s->daemon);
+}

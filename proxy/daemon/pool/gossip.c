@@ -1,0 +1,417 @@
+/*
+ * What the daemons of a large pool tell of each other. Were each connected with every other, a thousand would have a
+ * million connections. So each watches those that are 1, 2, 4, 8... places after it in the pool file, which tell of all
+ * that they know: first, which version they have of which node ("have"); who has an older one asks for it ("want"),
+ * once, and is sent it ("record"). What is new at one node is so everywhere after as many steps as the number of nodes
+ * has bits, and is sent to each about once. Every daemon tells all that it has now and then, so that what was missed is
+ * made up for.
+ *
+ * A version is a time in ms, and more than the last: a node's own, or, of one that was lost, one more than that by
+ * which it was known. A node that hears that it is lost, or that there is a newer version of it than its own, tells a
+ * newer one.
+ *
+ * What matters to placement is told when it changes. What changes all the time, how much sessions have used, is told
+ * less often the larger the pool is.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "proxy/daemon/pool/internal.h"
+
+#define FLUSH_US 5000
+#define REPEAT_MS 2000      /* what changes all the time, where the pool has less than... */
+#define REPEAT_NODES 64     /* ...so many nodes; so many times less often in larger ones */
+#define EVERYTHING_MS 15000 /* all versions are told again */
+#define ANSWER_MS 1000      /* then another is asked */
+#define REPLACE_MS 3000     /* one that is not to be reached is replaced by one after it */
+#define MOST_REPLACED 16
+#define AHEAD_MS 86400000 /* clocks are not that wrong */
+
+struct gossip {
+    json_t *fresh;     /* name: version, for those who watch */
+    json_t *state;     /* this node's, as it was told last */
+    char *matters;     /* of it, as text */
+    long long version; /* of it */
+    long told_ms, everything_ms;
+    struct event *flush;
+    struct peer **places; /* by place in the pool file */
+    unsigned place_count;
+};
+
+static struct gossip *gossip_of(struct daemon *d)
+{
+    if (!d->gossip) {
+        d->gossip = calloc(1, sizeof(*d->gossip));
+        if (d->gossip)
+            d->gossip->fresh = json_object();
+    }
+    return d->gossip;
+}
+
+bool gossip_is_on(const struct daemon *d)
+{
+    return d->pool.count > d->config->mesh;
+}
+
+void gossip_close(struct daemon *d)
+{
+    struct gossip *gossip = d->gossip;
+
+    if (!gossip)
+        return;
+    if (gossip->flush)
+        event_free(gossip->flush);
+    json_decref(gossip->fresh);
+    json_decref(gossip->state);
+    free(gossip->matters);
+    free(gossip->places);
+    free(gossip);
+    d->gossip = NULL;
+}
+
+/* ---- who watches whom ---- */
+
+/* Those at a distance of a power of two; and as long as one of these is not there, one after it that is. */
+static void choose_from(const struct gossip *gossip, unsigned place)
+{
+    struct peer *nominal = gossip->places[place % gossip->place_count], *other;
+
+    if (nominal)
+        nominal->near = true;
+    if (nominal && (nominal->open || clock_ms() - nominal->heard_ms < REPLACE_MS))
+        return;
+    for (unsigned i = 1; i <= MOST_REPLACED; i++) {
+        other = gossip->places[(place + i) % gossip->place_count];
+        if (other && other->state && !other->near) {
+            other->near = true;
+            return;
+        }
+    }
+}
+
+static void index_places(struct daemon *d, struct gossip *gossip)
+{
+    free(gossip->places);
+    gossip->place_count = d->pool.count;
+    gossip->places = calloc(gossip->place_count + 1, sizeof(struct peer *));
+    for (struct peer *peer = d->peers; gossip->places && peer; peer = peer->next)
+        gossip->places[peer->place] = peer;
+}
+
+void gossip_choose(struct daemon *d)
+{
+    struct gossip *gossip = gossip_is_on(d) ? gossip_of(d) : NULL;
+
+    for (struct peer *peer = d->peers; peer; peer = peer->next)
+        peer->near = !gossip;
+    if (!gossip)
+        return;
+    index_places(d, gossip);
+    for (unsigned step = 1; gossip->places && step < gossip->place_count; step *= 2)
+        choose_from(gossip, d->own_place + step);
+}
+
+/* ---- telling ---- */
+
+static const struct connection_owner watching, talking;
+static json_t *telling; /* what flush() tells */
+
+static void tell_one(struct connection *c)
+{
+    connection_send(c, message_pack("{s:O}", "have", telling));
+}
+
+static void flush(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)fd;
+    (void)what;
+    telling = d->gossip->fresh;
+    d->gossip->fresh = json_object();
+    connections_each(d, &watching, tell_one);
+    json_decref(telling);
+}
+
+static long long version_of(const struct daemon *d, const char *name)
+{
+    const struct peer *peer;
+
+    if (!strcmp(name, d->config->name))
+        return d->gossip->version;
+    peer = peer_find(d, name);
+    return peer ? peer->version : 0;
+}
+
+void gossip_note(struct daemon *d, const char *name)
+{
+    const struct timeval soon = {0, FLUSH_US};
+    struct gossip *gossip = gossip_of(d);
+
+    if (!gossip)
+        return;
+    json_object_set_new(gossip->fresh, name, json_integer(version_of(d, name)));
+    if (!gossip->flush)
+        gossip->flush = evtimer_new(d->base, flush, d);
+    if (gossip->flush && !evtimer_pending(gossip->flush, NULL))
+        evtimer_add(gossip->flush, &soon);
+}
+
+static json_t *everything(struct daemon *d)
+{
+    json_t *all = json_object();
+
+    if (d->gossip->version)
+        json_object_set_new(all, d->config->name, json_integer(d->gossip->version));
+    for (const struct peer *peer = d->peers; peer; peer = peer->next) {
+        if (peer->version)
+            json_object_set_new(all, peer->name, json_integer(peer->version));
+    }
+    return all;
+}
+
+/* Without what changes all the time: what others need to know at once. */
+static char *what_matters(const json_t *state)
+{
+    static const char *const of_devices[] = {"load", "busy"};
+    static const char *const of_sessions[] = {"device_seconds", "cpu_seconds", "launches",
+                                              "bytes_in",       "bytes_out",   "memory"};
+    json_t *copy = json_deep_copy(state), *entry;
+    char *text;
+    size_t i;
+
+    json_object_del(copy, "time");
+    json_array_foreach(json_object_get(copy, "devices"), i, entry)
+    {
+        for (size_t k = 0; k < sizeof(of_devices) / sizeof(*of_devices); k++)
+            json_object_del(entry, of_devices[k]);
+    }
+    json_array_foreach(json_object_get(copy, "sessions"), i, entry)
+    {
+        for (size_t k = 0; k < sizeof(of_sessions) / sizeof(*of_sessions); k++)
+            json_object_del(entry, of_sessions[k]);
+    }
+    json_array_foreach(json_object_get(copy, "queue"), i, entry)
+    {
+        json_object_del(entry, "waited");
+    }
+    text = json_dumps(copy, JSON_COMPACT);
+    json_decref(copy);
+    return text;
+}
+
+static void renew(struct daemon *d, long long above)
+{
+    const long long now = (long long)(wall_seconds() * 1e3);
+
+    d->gossip->version = now > above ? now : above + 1;
+    gossip_note(d, d->config->name);
+}
+
+void gossip_repeat(struct daemon *d)
+{
+    if (d->gossip)
+        d->gossip->told_ms = 0;
+}
+
+/* Whether this node is otherwise than it told, or it was long ago. */
+static void look_at_oneself(struct daemon *d)
+{
+    const long every = REPEAT_MS * (1 + (long)(d->pool.count / REPEAT_NODES));
+    struct gossip *gossip = d->gossip;
+    json_t *state = node_describe(d);
+    char *matters = what_matters(state);
+    const bool differs = !gossip->matters || !matters || strcmp(matters, gossip->matters) != 0;
+
+    if (differs || !gossip->told_ms || clock_ms() - gossip->told_ms >= every) {
+        json_decref(gossip->state);
+        gossip->state = json_incref(state);
+        gossip->told_ms = clock_ms();
+        renew(d, gossip->version);
+    }
+    free(gossip->matters);
+    gossip->matters = matters;
+    json_decref(state);
+}
+
+void gossip_tick(struct daemon *d)
+{
+    struct gossip *gossip = gossip_is_on(d) ? gossip_of(d) : NULL;
+
+    if (!gossip)
+        return;
+    look_at_oneself(d);
+    gossip_choose(d);
+    if (clock_ms() - gossip->everything_ms >= EVERYTHING_MS) {
+        gossip->everything_ms = clock_ms();
+        json_decref(gossip->fresh);
+        gossip->fresh = everything(d);
+    }
+    flush(-1, 0, d);
+}
+
+/* ---- those who watch ---- */
+
+static uint64_t tree_hash(const char *text)
+{
+    return text ? hash_bytes(text, strlen(text)) >> 12 : 0; /* a JSON integer, and above 0 */
+}
+
+/* What is known of a node. */
+static void send_record(struct connection *c, const char *name)
+{
+    struct daemon *d = connection_daemon(c);
+    const bool own = !strcmp(name, d->config->name);
+    const struct peer *peer = own ? NULL : peer_find(d, name);
+    json_t *state = own ? d->gossip->state : peer ? peer->told : NULL, *record;
+
+    if (!own && (!peer || !peer->version))
+        return;
+    record = message_pack("{s:s, s:I, s:I, s:I}", "record", name, "version", (json_int_t)version_of(d, name), "age",
+                          (json_int_t)(clock_ms() - (own ? d->gossip->told_ms : peer->told_ms)), "tree",
+                          (json_int_t)tree_hash(own ? d->tree : peer->tree_text));
+    if (state)
+        json_object_set(record, "state", state);
+    else if (!own && *peer->why)
+        json_object_set_new(record, "why", json_string(peer->why));
+    connection_send(c, record);
+}
+
+static void send_tree(struct connection *c, const char *name)
+{
+    const struct daemon *d = connection_daemon(c);
+    const struct peer *peer = peer_find(d, name);
+    const char *text = !strcmp(name, d->config->name) ? d->tree : peer ? peer->tree_text : NULL;
+
+    if (text)
+        connection_send(c, message_pack("{s:s, s:s}", "tree", text, "node", name));
+}
+
+static void on_message(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", ""), *name;
+    json_t *value;
+
+    if (!strcmp(what, "want") && connection_daemon(c)->gossip) {
+        json_object_foreach(json_object_get(message, "nodes"), name, value)
+        {
+            send_record(c, name);
+        }
+    } else if (!strcmp(what, "tree")) {
+        send_tree(c, message_text(message, "node", ""));
+    } else if (!strcmp(what, "watch")) {
+        gossip_watched(c, !strcmp(message_text(message, "news", ""), "all"));
+    } else if (!watchers_take(c, message)) {
+        connection_fail(c, "there is no such request of a daemon");
+    }
+}
+
+static const struct connection_owner watching = {.message = on_message, .closed = watcher_gone},
+                                     talking = {.message = on_message, .closed = watcher_gone};
+
+void gossip_watched(struct connection *c, bool all)
+{
+    struct daemon *d = connection_daemon(c);
+
+    connection_own(c, all ? &watching : &talking, NULL);
+    if (all && gossip_of(d))
+        connection_send(c, message_pack("{s:o}", "have", everything(d)));
+}
+
+/* ---- those that are watched ---- */
+
+static bool is_sane(long long version)
+{
+    return version > 0 && version < (long long)(wall_seconds() * 1e3) + AHEAD_MS;
+}
+
+/* Nothing is heard of it, or it would be for ever the newest that there is. */
+static void note_clock(struct peer *peer, long long version)
+{
+    char why[96];
+
+    snprintf(why, sizeof(why), "the clock of %.40s is %lld seconds ahead", peer->name,
+             version / 1000 - (long long)wall_seconds());
+    peer_note_why(peer, why);
+}
+
+static void hear_versions(struct peer *from, json_t *have)
+{
+    struct daemon *d = from->daemon;
+    json_t *wanted = json_object(), *value;
+    const long now = clock_ms();
+    const char *name;
+
+    json_object_foreach(have, name, value)
+    {
+        const long long version = json_integer_value(value);
+        struct peer *peer = peer_find(d, name);
+
+        if (!is_sane(version) && !strcmp(name, from->name))
+            note_clock(from, version);
+        if (!is_sane(version))
+            continue;
+        if (!strcmp(name, d->config->name) && version > d->gossip->version)
+            renew(d, version);
+        if (!peer || version <= peer->version || (version <= peer->wanted_version && now - peer->wanted_ms < ANSWER_MS))
+            continue;
+        peer->wanted_version = version;
+        peer->wanted_ms = now;
+        json_object_set_new(wanted, name, json_integer(version));
+    }
+    if (json_object_size(wanted))
+        connection_send(from->connection, message_pack("{s:s, s:O}", "do", "want", "nodes", wanted));
+    json_decref(wanted);
+}
+
+static void hear_record(struct peer *from, const json_t *record)
+{
+    const char *name = message_text(record, "record", "");
+    const long long version = message_number(record, "version", 0), age = message_number(record, "age", 0);
+    const long long tree = message_number(record, "tree", 0);
+    struct peer *peer = peer_find(from->daemon, name);
+    json_t *state = json_object_get(record, "state");
+
+    if (!peer || !is_sane(version) || version <= peer->version || age < 0 || age > AHEAD_MS)
+        return;
+    if (state && strcmp(message_text(state, "name", ""), name))
+        return;
+    peer->version = version;
+    if (state)
+        peer_take_state(peer, state, (long)age);
+    else
+        peer_lose(peer);
+    if (!state && *message_text(record, "why", ""))
+        peer_note_why(peer, message_text(record, "why", ""));
+    if (tree && tree != (long long)tree_hash(peer->tree_text))
+        connection_send(from->connection, message_pack("{s:s, s:s}", "do", "tree", "node", name));
+    gossip_note(from->daemon, name);
+}
+
+bool gossip_hear(struct peer *peer, const json_t *message)
+{
+    struct peer *other;
+
+    if (!gossip_is_on(peer->daemon) || !gossip_of(peer->daemon))
+        return false;
+    if (json_is_object(json_object_get(message, "have"))) {
+        hear_versions(peer, json_object_get(message, "have"));
+    } else if (json_object_get(message, "record")) {
+        hear_record(peer, message);
+    } else if (json_object_get(message, "tree") && json_object_get(message, "node")) {
+        other = peer_find(peer->daemon, message_text(message, "node", ""));
+        if (other)
+            peer_take_tree(other, message_text(message, "tree", ""));
+    } else if (json_is_object(json_object_get(message, "state"))) { /* a daemon that passes nothing on: its own */
+        peer->version = (long long)(wall_seconds() * 1e3);
+        gossip_note(peer->daemon, peer->name);
+        return false;
+    } else {
+        return false;
+    }
+    return true;
+}

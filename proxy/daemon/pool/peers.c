@@ -1,0 +1,616 @@
+/*
+ * The other daemons of the pool. In a small pool there is a connection to each, on which it tells its state whenever
+ * that changes; in a large one to some, who tell of the others as well (gossip.c), and to any other for as long as
+ * there is something to be said to it.
+ */
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "proxy/daemon/pool/internal.h"
+
+#define RETRY_SECONDS 1
+#define REMEMBERED_MS 600000 /* who waited at a daemon that is lost */
+#define SILENT_MS 6000       /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
+
+#define IDLE_MS 30000     /* a connection that is not needed any more */
+#define PATIENCE_PASSES 4 /* a look at those who wait is followed by so many times its own length without one */
+#define MOST_RELEASES 256 /* what was reserved longer ago lapses by itself */
+
+static void retry_later(struct peer *peer)
+{
+    const struct timeval time = {RETRY_SECONDS, 0};
+
+    evtimer_add(peer->timer, &time);
+}
+
+static void forget_parsed(struct peer *peer)
+{
+    free(peer->parsed);
+    peer->parsed = NULL;
+}
+
+/* What kind of reason that is: few, so that alerts can go by it. */
+static const char *kind_of(const char *why)
+{
+    static const char *const of_clocks[] = {"clock", "Expired credential", "Rewound credential"};
+
+    for (size_t i = 0; i < sizeof(of_clocks) / sizeof(*of_clocks); i++) {
+        if (strstr(why, of_clocks[i]))
+            return "clock";
+    }
+    return strstr(why, "refuses") || strstr(why, "munge") || strstr(why, "key files") ? "refused" : "unreachable";
+}
+
+/* It is tried again and again: the log has each reason once, and of one kind the first. */
+void peer_note_why(struct peer *peer, const char *why)
+{
+    const bool is_new = !*peer->why || strcmp(kind_of(why), kind_of(peer->why)) != 0;
+
+    text_print(peer->why, sizeof(peer->why), "%s", why);
+    if (is_new && *why && !peer->state)
+        daemon_log("warning", "node %s is lost: %s", peer->name, why);
+}
+
+void peer_lose(struct peer *peer)
+{
+    if (peer->state) {
+        daemon_log("warning", "node %s is lost", peer->name);
+        json_decref(peer->left);
+        peer->left = json_incref(json_object_get(peer->state, "queue"));
+        peer->lost_ms = clock_ms();
+        json_decref(peer->state);
+        json_decref(peer->told);
+        forget_parsed(peer);
+    }
+    peer->state = peer->told = NULL;
+    peer->daemon->scheduler->answer(peer->daemon, peer->name, NULL);
+}
+
+static void lost(struct peer *peer)
+{
+    const bool was_there = peer->state != NULL, was_used = peer->open || peer->unsent,
+               news = gossip_is_on(peer->daemon);
+
+    peer->open = peer->watched = false;
+    json_decref(peer->unsent);
+    peer->unsent = NULL;
+    if (news && !was_used) /* others may have a connection to it */
+        return;
+    peer_lose(peer);
+    if (was_there && news) {
+        peer->version++;
+        gossip_note(peer->daemon, peer->name);
+    }
+}
+
+/* ---- what they tell ---- */
+
+static void review(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+    const long began = clock_us();
+
+    (void)fd;
+    (void)what;
+    d->scheduler->review(d);
+    d->review_us = clock_us() - began;
+}
+
+/* Not for each of a thousand that tell something. */
+void peers_review(struct daemon *d)
+{
+    const long after_us = 1000 + PATIENCE_PASSES * d->review_us;
+    const struct timeval time = {after_us / 1000000, after_us % 1000000};
+
+    if (!d->review)
+        d->review = evtimer_new(d->base, review, d);
+    if (d->review && !evtimer_pending(d->review, NULL))
+        evtimer_add(d->review, &time);
+}
+
+void peer_take_state(struct peer *peer, json_t *state, long age_ms)
+{
+    if (!peer->state)
+        daemon_log("notice", "node %s is there", peer->name);
+    *peer->why = '\0';
+    json_decref(peer->state);
+    json_decref(peer->told);
+    forget_parsed(peer);
+    peer->state = json_incref(state);
+    peer->told = json_incref(state);
+    peer->told_ms = clock_ms() - age_ms;
+    peers_review(peer->daemon);
+}
+
+/* A tree is large, and most nodes of a pool have the same. */
+static void drop_tree(struct peer *peer)
+{
+    bool shared = false;
+
+    for (const struct peer *other = peer->daemon->peers; other; other = other->next)
+        shared |= other != peer && other->tree == peer->tree;
+    if (!shared)
+        free(peer->tree);
+    free(peer->tree_text);
+    peer->tree = NULL;
+    peer->tree_text = NULL;
+}
+
+void peer_take_tree(struct peer *peer, const char *text)
+{
+    const struct peer *other = peer->daemon->peers;
+
+    if (peer->tree_text && !strcmp(peer->tree_text, text))
+        return;
+    drop_tree(peer);
+    forget_parsed(peer);
+    peer->tree_text = strdup(text);
+    while (other && (other == peer || !other->tree_text || strcmp(other->tree_text, text)))
+        other = other->next;
+    peer->tree = other ? other->tree : tree_of_text(text, peer->name);
+}
+
+static void on_message(struct connection *c, json_t *message)
+{
+    struct peer *peer = connection_argument(c);
+    json_t *state = json_object_get(message, "state");
+
+    peer->heard_ms = clock_ms();
+    if (gossip_hear(peer, message))
+        return;
+    if (json_is_object(state)) {
+        peer_take_state(peer, state, 0);
+    } else if (json_object_get(message, "tree")) {
+        peer_take_tree(peer, message_text(message, "tree", ""));
+    } else if (json_object_get(message, "reserved")) {
+        peer->daemon->scheduler->answer(peer->daemon, peer->name, message);
+    }
+}
+
+static void explain(struct peer *peer, const char *why)
+{
+    char text[sizeof(peer->why)];
+
+    snprintf(text, sizeof(text), "%s %s", peer->address, why);
+    peer_note_why(peer, text);
+}
+
+static void on_closed(struct connection *c)
+{
+    struct peer *peer = connection_argument(c);
+    const bool at_once = !peer->state && peer->open && !strcmp(peer->daemon->config->method, "key");
+
+    peer->connection = NULL;
+    lost(peer);
+    if (*connection_why(c))
+        peer_note_why(peer, connection_why(c));
+    else if (at_once)
+        explain(peer, "closes the connection at once: the key files may differ");
+    else if (!*peer->why)
+        explain(peer, "closed the connection");
+    retry_later(peer);
+}
+
+static void watch(struct peer *peer)
+{
+    if (gossip_is_on(peer->daemon))
+        connection_send(peer->connection,
+                        message_pack("{s:s, s:s}", "do", "watch", "news", peer->near ? "all" : "none"));
+    else
+        connection_send(peer->connection, message_pack("{s:s}", "do", "watch"));
+    peer->watched = peer->near;
+}
+
+static void send_all(struct connection *c, json_t **messages)
+{
+    json_t *message;
+    size_t i;
+
+    json_array_foreach(*messages, i, message)
+    {
+        connection_send(c, json_incref(message));
+    }
+    json_decref(*messages);
+    *messages = NULL;
+}
+
+static void on_open(struct connection *c)
+{
+    struct peer *peer = connection_argument(c);
+
+    peer->open = true;
+    peer->heard_ms = peer->used_ms = clock_ms();
+    watch(peer);
+    send_all(c, &peer->releases);
+    send_all(c, &peer->unsent);
+}
+
+static const struct connection_owner owner = {.message = on_message, .closed = on_closed, .opened = on_open};
+
+static void open_connection(struct peer *peer)
+{
+    if (!peer->connection)
+        peer->connection = connection_open(peer->daemon, peer->name, peer->address, &owner, peer);
+    peer->tried_ms = peer->used_ms = clock_ms();
+}
+
+/* Without a word: it is not lost. */
+static void let_go(struct peer *peer)
+{
+    struct connection *c = peer->connection;
+
+    peer->connection = NULL;
+    peer->open = peer->watched = false;
+    connection_own(c, NULL, NULL);
+    connection_close(c);
+}
+
+static void look_after(evutil_socket_t fd, short what, void *argument)
+{
+    struct peer *peer = argument;
+    const long now = clock_ms(), patience = settings_peer_ms() ? settings_peer_ms() : SILENT_MS;
+
+    (void)fd;
+    (void)what;
+    if (now - peer->looked_ms > patience / 2 + 1000 * RETRY_SECONDS) /* it is this daemon that did not listen */
+        peer->heard_ms = now;
+    peer->looked_ms = now;
+    if (peer->near && peer->connection && peer->open && now - peer->heard_ms > patience) {
+        explain(peer, "does not answer");
+        connection_close(peer->connection);
+        return;
+    }
+    if (peer->near)
+        open_connection(peer);
+    if (peer->near && peer->open && !peer->watched)
+        watch(peer);
+    else if (!peer->near && peer->connection && peer->open && now - peer->used_ms > IDLE_MS)
+        let_go(peer);
+    retry_later(peer);
+}
+
+static struct peer *peer_new(struct daemon *d, const struct poolfile_node *node)
+{
+    struct peer *peer = calloc(1, sizeof(*peer));
+
+    if (!peer)
+        return NULL;
+    peer->daemon = d;
+    snprintf(peer->name, sizeof(peer->name), "%s", node->name);
+    snprintf(peer->address, sizeof(peer->address), "%s", node->address);
+    peer->timer = evtimer_new(d->base, look_after, peer);
+    return peer;
+}
+
+static void peer_free(struct peer *peer)
+{
+    struct connection *c = peer->connection;
+
+    if (c) {
+        connection_own(c, NULL, NULL);
+        connection_close(c);
+    }
+    event_free(peer->timer);
+    json_decref(peer->unsent);
+    json_decref(peer->told);
+    json_decref(peer->state);
+    json_decref(peer->left);
+    json_decref(peer->releases);
+    drop_tree(peer);
+    forget_parsed(peer);
+    free(peer);
+}
+
+/* Out of the list, if it is the same daemon. */
+static struct peer *take_out(struct peer **list, const struct poolfile_node *node)
+{
+    struct peer *peer;
+
+    while (*list && (strcmp((*list)->name, node->name) || strcmp((*list)->address, node->address)))
+        list = &(*list)->next;
+    peer = *list;
+    if (peer)
+        *list = peer->next;
+    return peer;
+}
+
+static void drop_index(struct daemon *d)
+{
+    if (d->by_name)
+        hdestroy_r(d->by_name);
+    free(d->by_name);
+    d->by_name = NULL;
+}
+
+/* Without it they are looked for one by one. */
+static void make_index(struct daemon *d)
+{
+    struct hsearch_data *index = calloc(1, sizeof(*index));
+
+    drop_index(d);
+    if (!index || !hcreate_r(d->pool.count * 2 + 16, index)) {
+        free(index);
+        return;
+    }
+    d->by_name = index;
+    for (struct peer *peer = d->peers; peer; peer = peer->next) {
+        const ENTRY entry = {peer->name, peer};
+        ENTRY *found;
+
+        if (!hsearch_r(entry, ENTER, &found, index)) {
+            drop_index(d);
+            return;
+        }
+    }
+}
+
+void peers_open(struct daemon *d)
+{
+    struct peer *before = d->peers, **last = &d->peers, *gone;
+
+    d->peers = NULL;
+    d->own_place = d->pool.count;
+    for (unsigned i = 0; i < d->pool.count; i++) {
+        const struct poolfile_node *node = &d->pool.nodes[i];
+        struct peer *peer;
+
+        if (!strcmp(node->name, d->config->name)) {
+            d->own_place = i;
+            continue;
+        }
+        peer = take_out(&before, node);
+        if (!peer)
+            peer = peer_new(d, node);
+        if (!peer)
+            break;
+        peer->place = i;
+        peer->next = NULL;
+        *last = peer;
+        last = &peer->next;
+    }
+    make_index(d);
+    gossip_choose(d);
+    for (struct peer *peer = d->peers; peer; peer = peer->next) {
+        if (!evtimer_pending(peer->timer, NULL))
+            look_after(-1, 0, peer);
+    }
+    while ((gone = before)) {
+        before = gone->next;
+        d->scheduler->answer(d, gone->name, NULL);
+        peer_free(gone);
+    }
+}
+
+void peers_close(struct daemon *d)
+{
+    for (struct peer *peer; (peer = d->peers);) {
+        d->peers = peer->next;
+        peer_free(peer);
+    }
+    gossip_close(d);
+    drop_index(d);
+    if (d->review)
+        event_free(d->review);
+    d->review = NULL;
+}
+
+struct peer *peer_find(const struct daemon *d, const char *name)
+{
+    const ENTRY wanted = {(char *)(uintptr_t)name, NULL};
+    struct peer *peer = d->peers;
+    ENTRY *found;
+
+    if (d->by_name)
+        return hsearch_r(wanted, FIND, &found, d->by_name) ? found->data : NULL;
+
+    while (peer && strcmp(peer->name, name))
+        peer = peer->next;
+    return peer;
+}
+
+bool peer_send(struct daemon *d, const char *node, json_t *message)
+{
+    struct peer *peer = peer_find(d, node);
+
+    if (!peer || !peer->state) {
+        json_decref(message);
+        return false;
+    }
+    peer->used_ms = clock_ms();
+    if (peer->connection && peer->open) {
+        connection_send(peer->connection, message);
+        return true;
+    }
+    if (!peer->unsent)
+        peer->unsent = json_array();
+    json_array_append_new(peer->unsent, message);
+    open_connection(peer);
+    return peer->connection != NULL;
+}
+
+bool peer_release(struct daemon *d, const char *node, json_t *message)
+{
+    struct peer *peer = peer_find(d, node);
+
+    if (!peer) {
+        json_decref(message);
+        return false;
+    }
+    if (peer->connection && peer->open) {
+        connection_send(peer->connection, message);
+        return true;
+    }
+    if (!peer->releases)
+        peer->releases = json_array();
+    if (json_array_size(peer->releases) == MOST_RELEASES)
+        json_array_remove(peer->releases, 0);
+    json_array_append_new(peer->releases, message);
+    open_connection(peer);
+    return true;
+}
+
+static json_t *describe_lost(const struct poolfile_node *node, const struct peer *peer)
+{
+    const char *why = peer ? peer->why : "";
+
+    return message_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address", node->address, "state",
+                        "lost", "why", why, "lost by", kind_of(why), "devices", "sessions");
+}
+
+/* In the order of the pool file. */
+json_t *peers_directory(struct daemon *d)
+{
+    const struct peer *next = d->peers, *peer;
+    json_t *list = json_array();
+    bool own = false;
+
+    for (unsigned i = 0; i < d->pool.count; i++) {
+        const struct poolfile_node *node = &d->pool.nodes[i];
+
+        peer = next && next->place == i ? next : NULL;
+        next = peer ? peer->next : next;
+        if (i == d->own_place) {
+            json_array_append_new(list, node_describe(d));
+            own = true;
+        } else if (peer && peer->state) {
+            json_array_append(list, peer->state);
+        } else {
+            json_array_append_new(list, describe_lost(node, peer));
+        }
+    }
+    if (!own)
+        json_array_append_new(list, node_describe(d));
+    return list;
+}
+
+/* Those of a queue, with how long it is by now. */
+static void add_waiting(const struct peer *peer, const json_t *queue, json_t *list)
+{
+    const double since = (double)(clock_ms() - peer->told_ms) / 1000;
+    json_t *entry, *now;
+    size_t i;
+
+    json_array_foreach(queue, i, entry)
+    {
+        now = json_copy(entry);
+        json_object_set_new(now, "waited", json_real(json_number_value(json_object_get(entry, "waited")) + since));
+        json_object_set_new(now, "broker", json_string(peer->name));
+        json_array_append_new(list, now);
+    }
+}
+
+void peers_waiting(const struct daemon *d, json_t *list)
+{
+    for (const struct peer *peer = d->peers; peer; peer = peer->next)
+        add_waiting(peer, json_object_get(peer->state, "queue"), list);
+}
+
+void peers_waited(const struct daemon *d, json_t *list)
+{
+    for (const struct peer *peer = d->peers; peer; peer = peer->next) {
+        if (!peer->state && clock_ms() - peer->lost_ms < REMEMBERED_MS)
+            add_waiting(peer, peer->left, list);
+    }
+}
+
+bool peer_outdate(struct daemon *d, const char *node)
+{
+    struct peer *peer = peer_find(d, node);
+    json_t *changed = peer && peer->state ? json_copy(peer->state) : NULL;
+
+    if (!changed)
+        return false;
+    json_decref(peer->state);
+    peer->state = changed; /* and what it told, which may be passed on, stays */
+    forget_parsed(peer);
+    return !json_object_set_new(peer->state, "state", json_string("outdated"));
+}
+
+const struct topology *peer_tree(const struct daemon *d, const char *node)
+{
+    const struct peer *peer = peer_find(d, node);
+
+    if (!strcmp(node, d->config->name))
+        return d->known_tree;
+    return peer ? peer->tree : NULL;
+}
+
+const struct placement_device *peer_devices(struct daemon *d, const json_t *node, unsigned *count)
+{
+    struct peer *peer = peer_find(d, message_text(node, "name", ""));
+
+    if (!peer || peer->state != node)
+        return NULL;
+    if (!peer->parsed)
+        peer->parsed = placement_devices_of(node, peer->tree, &peer->parsed_count);
+    *count = peer->parsed_count;
+    return peer->parsed;
+}
+
+struct placement_device *placement_devices_of(const json_t *node, const struct topology *tree, unsigned *count)
+{
+    const json_t *told = json_object_get(node, "devices"), *device;
+    const bool up = !strcmp(message_text(node, "state", ""), "up");
+    const long long leaves = tree ? tree->device_count : 0;
+    struct placement_device *list = calloc(json_array_size(told) + 1, sizeof(*list));
+    long long leaf;
+    size_t i;
+
+    *count = 0;
+    json_array_foreach(told, i, device)
+    {
+        if (!list)
+            break;
+        leaf = message_number(device, "leaf", -1);
+        list[(*count)++] =
+            (struct placement_device){.index = (unsigned)message_number(device, "index", 0),
+                                      .name = message_text(device, "name", ""),
+                                      .type = message_text(device, "type", ""),
+                                      .memory = (uint64_t)message_number(device, "free", 0),
+                                      .whole = (uint64_t)message_number(device, "limit", 0),
+                                      .sessions = (unsigned)message_number(device, "sessions", 0),
+                                      .most = (unsigned)message_number(device, "most", 0),
+                                      .load = json_number_value(json_object_get(device, "load")),
+                                      .node_sessions = (unsigned)json_array_size(json_object_get(node, "sessions")),
+                                      .taken = json_is_true(json_object_get(device, "taken")),
+                                      .usable = up,
+                                      .tree = tree,
+                                      .leaf = leaf < leaves ? (int)leaf : -1};
+    }
+    return list;
+}
+
+bool peers_have_anothers(struct daemon *d, const char *id, const char *user)
+{
+    json_t *directory = peers_directory(d);
+    const json_t *node, *session;
+    bool others = false;
+    size_t i, j;
+
+    json_array_foreach(directory, i, node)
+    {
+        const json_t *const lists[] = {json_object_get(node, "sessions"), json_object_get(node, "resting")};
+
+        for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
+            json_array_foreach(lists[k], j, session)
+            {
+                others |= !strcmp(message_text(session, "id", ""), id) &&
+                          strcmp(message_text(session, "user", ""), user) != 0;
+            }
+        }
+    }
+    json_decref(directory);
+    return others;
+}
+
+double peer_seconds(const struct daemon *d, const char *node)
+{
+    const struct peer *peer = peer_find(d, node);
+
+    return peer ? (double)(clock_ms() - peer->told_ms) / 1000 : 0;
+}

@@ -1,0 +1,70 @@
+/* Other daemons, which are told of every change here, and ask for reservations. */
+#include <string.h>
+
+#include "proxy/daemon/pool/internal.h"
+
+void watcher_gone(struct connection *c)
+{
+    reservings_end(c);
+}
+
+static void watcher_closed(struct connection *c)
+{
+    connection_daemon(c)->watchers--;
+    watcher_gone(c);
+}
+
+/* Who is refused takes what it knows of this node for outdated. */
+static void answer(struct daemon *d, struct connection *asker, json_t *answer)
+{
+    connection_send(asker, json_incref(answer));
+    if (!json_is_true(json_object_get(answer, "good")) && !json_is_true(json_object_get(answer, "never")))
+        gossip_repeat(d);
+}
+
+static void release(struct connection *c, const json_t *message)
+{
+    session_release(connection_daemon(c), message_text(message, "session", ""));
+}
+
+bool watchers_take(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", "");
+
+    if (!strcmp(what, "reserve"))
+        session_reserve(connection_daemon(c), c, message, answer);
+    else if (!strcmp(what, "release"))
+        release(c, message);
+    else
+        return false;
+    return true;
+}
+
+static void watcher_message(struct connection *c, json_t *message)
+{
+    if (!watchers_take(c, message))
+        connection_fail(c, "there is no such request of a daemon");
+}
+
+static const struct connection_owner watcher = {.message = watcher_message, .closed = watcher_closed};
+
+static void tell(struct connection *c)
+{
+    connection_send(c, message_pack("{s:o}", "state", node_describe(connection_daemon(c))));
+}
+
+void watchers_add(struct connection *c)
+{
+    const struct daemon *d = connection_daemon(c);
+
+    connection_daemon(c)->watchers++;
+    connection_own(c, &watcher, NULL);
+    if (d->tree) /* it stays the same */
+        connection_send(c, message_pack("{s:s}", "tree", d->tree));
+    tell(c);
+}
+
+void watchers_tell(struct daemon *d)
+{
+    connections_each(d, &watcher, tell);
+}

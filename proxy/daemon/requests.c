@@ -1,0 +1,178 @@
+/* What the messages of clients and other daemons ask for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "proxy/daemon/internal.h"
+#include "proxy/daemon/schedule/schedule.h"
+
+static void tell_status(struct connection *c)
+{
+    struct daemon *d = connection_daemon(c);
+
+    connection_send(c, message_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
+                                    "queue", queue_of_pool(d)));
+}
+
+static void start(struct connection *c, const json_t *message)
+{
+    const struct auth_peer *peer = connection_peer(c);
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+    char why[256] = "";
+
+    if (!s || s->uid != peer->uid)
+        connection_fail(c, "there is no such session of yours here");
+    else if (session_start(s, c, message, why, sizeof(why)))
+        connection_fail(c, why);
+}
+
+/* What was reserved is not for a worker but to be kept. */
+static void hold(struct connection *c, const json_t *message)
+{
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+
+    if (s && s->uid == connection_peer(c)->uid && hold_begin(s, c))
+        connection_send(c, message_pack("{s:s}", "held", s->id));
+    else
+        connection_fail(c, "there is no such reservation of yours here");
+}
+
+/* Who stood for a session's program comes back to this daemon, or to the one after it. */
+static void attach(struct connection *c, const json_t *message)
+{
+    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+
+    if (!s || s->state != SESSION_RUNNING || s->uid != connection_peer(c)->uid) {
+        connection_fail(c, "there is no such session of yours here");
+        return;
+    }
+    session_attach(s, c);
+    connection_send(c, message_pack("{s:s}", "attached", s->id));
+}
+
+/* Whose drain it is: a name that the client says, or its own. */
+static void drain(struct connection *c, const json_t *message, bool begins)
+{
+    const char *user = connection_peer(c)->name, *owner = message_text(message, "owner", user);
+    const char *reason = message_text(message, "reason", "");
+    struct daemon *d = connection_daemon(c);
+    char why[256] = "";
+
+    if (!connection_user(c)->admin)
+        text_print(why, sizeof(why), "only administrators of the pool may");
+    else if (!*owner || strlen(owner) > 32 || strlen(reason) > 128)
+        text_print(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
+    else if (begins ? drain_add(d, owner, user, reason, why, sizeof(why)) : drain_lift(d, owner, why, sizeof(why)))
+        daemon_log("warning", "%s not by %s for %s: %s", begins ? "drained" : "resumed", user, owner, why);
+    else
+        daemon_log("notice", "%s by %s for %s%s%s", begins ? "drained" : "resumed", user, owner, *reason ? ": " : "",
+                   reason);
+    if (*why)
+        connection_fail(c, why);
+    else
+        connection_send(c, message_pack("{s:b}", "draining", is_draining(d)));
+}
+
+/* The first part here of the session of that name, or the part, if it may be changed by who asks. */
+static struct session *session_part(struct connection *c, const char *name)
+{
+    struct session *s = connection_daemon(c)->sessions;
+
+    while (s && strcmp(s->of, name) && strcmp(s->id, name))
+        s = s->next;
+    return s && (s->uid == connection_peer(c)->uid || connection_user(c)->admin) ? s : NULL;
+}
+
+static void kill_session(struct connection *c, const json_t *message)
+{
+    const char *id = message_text(message, "session", "");
+    struct session *s = session_part(c, id), *next;
+    char why[128];
+
+    text_print(why, sizeof(why), "ended by %s", connection_peer(c)->name);
+    if (!s && !rest_kill(c, id, why)) {
+        connection_fail(c, "there is no such session here that you may end");
+        return;
+    }
+    connection_send(c, message_pack("{s:s}", "killed", id));
+    for (; s; s = next) { /* the part that it moves to, too */
+        next = s->next;
+        if (!strcmp(s->of, id))
+            session_end(s, why);
+    }
+}
+
+static void suspend_session(struct connection *c, const json_t *message)
+{
+    struct session *s = session_part(c, message_text(message, "session", ""));
+
+    if (s)
+        rest_ask(s, c);
+    else
+        connection_fail(c, "there is no such session here that you may put to rest");
+}
+
+static void move_session(struct connection *c, const json_t *message)
+{
+    struct session *s = session_part(c, message_text(message, "session", ""));
+
+    if (!s)
+        connection_fail(c, "there is no such session here that you may move");
+    else
+        move_ask(s, c, message);
+}
+
+static void rest(struct connection *c, const json_t *message)
+{
+    if (peers_have_anothers(connection_daemon(c), message_text(message, "session", ""), connection_peer(c)->name))
+        connection_fail(c, "no such session of yours can rest here");
+    else
+        rest_take(c, message);
+}
+
+void requests_take(struct connection *c, json_t *message)
+{
+    const char *what = message_text(message, "do", "");
+    const struct auth_peer *peer = connection_peer(c);
+    struct daemon *d = connection_daemon(c);
+
+    if (!strcmp(what, "request")) { /* each node decides for its devices */
+        broker_request(c, message);
+        return;
+    }
+    if (!peer->is_daemon && !connection_user(c)->allowed && !connection_user(c)->admin) {
+        daemon_log("warning", "%s (%s) may not use this node", peer->name, connection_remote(c));
+        connection_fail(c, "you may not use this node");
+        return;
+    }
+    if (!strcmp(what, "status"))
+        tell_status(c);
+    else if (!strcmp(what, "start"))
+        start(c, message);
+    else if (!strcmp(what, "hold"))
+        hold(c, message);
+    else if (!strcmp(what, "attach"))
+        attach(c, message);
+    else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
+        drain(c, message, *what == 'd');
+    else if (!strcmp(what, "history")) /* one's own, or as an administrator everybody's */
+        connection_send(c, history_part(d, message, connection_user(c)->admin ? NULL : peer->name));
+    else if (!strcmp(what, "kill"))
+        kill_session(c, message);
+    else if (!strcmp(what, "move"))
+        move_session(c, message);
+    else if (!strcmp(what, "suspend"))
+        suspend_session(c, message);
+    else if (!strcmp(what, "rest"))
+        rest(c, message);
+    else if (!strcmp(what, "wake"))
+        rest_wake(c, message);
+    else if (!peer->is_daemon)
+        connection_fail(c, "there is no such request");
+    else if (!strcmp(what, "watch") && json_object_get(message, "news"))
+        gossip_watched(c, !strcmp(message_text(message, "news", ""), "all"));
+    else if (!strcmp(what, "watch"))
+        watchers_add(c);
+    else
+        connection_fail(c, "there is no such request");
+}

@@ -1,0 +1,406 @@
+/*
+ * Requests for devices. Any daemon takes them. It places a request by what the nodes told last (choose.c), behind those
+ * who have waited longer anywhere in the pool (queue.c), and reserves each node's part there; a node that has not got
+ * it any more says no, and the request has another try.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "proxy/daemon/schedule/internal.h"
+
+#define MOST_WAIT 1000000 /* seconds */
+#define ANSWER_SECONDS 5
+#define OUTDATED_MS 2000 /* within which a node that refused will have told how it is */
+
+static void unlink_request(struct request *r)
+{
+    struct daemon *d = r->daemon;
+    struct request **at = &d->requests;
+
+    while (*at && *at != r)
+        at = &(*at)->next;
+    if (*at) {
+        *at = r->next;
+        if (d->requests_last == &r->next)
+            d->requests_last = at;
+    }
+}
+
+static void request_free(struct request *r)
+{
+    unlink_request(r);
+    daemon_changed(r->daemon);
+    event_free(r->timer);
+    json_decref(r->barred);
+    json_decref(r->unfit);
+    free(r->parts);
+    free(r);
+}
+
+void request_bar(struct request *r, const char *node, const char *why)
+{
+    json_object_set_new(r->barred, node, json_string(why));
+}
+
+static void answer(struct daemon *d, const char *node, const json_t *answer);
+
+static void answered_here(struct daemon *d, struct connection *asker, json_t *message)
+{
+    (void)asker;
+    answer(d, d->config->name, message);
+}
+
+/* A part's node is asked to do something about it. */
+static bool send_part(struct request *r, const struct part *part, const char *what)
+{
+    const struct auth_peer *peer = connection_peer(r->client);
+    json_t *message;
+    bool good;
+
+    message =
+        message_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", part->id,
+                     "user", peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job",
+                     r->job, "from", *r->move.part ? r->move.from : connection_remote(r->client), "devices",
+                     message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
+                     r->wish.exclusive, "share", (int)r->share);
+    if (!message)
+        return false;
+    if (*r->move.part) {
+        json_object_set_new(message, "replaces", json_string(r->move.part));
+    }
+    if (*r->within)
+        json_object_set_new(message, "within", json_string(r->within));
+    json_object_set_new(message, "of", json_string(*r->of ? r->of : r->id));
+    if (strcmp(part->node, r->daemon->config->name) && !strcmp(what, "release"))
+        return peer_release(r->daemon, part->node, message);
+    if (strcmp(part->node, r->daemon->config->name))
+        return peer_send(r->daemon, part->node, message);
+    good = strcmp(what, "reserve") || session_reserve(r->daemon, NULL, message, answered_here);
+    json_decref(message);
+    if (strcmp(what, "reserve"))
+        session_release(r->daemon, part->id);
+    return good;
+}
+
+/* Also where nothing was said to it: a daemon that was stopped reads later what it was asked. */
+static void give_back(struct request *r)
+{
+    for (unsigned i = 0; i < r->part_count; i++) {
+        if (r->parts[i].state != PART_REFUSED && r->client)
+            send_part(r, &r->parts[i], "release");
+    }
+    free(r->parts);
+    r->parts = NULL;
+    r->part_count = 0;
+}
+
+static void refuse(struct request *r, const char *why)
+{
+    struct connection *c = r->client;
+
+    give_back(r);
+    connection_own(c, NULL, NULL);
+    connection_fail(c, why); /* why may be the request's own */
+    request_free(r);
+}
+
+/* While somebody waits, and when it has its devices: what it has not started when it goes is given back. */
+static void client_closed(struct connection *c)
+{
+    struct request *r = connection_argument(c);
+
+    give_back(r);
+    request_free(r);
+}
+
+static const struct connection_owner asking = {.closed = client_closed};
+
+static void finish(struct request *r);
+static void consider(struct request *r);
+
+static void draw_name(char name[SESSION_ID])
+{
+    uint8_t bytes[(SESSION_ID - 1) / 2];
+
+    randombytes_buf(bytes, sizeof(bytes));
+    sodium_bin2hex(name, SESSION_ID, bytes, sizeof(bytes));
+}
+
+static void reserve_parts(struct request *r)
+{
+    r->tries++;
+    draw_name(r->id);
+    for (unsigned i = 0; i < r->part_count; i++) {
+        struct part *part = &r->parts[i];
+
+        if (i)
+            draw_name(part->id);
+        else
+            text_print(part->id, sizeof(part->id), "%s", r->id);
+        part->state = send_part(r, part, "reserve") ? PART_ASKED : PART_REFUSED;
+        if (part->state == PART_REFUSED)
+            text_print(r->why, sizeof(r->why), "%s cannot be asked now", part->node);
+    }
+    finish(r);
+}
+
+/* How such a place would be asked for again. */
+static json_t *describe_wish(const struct request *r, const struct part *part)
+{
+    return message_pack("{s:s, s:i, s:I, s:b, s:i, s:s, s:s, s:s, s:s, s:s}", "do", "request", "count",
+                        (int)part->count, "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share",
+                        (int)r->share, "name", part->name, "type", part->type, "policy", policy_name(r->policy),
+                        "program", r->program, "job", r->job);
+}
+
+static void grant(struct request *r)
+{
+    json_t *nodes = json_array();
+
+    evtimer_del(r->timer);
+    for (unsigned i = 0; i < r->part_count; i++)
+        json_array_append_new(nodes, message_pack("{s:s, s:s, s:s, s:i, s:o, s:o}", "name", r->parts[i].node, "part",
+                                                  r->parts[i].id, "address", r->parts[i].address, "devices",
+                                                  (int)r->parts[i].count, "indices",
+                                                  message_list(r->parts[i].devices, r->parts[i].count), "wish",
+                                                  describe_wish(r, &r->parts[i])));
+    unlink_request(r);
+    daemon_changed(r->daemon); /* the others are to know that it waits no more */
+    connection_send(r->client, message_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
+                                            r->daemon->config->network));
+}
+
+static void set_timer(struct request *r, long milliseconds)
+{
+    const struct timeval time = {milliseconds / 1000, milliseconds % 1000 * 1000};
+
+    evtimer_add(r->timer, &time);
+}
+
+static void wait_in_queue(struct request *r)
+{
+    const unsigned position = queue_position(r->daemon, r->ticket);
+    long left = r->until_ms - clock_ms();
+
+    if ((r->outdated || r->yields_ms) && left <= 0)
+        left = r->since_ms + OUTDATED_MS - clock_ms();
+    if (left <= 0) {
+        refuse(r, *r->why ? r->why : "no devices are free");
+        return;
+    }
+    if (position != r->position_sent)
+        connection_send(r->client,
+                        message_pack("{s:i, s:s, s:s}", "queued", (int)position, "why", r->why, "ticket", r->ticket));
+    if (!r->position_sent)
+        daemon_changed(r->daemon); /* the others are to know */
+    r->position_sent = position;
+    set_timer(r, left < 2000 ? left : 2000);
+}
+
+/* Some of the parts have been answered. */
+static void finish(struct request *r)
+{
+    bool bad = false;
+
+    for (unsigned i = 0; i < r->part_count; i++) {
+        if (r->parts[i].state == PART_ASKED) {
+            set_timer(r, ANSWER_SECONDS * 1000);
+            return;
+        }
+        bad |= r->parts[i].state != PART_GOOD;
+    }
+    if (!bad) {
+        grant(r);
+        return;
+    }
+    give_back(r);
+    if (r->tries > 100)
+        refuse(r, r->why);
+    else
+        consider(r); /* by what is known now */
+}
+
+static void consider(struct request *r)
+{
+    switch (request_place(r)) {
+    case OUTCOME_TRYING:
+        reserve_parts(r);
+        return;
+    case OUTCOME_WAIT:
+        wait_in_queue(r);
+        return;
+    case OUTCOME_NEVER:
+        refuse(r, r->why);
+    }
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *argument)
+{
+    struct request *r = argument;
+
+    (void)fd;
+    (void)what;
+    for (unsigned i = 0; i < r->part_count; i++) {
+        if (r->parts[i].state != PART_ASKED)
+            continue;
+        r->parts[i].state = PART_SILENT;
+        text_print(r->why, sizeof(r->why), "%s does not answer", r->parts[i].node);
+        peer_outdate(r->daemon, r->parts[i].node); /* others before it, until it tells again */
+    }
+    if (r->part_count)
+        finish(r);
+    else
+        consider(r);
+}
+
+static void review(struct daemon *d)
+{
+    struct request *next;
+
+    for (struct request *r = d->requests; r; r = next) {
+        next = r->next;
+        if (!r->part_count)
+            consider(r);
+    }
+}
+
+static void answer(struct daemon *d, const char *node, const json_t *answer)
+{
+    const char *id = answer ? message_text(answer, "reserved", "") : NULL;
+    struct request *next;
+
+    for (struct request *r = d->requests; r; r = next) {
+        bool changed = false;
+
+        next = r->next;
+        for (unsigned i = 0; i < r->part_count; i++) {
+            struct part *part = &r->parts[i];
+
+            if (strcmp(part->node, node) || part->state != PART_ASKED || (id && strcmp(id, part->id)))
+                continue;
+            part->state = !answer                                         ? PART_SILENT
+                          : json_is_true(json_object_get(answer, "good")) ? PART_GOOD
+                                                                          : PART_REFUSED;
+            if (part->state != PART_GOOD)
+                text_print(r->why, sizeof(r->why), "%s: %s", node,
+                           answer ? message_text(answer, "why", "refused") : "lost");
+            if (answer && json_is_true(json_object_get(answer, "never")))
+                request_bar(r, node, message_text(answer, "why", "refused"));
+            else if (part->state == PART_REFUSED)
+                r->outdated = peer_outdate(d, node);
+            changed = true;
+        }
+        if (changed)
+            finish(r);
+    }
+}
+
+/* ---- asked by clients ---- */
+
+static unsigned queue_length(const struct daemon *d)
+{
+    unsigned count = 0;
+
+    for (const struct request *r = d->requests; r; r = r->next)
+        count++;
+    return count;
+}
+
+/* What this node says of the user it says before there is a place, too: he does not wait for its devices. */
+static void bar_own(struct request *r)
+{
+    char why[256];
+
+    if (!user_may_have_devices(r->daemon, connection_user(r->client), why, sizeof(why)))
+        request_bar(r, r->daemon->config->name, why);
+}
+
+void broker_request(struct connection *c, const json_t *message)
+{
+    struct daemon *d = connection_daemon(c);
+    long long count = message_number(message, "count", 1), wait = message_number(message, "wait", 0);
+    long long share = message_number(message, "share", 100), memory = message_number(message, "memory", 0);
+    const struct {
+        const char *name;
+        long long value, least, most;
+    } limits[] = {{"devices", count, 1, MOST_WISHED},
+                  {"seconds of waiting", wait, 0, MOST_WAIT},
+                  {"a share", share, 1, 10000},
+                  {"bytes of memory", memory, 0, LLONG_MAX}};
+    struct request *r;
+    char why[128];
+
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+        if (limits[i].value >= limits[i].least && limits[i].value <= limits[i].most)
+            continue;
+        text_print(why, sizeof(why), "%s: %lld to %lld, not %lld", limits[i].name, limits[i].least, limits[i].most,
+                   limits[i].value);
+        connection_fail(c, why);
+        return;
+    }
+    if (queue_length(d) >= d->config->queue_limit) {
+        connection_fail(c, "the queue is full");
+        return;
+    }
+    r = calloc(1, sizeof(*r));
+    if (!r)
+        return;
+    *r = (struct request){.daemon = d, .client = c, .policy = d->config->policy, .since_ms = clock_ms()};
+    r->wish = (struct placement_wish){.count = (unsigned)count,
+                                      .memory = (uint64_t)memory,
+                                      .exclusive = json_is_true(json_object_get(message, "exclusive"))};
+    text_print(r->wish.name, sizeof(r->wish.name), "%s", message_text(message, "name", ""));
+    text_print(r->wish.type, sizeof(r->wish.type), "%s", message_text(message, "type", ""));
+    text_print(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
+    text_print(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
+    text_print(r->within, sizeof(r->within), "%s", message_text(message, "within", ""));
+    policy_read(message_text(message, "policy", ""), &r->policy);
+    r->share = (unsigned)share;
+    r->until_ms = r->since_ms + (*r->within ? 0 : (long)wait * 1000); /* what is held is there or not */
+    r->since_ms -= queue_age(d, message_text(message, "ticket", ""), connection_peer(c)->name);
+    draw_name(r->ticket);
+    r->timer = evtimer_new(d->base, on_timer, r);
+    r->barred = json_object();
+    r->unfit = request_take_unfit(message);
+    *d->requests_last = r;
+    d->requests_last = &r->next;
+    connection_own(c, &asking, r);
+    bar_own(r);
+    if ((json_object_get(message, "move") && !request_take_move(r, message)) ||
+        (json_object_get(message, "rest") && !request_take_rest(r, message)) ||
+        (json_object_get(message, "instead") && !request_take_loss(r, message)))
+        refuse(r, r->why);
+    else
+        consider(r);
+}
+
+static json_t *describe(const struct request *r)
+{
+    json_t *told = message_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:I, s:b, s:s, s:s, s:s, s:b, s:O}", "user",
+                                connection_peer(r->client)->name, "devices", (int)r->wish.count, "waited",
+                                (double)(clock_ms() - r->since_ms) / 1000, "why", r->why, "broker",
+                                r->daemon->config->name, "ticket", r->ticket, "memory", (json_int_t)r->wish.memory,
+                                "exclusive", r->wish.exclusive, "name", r->wish.name, "type", r->wish.type, "policy",
+                                policy_name(r->policy), "held", r->held, "barred", r->barred);
+
+    if (r->unfit)
+        json_object_set(told, "unfit", r->unfit);
+    return told;
+}
+
+static json_t *queue(const struct daemon *d)
+{
+    json_t *list = json_array();
+
+    for (const struct request *r = d->requests; r; r = r->next)
+        json_array_append_new(list, describe(r));
+    return list;
+}
+
+const struct scheduler scheduler = {queue, review, answer};

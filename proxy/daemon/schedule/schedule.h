@@ -1,0 +1,19 @@
+/* Who gets what, anywhere in the pool. */
+#ifndef VOCL_PROXY_DAEMON_SCHEDULE_SCHEDULE_H
+#define VOCL_PROXY_DAEMON_SCHEDULE_SCHEDULE_H
+
+#include "proxy/daemon/pool/peers.h"
+
+/* ---- broker.c ---- */
+extern const struct scheduler scheduler;
+void broker_request(struct connection *c, const json_t *message);
+
+/* ---- queue.c ---- */
+/* Who waits in the pool, the longest first: a new array. */
+json_t *queue_of_pool(const struct daemon *d);
+
+/* ---- oversubscribe.c ---- */
+/* Where others wait one that does nothing is put to rest. */
+void oversubscribe_review(struct daemon *d);
+
+#endif

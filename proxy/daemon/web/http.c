@@ -1,0 +1,277 @@
+/*
+ * The daemon's view for browsers and for Prometheus, read only: a page, /status.json, /metrics. libmicrohttpd runs
+ * inside the daemon's own loop.
+ */
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <arpa/inet.h>
+
+#include "base/clock.h"
+#include "base/socket.h"
+#include "proxy/daemon/web/internal.h"
+
+#define CONNECTIONS 64
+#define SECONDS 10
+#define SAMPLE_SECONDS 10
+#define SAMPLES 360 /* an hour */
+
+/* One of the clients, the newest first. */
+struct visitor {
+    struct visitor *next;
+    int fd;
+    long since_ms;
+};
+
+struct http {
+    struct MHD_Daemon *server;
+    struct visitor *visitors;
+    struct event *ready, *timer, *sampler;
+    json_t *history; /* oldest first: time, sessions, who waits, and the load of each "node device" */
+};
+
+/* The page, as it lies in proxy/daemon/web/dashboard.html. */
+__asm__(".section .rodata\n"
+        "page_start: .incbin \"" DASHBOARD "\"\n"
+        "page_end: .byte 0\n"
+        ".previous\n");
+extern const char page_start[] __asm__("page_start"), page_end[] __asm__("page_end");
+
+/* ---- what is told ---- */
+
+/* Of the history what came after since, which may be NULL: none of it. */
+static char *status_text(struct daemon *d, const char *since)
+{
+    json_t *status = message_pack("{s:s, s:f, s:o, s:o}", "answered by", d->config->name, "time", wall_seconds(),
+                                  "nodes", peers_directory(d), "queue", queue_of_pool(d));
+    json_t *history = since ? json_array() : NULL, *sample;
+    size_t i;
+    char *text;
+
+    json_array_foreach(history ? d->http->history : NULL, i, sample)
+    {
+        if (json_real_value(json_object_get(sample, "time")) > strtod(since, NULL))
+            json_array_append(history, sample);
+    }
+    if (history)
+        json_object_set_new(status, "history", history);
+    text = json_dumps(status, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(status);
+    return text;
+}
+
+static void sample(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+    json_t *directory = peers_directory(d), *loads = json_object(), *queue, *node, *device;
+    size_t i, j, sessions = 0;
+    char name[128];
+
+    (void)fd;
+    (void)what;
+    json_array_foreach(directory, i, node)
+    {
+        sessions += json_array_size(json_object_get(node, "sessions"));
+        json_array_foreach(json_object_get(node, "devices"), j, device)
+        {
+            snprintf(name, sizeof(name), "%s %lld", message_text(node, "name", ""), message_number(device, "index", 0));
+            json_object_set(loads, name, json_object_get(device, "load"));
+        }
+    }
+    queue = queue_of_pool(d);
+    json_array_append_new(d->http->history,
+                          message_pack("{s:f, s:i, s:i, s:o}", "time", wall_seconds(), "sessions", (int)sessions,
+                                       "queue", (int)json_array_size(queue), "loads", loads));
+    json_decref(queue);
+    if (json_array_size(d->http->history) > SAMPLES)
+        json_array_remove(d->http->history, 0);
+    json_decref(directory);
+}
+
+/* ---- HTTP ---- */
+
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type, char *text,
+                             enum MHD_ResponseMemoryMode mode)
+{
+    struct MHD_Response *response;
+    enum MHD_Result result;
+
+    if (!text)
+        return MHD_NO;
+    response = MHD_create_response_from_buffer(strlen(text), text, mode);
+    MHD_add_response_header(response, "Content-Type", type);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Content-Security-Policy",
+                            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                            "connect-src 'self'");
+    result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result answer(void *argument, struct MHD_Connection *connection, const char *url, const char *method,
+                              const char *version, const char *body, size_t *body_size, void **state)
+{
+    struct daemon *d = argument;
+
+    (void)version;
+    (void)body;
+    (void)body_size;
+    (void)state;
+    if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+        return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", "read only\n", MHD_RESPMEM_PERSISTENT);
+    if (!strcmp(url, "/"))
+        return reply(connection, MHD_HTTP_OK, "text/html; charset=utf-8", (char *)(uintptr_t)page_start,
+                     MHD_RESPMEM_PERSISTENT);
+    if (!strcmp(url, "/status.json"))
+        return reply(connection, MHD_HTTP_OK, "application/json",
+                     status_text(d, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since")),
+                     MHD_RESPMEM_MUST_FREE);
+    if (!strcmp(url, "/metrics"))
+        return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4",
+                     metrics_text(d, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "pool") != NULL),
+                     MHD_RESPMEM_MUST_FREE);
+    return reply(connection, MHD_HTTP_NOT_FOUND, "text/plain", "there are /, /status.json and /metrics\n",
+                 MHD_RESPMEM_PERSISTENT);
+}
+
+/* ---- visitors ---- */
+
+static void visitor_leave(struct http *http, struct visitor *visitor)
+{
+    struct visitor **at = &http->visitors;
+
+    while (*at && *at != visitor)
+        at = &(*at)->next;
+    if (*at) {
+        *at = visitor->next;
+    }
+    free(visitor);
+}
+
+/* Those who have been there too long, or longest when there are many, are cut off: libmicrohttpd knows only of silence,
+ * and a request may take for ever a byte at a time. */
+static void cut_off(const struct http *http)
+{
+    const long now = clock_ms();
+    unsigned position = 0;
+
+    for (const struct visitor *at = http->visitors; at; at = at->next) {
+        if (++position > CONNECTIONS * 3 / 4 || now - at->since_ms > SECONDS * 1000)
+            shutdown(at->fd, SHUT_RDWR);
+    }
+}
+
+static void on_visit(void *argument, struct MHD_Connection *connection, void **own,
+                     enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = ((struct daemon *)argument)->http;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct visitor *visitor = *own;
+
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED && visitor) {
+        visitor_leave(http, visitor);
+        return;
+    }
+    visitor = code == MHD_CONNECTION_NOTIFY_STARTED && info ? calloc(1, sizeof(*visitor)) : NULL;
+    *own = visitor;
+    if (!visitor)
+        return;
+    *visitor = (struct visitor){http->visitors, info->connect_fd, clock_ms()};
+    http->visitors = visitor;
+    cut_off(http);
+}
+
+static void run(evutil_socket_t fd, short what, void *argument)
+{
+    struct daemon *d = argument;
+
+    (void)fd;
+    (void)what;
+    cut_off(d->http);
+    MHD_run(d->http->server);
+}
+
+static int parse(const char *where, struct sockaddr_storage *address)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+    const char *port;
+    char host[64];
+    int error = address_split(where, host, sizeof(host), &port);
+
+    if (error || atoi(port) < 1 || atoi(port) > 65535)
+        return -EINVAL;
+    memset(address, 0, sizeof(*address));
+    address->ss_family = strchr(host, ':') ? AF_INET6 : AF_INET;
+    if (address->ss_family == AF_INET6)
+        six->sin6_port = htons((uint16_t)atoi(port));
+    else
+        four->sin_port = htons((uint16_t)atoi(port));
+    return inet_pton(address->ss_family, host,
+                     address->ss_family == AF_INET6 ? (void *)&six->sin6_addr : (void *)&four->sin_addr) == 1
+               ? 0
+               : -EINVAL;
+}
+
+static int open_server(struct daemon *d, struct http *http, char *why, size_t why_size)
+{
+    const struct timeval second = {1, 0}, sampling = {SAMPLE_SECONDS, 0};
+    const union MHD_DaemonInfo *info;
+    struct sockaddr_storage address;
+    int error = parse(d->config->http, &address);
+
+    if (error) {
+        snprintf(why, why_size, "http: \"%s\" is no address:port", d->config->http);
+        return error;
+    }
+    http->server = MHD_start_daemon(MHD_USE_EPOLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
+                                    answer, d, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+                                    MHD_OPTION_CONNECTION_TIMEOUT, SECONDS, MHD_OPTION_NOTIFY_CONNECTION, on_visit, d,
+                                    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
+    info = http->server ? MHD_get_daemon_info(http->server, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+    if (!info) {
+        snprintf(why, why_size, "http: %s: %s", d->config->http, strerror(errno));
+        if (http->server)
+            MHD_stop_daemon(http->server);
+        return -EADDRINUSE;
+    }
+    http->history = json_array();
+    http->ready = event_new(d->base, info->epoll_fd, EV_READ | EV_PERSIST, run, d);
+    http->timer = event_new(d->base, -1, EV_PERSIST, run, d);
+    http->sampler = event_new(d->base, -1, EV_PERSIST, sample, d);
+    event_add(http->ready, NULL);
+    event_add(http->timer, &second);
+    event_add(http->sampler, &sampling);
+    event_active(http->sampler, EV_TIMEOUT, 0); /* the first at once */
+    return 0;
+}
+
+int http_open(struct daemon *d, char *why, size_t why_size)
+{
+    struct http *http = calloc(1, sizeof(*http));
+    int error = http ? open_server(d, http, why, why_size) : -ENOMEM;
+
+    if (error)
+        free(http);
+    else
+        d->http = http;
+    return error;
+}
+
+void http_close(struct daemon *d)
+{
+    if (!d->http)
+        return;
+    event_free(d->http->ready);
+    event_free(d->http->timer);
+    event_free(d->http->sampler);
+    MHD_stop_daemon(d->http->server);
+    json_decref(d->http->history);
+    free(d->http);
+    d->http = NULL;
+}

@@ -1,0 +1,221 @@
+/*
+ * Figures for Prometheus, in its text format. No label has more values than the pool has room for: sessions come and
+ * go, so they are told by the slot that they are in, a number that the next one has when they are gone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+#include "base/text.h"
+#include "proxy/daemon/web/internal.h"
+
+static void print_head(FILE *out, const char *metric, const char *type, const char *help)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric, help, metric, type);
+}
+
+static void print_label(FILE *out, const char *text)
+{
+    char visible[256];
+
+    for (const char *at = text_visible(text, visible, sizeof(visible)); *at; at++) {
+        if (*at == '\\' || *at == '"')
+            fputc('\\', out);
+        fputc(*at, out);
+    }
+}
+
+static void print_node(FILE *out, const json_t *node, const char *metric)
+{
+    fprintf(out, "%s{node=\"", metric);
+    print_label(out, message_text(node, "name", ""));
+}
+
+/* ---- devices ---- */
+
+static void print_device(FILE *out, const json_t *node, const json_t *device, const char *metric, double value)
+{
+    print_node(out, node, metric);
+    fprintf(out, "\",device=\"%lld\",name=\"", message_number(device, "index", 0));
+    print_label(out, message_text(device, "name", ""));
+    fprintf(out, "\"} %.12g\n", value);
+}
+
+static void print_devices(FILE *out, const json_t *directory)
+{
+    static const struct {
+        const char *metric, *type, *member, *help;
+    } metrics[] = {
+        {"vocl_device_busy_ratio", "gauge", "load", "Part of the last second or two in which something ran on it."},
+        {"vocl_device_busy_seconds_total", "counter", "busy", "Time in which something ran on the device."},
+        {"vocl_device_sessions", "gauge", "sessions", "Sessions that use the device."},
+        {"vocl_device_sessions_limit", "gauge", "most", "Sessions that may use the device at a time."},
+        {"vocl_device_memory_bytes", "gauge", "memory", "Memory of the device."},
+        {"vocl_device_free_bytes", "gauge", "free", "Memory of the device that no session has or uses."}};
+    const json_t *node, *device;
+    size_t i, j;
+
+    for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
+        print_head(out, metrics[m].metric, metrics[m].type, metrics[m].help);
+        json_array_foreach(directory, i, node)
+        {
+            json_array_foreach(json_object_get(node, "devices"), j, device)
+            {
+                print_device(out, node, device, metrics[m].metric,
+                             json_number_value(json_object_get(device, metrics[m].member)));
+            }
+        }
+    }
+}
+
+/* ---- nodes, and the sessions there ---- */
+
+static void print_nodes(FILE *out, const json_t *directory)
+{
+    const json_t *node;
+    size_t i;
+
+    print_head(out, "vocl_node_up", "gauge", "Whether the node takes sessions.");
+    json_array_foreach(directory, i, node)
+    {
+        print_node(out, node, "vocl_node_up");
+        fprintf(out, "\"} %d\n", !strcmp(message_text(node, "state", ""), "up"));
+    }
+    print_head(out, "vocl_node_sessions", "gauge", "Sessions on the node.");
+    json_array_foreach(directory, i, node)
+    {
+        print_node(out, node, "vocl_node_sessions");
+        fprintf(out, "\"} %zu\n", json_array_size(json_object_get(node, "sessions")));
+    }
+}
+
+/* Those that this daemon knows to be lost. Their own daemons may well answer, and know nothing of it. */
+static void print_lost(FILE *out, const json_t *directory)
+{
+    const json_t *node;
+    size_t i;
+
+    print_head(out, "vocl_node_lost", "gauge", "Nodes that are lost to this daemon, and the kind of reason; 1.");
+    json_array_foreach(directory, i, node)
+    {
+        if (strcmp(message_text(node, "state", ""), "lost"))
+            continue;
+        print_node(out, node, "vocl_node_lost");
+        fprintf(out, "\",reason=\"%s\"} 1\n", message_text(node, "lost by", ""));
+    }
+}
+
+static void print_sessions(FILE *out, const json_t *directory)
+{
+    static const struct {
+        const char *metric, *member, *help;
+    } metrics[] = {{"vocl_session_age_seconds", NULL, "How long the session in the slot has been there."},
+                   {"vocl_session_device_seconds", "device_seconds", "Of that, the time in which something of it ran."},
+                   {"vocl_session_memory_bytes", "memory", "Memory of devices that the session uses."},
+                   {"vocl_session_launches", "launches", "Kernels that the session has launched."}};
+    const json_t *node, *session;
+    size_t i, j;
+
+    for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
+        print_head(out, metrics[m].metric, "gauge", metrics[m].help);
+        json_array_foreach(directory, i, node)
+        {
+            json_array_foreach(json_object_get(node, "sessions"), j, session)
+            {
+                const double value = metrics[m].member ? json_number_value(json_object_get(session, metrics[m].member))
+                                                       : json_number_value(json_object_get(node, "time")) -
+                                                             json_number_value(json_object_get(session, "began"));
+
+                print_node(out, node, metrics[m].metric);
+                fprintf(out, "\",slot=\"%lld\"} %.12g\n", message_number(session, "slot", 0), value > 0 ? value : 0);
+            }
+        }
+    }
+}
+
+/* ---- the queue, and what has been ---- */
+
+static void print_queue(FILE *out, const json_t *queue)
+{
+    const json_t *request;
+    double longest = 0;
+    size_t i;
+
+    json_array_foreach(queue, i, request)
+    {
+        const double waited = json_number_value(json_object_get(request, "waited"));
+
+        longest = waited > longest ? waited : longest;
+    }
+    print_head(out, "vocl_queue_requests", "gauge", "Requests that wait for devices.");
+    fprintf(out, "vocl_queue_requests %zu\n", json_array_size(queue));
+    print_head(out, "vocl_queue_longest_wait_seconds", "gauge", "How long the first of them has waited.");
+    fprintf(out, "vocl_queue_longest_wait_seconds %.10g\n", longest);
+}
+
+static void print_durations(const struct daemon *d, FILE *out)
+{
+    static const char metric[] = "vocl_session_duration_seconds";
+    uint64_t count = 0;
+
+    print_head(out, metric, "histogram", "How long sessions on this node were that are over.");
+    for (unsigned i = 0; i < DURATIONS; i++) {
+        count += d->totals.lasted[i];
+        fprintf(out, "%s_bucket{le=\"%.10g\"} %llu\n", metric, account_durations[i], (unsigned long long)count);
+    }
+    count += d->totals.lasted[DURATIONS];
+    fprintf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.10g\n%s_count %llu\n", metric, (unsigned long long)count,
+            metric, d->totals.lasted_seconds, metric, (unsigned long long)count);
+}
+
+static void print_totals(const struct daemon *d, FILE *out)
+{
+    const struct {
+        const char *metric, *help;
+        double value;
+    } totals[] = {
+        {"vocl_sessions_total", "Sessions that were started on this node.", (double)d->totals.sessions},
+        {"vocl_sessions_failed_total", "Of those, how many workers ended badly.", (double)d->totals.failed},
+        {"vocl_launches_total", "Kernel launches on this node.", (double)d->totals.launches},
+        {"vocl_received_bytes_total", "Bytes from applications.", (double)d->totals.bytes_in},
+        {"vocl_sent_bytes_total", "Bytes to applications.", (double)d->totals.bytes_out},
+        {"vocl_device_seconds_total", "Time in which something ran on this node's devices.", d->totals.device_seconds},
+        {"vocl_connections_total", "Connections to this daemon.", (double)d->totals.connections},
+        {"vocl_connections_refused_total", "Of those, how many were refused.", (double)d->totals.refused}};
+
+    for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++) {
+        print_head(out, totals[i].metric, "counter", totals[i].help);
+        fprintf(out, "%s %.12g\n", totals[i].metric, totals[i].value);
+    }
+    print_head(out, "vocl_account_unwritten_records", "gauge", "Lines of the account that wait to be written.");
+    fprintf(out, "vocl_account_unwritten_records %zu\n", json_array_size(d->unaccounted));
+    print_head(out, "vocl_build_info", "gauge", "The daemon's version; 1.");
+    fprintf(out, "vocl_build_info{version=\"%s\"} 1\n", PACKAGE_VERSION);
+}
+
+char *metrics_text(struct daemon *d, bool whole_pool)
+{
+    json_t *pool = peers_directory(d),
+           *directory = whole_pool ? json_incref(pool) : message_pack("[o]", node_describe(d));
+    json_t *queue = whole_pool ? queue_of_pool(d) : d->scheduler->queue(d);
+    size_t length;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out) {
+        print_nodes(out, directory);
+        print_lost(out, pool);
+        print_devices(out, directory);
+        print_sessions(out, directory);
+        print_queue(out, queue);
+        print_durations(d, out);
+        print_totals(d, out);
+        fclose(out);
+    }
+    json_decref(directory);
+    json_decref(pool);
+    json_decref(queue);
+    return text;
+}

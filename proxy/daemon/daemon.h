@@ -12,7 +12,8 @@
  *     connection.h  connection.c, messages to and from others; proof.c, who is at the other end; stranger.c, who has
  * not shown it yet message.h     the members of messages question.h    question.c, what others have to be asked for,
  * who may not answer; user.c, who a user is, and what he may child.h       processes for that and other work node/
- * node.h, this node probe.c       its devices; describe.c tells of them, and of the sessions; drain.c, why it takes no
+ * node.h, this node probe.c       its devices; describe.c, what is told of them and of the sessions; told.c, as
+ *                   JSON (told.h, also of other nodes); drain.c, why it takes no
  * new ones reserve.c     devices are reserved for a session; expiry.c, who reserved and did not come session.c
  * sessions: started, running, ended; silence.c, who does not answer any more; state.c, what a daemon leaves for the one
  * that is started after it start.c       the worker's process, and the fork server from which it comes; between them
@@ -102,7 +103,7 @@ struct daemon {
 /* Who gets what, for the rooms before that one. */
 struct scheduler {
     /* Who waits at this daemon: a new array. */
-    json_t *(*queue)(const struct daemon *d);
+    struct told_wait *(*queue)(const struct daemon *d, unsigned *count);
     /* Somebody's devices have changed: whoever waits may have a turn. */
     void (*review)(struct daemon *d);
     /* What a node said to the reservation of a part; NULL: it is lost. */

@@ -11,7 +11,7 @@ static void tell_status(struct connection *c)
     struct daemon *d = connection_daemon(c);
 
     connection_send(c, message_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
-                                    "queue", queue_of_pool(d)));
+                                    "queue", queue_print(d)));
 }
 
 static void start(struct connection *c, const json_t *message)

@@ -1,6 +1,8 @@
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "proxy/daemon/daemon.h"
 #include "proxy/daemon/net/message.h"
 
@@ -44,4 +46,136 @@ json_t *message_list(const unsigned *numbers, unsigned count)
     for (unsigned i = 0; i < count; i++)
         json_array_append_new(list, json_integer(numbers[i]));
     return list;
+}
+
+/* ---- fields ---- */
+
+static json_t *print_field(const struct field *field, const char *at)
+{
+    const unsigned *list = (const void *)at;
+
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return json_string(at);
+    case FIELD_BORROWED:
+        return json_string(*(const char *const *)at);
+    case FIELD_INT:
+        return json_integer(*(const int *)at);
+    case FIELD_UNSIGNED:
+        return json_integer(*(const unsigned *)at);
+    case FIELD_UINT64:
+        return json_integer((json_int_t) * (const uint64_t *)at);
+    case FIELD_REAL:
+        return json_real(*(const double *)at);
+    case FIELD_FLAG:
+        return json_boolean(*(const bool *)at);
+    case FIELD_LIST:
+        return message_list(list, list[field->size / sizeof(*list)]);
+    case FIELD_JSON:
+        return json_incref(*(json_t *const *)at);
+    }
+    return NULL;
+}
+
+static bool is_left_out(const struct field *field, const char *at)
+{
+    static const uint64_t nothing;
+
+    if (field->kind == FIELD_JSON)
+        return !*(json_t *const *)at;
+    if (field->if_set && field->kind == FIELD_TEXT)
+        return !*at;
+    return field->if_set && field->size <= sizeof(nothing) && !memcmp(at, &nothing, field->size);
+}
+
+json_t *fields_print(const struct field *fields, const void *object)
+{
+    json_t *message = json_object();
+
+    for (; message && fields->name; fields++) {
+        const char *at = (const char *)object + fields->offset;
+
+        if (is_left_out(fields, at) || !json_object_set_new(message, fields->name, print_field(fields, at)))
+            continue;
+        daemon_log("error", "what is to be said or recorded cannot be: %s", fields->name);
+        json_decref(message);
+        return NULL;
+    }
+    return message;
+}
+
+json_t *fields_print_all(const struct field *fields, const void *objects, unsigned count, size_t size)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(list, fields_print(fields, (const char *)objects + i * size));
+    return list;
+}
+
+static void read_list(const json_t *value, size_t size, unsigned *list)
+{
+    const size_t most = size / sizeof(*list);
+    unsigned count = 0;
+
+    for (size_t i = 0; i < json_array_size(value) && count < most; i++)
+        list[count++] = (unsigned)json_integer_value(json_array_get(value, i));
+    list[most] = count;
+}
+
+static void read_integer(const struct field *field, long long number, char *at)
+{
+    if (field->kind == FIELD_UINT64)
+        *(uint64_t *)at = (uint64_t)number;
+    else if (number >= INT32_MIN && number <= UINT32_MAX)
+        *(unsigned *)at = (unsigned)number; /* or an int of as many bits */
+}
+
+static void read_field(const struct field *field, json_t *value, char *at)
+{
+    switch (field->kind) {
+    case FIELD_TEXT:
+        if (json_is_string(value))
+            text_print(at, field->size, "%s", json_string_value(value));
+        break;
+    case FIELD_BORROWED:
+        *(const char **)at = json_is_string(value) ? json_string_value(value) : "";
+        break;
+    case FIELD_INT:
+    case FIELD_UNSIGNED:
+    case FIELD_UINT64:
+        if (json_is_integer(value))
+            read_integer(field, json_integer_value(value), at);
+        break;
+    case FIELD_REAL:
+        if (json_is_number(value))
+            *(double *)at = json_number_value(value);
+        break;
+    case FIELD_FLAG:
+        if (json_is_boolean(value))
+            *(bool *)at = json_is_true(value);
+        break;
+    case FIELD_LIST:
+        read_list(value, field->size, (void *)at);
+        break;
+    case FIELD_JSON:
+        *(json_t **)at = value;
+    }
+}
+
+void fields_read(const struct field *fields, const json_t *message, void *object)
+{
+    for (; fields->name; fields++)
+        read_field(fields, json_object_get(message, fields->name), (char *)object + fields->offset);
+}
+
+void *fields_read_all(const struct field *fields, const json_t *list, size_t size, unsigned *count)
+{
+    const size_t length = json_array_size(list);
+    char *objects = calloc(length + 1, size);
+
+    *count = objects ? (unsigned)length : 0;
+    for (unsigned i = 0; i < *count; i++)
+        fields_read(fields, json_array_get(list, i), objects + i * size);
+    return objects;
 }

@@ -77,8 +77,9 @@ bool is_draining(const struct daemon *d)
     return json_array_size(d->drains) > 0;
 }
 
-void drain_describe(const struct daemon *d, char *text, size_t size)
+const char *drain_describe(const struct daemon *d)
 {
+    static char text[512];
     const json_t *drain;
     size_t i, length;
 
@@ -88,14 +89,15 @@ void drain_describe(const struct daemon *d, char *text, size_t size)
         const char *reason = message_text(drain, "reason", "");
 
         length = strlen(text);
-        text_print(text + length, size - length, "%s%s%s%s", i ? "; " : "", message_text(drain, "owner", ""),
+        text_print(text + length, sizeof(text) - length, "%s%s%s%s", i ? "; " : "", message_text(drain, "owner", ""),
                    *reason ? ": " : "", reason);
     }
+    return text;
 }
 
 void drain_open(struct daemon *d)
 {
-    char path[4096], text[512];
+    char path[4096];
 
     state_path(d, FILE_NAME, path, sizeof(path));
     json_decref(d->drains);
@@ -104,7 +106,6 @@ void drain_open(struct daemon *d)
         json_decref(d->drains);
         d->drains = json_array();
     }
-    drain_describe(d, text, sizeof(text));
     if (is_draining(d))
-        daemon_log("notice", "still drained by %s", text);
+        daemon_log("notice", "still drained by %s", drain_describe(d));
 }

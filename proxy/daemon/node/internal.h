@@ -27,8 +27,8 @@ void relay_take(struct session *s, const char *text);
 void relay_close(struct session *s);
 
 /* ---- drain.c ---- */
-/* "slurm: job 7; root: new fan", or nothing. */
-void drain_describe(const struct daemon *d, char *text, size_t size);
+/* "slurm: job 7; root: new fan", or nothing, until the next call. */
+const char *drain_describe(const struct daemon *d);
 
 /* ---- reserve.c ---- */
 /* What is reserved goes back if nobody comes. */
@@ -72,7 +72,7 @@ void move_end(struct session *s, const char *why);
 
 /* ---- suspended.c ---- */
 /* A new array. */
-json_t *rests_describe(const struct daemon *d);
+struct told_session *rests_describe(const struct daemon *d, unsigned *count);
 
 /* ---- idle.c ---- */
 /* Whether it may be put to rest where others wait, or has just been asked to. */

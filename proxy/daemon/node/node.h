@@ -3,6 +3,7 @@
 #define VOCL_PROXY_DAEMON_NODE_NODE_H
 
 #include "proxy/daemon/net/connection.h"
+#include "proxy/daemon/node/told.h"
 #include "topology/topology.h"
 
 #define SILENCE_MOST_MS 1000
@@ -81,9 +82,6 @@ struct session {
 int probe_devices(struct daemon *d, char *why, size_t why_size);
 /* A PCIe tree, free() it; NULL: it cannot be read. */
 struct topology *tree_of_text(const char *text, const char *node);
-
-/* ---- describe.c ---- */
-json_t *node_describe(const struct daemon *d);
 
 /* ---- drain.c ---- */
 void drain_open(struct daemon *d);

@@ -146,15 +146,24 @@ bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *
     return r && connection_peer(r->keeper)->uid == peer->uid;
 }
 
-json_t *rests_describe(const struct daemon *d)
+struct told_session *rests_describe(const struct daemon *d, unsigned *count)
 {
-    json_t *list = json_array();
+    struct told_session *list;
 
+    *count = 0;
     for (const struct rest *r = d->rests; r; r = r->next)
-        json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:f}", "id", r->id, "user",
-                                                 connection_peer(r->keeper)->name, "program", r->program, "job", r->job,
-                                                 "from", connection_remote(r->keeper), "state", "at rest", "devices",
-                                                 (int)r->devices, "began", r->since));
+        ++*count;
+    list = calloc(*count + 1, sizeof(*list));
+    *count = 0;
+    for (const struct rest *r = d->rests; list && r; r = r->next)
+        list[(*count)++] = (struct told_session){.id = r->id,
+                                                 .user = connection_peer(r->keeper)->name,
+                                                 .program = r->program,
+                                                 .job = r->job,
+                                                 .from = connection_remote(r->keeper),
+                                                 .state = "at rest",
+                                                 .device_count = r->devices,
+                                                 .began = r->since};
     return list;
 }
 

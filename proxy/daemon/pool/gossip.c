@@ -86,7 +86,7 @@ static void choose_from(const struct gossip *gossip, unsigned place)
         return;
     for (unsigned i = 1; i <= MOST_REPLACED; i++) {
         other = gossip->places[(place + i) % gossip->place_count];
-        if (other && other->state && !other->near) {
+        if (other && other->told && !other->near) {
             other->near = true;
             return;
         }
@@ -223,7 +223,7 @@ static void look_at_oneself(struct daemon *d)
 {
     const long every = REPEAT_MS * (1 + (long)(d->pool.count / REPEAT_NODES));
     struct gossip *gossip = d->gossip;
-    json_t *state = node_describe(d);
+    json_t *state = node_print(d);
     char *matters = what_matters(state);
     const bool differs = !gossip->matters || !matters || strcmp(matters, gossip->matters) != 0;
 
@@ -267,7 +267,7 @@ static void send_record(struct connection *c, const char *name)
     struct daemon *d = connection_daemon(c);
     const bool own = !strcmp(name, d->config->name);
     const struct peer *peer = own ? NULL : peer_find(d, name);
-    json_t *state = own ? d->gossip->state : peer ? peer->told : NULL, *record;
+    json_t *state = own ? d->gossip->state : peer && peer->told ? peer->told->json : NULL, *record;
 
     if (!own && (!peer || !peer->version))
         return;

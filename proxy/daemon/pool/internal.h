@@ -13,19 +13,17 @@ struct peer {
     unsigned place; /* in the pool file, this daemon's own included */
     struct connection *connection;
     bool open;
-    bool near, watched;   /* this daemon is to watch it; has said so */
-    json_t *unsent;       /* what it is to be sent when the connection is open, or NULL */
-    json_t *releases;     /* likewise, also when it is lost meanwhile */
-    json_t *told, *state; /* what it told last, and what this daemon takes for its state; or NULL */
-    json_t *left;         /* its queue when it was lost, or NULL */
-    long long version;    /* of what is known of it: gossip.c */
+    bool near, watched;            /* this daemon is to watch it; has said so */
+    json_t *unsent;                /* what it is to be sent when the connection is open, or NULL */
+    json_t *releases;              /* likewise, also when it is lost meanwhile */
+    struct told_node *told, *left; /* what it told last, or NULL: it is lost; what it had told then, or NULL */
+    struct told_node lost;         /* in its place in a view */
+    long long version;             /* of what is known of it: gossip.c */
     long long wanted_version;
     long wanted_ms; /* that one was asked for then */
     long told_ms, lost_ms, heard_ms, looked_ms, used_ms, tried_ms;
-    char *tree_text;                 /* its PCIe tree, or NULL */
-    struct topology *tree;           /* the same; nodes with equal trees have one together */
-    struct placement_device *parsed; /* the devices of its state, or NULL */
-    unsigned parsed_count;
+    char *tree_text;       /* its PCIe tree, or NULL */
+    struct topology *tree; /* the same; nodes with equal trees have one together */
     struct event *timer;
 };
 

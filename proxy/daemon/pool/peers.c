@@ -28,12 +28,6 @@ static void retry_later(struct peer *peer)
     evtimer_add(peer->timer, &time);
 }
 
-static void forget_parsed(struct peer *peer)
-{
-    free(peer->parsed);
-    peer->parsed = NULL;
-}
-
 /* What kind of reason that is: few, so that alerts can go by it. */
 static const char *kind_of(const char *why)
 {
@@ -52,29 +46,25 @@ void peer_note_why(struct peer *peer, const char *why)
     const bool is_new = !*peer->why || strcmp(kind_of(why), kind_of(peer->why)) != 0;
 
     text_print(peer->why, sizeof(peer->why), "%s", why);
-    if (is_new && *why && !peer->state)
+    if (is_new && *why && !peer->told)
         daemon_log("warning", "node %s is lost: %s", peer->name, why);
 }
 
 void peer_lose(struct peer *peer)
 {
-    if (peer->state) {
+    if (peer->told) {
         daemon_log("warning", "node %s is lost", peer->name);
-        json_decref(peer->left);
-        peer->left = json_incref(json_object_get(peer->state, "queue"));
+        told_free(peer->left);
+        peer->left = peer->told;
         peer->lost_ms = clock_ms();
-        json_decref(peer->state);
-        json_decref(peer->told);
-        forget_parsed(peer);
+        peer->told = NULL;
     }
-    peer->state = peer->told = NULL;
     peer->daemon->scheduler->answer(peer->daemon, peer->name, NULL);
 }
 
 static void lost(struct peer *peer)
 {
-    const bool was_there = peer->state != NULL, was_used = peer->open || peer->unsent,
-               news = gossip_is_on(peer->daemon);
+    const bool was_there = peer->told != NULL, was_used = peer->open || peer->unsent, news = gossip_is_on(peer->daemon);
 
     peer->open = peer->watched = false;
     json_decref(peer->unsent);
@@ -115,14 +105,15 @@ void peers_review(struct daemon *d)
 
 void peer_take_state(struct peer *peer, json_t *state, long age_ms)
 {
-    if (!peer->state)
+    struct told_node *told = told_read(state);
+
+    if (!told)
+        return;
+    if (!peer->told)
         daemon_log("notice", "node %s is there", peer->name);
     *peer->why = '\0';
-    json_decref(peer->state);
-    json_decref(peer->told);
-    forget_parsed(peer);
-    peer->state = json_incref(state);
-    peer->told = json_incref(state);
+    told_free(peer->told);
+    peer->told = told;
     peer->told_ms = clock_ms() - age_ms;
     peers_review(peer->daemon);
 }
@@ -148,7 +139,6 @@ void peer_take_tree(struct peer *peer, const char *text)
     if (peer->tree_text && !strcmp(peer->tree_text, text))
         return;
     drop_tree(peer);
-    forget_parsed(peer);
     peer->tree_text = strdup(text);
     while (other && (other == peer || !other->tree_text || strcmp(other->tree_text, text)))
         other = other->next;
@@ -183,7 +173,7 @@ static void explain(struct peer *peer, const char *why)
 static void on_closed(struct connection *c)
 {
     struct peer *peer = connection_argument(c);
-    const bool at_once = !peer->state && peer->open && !strcmp(peer->daemon->config->method, "key");
+    const bool at_once = !peer->told && peer->open && !strcmp(peer->daemon->config->method, "key");
 
     peer->connection = NULL;
     lost(peer);
@@ -297,12 +287,10 @@ static void peer_free(struct peer *peer)
     }
     event_free(peer->timer);
     json_decref(peer->unsent);
-    json_decref(peer->told);
-    json_decref(peer->state);
-    json_decref(peer->left);
+    told_free(peer->told);
+    told_free(peer->left);
     json_decref(peer->releases);
     drop_tree(peer);
-    forget_parsed(peer);
     free(peer);
 }
 
@@ -417,7 +405,7 @@ bool peer_send(struct daemon *d, const char *node, json_t *message)
 {
     struct peer *peer = peer_find(d, node);
 
-    if (!peer || !peer->state) {
+    if (!peer || !peer->told) {
         json_decref(message);
         return false;
     }
@@ -462,73 +450,124 @@ static json_t *describe_lost(const struct poolfile_node *node, const struct peer
                         "lost", "why", why, "lost by", kind_of(why), "devices", "sessions");
 }
 
-/* In the order of the pool file. */
-json_t *peers_directory(struct daemon *d)
+/* What it told, unless that is known to be otherwise by now. */
+static json_t *describe_other(const struct told_node *told)
 {
-    const struct peer *next = d->peers, *peer;
-    json_t *list = json_array();
-    bool own = false;
+    json_t *copy;
+
+    if (!strcmp(told->state, message_text(told->json, "state", "")))
+        return json_incref(told->json);
+    copy = json_copy(told->json);
+    json_object_set_new(copy, "state", json_string(told->state));
+    return copy;
+}
+
+/* In the order of the pool file: what is done for this node, and for each other, which may be lost. */
+static void each_node(struct daemon *d, void (*own)(struct daemon *d, void *list),
+                      void (*other)(const struct poolfile_node *node, struct peer *peer, void *list), void *list)
+{
+    struct peer *next = d->peers, *peer;
 
     for (unsigned i = 0; i < d->pool.count; i++) {
-        const struct poolfile_node *node = &d->pool.nodes[i];
-
         peer = next && next->place == i ? next : NULL;
         next = peer ? peer->next : next;
-        if (i == d->own_place) {
-            json_array_append_new(list, node_describe(d));
-            own = true;
-        } else if (peer && peer->state) {
-            json_array_append(list, peer->state);
-        } else {
-            json_array_append_new(list, describe_lost(node, peer));
-        }
+        if (i == d->own_place)
+            own(d, list);
+        else
+            other(&d->pool.nodes[i], peer, list);
     }
-    if (!own)
-        json_array_append_new(list, node_describe(d));
+    if (d->own_place == d->pool.count)
+        own(d, list);
+}
+
+static void print_own(struct daemon *d, void *list)
+{
+    json_array_append_new(list, node_print(d));
+}
+
+static void print_other(const struct poolfile_node *node, struct peer *peer, void *list)
+{
+    json_array_append_new(list, peer && peer->told ? describe_other(peer->told) : describe_lost(node, peer));
+}
+
+json_t *peers_directory(struct daemon *d)
+{
+    json_t *list = json_array();
+
+    each_node(d, print_own, print_other, list);
     return list;
 }
 
+static void view_own(struct daemon *d, void *list)
+{
+    struct pool_view *view = list;
+
+    view->own = node_describe(d);
+    if (view->own)
+        view->nodes[view->count++] = view->own;
+}
+
+static void view_other(const struct poolfile_node *node, struct peer *peer, void *list)
+{
+    struct pool_view *view = list;
+
+    if (!peer)
+        return;
+    peer->lost = (struct told_node){.name = node->name, .address = node->address, .state = "lost", .why = peer->why};
+    view->nodes[view->count++] = peer->told ? peer->told : &peer->lost;
+}
+
+struct pool_view *peers_view(struct daemon *d)
+{
+    struct pool_view *view = calloc(1, sizeof(*view) + (d->pool.count + 1) * sizeof(*view->nodes));
+
+    if (view)
+        each_node(d, view_own, view_other, view);
+    return view;
+}
+
+void view_free(struct pool_view *view)
+{
+    if (view)
+        told_free(view->own);
+    free(view);
+}
+
 /* Those of a queue, with how long it is by now. */
-static void add_waiting(const struct peer *peer, const json_t *queue, json_t *list)
+static void add_waits(const struct peer *peer, const struct told_node *told, struct told_wait *list, unsigned *count)
 {
     const double since = (double)(clock_ms() - peer->told_ms) / 1000;
-    json_t *entry, *now;
-    size_t i;
 
-    json_array_foreach(queue, i, entry)
-    {
-        now = json_copy(entry);
-        json_object_set_new(now, "waited", json_real(json_number_value(json_object_get(entry, "waited")) + since));
-        json_object_set_new(now, "broker", json_string(peer->name));
-        json_array_append_new(list, now);
+    for (unsigned i = 0; told && i < told->queue_count; i++) {
+        if (list) {
+            list[*count] = told->queue[i];
+            list[*count].waited += since;
+            list[*count].broker = peer->name;
+        }
+        ++*count;
     }
 }
 
-void peers_waiting(const struct daemon *d, json_t *list)
+unsigned peers_waits(const struct daemon *d, bool lost, struct told_wait *list)
 {
-    for (const struct peer *peer = d->peers; peer; peer = peer->next)
-        add_waiting(peer, json_object_get(peer->state, "queue"), list);
-}
+    unsigned count = 0;
 
-void peers_waited(const struct daemon *d, json_t *list)
-{
     for (const struct peer *peer = d->peers; peer; peer = peer->next) {
-        if (!peer->state && clock_ms() - peer->lost_ms < REMEMBERED_MS)
-            add_waiting(peer, peer->left, list);
+        add_waits(peer, peer->told, list, &count);
+        if (lost && !peer->told && clock_ms() - peer->lost_ms < REMEMBERED_MS)
+            add_waits(peer, peer->left, list, &count);
     }
+    return count;
 }
 
 bool peer_outdate(struct daemon *d, const char *node)
 {
     struct peer *peer = peer_find(d, node);
-    json_t *changed = peer && peer->state ? json_copy(peer->state) : NULL;
 
-    if (!changed)
+    if (!peer || !peer->told)
         return false;
-    json_decref(peer->state);
-    peer->state = changed; /* and what it told, which may be passed on, stays */
-    forget_parsed(peer);
-    return !json_object_set_new(peer->state, "state", json_string("outdated"));
+    peer->told->state = "outdated";
+    return true;
 }
 
 const struct topology *peer_tree(const struct daemon *d, const char *node)
@@ -540,72 +579,28 @@ const struct topology *peer_tree(const struct daemon *d, const char *node)
     return peer ? peer->tree : NULL;
 }
 
-const struct placement_device *peer_devices(struct daemon *d, const json_t *node, unsigned *count)
+static bool is_anothers(const struct told_session *list, unsigned count, const char *id, const char *user)
 {
-    struct peer *peer = peer_find(d, message_text(node, "name", ""));
-
-    if (!peer || peer->state != node)
-        return NULL;
-    if (!peer->parsed)
-        peer->parsed = placement_devices_of(node, peer->tree, &peer->parsed_count);
-    *count = peer->parsed_count;
-    return peer->parsed;
-}
-
-struct placement_device *placement_devices_of(const json_t *node, const struct topology *tree, unsigned *count)
-{
-    const json_t *told = json_object_get(node, "devices"), *device;
-    const bool up = !strcmp(message_text(node, "state", ""), "up");
-    const long long leaves = tree ? tree->device_count : 0;
-    struct placement_device *list = calloc(json_array_size(told) + 1, sizeof(*list));
-    long long leaf;
-    size_t i;
-
-    *count = 0;
-    json_array_foreach(told, i, device)
-    {
-        if (!list)
-            break;
-        leaf = message_number(device, "leaf", -1);
-        list[(*count)++] =
-            (struct placement_device){.index = (unsigned)message_number(device, "index", 0),
-                                      .name = message_text(device, "name", ""),
-                                      .type = message_text(device, "type", ""),
-                                      .memory = (uint64_t)message_number(device, "free", 0),
-                                      .whole = (uint64_t)message_number(device, "limit", 0),
-                                      .sessions = (unsigned)message_number(device, "sessions", 0),
-                                      .most = (unsigned)message_number(device, "most", 0),
-                                      .load = json_number_value(json_object_get(device, "load")),
-                                      .node_sessions = (unsigned)json_array_size(json_object_get(node, "sessions")),
-                                      .taken = json_is_true(json_object_get(device, "taken")),
-                                      .usable = up,
-                                      .tree = tree,
-                                      .leaf = leaf < leaves ? (int)leaf : -1};
+    for (unsigned i = 0; i < count; i++) {
+        if (!strcmp(list[i].id, id) && strcmp(list[i].user, user) != 0)
+            return true;
     }
-    return list;
+    return false;
 }
 
 bool peers_have_anothers(struct daemon *d, const char *id, const char *user)
 {
-    json_t *directory = peers_directory(d);
-    const json_t *node, *session;
-    bool others = false;
-    size_t i, j;
+    struct pool_view *view = peers_view(d);
+    bool found = false;
 
-    json_array_foreach(directory, i, node)
-    {
-        const json_t *const lists[] = {json_object_get(node, "sessions"), json_object_get(node, "resting")};
+    for (unsigned i = 0; view && i < view->count; i++) {
+        const struct told_node *node = view->nodes[i];
 
-        for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
-            json_array_foreach(lists[k], j, session)
-            {
-                others |= !strcmp(message_text(session, "id", ""), id) &&
-                          strcmp(message_text(session, "user", ""), user) != 0;
-            }
-        }
+        found |= is_anothers(node->sessions, node->session_count, id, user) ||
+                 is_anothers(node->resting, node->resting_count, id, user);
     }
-    json_decref(directory);
-    return others;
+    view_free(view);
+    return found;
 }
 
 double peer_seconds(const struct daemon *d, const char *node)

@@ -3,7 +3,6 @@
 #define VOCL_PROXY_DAEMON_POOL_PEERS_H
 
 #include "proxy/daemon/node/node.h"
-#include "proxy/daemon/schedule/placement.h"
 
 /* ---- peers.c ---- */
 /* Those of the pool file; who is there already and still in it stays. */
@@ -11,14 +10,18 @@ void peers_open(struct daemon *d);
 void peers_close(struct daemon *d);
 /* What every node of the pool has told last, this one's included: a new array. */
 json_t *peers_directory(struct daemon *d);
-/* Adds who waits at the others, or waited at those that are lost. */
-void peers_waiting(const struct daemon *d, json_t *list);
-void peers_waited(const struct daemon *d, json_t *list);
+/* The same for who works with it: borrowed, and good until the event loop has it again. NULL: no memory. */
+struct pool_view {
+    struct told_node *own;
+    unsigned count;
+    const struct told_node *nodes[];
+};
+struct pool_view *peers_view(struct daemon *d);
+void view_free(struct pool_view *view);
+/* Who waits at the others, or, with lost, waited at those that are lost. How many, which list has room for, or NULL. */
+unsigned peers_waits(const struct daemon *d, bool lost, struct told_wait *list);
 /* A node's PCIe tree, or NULL. */
 const struct topology *peer_tree(const struct daemon *d, const char *node);
-/* The devices of a node as it told last, without their node's number: borrowed until it tells anew. NULL: it is no
- * peer's state. */
-const struct placement_device *peer_devices(struct daemon *d, const json_t *node, unsigned *count);
 /* What a node told last is wrong: it gets nothing until it tells again. */
 bool peer_outdate(struct daemon *d, const char *node);
 bool peer_send(struct daemon *d, const char *node, json_t *message);
@@ -26,8 +29,6 @@ bool peer_send(struct daemon *d, const char *node, json_t *message);
  * again. */
 bool peer_release(struct daemon *d, const char *node, json_t *message);
 
-/* What a node tells of its devices: a new array. */
-struct placement_device *placement_devices_of(const json_t *node, const struct topology *tree, unsigned *count);
 /* Since a node has told what it has, by this host's clock: theirs may be another. */
 double peer_seconds(const struct daemon *d, const char *node);
 /* Whether somebody else has a session of that name. */

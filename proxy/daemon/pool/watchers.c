@@ -50,7 +50,7 @@ static const struct connection_owner watcher = {.message = watcher_message, .clo
 
 static void tell(struct connection *c)
 {
-    connection_send(c, message_pack("{s:o}", "state", node_describe(connection_daemon(c))));
+    connection_send(c, message_pack("{s:o}", "state", node_print(connection_daemon(c))));
 }
 
 void watchers_add(struct connection *c)

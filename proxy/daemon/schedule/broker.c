@@ -380,26 +380,26 @@ void broker_request(struct connection *c, const json_t *message)
         consider(r);
 }
 
-static json_t *describe(const struct request *r)
+static struct told_wait *queue(const struct daemon *d, unsigned *count)
 {
-    json_t *told = message_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:I, s:b, s:s, s:s, s:s, s:b, s:O}", "user",
-                                connection_peer(r->client)->name, "devices", (int)r->wish.count, "waited",
-                                (double)(clock_ms() - r->since_ms) / 1000, "why", r->why, "broker",
-                                r->daemon->config->name, "ticket", r->ticket, "memory", (json_int_t)r->wish.memory,
-                                "exclusive", r->wish.exclusive, "name", r->wish.name, "type", r->wish.type, "policy",
-                                policy_name(r->policy), "held", r->held, "barred", r->barred);
+    struct told_wait *list = calloc(queue_length(d) + 1, sizeof(*list));
 
-    if (r->unfit)
-        json_object_set(told, "unfit", r->unfit);
-    return told;
-}
-
-static json_t *queue(const struct daemon *d)
-{
-    json_t *list = json_array();
-
-    for (const struct request *r = d->requests; r; r = r->next)
-        json_array_append_new(list, describe(r));
+    *count = 0;
+    for (const struct request *r = d->requests; list && r; r = r->next)
+        list[(*count)++] = (struct told_wait){.user = connection_peer(r->client)->name,
+                                              .count = r->wish.count,
+                                              .waited = (double)(clock_ms() - r->since_ms) / 1000,
+                                              .why = r->why,
+                                              .broker = d->config->name,
+                                              .ticket = r->ticket,
+                                              .memory = r->wish.memory,
+                                              .exclusive = r->wish.exclusive,
+                                              .name = r->wish.name,
+                                              .type = r->wish.type,
+                                              .policy = policy_name(r->policy),
+                                              .held = r->held,
+                                              .barred = r->barred,
+                                              .unfit = r->unfit};
     return list;
 }
 

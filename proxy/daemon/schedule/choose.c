@@ -18,7 +18,7 @@
 struct candidates {
     struct placement_device *devices;
     const char **names, **addresses; /* by node */
-    unsigned count, most;
+    unsigned count;
 };
 
 static void candidates_free(struct candidates *list)
@@ -39,7 +39,7 @@ static void leave_out_barred(const struct request *r, struct candidates *list)
     for (unsigned i = 0; i < list->count; i++) {
         const char *node = list->names[list->devices[i].node];
 
-        if (!json_object_get(r->barred, node) && !request_is_unfit(r->unfit, node, list->devices[i].index))
+        if (!is_out_of_question(r->barred, r->unfit, node, list->devices[i].index))
             list->devices[left++] = list->devices[i];
     }
     list->count = left;
@@ -115,167 +115,167 @@ static bool choose(const struct request *r, const struct placement_device *devic
                                         : placement_choose(devices, count, &r->wish, r->policy, chosen, ever);
 }
 
-static void take_node(const struct request *r, struct candidates *list, unsigned number, const json_t *node)
+static void take_node(const struct request *r, struct candidates *list, unsigned number, const struct told_node *node)
 {
-    struct placement_device *own = NULL;
-    const struct placement_device *told;
-    unsigned count = 0;
+    const struct topology *tree = peer_tree(r->daemon, node->name);
+    const int leaves = tree ? (int)tree->device_count : 0;
 
-    list->names[number] = message_text(node, "name", "");
-    list->addresses[number] = message_text(node, "address", "");
-    told = peer_devices(r->daemon, node, &count);
-    if (!told)
-        told = own = placement_devices_of(node, peer_tree(r->daemon, list->names[number]), &count);
-    for (unsigned i = 0; told && i < count && list->count < list->most; i++) {
-        list->devices[list->count] = told[i];
-        list->devices[list->count++].node = number;
+    list->names[number] = node->name;
+    list->addresses[number] = node->address;
+    for (unsigned i = 0; i < node->device_count; i++) {
+        const struct told_device *device = &node->devices[i];
+
+        list->devices[list->count++] = (struct placement_device){.node = number,
+                                                                 .index = device->index,
+                                                                 .name = device->name,
+                                                                 .type = device->type,
+                                                                 .memory = device->free,
+                                                                 .whole = device->limit,
+                                                                 .sessions = device->sessions,
+                                                                 .most = device->most,
+                                                                 .load = device->load,
+                                                                 .node_sessions = node->session_count,
+                                                                 .taken = device->taken,
+                                                                 .usable = !strcmp(node->state, "up"),
+                                                                 .tree = tree,
+                                                                 .leaf = device->leaf < leaves ? device->leaf : -1};
     }
-    free(own);
 }
 
-/* Room for all nodes of a directory, or NULL. */
-static struct candidates *candidates_new(const json_t *directory)
+/* All devices of the nodes, or NULL. */
+static struct candidates *candidates_new(const struct request *r, const struct pool_view *view)
 {
-    const size_t nodes = json_array_size(directory);
     struct candidates *list = calloc(1, sizeof(*list));
-    const json_t *node;
-    size_t i;
+    size_t devices = 0;
 
     if (!list)
         return NULL;
-    json_array_foreach(directory, i, node)
-    {
-        list->most += (unsigned)json_array_size(json_object_get(node, "devices"));
+    for (unsigned i = 0; i < view->count; i++)
+        devices += view->nodes[i]->device_count;
+    list->devices = calloc(devices + 1, sizeof(*list->devices));
+    list->names = calloc(view->count + 1, sizeof(*list->names));
+    list->addresses = calloc(view->count + 1, sizeof(*list->addresses));
+    if (!list->devices || !list->names || !list->addresses) {
+        candidates_free(list);
+        return NULL;
     }
-    list->devices = calloc(list->most + 1, sizeof(*list->devices));
-    list->names = calloc(nodes + 1, sizeof(*list->names));
-    list->addresses = calloc(nodes + 1, sizeof(*list->addresses));
-    if (list->devices && list->names && list->addresses)
-        return list;
-    candidates_free(list);
-    return NULL;
+    for (unsigned i = 0; i < view->count; i++)
+        take_node(r, list, i, view->nodes[i]);
+    return list;
 }
 
-/* The first part of a session that has this in a member of that name, and the node where it is; or NULL. */
-static const json_t *find_by(const json_t *directory, const char *member, const char *value, const json_t **where)
+/* The first part of a session that has this in that member, and the node where it is; or NULL. */
+static const struct told_session *find_by(const struct pool_view *view, size_t member, const char *value,
+                                          const struct told_node **where)
 {
-    const json_t *node, *session;
-    size_t i, j;
+    for (unsigned i = 0; i < view->count; i++) {
+        *where = view->nodes[i];
+        for (unsigned k = 0; k < (*where)->session_count; k++) {
+            const struct told_session *session = &(*where)->sessions[k];
 
-    json_array_foreach(directory, i, node)
-    {
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
-        {
-            *where = node;
-            if (!strcmp(message_text(session, member, ""), value))
+            if (!strcmp(*(const char *const *)((const char *)session + member), value))
                 return session;
         }
     }
     return NULL;
 }
 
-const json_t *request_find_part(const json_t *directory, const char *part, const json_t **where)
+const struct told_session *request_find_part(const struct pool_view *view, const char *part,
+                                             const struct told_node **where)
 {
-    return find_by(directory, "part", part, where);
+    return find_by(view, offsetof(struct told_session, part), part, where);
 }
 
 /* It is to take the place of one that is there still: for so long its devices do not count. */
-static bool is_arriving(const json_t *directory, const json_t *node, const json_t *session)
+static bool is_arriving(const struct pool_view *view, const struct told_node *node, const struct told_session *session)
 {
-    const char *replaces = message_text(session, "replaces", "");
-    const double age =
-        json_number_value(json_object_get(node, "time")) - json_number_value(json_object_get(session, "began"));
-
-    return *replaces && age < MOST_MOVING && request_find_part(directory, replaces, &node);
+    return *session->replaces && node->time - session->began < MOST_MOVING &&
+           request_find_part(view, session->replaces, &node);
 }
 
 /* Its devices count as those of its hold. */
-static bool is_within(const json_t *directory, const json_t *session)
+static bool is_within(const struct pool_view *view, const struct told_session *session)
 {
-    const char *within = message_text(session, "within", "");
-    const json_t *node;
+    const struct told_node *node;
 
-    return *within && find_by(directory, "id", within, &node);
+    return *session->within && find_by(view, offsetof(struct told_session, id), session->within, &node);
 }
 
 /* The parts of a session of a user's: one that is to take another's place is none yet. */
-static unsigned count_parts(const json_t *directory, const char *user, const char *id)
+static unsigned count_parts(const struct pool_view *view, const char *user, const char *id)
 {
-    const json_t *node, *session;
     unsigned count = 0;
-    size_t i, j;
 
-    json_array_foreach(directory, i, node)
-    {
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
-        {
-            count += !strcmp(message_text(session, "id", ""), id) && !strcmp(message_text(session, "user", ""), user) &&
-                     !is_arriving(directory, node, session);
-        }
+    for (unsigned i = 0; i < view->count; i++) {
+        const struct told_node *node = view->nodes[i];
+
+        for (unsigned k = 0; k < node->session_count; k++)
+            count += !strcmp(node->sessions[k].id, id) && !strcmp(node->sessions[k].user, user) &&
+                     !is_arriving(view, node, &node->sessions[k]);
     }
     return count;
 }
 
 /* A session of several nodes counts once. It has no more parts than the pool has nodes: others that are said to be its
  * own, in the place of a lost one or of one that rests, count as sessions. */
-static unsigned weight_of(const json_t *directory, unsigned parts)
+static unsigned weight_of(const struct pool_view *view, unsigned parts)
 {
-    const unsigned nodes = (unsigned)json_array_size(directory);
+    return parts > view->count ? parts - view->count + 1 : 1;
+}
 
-    return parts > nodes ? parts - nodes + 1 : 1;
+struct counted {
+    const char *ids[1024];
+    unsigned id_count, sessions, devices;
+};
+
+static void count_session(const struct pool_view *view, const struct told_node *node,
+                          const struct told_session *session, const char *own, struct counted *all)
+{
+    bool known = all->id_count == sizeof(all->ids) / sizeof(*all->ids) || !strcmp(session->id, own);
+
+    if (is_within(view, session))
+        return;
+    if (!is_arriving(view, node, session))
+        all->devices += session->device_count;
+    for (unsigned i = 0; i < all->id_count && !known; i++)
+        known = !strcmp(all->ids[i], session->id);
+    if (known)
+        return;
+    all->ids[all->id_count++] = session->id;
+    all->sessions += weight_of(view, count_parts(view, session->user, session->id));
 }
 
 /* What a user has in the whole pool, but for the session that is to have more. */
-static void count_of_user(const json_t *directory, const char *user, const char *own, unsigned *sessions,
-                          unsigned *devices)
+static void count_of_user(const struct pool_view *view, const char *user, const char *own, struct counted *all)
 {
-    const char *seen[1024];
-    const json_t *node, *session;
-    unsigned ids = 0;
-    size_t i, j;
+    for (unsigned i = 0; i < view->count; i++) {
+        const struct told_node *node = view->nodes[i];
 
-    *sessions = *devices = 0;
-    json_array_foreach(directory, i, node)
-    {
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
-        {
-            const char *id = message_text(session, "id", "");
-            bool known = ids == 1024 || !strcmp(id, own);
-
-            if (strcmp(message_text(session, "user", ""), user))
-                continue;
-            if (is_within(directory, session))
-                continue;
-            if (!is_arriving(directory, node, session))
-                *devices += (unsigned)json_array_size(json_object_get(session, "devices"));
-            for (unsigned k = 0; k < ids && !known; k++)
-                known = !strcmp(seen[k], id);
-            if (known)
-                continue;
-            seen[ids++] = id;
-            *sessions += weight_of(directory, count_parts(directory, user, id));
+        for (unsigned k = 0; k < node->session_count; k++) {
+            if (!strcmp(node->sessions[k].user, user))
+                count_session(view, node, &node->sessions[k], own, all);
         }
     }
 }
 
 /* Whether the user would have more than users may. */
-static bool is_beyond_limits(struct request *r, const json_t *directory)
+static bool is_beyond_limits(struct request *r, const struct pool_view *view)
 {
     const struct config *config = r->daemon->config;
     const char *user = connection_peer(r->client)->name;
-    unsigned sessions, devices;
+    struct counted all = {.id_count = 0};
 
     if (*r->move.part || *r->within) /* it has no more than before, or when it is over */
         return false;
     if (!config->sessions_per_user && !config->devices_per_user)
         return false;
-    count_of_user(directory, user, r->of, &sessions, &devices);
-    sessions += *r->of ? weight_of(directory, count_parts(directory, user, r->of) + 1) : 1;
-    if (config->sessions_per_user && sessions > config->sessions_per_user)
+    count_of_user(view, user, r->of, &all);
+    all.sessions += *r->of ? weight_of(view, count_parts(view, user, r->of) + 1) : 1;
+    if (config->sessions_per_user && all.sessions > config->sessions_per_user)
         text_print(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
-    else if (config->devices_per_user && devices + r->wish.count > config->devices_per_user)
+    else if (config->devices_per_user && all.devices + r->wish.count > config->devices_per_user)
         text_print(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", config->devices_per_user,
-                   devices);
+                   all.devices);
     else
         return false;
     return true;
@@ -345,52 +345,49 @@ static bool yield_to_older(struct request *r, struct candidates *list)
     return !may_pass;
 }
 
-/* The part is still to take another's place, or is already to be replaced. */
-static bool is_moving(struct request *r, const json_t *directory)
+/* The part is still to take another's place, or is already to be replaced: the old place will be free in a moment. */
+static bool is_moving(struct request *r, const struct pool_view *view)
 {
-    const json_t *node = NULL, *part = request_find_part(directory, r->move.part, &node);
-    const bool moving =
-        (part && is_arriving(directory, node, part)) || find_by(directory, "replaces", r->move.part, &node);
+    const struct told_node *node = NULL;
+    const struct told_session *part = request_find_part(view, r->move.part, &node);
 
-    if (moving)
-        text_print(r->why, sizeof(r->why), "a move of it is not over yet");
-    return moving;
+    if (!(part && is_arriving(view, node, part)) &&
+        !find_by(view, offsetof(struct told_session, replaces), r->move.part, &node))
+        return false;
+    text_print(r->why, sizeof(r->why), "a move of it is not over yet");
+    r->outdated = true;
+    return true;
 }
 
 /* Devices of its hold, on as many nodes as these are: the first ones, if it wants fewer. */
-static void take_held(struct request *r, unsigned most, const json_t *session, const json_t *node)
+static void take_held(struct request *r, unsigned most, const struct told_session *session,
+                      const struct told_node *node)
 {
     struct part *part = &r->parts[r->part_count++];
-    const json_t *index;
-    size_t i;
 
-    text_print(part->node, sizeof(part->node), "%s", message_text(node, "name", ""));
-    text_print(part->address, sizeof(part->address), "%s", message_text(node, "address", ""));
-    json_array_foreach(json_object_get(session, "devices"), i, index)
-    {
-        if (i < MOST_DEVICES && i < most)
-            part->devices[part->count++] = (unsigned)json_integer_value(index);
+    text_print(part->node, sizeof(part->node), "%s", node->name);
+    text_print(part->address, sizeof(part->address), "%s", node->address);
+    while (part->count < session->device_count && part->count < most) {
+        part->devices[part->count] = session->devices[part->count];
+        part->count++;
     }
 }
 
-static enum outcome place_within(struct request *r, const json_t *directory)
+static enum outcome place_within(struct request *r, const struct pool_view *view)
 {
     const char *user = connection_peer(r->client)->name;
-    const json_t *node, *session;
     unsigned count = 0;
-    size_t i, j;
 
     r->parts = calloc(MOST_WISHED, sizeof(*r->parts));
     r->part_count = 0;
-    json_array_foreach(directory, i, node)
-    {
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
-        {
-            if (!r->parts || count == r->wish.count || r->part_count == MOST_WISHED ||
-                strcmp(message_text(session, "id", ""), r->within) ||
-                strcmp(message_text(session, "state", ""), "held") || strcmp(message_text(session, "user", ""), user))
+    for (unsigned i = 0; r->parts && i < view->count; i++) {
+        for (unsigned k = 0; k < view->nodes[i]->session_count; k++) {
+            const struct told_session *session = &view->nodes[i]->sessions[k];
+
+            if (count == r->wish.count || r->part_count == MOST_WISHED || strcmp(session->id, r->within) ||
+                strcmp(session->state, "held") || strcmp(session->user, user))
                 continue;
-            take_held(r, r->wish.count - count, session, node);
+            take_held(r, r->wish.count - count, session, view->nodes[i]);
             count += r->parts[r->part_count - 1].count;
         }
     }
@@ -407,57 +404,45 @@ static enum outcome place_within(struct request *r, const json_t *directory)
     return OUTCOME_WAIT;
 }
 
-enum outcome request_place(struct request *r)
+static enum outcome place(struct request *r, const struct pool_view *view, struct candidates *list)
 {
     const unsigned most = r->daemon->config->devices_per_user;
-    json_t *directory = peers_directory(r->daemon);
-    struct candidates *list = candidates_new(directory);
     unsigned chosen[MOST_WISHED];
-    enum outcome outcome = OUTCOME_WAIT;
-    const json_t *node;
-    bool ever = false, all_there = true, outdated = false, stands_back;
-    size_t i;
+    bool ever = false, all_there = true, outdated = false;
 
-    json_array_foreach(directory, i, node)
-    {
-        if (list)
-            take_node(r, list, (unsigned)i, node);
-        all_there &= strcmp(message_text(node, "state", ""), "lost") != 0;
-        outdated |= !strcmp(message_text(node, "state", ""), "outdated") &&
-                    !json_object_get(r->barred, message_text(node, "name", ""));
+    for (unsigned i = 0; i < view->count; i++) {
+        all_there &= strcmp(view->nodes[i]->state, "lost") != 0;
+        outdated |= !strcmp(view->nodes[i]->state, "outdated") && !json_object_get(r->barred, view->nodes[i]->name);
     }
     r->outdated |= outdated;
-    if (*r->move.part && is_moving(r, directory)) { /* the old place will be free in a moment */
-        r->outdated = true;
-        candidates_free(list);
-        json_decref(directory);
+    if (*r->move.part && is_moving(r, view))
+        return OUTCOME_WAIT;
+    if (*r->within)
+        return place_within(r, view);
+    r->held = is_beyond_limits(r, view);
+    if (r->held)
+        return most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
+    leave_out_own(r, list);
+    leave_out_barred(r, list);
+    if (yield_to_older(r, list)) {
+        text_print(r->why, sizeof(r->why), "another has waited very long for its devices");
         return OUTCOME_WAIT;
     }
-    if (*r->within) {
-        outcome = place_within(r, directory);
-        candidates_free(list);
-        json_decref(directory);
-        return outcome;
-    }
-    r->held = list && is_beyond_limits(r, directory);
-    if (list) {
-        leave_out_own(r, list);
-        leave_out_barred(r, list);
-    }
-    stands_back = list && !r->held && yield_to_older(r, list);
-    if (!list || r->held) {
-        outcome = most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
-    } else if (stands_back) {
-        text_print(r->why, sizeof(r->why), "another has waited very long for its devices");
-    } else if (choose(r, list->devices, list->count, chosen, &ever)) {
-        outcome = make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
-    } else if (ever && outdated && r->tries) { /* why the last place was none stays the reason */
-        outcome = OUTCOME_WAIT;
-    } else {
-        request_explain(r, directory, list->devices, list->count, ever);
-        outcome = ever || (!all_there && !*r->move.part) ? OUTCOME_WAIT : OUTCOME_NEVER;
-    }
+    if (choose(r, list->devices, list->count, chosen, &ever))
+        return make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
+    if (ever && outdated && r->tries) /* why the last place was none stays the reason */
+        return OUTCOME_WAIT;
+    request_explain(r, view, list->devices, list->count, ever);
+    return ever || (!all_there && !*r->move.part) ? OUTCOME_WAIT : OUTCOME_NEVER;
+}
+
+enum outcome request_place(struct request *r)
+{
+    struct pool_view *view = peers_view(r->daemon);
+    struct candidates *list = view ? candidates_new(r, view) : NULL;
+    const enum outcome outcome = list ? place(r, view, list) : OUTCOME_WAIT;
+
     candidates_free(list);
-    json_decref(directory);
+    view_free(view);
     return outcome;
 }

@@ -7,7 +7,7 @@
 
 /* ---- what did not fit ---- */
 
-bool request_is_unfit(const json_t *unfit, const char *node, unsigned device)
+bool is_out_of_question(const json_t *barred, const json_t *unfit, const char *node, unsigned device)
 {
     const json_t *list = json_object_get(unfit, node);
 
@@ -15,7 +15,7 @@ bool request_is_unfit(const json_t *unfit, const char *node, unsigned device)
         if (json_integer_value(json_array_get(list, i)) == device)
             return true;
     }
-    return false;
+    return json_object_get(barred, node) != NULL;
 }
 
 json_t *request_take_unfit(const json_t *message)
@@ -37,28 +37,19 @@ json_t *request_take_unfit(const json_t *message)
 /* ---- moves ---- */
 
 /* The part's devices: their numbers, and name and type, if these are all the same, and no others will do. */
-static bool take_devices(struct request *r, const json_t *node, const json_t *part, bool any)
+static bool take_devices(struct request *r, const struct told_node *node, const struct told_session *part, bool any)
 {
-    const json_t *list = json_object_get(part, "devices"), *device;
     const char *name = NULL, *type = "";
-    size_t i;
 
-    for (i = 0; i < json_array_size(list) && i < MOST_DEVICES; i++)
-        r->move.devices[i] = (unsigned)json_integer_value(json_array_get(list, i));
-    r->move.count = (unsigned)i;
-    json_array_foreach(json_object_get(node, "devices"), i, device)
-    {
-        bool own = false;
+    r->move.count = part->device_count;
+    memcpy(r->move.devices, part->devices, sizeof(r->move.devices));
+    for (unsigned i = 0; i < node->device_count; i++) {
+        const struct told_device *device = &node->devices[i];
 
-        for (unsigned k = 0; k < r->move.count; k++)
-            own |= r->move.devices[k] == (unsigned)message_number(device, "index", -1);
-        if (!own)
+        if (!told_uses(part, device->index))
             continue;
-        if (name && strcmp(name, message_text(device, "name", "")))
-            name = "";
-        else
-            name = message_text(device, "name", "");
-        type = message_text(device, "type", "");
+        name = name && strcmp(name, device->name) != 0 ? "" : device->name;
+        type = device->type;
     }
     if (!name)
         return false;
@@ -70,15 +61,12 @@ static bool take_devices(struct request *r, const json_t *node, const json_t *pa
 }
 
 /* Where it does not go. False: not where it is to go, either. */
-static bool bar_places(struct request *r, const json_t *directory, const char *to)
+static bool bar_places(struct request *r, const struct pool_view *view, const char *to)
 {
-    const json_t *node;
     bool found = false;
-    size_t i;
 
-    json_array_foreach(directory, i, node)
-    {
-        const char *name = message_text(node, "name", ""), *state = message_text(node, "state", "");
+    for (unsigned i = 0; i < view->count; i++) {
+        const char *name = view->nodes[i]->name, *state = view->nodes[i]->state;
 
         if (*to ? strcmp(name, to) != 0 : !strcmp(name, r->move.node)) {
             request_bar(r, name, "");
@@ -97,45 +85,48 @@ static bool bar_places(struct request *r, const json_t *directory, const char *t
     return found;
 }
 
-static bool may_move(struct request *r, const json_t *part)
+/* What it has to have follows from what it has. */
+static bool take_part(struct request *r, const struct told_session *part, const struct told_node *node,
+                      const struct pool_view *view, const json_t *message)
 {
-    *r->why = '\0';
-    if (part && *message_text(part, "within", "")) {
+    if (part && *part->within) {
         text_print(r->why, sizeof(r->why), "its devices are held for it, and others are not");
         return false;
     }
-    if (part && !strcmp(message_text(part, "user", ""), connection_peer(r->client)->name))
+    if (!part || strcmp(part->user, connection_peer(r->client)->name)) {
+        text_print(r->why, sizeof(r->why), "there is no such session of yours");
+        return false;
+    }
+    text_print(r->of, sizeof(r->of), "%s", part->id);
+    text_print(r->move.part, sizeof(r->move.part), "%s", part->part);
+    text_print(r->move.from, sizeof(r->move.from), "%s", part->from);
+    text_print(r->move.node, sizeof(r->move.node), "%s", node->name);
+    text_print(r->program, sizeof(r->program), "%s", part->program);
+    r->share = part->share;
+    r->wish.memory = part->limit;
+    r->wish.exclusive = part->exclusive;
+    r->move.device = message_number(message, "device", -1);
+    *r->why = '\0';
+    if (!take_devices(r, node, part, json_is_true(json_object_get(message, "any"))) ||
+        !bar_places(r, view, message_text(message, "node", ""))) {
+        if (!*r->why)
+            text_print(r->why, sizeof(r->why), "its devices are not known");
+        return false;
+    }
+    if (r->move.device < 0 || r->move.count == 1)
         return true;
-    text_print(r->why, sizeof(r->why), "there is no such session of yours");
+    text_print(r->why, sizeof(r->why), "it has %u devices there: one alone is not enough", r->move.count);
     return false;
 }
 
 bool request_take_move(struct request *r, const json_t *message)
 {
-    json_t *directory = peers_directory(r->daemon);
-    const json_t *node = NULL, *part = request_find_part(directory, message_text(message, "move", ""), &node);
-    bool good = may_move(r, part);
+    struct pool_view *view = peers_view(r->daemon);
+    const struct told_node *node = NULL;
+    const struct told_session *part = view ? request_find_part(view, message_text(message, "move", ""), &node) : NULL;
+    const bool good = take_part(r, part, node, view, message);
 
-    r->move.device = message_number(message, "device", -1);
-    if (good) {
-        text_print(r->of, sizeof(r->of), "%s", message_text(part, "id", ""));
-        text_print(r->move.part, sizeof(r->move.part), "%s", message_text(part, "part", ""));
-        text_print(r->move.from, sizeof(r->move.from), "%s", message_text(part, "from", ""));
-        text_print(r->move.node, sizeof(r->move.node), "%s", message_text(node, "name", ""));
-        text_print(r->program, sizeof(r->program), "%s", message_text(part, "program", ""));
-        r->share = (unsigned)message_number(part, "share", 100);
-        r->wish.memory = (uint64_t)message_number(part, "limit", 0);
-        r->wish.exclusive = json_is_true(json_object_get(part, "exclusive"));
-        good = take_devices(r, node, part, json_is_true(json_object_get(message, "any"))) &&
-               bar_places(r, directory, message_text(message, "node", ""));
-    }
-    if (good && r->move.device >= 0 && r->move.count > 1) {
-        text_print(r->why, sizeof(r->why), "it has %u devices there: one alone is not enough", r->move.count);
-        good = false;
-    }
-    if (!good && !*r->why)
-        text_print(r->why, sizeof(r->why), "its devices are not known");
-    json_decref(directory);
+    view_free(view);
     return good;
 }
 

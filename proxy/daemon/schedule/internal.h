@@ -65,14 +65,15 @@ long queue_age(const struct daemon *d, const char *ticket, const char *user);
 
 /* ---- choose.c ---- */
 /* The part of a session that has that name, and the node where it is; NULL: there is none. */
-const json_t *request_find_part(const json_t *directory, const char *part, const json_t **where);
+const struct told_session *request_find_part(const struct pool_view *view, const char *part,
+                                             const struct told_node **where);
 /* A device's name as a pattern of fnmatch(3) that nothing else matches. */
 void request_make_pattern(const char *name, char *pattern, size_t size);
 
 /* ---- refusal.c ---- */
-/* r->why: why these devices, of the directory's nodes, are not what it wishes. ever: they may be once. */
-void request_explain(struct request *r, const json_t *directory, const struct placement_device *devices, unsigned count,
-                     bool ever);
+/* r->why: why these devices, of the pool's nodes, are not what it wishes. ever: they may be once. */
+void request_explain(struct request *r, const struct pool_view *view, const struct placement_device *devices,
+                     unsigned count, bool ever);
 
 /* ---- going_on.c ---- */
 /* It is for a part of a running session of the same user that is to go elsewhere: what it has to have follows from what
@@ -80,9 +81,10 @@ void request_explain(struct request *r, const json_t *directory, const struct pl
 bool request_take_move(struct request *r, const json_t *message);
 /* It is for a session of the same user that rests, and goes on. False, and r->why. */
 bool request_take_rest(struct request *r, const json_t *message);
-/* What a request says of devices that do not fit; NULL: nothing. And whether that is one. */
+/* What a request says of devices that do not fit; NULL: nothing. */
 json_t *request_take_unfit(const json_t *message);
-bool request_is_unfit(const json_t *unfit, const char *node, unsigned device);
+/* Whether a device is on a node that is barred, or is one that does not fit: maps of the names of nodes, or NULL. */
+bool is_out_of_question(const json_t *barred, const json_t *unfit, const char *node, unsigned device);
 /* A worker of a session was lost, and this is for another in its place. */
 bool request_take_loss(struct request *r, const json_t *message);
 

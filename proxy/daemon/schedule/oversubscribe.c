@@ -4,6 +4,7 @@
  * and asks its own sessions. One at a time goes: when it has, the place is given out before another is asked.
  */
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,25 +14,19 @@
 #define LOOK_US 250000    /* while somebody waits */
 
 /* A place is just becoming free, or has. */
-static bool any_goes(const json_t *directory)
+static bool any_goes(const struct pool_view *view)
 {
-    const json_t *node, *session;
-    size_t i, j;
+    for (unsigned i = 0; i < view->count; i++) {
+        const struct told_node *node = view->nodes[i];
 
-    json_array_foreach(directory, i, node)
-    {
-        const double now = json_number_value(json_object_get(node, "time"));
+        for (unsigned k = 0; k < node->session_count; k++) {
+            const struct told_session *session = &node->sessions[k];
 
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
-        {
-            if (json_is_true(json_object_get(session, "asked")) ||
-                !strcmp(message_text(session, "state", ""), "ending") ||
-                !strcmp(message_text(session, "state", ""), "reserved"))
+            if (session->asked || !strcmp(session->state, "ending") || !strcmp(session->state, "reserved"))
                 return true;
         }
-        json_array_foreach(json_object_get(node, "resting"), j, session)
-        {
-            if (now - json_number_value(json_object_get(session, "began")) < SETTLED_SECONDS)
+        for (unsigned k = 0; k < node->resting_count; k++) {
+            if (node->time - node->resting[k].began < SETTLED_SECONDS)
                 return true;
         }
     }
@@ -39,50 +34,39 @@ static bool any_goes(const json_t *directory)
 }
 
 /* Whether one of the session's devices would do for who waits, were it not for the session. */
-static bool would_do(const json_t *node, const json_t *session, const json_t *wish)
+static bool would_do(const struct told_node *node, const struct told_session *session, const struct told_wait *wait)
 {
-    const json_t *mine = json_object_get(session, "devices"), *unfit = json_object_get(wish, "unfit"), *device;
-    const char *name = message_text(wish, "name", ""), *type = message_text(wish, "type", "");
-    size_t i, j;
+    for (unsigned i = 0; i < node->device_count; i++) {
+        const struct told_device *device = &node->devices[i];
 
-    json_array_foreach(json_object_get(node, "devices"), i, device)
-    {
-        bool own = false;
-
-        for (j = 0; j < json_array_size(mine); j++)
-            own |= json_integer_value(json_array_get(mine, j)) == message_number(device, "index", -1);
-        if (own &&
-            !request_is_unfit(unfit, message_text(node, "name", ""), (unsigned)message_number(device, "index", 0)) &&
-            (!*name || !fnmatch(name, message_text(device, "name", ""), FNM_CASEFOLD)) &&
-            (!*type || !strcmp(type, message_text(device, "type", ""))) &&
-            message_number(device, "limit", 0) >= message_number(wish, "memory", 0))
+        if (told_uses(session, device->index) &&
+            !is_out_of_question(wait->barred, wait->unfit, node->name, device->index) &&
+            (!*wait->name || !fnmatch(wait->name, device->name, FNM_CASEFOLD)) &&
+            (!*wait->type || !strcmp(wait->type, device->type)) && device->limit >= wait->memory)
             return true;
     }
     return false;
 }
 
-/* The one that has been idle for longest; its node's name. */
-static const json_t *find_idle(struct daemon *d, const json_t *directory, const json_t *wish, const char **where)
+/* The one that has been idle for longest, and its node. */
+static const struct told_session *find_idle(struct daemon *d, const struct pool_view *view,
+                                            const struct told_wait *wait, const struct told_node **where)
 {
-    const json_t *node, *session, *found = NULL, *barred = json_object_get(wish, "barred");
+    const struct told_session *found = NULL;
     double longest = -1;
-    size_t i, j;
 
-    json_array_foreach(directory, i, node)
-    {
-        if (strcmp(message_text(node, "state", ""), "up") || json_object_get(barred, message_text(node, "name", "")))
-            continue;
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
-        {
-            const double idle =
-                json_number_value(json_object_get(session, "idle")) + peer_seconds(d, message_text(node, "name", ""));
+    for (unsigned i = 0; i < view->count; i++) {
+        const struct told_node *node = view->nodes[i];
 
-            if (!json_is_true(json_object_get(session, "may rest")) || idle <= longest ||
-                !would_do(node, session, wish))
+        for (unsigned k = 0; !strcmp(node->state, "up") && k < node->session_count; k++) {
+            const struct told_session *session = &node->sessions[k];
+            const double idle = session->idle + peer_seconds(d, node->name);
+
+            if (!session->may_rest || idle <= longest || !would_do(node, session, wait))
                 continue;
             longest = idle;
             found = session;
-            *where = message_text(node, "name", "");
+            *where = node;
         }
     }
     return found;
@@ -98,34 +82,37 @@ static void look_again(evutil_socket_t fd, short what, void *argument)
     oversubscribe_review(d);
 }
 
+/* For the first of those who wait for whom one can be found: if it is of this node it is asked. */
+static void ask_one(struct daemon *d, const struct pool_view *view, const struct told_wait *queue, unsigned count)
+{
+    const struct told_session *found = NULL;
+    const struct told_node *where = NULL;
+    struct session *s;
+
+    for (unsigned i = 0; !found && i < count; i++) {
+        if (!queue[i].held)
+            found = find_idle(d, view, &queue[i], &where);
+    }
+    s = found && where == view->own ? session_find(d, found->part) : NULL;
+    if (s)
+        rest_ask(s, NULL);
+}
+
 void oversubscribe_review(struct daemon *d)
 {
     const struct timeval soon = {0, LOOK_US};
-    json_t *directory, *queue, *wish;
-    const char *where = "";
-    size_t i;
+    struct told_wait *queue;
+    struct pool_view *view;
+    unsigned count;
 
     if (!d->config->oversubscribe)
         return;
-    queue = queue_of_pool(d);
-    directory = json_array_size(queue) ? peers_directory(d) : NULL;
-    json_array_foreach(queue, i, wish)
-    {
-        const json_t *found = NULL;
-        struct session *s;
-
-        if (any_goes(directory))
-            break;
-        if (!json_is_true(json_object_get(wish, "held")))
-            found = find_idle(d, directory, wish, &where);
-        s = found && !strcmp(where, d->config->name) ? session_find(d, message_text(found, "part", "")) : NULL;
-        if (s)
-            rest_ask(s, NULL);
-        if (found)
-            break;
-    }
-    if (directory && !d->looks_again)
+    queue = queue_of_pool(d, &count);
+    view = count ? peers_view(d) : NULL;
+    if (view && !any_goes(view))
+        ask_one(d, view, queue, count);
+    if (view && !d->looks_again)
         d->looks_again = !event_base_once(d->base, -1, EV_TIMEOUT, look_again, d, &soon);
-    json_decref(directory);
-    json_decref(queue);
+    view_free(view);
+    free(queue);
 }

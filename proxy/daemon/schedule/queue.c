@@ -7,64 +7,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "proxy/daemon/schedule/internal.h"
 
-#define PATIENCE_MS 60000 /* so long others pass who fit where it does not */
+#define PATIENCE_SECONDS 60 /* so long others pass who fit where it does not */
 #define MOST_WAITING 1000
 #define MOST_REFUSED 32
 
-struct waiting {
-    const json_t *entry;
-    double age_ms;
-};
-
 static int by_age(const void *one, const void *other)
 {
-    const struct waiting *a = one, *b = other;
+    const struct told_wait *a = one, *b = other;
 
-    if (a->age_ms != b->age_ms)
-        return a->age_ms > b->age_ms ? -1 : 1;
-    return strcmp(message_text(a->entry, "ticket", ""), message_text(b->entry, "ticket", ""));
+    if (a->waited != b->waited)
+        return a->waited > b->waited ? -1 : 1;
+    return strcmp(a->ticket, b->ticket);
 }
 
-/* As it would be told now: "waited" at this time. */
-json_t *queue_of_pool(const struct daemon *d)
+struct told_wait *queue_of_pool(const struct daemon *d, unsigned *count)
 {
-    json_t *all = d->scheduler->queue(d), *sorted = json_array(), *entry;
-    struct waiting *list;
-    size_t i, count;
+    unsigned own_count;
+    struct told_wait *own = d->scheduler->queue(d, &own_count);
+    struct told_wait *list = own ? realloc(own, (own_count + peers_waits(d, false, NULL) + 1) * sizeof(*list)) : NULL;
 
-    peers_waiting(d, all);
-    count = json_array_size(all);
-    list = calloc(count + 1, sizeof(*list));
-    json_array_foreach(all, i, entry)
-    {
-        if (list)
-            list[i] = (struct waiting){entry, json_number_value(json_object_get(entry, "waited")) * 1000};
+    *count = 0;
+    if (!list) {
+        free(own);
+        return NULL;
     }
-    if (list)
-        qsort(list, count, sizeof(*list), by_age);
-    for (i = 0; list && i < count; i++)
-        json_array_append(sorted, (json_t *)(uintptr_t)list[i].entry);
-    free(list);
-    json_decref(all);
-    return sorted;
+    *count = own_count + peers_waits(d, false, list + own_count);
+    qsort(list, *count, sizeof(*list), by_age);
+    return list;
 }
 
-static bool read_wish(const json_t *entry, struct placement_wish *wish, enum policy *policy)
+json_t *queue_print(const struct daemon *d)
 {
-    const long long count = message_number(entry, "devices", 0), memory = message_number(entry, "memory", 0);
+    unsigned count;
+    struct told_wait *list = queue_of_pool(d, &count);
+    json_t *told = told_print_waits(list, count);
 
-    if (count < 1 || count > MOST_WISHED || memory < 0)
+    free(list);
+    return told;
+}
+
+static bool read_wish(const struct told_wait *wait, struct placement_wish *wish, enum policy *policy)
+{
+    if (wait->count < 1 || wait->count > MOST_WISHED || wait->memory > INT64_MAX)
         return false;
-    *wish = (struct placement_wish){.count = (unsigned)count,
-                                    .memory = (uint64_t)memory,
-                                    .exclusive = json_is_true(json_object_get(entry, "exclusive"))};
-    text_print(wish->name, sizeof(wish->name), "%s", message_text(entry, "name", ""));
-    text_print(wish->type, sizeof(wish->type), "%s", message_text(entry, "type", ""));
-    return policy_read(message_text(entry, "policy", ""), policy);
+    *wish = (struct placement_wish){.count = wait->count, .memory = wait->memory, .exclusive = wait->exclusive};
+    text_print(wish->name, sizeof(wish->name), "%s", wait->name);
+    text_print(wish->type, sizeof(wish->type), "%s", wait->type);
+    return policy_read(wait->policy, policy);
 }
 
 static void give(struct placement_device *devices, unsigned count, const struct placement_wish *wish,
@@ -99,24 +91,22 @@ static bool is_refused(const struct refused *refused, const struct placement_wis
     return false;
 }
 
-static bool may_be_passed(const json_t *entry)
+static bool may_be_passed(const struct told_wait *wait)
 {
-    return json_number_value(json_object_get(entry, "waited")) * 1000 < PATIENCE_MS;
+    return wait->waited < PATIENCE_SECONDS;
 }
 
 /* One who has waited longer. False if it is not to be passed. */
-static bool try(const json_t *entry, const struct placement_wish *wish, enum policy policy, const char *const *names,
-                struct placement_device *devices, unsigned count, struct refused *refused)
+static bool try(const struct told_wait *wait, const struct placement_wish *wish, enum policy policy,
+                const char *const *names, struct placement_device *devices, unsigned count, struct refused *refused)
 {
-    const json_t *barred = json_object_get(entry, "barred"), *unfit = json_object_get(entry, "unfit");
     unsigned chosen[MOST_WISHED], *positions = calloc(count + 1, sizeof(*positions)), left = 0;
     struct placement_device *theirs = calloc(count + 1, sizeof(*theirs));
     bool ever = false, good = true;
 
     if (positions && theirs) {
         for (unsigned i = 0; i < count; i++) {
-            if (json_object_get(barred, names[devices[i].node]) ||
-                request_is_unfit(unfit, names[devices[i].node], devices[i].index))
+            if (is_out_of_question(wait->barred, wait->unfit, names[devices[i].node], devices[i].index))
                 continue;
             positions[left] = i;
             theirs[left++] = devices[i];
@@ -126,7 +116,7 @@ static bool try(const json_t *entry, const struct placement_wish *wish, enum pol
                 chosen[i] = positions[chosen[i]];
             give(devices, count, wish, chosen);
         } else if (ever) {
-            good = may_be_passed(entry);
+            good = may_be_passed(wait);
             if (left == count && refused->count < MOST_REFUSED)
                 refused->wishes[refused->count++] = *wish;
         }
@@ -136,70 +126,58 @@ static bool try(const json_t *entry, const struct placement_wish *wish, enum pol
     return good;
 }
 
-static bool serve(const json_t *entry, const char *const *names, struct placement_device *devices, unsigned count,
-                  struct refused *refused)
+static bool serve(const struct told_wait *wait, const char *const *names, struct placement_device *devices,
+                  unsigned count, struct refused *refused)
 {
     struct placement_wish wish;
     enum policy policy;
 
-    if (!read_wish(entry, &wish, &policy))
+    if (!read_wish(wait, &wish, &policy))
         return true;
-    if (!json_object_size(json_object_get(entry, "barred")) && !json_object_get(entry, "unfit") &&
-        is_refused(refused, &wish))
-        return may_be_passed(entry);
-    return try(entry, &wish, policy, names, devices, count, refused);
+    if (!json_object_size(wait->barred) && !wait->unfit && is_refused(refused, &wish))
+        return may_be_passed(wait);
+    return try(wait, &wish, policy, names, devices, count, refused);
 }
 
 bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, const char *const *names,
                        struct placement_device *devices, unsigned count)
 {
-    json_t *queue = queue_of_pool(d), *entry;
+    unsigned length;
+    struct told_wait *queue = queue_of_pool(d, &length);
     struct refused refused = {.count = 0};
     bool good = true;
-    size_t i;
 
-    json_array_foreach(queue, i, entry)
-    {
-        if (!good || i == MOST_WAITING || !strcmp(message_text(entry, "ticket", ""), ticket) ||
-            json_number_value(json_object_get(entry, "waited")) * 1000 < (double)age_ms)
+    for (unsigned i = 0; good && i < length && i < MOST_WAITING; i++) {
+        if (!strcmp(queue[i].ticket, ticket) || queue[i].waited * 1000 < (double)age_ms)
             break;
-        if (!json_is_true(json_object_get(entry, "held")))
-            good = serve(entry, names, devices, count, &refused);
+        if (!queue[i].held)
+            good = serve(&queue[i], names, devices, count, &refused);
     }
-    json_decref(queue);
+    free(queue);
     return good;
 }
 
 unsigned queue_position(const struct daemon *d, const char *ticket)
 {
-    json_t *queue = queue_of_pool(d), *entry;
-    unsigned position = 1;
-    size_t i;
+    unsigned count, i = 0;
+    struct told_wait *queue = queue_of_pool(d, &count);
 
-    json_array_foreach(queue, i, entry)
-    {
-        if (!strcmp(message_text(entry, "ticket", ""), ticket))
-            break;
-        position++;
-    }
-    json_decref(queue);
-    return position;
+    while (i < count && strcmp(queue[i].ticket, ticket) != 0)
+        i++;
+    free(queue);
+    return i + 1;
 }
 
 long queue_age(const struct daemon *d, const char *ticket, const char *user)
 {
-    json_t *all = json_array(), *entry;
+    struct told_wait *list = calloc(peers_waits(d, true, NULL) + 1, sizeof(*list));
+    const unsigned count = list ? peers_waits(d, true, list) : 0;
     double age_ms = 0;
-    size_t i;
 
-    peers_waiting(d, all);
-    peers_waited(d, all);
-    json_array_foreach(all, i, entry)
-    {
-        if (*ticket && !strcmp(message_text(entry, "ticket", ""), ticket) &&
-            !strcmp(message_text(entry, "user", ""), user))
-            age_ms = json_number_value(json_object_get(entry, "waited")) * 1000;
+    for (unsigned i = 0; i < count; i++) {
+        if (*ticket && !strcmp(list[i].ticket, ticket) && !strcmp(list[i].user, user))
+            age_ms = list[i].waited * 1000;
     }
-    json_decref(all);
+    free(list);
     return age_ms > 0 && age_ms < 1e12 ? (long)age_ms : 0;
 }

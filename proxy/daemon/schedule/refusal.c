@@ -90,10 +90,9 @@ static void explain_devices(const struct request *r, const char *name, const str
 }
 
 /* Of a node that takes none. False: it does. */
-static bool explain_state(const json_t *node, struct reasons *all)
+static bool explain_state(const struct told_node *node, struct reasons *all)
 {
-    const char *name = message_text(node, "name", ""), *state = message_text(node, "state", "");
-    const char *why = message_text(node, "why", "");
+    const char *state = node->state, *why = node->why;
     const bool drained = !strcmp(state, "draining");
     char text[200];
 
@@ -106,27 +105,24 @@ static bool explain_state(const json_t *node, struct reasons *all)
         text_print(text, sizeof(text), "something there has just changed");
     else
         text_print(text, sizeof(text), "%s%s%s%s", drained ? "drained" : state, *why ? " (" : "", why, *why ? ")" : "");
-    reasons_add(all, name, text, false);
+    reasons_add(all, node->name, text, false);
     return true;
 }
 
 /* What is lost, or will not have this user, is told also where the devices of the others are not in question. */
-static void explain_nodes(const struct request *r, const json_t *directory, const struct placement_device *devices,
+static void explain_nodes(const struct request *r, const struct pool_view *view, const struct placement_device *devices,
                           unsigned count, bool ever, struct reasons *all)
 {
-    const json_t *node;
-    size_t i;
-
-    json_array_foreach(directory, i, node)
-    {
-        const char *name = message_text(node, "name", ""), *bar = message_text(r->barred, name, NULL);
+    for (unsigned i = 0; i < view->count; i++) {
+        const struct told_node *node = view->nodes[i];
+        const char *bar = message_text(r->barred, node->name, NULL);
 
         if (bar && *bar)
-            reasons_add(all, name, bar, strstr(bar, name) != NULL);
-        if (bar || (!ever && strcmp(message_text(node, "state", ""), "lost") != 0 && *r->move.part))
+            reasons_add(all, node->name, bar, strstr(bar, node->name) != NULL);
+        if (bar || (!ever && strcmp(node->state, "lost") != 0 && *r->move.part))
             continue;
         if (!explain_state(node, all))
-            explain_devices(r, name, devices, count, (unsigned)i, all);
+            explain_devices(r, node->name, devices, count, i, all);
     }
 }
 
@@ -152,15 +148,15 @@ static bool any_barred(const struct request *r)
     return json_object_size(r->barred) || r->unfit;
 }
 
-void request_explain(struct request *r, const json_t *directory, const struct placement_device *devices, unsigned count,
-                     bool ever)
+void request_explain(struct request *r, const struct pool_view *view, const struct placement_device *devices,
+                     unsigned count, bool ever)
 {
     struct reasons *all = calloc(1, sizeof(*all));
     char text[sizeof(r->why)] = "", there[96];
 
     if (!all)
         return;
-    explain_nodes(r, directory, devices, count, ever, all);
+    explain_nodes(r, view, devices, count, ever, all);
     reasons_print(all, text, sizeof(text));
     tell_devices(devices, count, there, sizeof(there));
     if (*r->move.part && !ever)

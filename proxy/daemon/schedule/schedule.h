@@ -9,8 +9,10 @@ extern const struct scheduler scheduler;
 void broker_request(struct connection *c, const json_t *message);
 
 /* ---- queue.c ---- */
-/* Who waits in the pool, the longest first: a new array. */
-json_t *queue_of_pool(const struct daemon *d);
+/* Who waits in the pool, the longest first: a new array, good until the event loop has it again. */
+struct told_wait *queue_of_pool(const struct daemon *d, unsigned *count);
+/* The same as JSON. */
+json_t *queue_print(const struct daemon *d);
 
 /* ---- oversubscribe.c ---- */
 /* Where others wait one that does nothing is put to rest. */

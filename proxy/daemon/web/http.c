@@ -46,7 +46,7 @@ extern const char page_start[] __asm__("page_start"), page_end[] __asm__("page_e
 static char *status_text(struct daemon *d, const char *since)
 {
     json_t *status = message_pack("{s:s, s:f, s:o, s:o}", "answered by", d->config->name, "time", wall_seconds(),
-                                  "nodes", peers_directory(d), "queue", queue_of_pool(d));
+                                  "nodes", peers_directory(d), "queue", queue_print(d));
     json_t *history = since ? json_array() : NULL, *sample;
     size_t i;
     char *text;
@@ -81,7 +81,7 @@ static void sample(evutil_socket_t fd, short what, void *argument)
             json_object_set(loads, name, json_object_get(device, "load"));
         }
     }
-    queue = queue_of_pool(d);
+    queue = queue_print(d);
     json_array_append_new(d->http->history,
                           message_pack("{s:f, s:i, s:i, s:o}", "time", wall_seconds(), "sessions", (int)sessions,
                                        "queue", (int)json_array_size(queue), "loads", loads));

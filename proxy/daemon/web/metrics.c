@@ -197,9 +197,9 @@ static void print_totals(const struct daemon *d, FILE *out)
 
 char *metrics_text(struct daemon *d, bool whole_pool)
 {
-    json_t *pool = peers_directory(d),
-           *directory = whole_pool ? json_incref(pool) : message_pack("[o]", node_describe(d));
-    json_t *queue = whole_pool ? queue_of_pool(d) : d->scheduler->queue(d);
+    json_t *pool = peers_directory(d), *own = node_print(d);
+    json_t *directory = whole_pool ? json_incref(pool) : message_pack("[O]", own);
+    json_t *queue = whole_pool ? queue_print(d) : json_incref(json_object_get(own, "queue"));
     size_t length;
     char *text = NULL;
     FILE *out = open_memstream(&text, &length);
@@ -216,6 +216,7 @@ char *metrics_text(struct daemon *d, bool whole_pool)
     }
     json_decref(directory);
     json_decref(pool);
+    json_decref(own);
     json_decref(queue);
     return text;
 }

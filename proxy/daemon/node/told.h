@@ -1,0 +1,63 @@
+/* What a node tells of itself, of this one and of others: printed for the others and read from them in told.c, made of
+ * this node's sessions in describe.c. */
+#ifndef VOCL_PROXY_DAEMON_NODE_TOLD_H
+#define VOCL_PROXY_DAEMON_NODE_TOLD_H
+
+#include "proxy/daemon/daemon.h"
+
+struct told_device {
+    unsigned index, units, most, sessions; /* that may use it, that do */
+    int leaf;                              /* in the node's PCIe tree, or -1 */
+    const char *name, *type, *mode;
+    uint64_t memory, limit, free; /* all of it, what a session may have, what it may have now */
+    bool taken;                   /* a session has it for itself */
+    double load, busy;
+};
+
+struct told_session {
+    const char *id, *part, *replaces, *within; /* the session, this part of it, and as in struct session */
+    const char *user, *program, *job, *from, *state;
+    unsigned devices[MOST_DEVICES], device_count;
+    unsigned share, slot;
+    double began, device_seconds, cpu_seconds, idle, patience;
+    uint64_t launches, bytes_in, bytes_out, memory, limit;
+    bool exclusive, may_rest, asked;
+    json_t *move; /* what is known of its move, or NULL */
+};
+
+/* A request that waits. */
+struct told_wait {
+    const char *user, *why, *broker, *ticket, *name, *type, *policy;
+    unsigned count;
+    double waited; /* seconds */
+    uint64_t memory;
+    bool exclusive, held; /* held: its user has as much as he may */
+    json_t *barred, *unfit;
+};
+
+struct told_node {
+    const char *name, *address, *state, *why, *policy;
+    double time;
+    json_t *drains;
+    struct told_device *devices;
+    struct told_session *sessions, *resting;
+    struct told_wait *queue;
+    unsigned device_count, session_count, resting_count, queue_count;
+    json_t *json; /* whose texts these are, or NULL: this node's own */
+};
+
+/* ---- describe.c ---- */
+/* This node, now: free it before anything else is done. NULL: no memory. */
+struct told_node *node_describe(const struct daemon *d);
+
+/* ---- told.c ---- */
+bool told_uses(const struct told_session *session, unsigned device);
+json_t *told_print(const struct told_node *node);
+json_t *told_print_waits(const struct told_wait *waits, unsigned count);
+/* NULL: no memory. */
+struct told_node *told_read(json_t *json);
+void told_free(struct told_node *node);
+/* This node as it is told. */
+json_t *node_print(const struct daemon *d);
+
+#endif

@@ -21,7 +21,7 @@
 
 #define DEFAULT_CONFIG SYSCONFDIR "/vocl/proxy.conf"
 #define HEARTBEAT_MS 2000
-#define SOON_US 50000
+#define SOON_MS 50
 
 double wall_seconds(void)
 {
@@ -33,15 +33,18 @@ double wall_seconds(void)
 
 /* ---- telling the others ---- */
 
-static void tell_now(evutil_socket_t fd, short what, void *argument)
+/* A quarter of VOCL_PEER_TIMEOUT, but no more than that. */
+static long quarter_ms(long most)
+{
+    const long quarter = settings_peer_ms() / 4;
+
+    return quarter && quarter < most ? quarter : most;
+}
+
+static void tell_now(void *argument)
 {
     struct daemon *d = argument;
-    const long quarter = settings_peer_ms() / 4, most = HEARTBEAT_MS;
-    const long every = quarter && quarter < most ? quarter : most;
-    const struct timeval heartbeat = {every / 1000, every % 1000 * 1000};
 
-    (void)fd;
-    (void)what;
     if (d->watchers)
         watchers_tell(d);
     gossip_tick(d);
@@ -51,40 +54,24 @@ static void tell_now(evutil_socket_t fd, short what, void *argument)
     account_review(d);
     energy_review(d);
     daemon_log_review();
-    evtimer_add(d->publish, &heartbeat);
+    timer_set(&d->publish, d, tell_now, d, quarter_ms(HEARTBEAT_MS));
 }
 
-static void look_now(evutil_socket_t fd, short what, void *argument)
+static void look_for_silence(void *argument)
 {
-    (void)fd;
-    (void)what;
-    silence_review(argument);
-    oversubscribe_review(argument);
-}
+    struct daemon *d = argument;
 
-static void look_for_silence(struct daemon *d)
-{
-    const long quarter = settings_peer_ms() / 4,
-               every = quarter && quarter < SILENCE_MOST_MS ? quarter : SILENCE_MOST_MS;
-    const struct timeval time = {every / 1000, every % 1000 * 1000};
-    struct event *event = event_new(d->base, -1, EV_PERSIST, look_now, d);
-
-    if (event)
-        evtimer_add(event, &time);
+    silence_review(d);
+    oversubscribe_review(d);
+    timer_set(&d->looks, d, look_for_silence, d, quarter_ms(SILENCE_MOST_MS));
 }
 
 void daemon_changed(struct daemon *d)
 {
-    const struct timeval soon = {0, SOON_US};
-    struct timeval next, now, in;
+    const long left = timer_left_ms(&d->publish);
 
-    if (evtimer_pending(d->publish, &next)) {
-        evutil_gettimeofday(&now, NULL);
-        evutil_timersub(&next, &now, &in);
-        if (evutil_timercmp(&in, &soon, <))
-            return;
-    }
-    evtimer_add(d->publish, &soon);
+    if (left < 0 || left > SOON_MS)
+        timer_set(&d->publish, d, tell_now, d, SOON_MS);
 }
 
 /* ---- signals ---- */
@@ -281,7 +268,6 @@ static int run(const char *path, bool detach)
     }
     raise_limits();
     watch_signals(d);
-    d->publish = evtimer_new(d->base, tell_now, d);
     if (open_all(d, why, sizeof(why))) {
         daemon_log("error", "%s", *why ? why : "cannot start");
         return 1;

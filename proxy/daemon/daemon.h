@@ -1,34 +1,39 @@
 /*
  * The daemon of a pool's node, in one thread around libevent: it never waits for anybody. This header is what all of
- * its rooms share. A room uses those before it, node/ and pool/ beside each other only as far as pool/ asks the node;
- * what is called the other way round is handed over (struct scheduler, struct connection_owner).
+ * its rooms share. A room uses those before it; what is called the other way round is handed over (struct scheduler,
+ * struct connection_owner).
  *
  *   daemon.c      the program: options, signals, and what it does from time to time
  *   requests.c    what the messages of clients ask for
  *   conf.c        its configuration (conf.h); check.c says whether it could be followed here
  *   log.c         what is told to the journal; notify.c to systemd
  *
- *   net/          with others
+ *   net/
+ *     timer.h       what is done later
+ *     message.h     the members of messages
  *     connection.h  connection.c, messages to and from others; proof.c, who is at the other end; stranger.c, who has
- * not shown it yet message.h     the members of messages question.h    question.c, what others have to be asked for,
- * who may not answer; user.c, who a user is, and what he may child.h       processes for that and other work node/
- * node.h, this node probe.c       its devices; describe.c, what is told of them and of the sessions; told.c, as
- *                   JSON (told.h, also of other nodes); drain.c, why it takes no
- * new ones reserve.c     devices are reserved for a session; expiry.c, who reserved and did not come session.c
- * sessions: started, running, ended; silence.c, who does not answer any more; state.c, what a daemon leaves for the one
- * that is started after it start.c       the worker's process, and the fork server from which it comes; between them
- * and the daemon is what proxy/supervisor.c says; group.c, its control group; relay.c, a way for its MPI to what serves
- * it PMI, at the program's host share.c       the workers' control connections: what they use, and whose turn it is on
- * a device that they share measure.c     what a session costs the host; energy.c, what the node's processors take;
- * account.c writes it down, history.c reads that hold.c        devices that are held for the sessions of somebody, one
- * after the other move.c        sessions that go to another place suspended.c   sessions that rest; idle.c, those that
- * do nothing and may be put to rest pool/         peers.h, the other daemons peers.c       what they have; watchers.c,
- * those that this one tells; gossip.c, what daemons of a large pool tell of each other exchange.c    daemons that
- * mpiexec started find each other schedule/     schedule.h, who gets what, anywhere in the pool broker.c      requests
- * for devices; choose.c, what one can have now; placement.c, which devices it gets (placement.h); refusal.c, why it has
- * nothing, by node; going_on.c, requests for sessions that there are: they move, or have rested queue.c       who
- * waits, in one order oversubscribe.c   sessions rest where others wait web/          web.h: http.c, the dashboard;
- * metrics.c, figures for monitoring
+ *                   not shown it yet
+ *     question.h    question.c, what others have to be asked for, who may not answer; user.c, who a user is, and what
+ *                   he may
+ *     child.h       processes for that and other work
+ *   node/
+ *     told.h        describe.c, what is told of this node; told.c, as JSON, also of others
+ *     node.h        probe.c, its devices; drain.c, why it takes no new sessions; reserve.c, devices are reserved for
+ *                   a session; expiry.c, who reserved and did not come; session.c, sessions: started, running, ended;
+ *                   silence.c, who does not answer any more; state.c, what a daemon leaves for the one that is
+ *                   started after it; start.c, the worker's process, and the fork server from which it comes (between
+ *                   them and the daemon is what proxy/supervisor.c says); group.c, its control group; relay.c, a way
+ * for its MPI to what serves it PMI, at the program's host; share.c, the workers' control connections: what they use,
+ * and whose turn it is on a device that they share; measure.c, what a session costs the host; energy.c, what the node's
+ * processors take; account.c writes it down, history.c reads that; hold.c, devices that are held for the sessions of
+ * somebody, one after the other; move.c, sessions that go to another place; suspended.c, those that rest; idle.c, those
+ * that do nothing and may be put to rest pool/ peers.h       peers.c, the other daemons, and what they have;
+ * watchers.c, those that this one tells; gossip.c, what daemons of a large pool tell of each other; exchange.c, daemons
+ * that mpiexec started find each other schedule/ schedule.h    broker.c, requests for devices, anywhere in the pool;
+ * choose.c, what one can have now; placement.c, which devices it gets (placement.h); refusal.c, why it has nothing, by
+ * node; going_on.c, requests for sessions that there are: they move, or have rested; queue.c, who waits, in one order;
+ * oversubscribe.c, sessions rest where others wait web/ web.h         http.c, the dashboard; metrics.c, figures for
+ * monitoring
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H
@@ -41,6 +46,7 @@
 
 #include "pool/poolfile.h"
 #include "proxy/daemon/conf.h"
+#include "proxy/daemon/net/timer.h"
 
 #define SESSION_ID 33
 #define MOST_DEVICES 64 /* of a node */
@@ -80,18 +86,18 @@ struct daemon {
     struct peer *peers;
     struct hsearch_data *by_name; /* peers, or NULL */
     unsigned own_place;           /* in the pool file */
-    struct event *review;
+    struct timer review;
     long review_us; /* how long the last took */
     struct gossip *gossip;
     /* schedule/ */
     const struct scheduler *scheduler;
     struct request *requests, **requests_last;
-    bool looks_again; /* oversubscribe.c */
+    struct timer looks_again; /* oversubscribe.c */
     /* web/ */
     struct http *http;
 
-    bool detached;         /* its log is a file in its state directory */
-    struct event *publish; /* state is to be told to watchers soon */
+    bool detached;               /* its log is a file in its state directory */
+    struct timer publish, looks; /* state is to be told to watchers; for silence.c */
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
         double device_seconds;

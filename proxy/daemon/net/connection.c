@@ -79,8 +79,7 @@ static void destroy(struct connection *c)
 {
     LIST_REMOVE(c, in);
     event_free(c->end);
-    if (c->deadline)
-        event_free(c->deadline);
+    timer_stop(&c->deadline);
     question_drop(c->question);
     json_decref(c->held);
     if (c->owner && c->owner->closed)
@@ -384,24 +383,22 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     bufferevent_write(c->stream, &greeting, sizeof(greeting));
 }
 
-static void listen_again(evutil_socket_t fd, short what, void *argument)
+static void listen_again(void *argument)
 {
     struct daemon *d = argument;
 
-    (void)fd;
-    (void)what;
     evconnlistener_enable(d->listener);
 }
 
 /* Who comes stays in the kernel's queue; to ask for him again at once would be all that the daemon did. */
 static void accept_failed(struct evconnlistener *listener, void *argument)
 {
-    const struct timeval rest = {0, REST_MS * 1000};
+    static struct timer rest;
     struct daemon *d = argument;
 
     daemon_log("warning", "accepting a connection: %s", strerror(errno));
     evconnlistener_disable(listener);
-    event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
+    timer_set(&rest, d, listen_again, d, REST_MS);
 }
 
 struct host {

@@ -30,8 +30,8 @@ struct connection {
     uint8_t address[16];       /* whose strangers it counts with */
     const struct connection_owner *owner;
     void *argument;
-    struct event *deadline; /* a stranger's */
-    bool pulses;            /* it says that it is there */
+    struct timer deadline; /* a stranger's */
+    bool pulses;           /* it says that it is there */
     long heard_ms;
     bool outgoing, stranger, dropped;
     struct event *end;         /* destroys it */

@@ -29,7 +29,7 @@ struct question {
     void *argument;
     struct helper *helper; /* which is at it, or NULL */
     bool same;             /* as the one that is being answered */
-    struct event *late;
+    struct timer late;
     size_t size;
     _Alignas(max_align_t) uint8_t bytes[];
 };
@@ -72,8 +72,7 @@ static void help(const void *argument)
 static void question_free(struct question *q)
 {
     TAILQ_REMOVE(&questions, q, in);
-    if (q->late)
-        event_free(q->late);
+    timer_stop(&q->late);
     explicit_bzero(q->bytes, q->size);
     free(q);
 }
@@ -230,12 +229,10 @@ static void on_answer(evutil_socket_t fd, short what, void *argument)
     end_idle();
 }
 
-static void on_late(evutil_socket_t fd, short what, void *argument)
+static void on_late(void *argument)
 {
     struct question *q = argument;
 
-    (void)fd;
-    (void)what;
     if (q->helper)
         helper_end(q->helper);
     answer(q, NULL);
@@ -246,7 +243,6 @@ struct question *question_ask(struct daemon *d, enum question_kind kind,
                               void (*find)(const struct daemon *d, void *bytes), const void *bytes, size_t size,
                               void (*answered)(void *argument, void *bytes), void *argument)
 {
-    const struct timeval time = {QUESTION_SECONDS, 0};
     struct question *q = size <= MOST_BYTES ? calloc(1, sizeof(*q) + size) : NULL;
 
     if (!q)
@@ -259,8 +255,7 @@ struct question *question_ask(struct daemon *d, enum question_kind kind,
     q->size = size;
     memcpy(q->bytes, bytes, size);
     TAILQ_INSERT_TAIL(&questions, q, in);
-    q->late = evtimer_new(d->base, on_late, q);
-    if (!q->late || evtimer_add(q->late, &time)) {
+    if (!timer_set(&q->late, d, on_late, q, 1000 * QUESTION_SECONDS)) {
         question_free(q);
         return NULL;
     }

@@ -99,26 +99,20 @@ static void make_room(struct daemon *d, const uint8_t *address)
         turn_away(find_excess(d), "another one has its place");
 }
 
-static void time_is_up(evutil_socket_t fd, short what, void *argument)
+static void time_is_up(void *argument)
 {
-    (void)fd;
-    (void)what;
     turn_away(argument, "its time is up");
 }
 
 void stranger_begin(struct connection *c, const struct sockaddr *address)
 {
-    const struct timeval time = {PROOF_SECONDS, 0};
-
     if (address->sa_family == AF_INET)
         memcpy(c->address, &((const struct sockaddr_in *)address)->sin_addr, 4);
     else if (address->sa_family == AF_INET6) /* who has one address there has all of its network */
         memcpy(c->address, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
     make_room(c->daemon, c->address);
     c->stranger = true;
-    c->deadline = evtimer_new(c->daemon->base, time_is_up, c);
-    if (c->deadline)
-        evtimer_add(c->deadline, &time);
+    timer_set(&c->deadline, c->daemon, time_is_up, c, 1000 * PROOF_SECONDS);
     bufferevent_setwatermark(c->stream, EV_READ, 0, STRANGER_UNREAD);
 }
 
@@ -146,9 +140,7 @@ static bool has_place(const struct connection *c, char *why, size_t why_size)
 
 void stranger_known(struct connection *c)
 {
-    if (c->deadline)
-        event_free(c->deadline);
-    c->deadline = NULL;
+    timer_stop(&c->deadline);
 }
 
 bool stranger_end(struct connection *c)

@@ -85,15 +85,13 @@ const char *hold_refuse(struct session *s, uint64_t memory, bool *never)
     return NULL;
 }
 
-static void time_is_up(evutil_socket_t fd, short what, void *argument)
+static void time_is_up(void *argument)
 {
-    (void)fd;
-    (void)what;
     session_end(argument, "its time is up");
 }
 
 /* Nothing of it was in use for idle-limit: active_ms is when that was last so. */
-static void look(evutil_socket_t fd, short what, void *argument)
+static void look(void *argument)
 {
     struct session *hold = argument;
     const struct config *config = hold->daemon->config;
@@ -108,7 +106,7 @@ static void look(evutil_socket_t fd, short what, void *argument)
         text_print(why, sizeof(why), "it was held for %u seconds for nothing", config->idle_seconds);
         session_end(hold, why);
     } else if (config->session_seconds && age >= config->session_seconds) {
-        time_is_up(fd, what, hold);
+        time_is_up(hold);
     } else {
         session_set_timer(hold, look, 1);
     }

@@ -49,7 +49,7 @@ void session_watch(struct session *s);
 struct session *session_new(struct daemon *d, const char *id);
 void session_free(struct session *s);
 /* After so many seconds, in the place of what was to be. */
-void session_set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds);
+void session_set_timer(struct session *s, void (*run)(void *session), double seconds);
 
 /* ---- hold.c ---- */
 /* Who held it has gone. */

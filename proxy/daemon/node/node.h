@@ -16,7 +16,7 @@ struct device {
     int leaf; /* its number in the node's PCIe tree, or -1 */
     /* share.c */
     struct session *turn; /* who may launch now, or NULL */
-    struct event *slice;
+    struct timer slice;
     long since_us, busy_us; /* what of the turn is not charged yet; all turns */
     long load_from_us, load_busy_us;
     double load, least; /* lately, 0 to 1; virtual time of those that share it */
@@ -51,17 +51,18 @@ struct session {
     pid_t pid, keeper;        /* keeper: the parent of the worker, which pid is */
     unsigned long start_time; /* of the process, in clock ticks since the host's start */
     int pidfd;
-    struct event *exited, *timer; /* timer: reservation, time limit, killing */
-    struct connection *client;    /* it stands for the program */
-    struct start *start;          /* of its worker, while that is under way (start.c), or NULL */
-    struct relay *relay;          /* of its worker's PMI, or NULL */
-    char why[128];                /* it ends */
-    struct connection *mover;     /* waits for its move, or rest, or NULL */
-    bool ended;                   /* its worker has, and why may still be said */
-    bool leaving, rests;          /* its worker ends by itself: it is told as ending; and rests from then on */
-    json_t *move;                 /* what is known of that, or NULL */
-    long asked_ms, restless_ms;   /* when it was asked to rest, and when it would not */
-    long patience_ms;             /* so long it has to do nothing before that, by vocl-join's word, or 0 */
+    struct event *exited;
+    struct timer timer;         /* reservation, time limit, killing */
+    struct connection *client;  /* it stands for the program */
+    struct start *start;        /* of its worker, while that is under way (start.c), or NULL */
+    struct relay *relay;        /* of its worker's PMI, or NULL */
+    char why[128];              /* it ends */
+    struct connection *mover;   /* waits for its move, or rest, or NULL */
+    bool ended;                 /* its worker has, and why may still be said */
+    bool leaving, rests;        /* its worker ends by itself: it is told as ending; and rests from then on */
+    json_t *move;               /* what is known of that, or NULL */
+    long asked_ms, restless_ms; /* when it was asked to rest, and when it would not */
+    long patience_ms;           /* so long it has to do nothing before that, by vocl-join's word, or 0 */
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */

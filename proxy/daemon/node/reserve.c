@@ -10,12 +10,10 @@
 
 #define RESERVED_SECONDS 20
 
-static void lapsed(evutil_socket_t fd, short what, void *argument)
+static void lapsed(void *argument)
 {
     struct session *s = argument;
 
-    (void)fd;
-    (void)what;
     daemon_log("warning", "a reservation of %s lapses: nobody came to start it", s->user);
     expiry_note(s->uid);
     session_end(s, "nobody came to start it");

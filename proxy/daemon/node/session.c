@@ -88,8 +88,7 @@ void session_free(struct session *s)
     *at = s->next;
     if (s->exited)
         event_free(s->exited);
-    if (s->timer)
-        event_free(s->timer);
+    timer_stop(&s->timer);
     if (s->pidfd >= 0)
         close(s->pidfd);
     relay_close(s);
@@ -98,15 +97,9 @@ void session_free(struct session *s)
     free(s);
 }
 
-void session_set_timer(struct session *s, void (*run)(evutil_socket_t, short, void *), double seconds)
+void session_set_timer(struct session *s, void (*run)(void *session), double seconds)
 {
-    const struct timeval time = {(long)seconds, (long)(seconds * 1e6) % 1000000};
-
-    if (s->timer)
-        event_free(s->timer);
-    s->timer = evtimer_new(s->daemon->base, run, s);
-    if (s->timer)
-        evtimer_add(s->timer, &time);
+    timer_set(&s->timer, s->daemon, run, s, (long)(seconds * 1000));
 }
 
 /* ---- running ---- */
@@ -194,10 +187,8 @@ void session_attach(struct session *s, struct connection *c)
     connection_close(before);
 }
 
-static void time_is_up(evutil_socket_t fd, short what, void *argument)
+static void time_is_up(void *argument)
 {
-    (void)fd;
-    (void)what;
     session_end(argument, "its time is up");
 }
 
@@ -252,10 +243,8 @@ static bool take_environment(const struct config *config, const json_t *message,
            (!*guests || asprintf(&list[count + 4 + joins], SESSION_GUESTS "=%s", guests) >= 0);
 }
 
-static void word_is_late(evutil_socket_t fd, short what, void *argument)
+static void word_is_late(void *argument)
 {
-    (void)fd;
-    (void)what;
     conclude(argument);
 }
 
@@ -295,9 +284,7 @@ void session_keep(struct session *s)
 void session_watch(struct session *s)
 {
     s->state = SESSION_RUNNING;
-    if (s->timer)
-        event_free(s->timer);
-    s->timer = NULL;
+    timer_stop(&s->timer);
     if (!s->client) /* of a daemon before this one */
         silence_begins(s, SILENCE_LOST);
     if (s->daemon->config->session_seconds) {
@@ -325,9 +312,7 @@ int session_start(struct session *s, struct connection *c, const json_t *message
         relay_close(s);
         return error;
     }
-    if (s->timer) /* it does not lapse */
-        event_free(s->timer);
-    s->timer = NULL;
+    timer_stop(&s->timer); /* it does not expire */
     session_attach(s, c);
     return 0;
 }
@@ -370,12 +355,10 @@ static void begin(struct session *s)
 
 /* ---- over ---- */
 
-static void kill_harder(evutil_socket_t fd, short what, void *argument)
+static void kill_harder(void *argument)
 {
     struct session *s = argument;
 
-    (void)fd;
-    (void)what;
     worker_contained(s, SIGKILL);
     session_set_timer(s, kill_harder, GRACE_SECONDS);
 }
@@ -393,7 +376,7 @@ void session_started(struct session *s, pid_t worker, int error)
     }
     s->state = SESSION_ENDING;
     if (s->keeper > 0)
-        kill_harder(-1, 0, s); /* what there is of it; then it is gone */
+        kill_harder(s); /* what there is of it; then it is gone */
     else
         session_gone(s, 0);
 }

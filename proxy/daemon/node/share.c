@@ -17,12 +17,12 @@
 #include "proxy/control.h"
 #include "proxy/daemon/node/internal.h"
 
-#define SLICE_US 20000
+#define SLICE_MS 20
 #define CREDIT_US 50000   /* that an idle session may bring along at most */
-#define REST_US 200000    /* when there are no descriptors */
+#define REST_MS 200       /* when there are no descriptors */
 #define MOST_LAUNCHES 1e7 /* in a second */
 #define MOST_BYTES 1e12
-#define DEAF_US 2000000 /* a worker that does not give back its turn loses it after so long */
+#define DEAF_MS 2000 /* a worker that does not give back its turn loses it after so long */
 
 struct control {
     struct daemon *daemon;
@@ -77,7 +77,7 @@ static void end_turn(struct daemon *d, unsigned device)
     charge(&d->devices[device]);
     d->devices[device].turn = NULL;
     d->devices[device].recalled = false;
-    event_del(d->devices[device].slice);
+    timer_stop(&d->devices[device].slice);
 }
 
 /* Whether somebody waits who has had less of it. */
@@ -95,20 +95,11 @@ static bool others_are_behind(const struct daemon *d, unsigned device, const str
     return false;
 }
 
-static void set_slice(struct device *device, long microseconds)
-{
-    const struct timeval time = {microseconds / 1000000, microseconds % 1000000};
-
-    evtimer_add(device->slice, &time);
-}
-
-static void slice_over(evutil_socket_t fd, short what, void *argument)
+static void slice_over(void *argument)
 {
     struct device *device = argument;
     struct session *s = device->turn;
 
-    (void)fd;
-    (void)what;
     if (!s)
         return;
     if (device->recalled) {
@@ -119,12 +110,12 @@ static void slice_over(evutil_socket_t fd, short what, void *argument)
     }
     charge(device);
     if (!others_are_behind(s->daemon, device->index, s)) {
-        set_slice(device, SLICE_US);
+        timer_set(&device->slice, s->daemon, slice_over, device, SLICE_MS);
         return;
     }
     device->recalled = true;
     tell(s, CONTROL_RECALL, device->index, 0);
-    set_slice(device, DEAF_US);
+    timer_set(&device->slice, s->daemon, slice_over, device, DEAF_MS);
 }
 
 static void grant(struct session *s, struct device *device)
@@ -140,7 +131,7 @@ static void grant(struct session *s, struct device *device)
     if (s->passed[ordinal] > device->least)
         device->least = s->passed[ordinal];
     tell(s, CONTROL_TURN, device->index, 0);
-    set_slice(device, SLICE_US);
+    timer_set(&device->slice, s->daemon, slice_over, device, SLICE_MS);
 }
 
 static void grant_next(struct daemon *d, unsigned index)
@@ -340,18 +331,16 @@ static void review_starts(struct daemon *d)
     }
 }
 
-static void listen_again(evutil_socket_t fd, short what, void *argument)
+static void listen_again(void *argument)
 {
     struct daemon *d = argument;
 
-    (void)fd;
-    (void)what;
     event_add(d->control_listener, NULL);
 }
 
 static void on_worker(evutil_socket_t listener, short what, void *argument)
 {
-    const struct timeval rest = {0, REST_US};
+    static struct timer rest;
     struct daemon *d = argument;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct ucred who;
@@ -363,7 +352,7 @@ static void on_worker(evutil_socket_t listener, short what, void *argument)
     if (fd < 0) {
         daemon_log("warning", "accepting a worker: %s", strerror(errno));
         event_del(d->control_listener); /* it would be ready again at once */
-        event_base_once(d->base, -1, EV_TIMEOUT, listen_again, d, &rest);
+        timer_set(&rest, d, listen_again, d, REST_MS);
         return;
     }
     if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length)) {
@@ -402,9 +391,7 @@ int share_listen(struct daemon *d, char *why, size_t why_size)
     }
     d->control_listener = event_new(d->base, fd, EV_READ | EV_PERSIST, on_worker, d);
     event_add(d->control_listener, NULL);
-    for (unsigned i = 0; i < d->device_count; i++) {
-        d->devices[i].slice = evtimer_new(d->base, slice_over, &d->devices[i]);
+    for (unsigned i = 0; i < d->device_count; i++)
         d->devices[i].load_from_us = clock_us();
-    }
     return 0;
 }

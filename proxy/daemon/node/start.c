@@ -173,7 +173,8 @@ struct start {
     pid_t asked;      /* the fork server */
     pid_t worker;
     int error;
-    struct event *ready, *late;
+    struct event *ready;
+    struct timer late;
 };
 
 static void close_fd(int *fd)
@@ -187,8 +188,7 @@ static void start_free(struct start *start)
 {
     if (start->ready)
         event_free(start->ready);
-    if (start->late)
-        event_free(start->late);
+    timer_stop(&start->late);
     close_fd(&start->pmi);
     close_fd(&start->problem);
     close_fd(&start->words);
@@ -208,16 +208,16 @@ static void finish(struct start *start, int error)
 }
 
 static void on_ready(evutil_socket_t fd, short what, void *argument);
+static void on_late(void *argument);
 
 /* Until something comes there; START_MS from now it is late. */
 static bool await(struct start *start, int fd)
 {
-    const struct timeval time = {START_MS / 1000, START_MS % 1000 * 1000};
-
     if (start->ready)
         event_free(start->ready);
     start->ready = event_new(start->session->daemon->base, fd, EV_READ | EV_PERSIST, on_ready, start);
-    return start->ready && !event_add(start->ready, NULL) && !evtimer_add(start->late, &time);
+    return start->ready && !event_add(start->ready, NULL) &&
+           timer_set(&start->late, start->session->daemon, on_late, start, START_MS);
 }
 
 static void take_keeper(struct start *start, pid_t keeper)
@@ -332,12 +332,10 @@ void worker_start_review(struct session *s)
 }
 
 /* A folder that does not answer, say, or a worker that its user stops. */
-static void on_late(evutil_socket_t fd, short what, void *argument)
+static void on_late(void *argument)
 {
     struct start *start = argument;
 
-    (void)fd;
-    (void)what;
     if (start->answer >= 0)
         without_fork_server(start);
     else
@@ -359,7 +357,6 @@ int worker_start(struct session *s, char *const *environment, int pmi, char *why
         if (pipe2(problem, O_CLOEXEC))
             error = errno;
         *start = (struct start){.session = s, .pmi = pmi, .words = problem[0], .problem = problem[1], .answer = -1};
-        start->late = evtimer_new(s->daemon->base, on_late, start);
         s->start = start;
     }
     if (!error && geteuid() != 0 && s->uid != geteuid()) {
@@ -370,7 +367,7 @@ int worker_start(struct session *s, char *const *environment, int pmi, char *why
         make_plan(s, environment, &start->plan);
         if (worker_group_make(s))
             worker_group_path(s, "", start->plan.keep.group, sizeof(start->plan.keep.group));
-        error = !start->late ? ENOMEM : ask_fork_server(start) ? 0 : fork_keeper(start);
+        error = ask_fork_server(start) ? 0 : fork_keeper(start);
         if (error)
             worker_clean(s);
     }

@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "proxy/daemon/pool/internal.h"
 
-#define FLUSH_US 5000
+#define FLUSH_MS 5
 #define REPEAT_MS 2000      /* what changes all the time, where the pool has less than... */
 #define REPEAT_NODES 64     /* ...so many nodes; so many times less often in larger ones */
 #define EVERYTHING_MS 15000 /* all versions are told again */
@@ -37,7 +37,7 @@ struct gossip {
     char *matters;     /* of it, as text */
     long long version; /* of it */
     long told_ms, everything_ms;
-    struct event *flush;
+    struct timer flush;
     struct peer **places; /* by place in the pool file */
     unsigned place_count;
 };
@@ -63,8 +63,7 @@ void gossip_close(struct daemon *d)
 
     if (!gossip)
         return;
-    if (gossip->flush)
-        event_free(gossip->flush);
+    timer_stop(&gossip->flush);
     json_decref(gossip->fresh);
     json_decref(gossip->state);
     free(gossip->matters);
@@ -125,12 +124,10 @@ static void tell_one(struct connection *c)
     connection_send(c, message_pack("{s:O}", "have", telling));
 }
 
-static void flush(evutil_socket_t fd, short what, void *argument)
+static void flush(void *argument)
 {
     struct daemon *d = argument;
 
-    (void)fd;
-    (void)what;
     telling = d->gossip->fresh;
     d->gossip->fresh = json_object();
     connections_each(d, &watching, tell_one);
@@ -149,16 +146,13 @@ static long long version_of(const struct daemon *d, const char *name)
 
 void gossip_note(struct daemon *d, const char *name)
 {
-    const struct timeval soon = {0, FLUSH_US};
     struct gossip *gossip = gossip_of(d);
 
     if (!gossip)
         return;
     json_object_set_new(gossip->fresh, name, json_integer(version_of(d, name)));
-    if (!gossip->flush)
-        gossip->flush = evtimer_new(d->base, flush, d);
-    if (gossip->flush && !evtimer_pending(gossip->flush, NULL))
-        evtimer_add(gossip->flush, &soon);
+    if (timer_left_ms(&gossip->flush) < 0)
+        timer_set(&gossip->flush, d, flush, d, FLUSH_MS);
 }
 
 static json_t *everything(struct daemon *d)
@@ -251,7 +245,7 @@ void gossip_tick(struct daemon *d)
         json_decref(gossip->fresh);
         gossip->fresh = everything(d);
     }
-    flush(-1, 0, d);
+    flush(d);
 }
 
 /* ---- those who watch ---- */

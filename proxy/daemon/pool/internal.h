@@ -24,7 +24,7 @@ struct peer {
     long told_ms, lost_ms, heard_ms, looked_ms, used_ms, tried_ms;
     char *tree_text;       /* its PCIe tree, or NULL */
     struct topology *tree; /* the same; nodes with equal trees have one together */
-    struct event *timer;
+    struct timer timer;
 };
 
 /* ---- peers.c ---- */

@@ -13,20 +13,13 @@
 #include "base/text.h"
 #include "proxy/daemon/pool/internal.h"
 
-#define RETRY_SECONDS 1
+#define RETRY_MS 1000
 #define REMEMBERED_MS 600000 /* who waited at a daemon that is lost */
 #define SILENT_MS 6000       /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
 
 #define IDLE_MS 30000     /* a connection that is not needed any more */
 #define PATIENCE_PASSES 4 /* a look at those who wait is followed by so many times its own length without one */
 #define MOST_RELEASES 256 /* what was reserved longer ago lapses by itself */
-
-static void retry_later(struct peer *peer)
-{
-    const struct timeval time = {RETRY_SECONDS, 0};
-
-    evtimer_add(peer->timer, &time);
-}
 
 /* What kind of reason that is: few, so that alerts can go by it. */
 static const char *kind_of(const char *why)
@@ -78,15 +71,15 @@ static void lost(struct peer *peer)
     }
 }
 
+static void look_after(void *argument);
+
 /* ---- what they tell ---- */
 
-static void review(evutil_socket_t fd, short what, void *argument)
+static void review(void *argument)
 {
     struct daemon *d = argument;
     const long began = clock_us();
 
-    (void)fd;
-    (void)what;
     d->scheduler->review(d);
     d->review_us = clock_us() - began;
 }
@@ -94,13 +87,8 @@ static void review(evutil_socket_t fd, short what, void *argument)
 /* Not for each of a thousand that tell something. */
 void peers_review(struct daemon *d)
 {
-    const long after_us = 1000 + PATIENCE_PASSES * d->review_us;
-    const struct timeval time = {after_us / 1000000, after_us % 1000000};
-
-    if (!d->review)
-        d->review = evtimer_new(d->base, review, d);
-    if (d->review && !evtimer_pending(d->review, NULL))
-        evtimer_add(d->review, &time);
+    if (timer_left_ms(&d->review) < 0)
+        timer_set(&d->review, d, review, d, 1 + PATIENCE_PASSES * d->review_us / 1000);
 }
 
 void peer_take_state(struct peer *peer, json_t *state, long age_ms)
@@ -183,7 +171,7 @@ static void on_closed(struct connection *c)
         explain(peer, "closes the connection at once: the key files may differ");
     else if (!*peer->why)
         explain(peer, "closed the connection");
-    retry_later(peer);
+    timer_set(&peer->timer, peer->daemon, look_after, peer, RETRY_MS);
 }
 
 static void watch(struct peer *peer)
@@ -240,14 +228,12 @@ static void let_go(struct peer *peer)
     connection_close(c);
 }
 
-static void look_after(evutil_socket_t fd, short what, void *argument)
+static void look_after(void *argument)
 {
     struct peer *peer = argument;
     const long now = clock_ms(), patience = settings_peer_ms() ? settings_peer_ms() : SILENT_MS;
 
-    (void)fd;
-    (void)what;
-    if (now - peer->looked_ms > patience / 2 + 1000 * RETRY_SECONDS) /* it is this daemon that did not listen */
+    if (now - peer->looked_ms > patience / 2 + RETRY_MS) /* it is this daemon that did not listen */
         peer->heard_ms = now;
     peer->looked_ms = now;
     if (peer->near && peer->connection && peer->open && now - peer->heard_ms > patience) {
@@ -261,7 +247,7 @@ static void look_after(evutil_socket_t fd, short what, void *argument)
         watch(peer);
     else if (!peer->near && peer->connection && peer->open && now - peer->used_ms > IDLE_MS)
         let_go(peer);
-    retry_later(peer);
+    timer_set(&peer->timer, peer->daemon, look_after, peer, RETRY_MS);
 }
 
 static struct peer *peer_new(struct daemon *d, const struct poolfile_node *node)
@@ -273,7 +259,6 @@ static struct peer *peer_new(struct daemon *d, const struct poolfile_node *node)
     peer->daemon = d;
     snprintf(peer->name, sizeof(peer->name), "%s", node->name);
     snprintf(peer->address, sizeof(peer->address), "%s", node->address);
-    peer->timer = evtimer_new(d->base, look_after, peer);
     return peer;
 }
 
@@ -285,7 +270,7 @@ static void peer_free(struct peer *peer)
         connection_own(c, NULL, NULL);
         connection_close(c);
     }
-    event_free(peer->timer);
+    timer_stop(&peer->timer);
     json_decref(peer->unsent);
     told_free(peer->told);
     told_free(peer->left);
@@ -364,8 +349,8 @@ void peers_open(struct daemon *d)
     make_index(d);
     gossip_choose(d);
     for (struct peer *peer = d->peers; peer; peer = peer->next) {
-        if (!evtimer_pending(peer->timer, NULL))
-            look_after(-1, 0, peer);
+        if (timer_left_ms(&peer->timer) < 0)
+            look_after(peer);
     }
     while ((gone = before)) {
         before = gone->next;
@@ -382,9 +367,7 @@ void peers_close(struct daemon *d)
     }
     gossip_close(d);
     drop_index(d);
-    if (d->review)
-        event_free(d->review);
-    d->review = NULL;
+    timer_stop(&d->review);
 }
 
 struct peer *peer_find(const struct daemon *d, const char *name)

@@ -36,7 +36,7 @@ static void request_free(struct request *r)
 {
     unlink_request(r);
     daemon_changed(r->daemon);
-    event_free(r->timer);
+    timer_stop(&r->timer);
     json_decref(r->barred);
     json_decref(r->unfit);
     free(r->parts);
@@ -163,7 +163,7 @@ static void grant(struct request *r)
 {
     json_t *nodes = json_array();
 
-    evtimer_del(r->timer);
+    timer_stop(&r->timer);
     for (unsigned i = 0; i < r->part_count; i++)
         json_array_append_new(nodes, message_pack("{s:s, s:s, s:s, s:i, s:o, s:o}", "name", r->parts[i].node, "part",
                                                   r->parts[i].id, "address", r->parts[i].address, "devices",
@@ -176,12 +176,7 @@ static void grant(struct request *r)
                                             r->daemon->config->network));
 }
 
-static void set_timer(struct request *r, long milliseconds)
-{
-    const struct timeval time = {milliseconds / 1000, milliseconds % 1000 * 1000};
-
-    evtimer_add(r->timer, &time);
-}
+static void on_timer(void *argument);
 
 static void wait_in_queue(struct request *r)
 {
@@ -200,7 +195,7 @@ static void wait_in_queue(struct request *r)
     if (!r->position_sent)
         daemon_changed(r->daemon); /* the others are to know */
     r->position_sent = position;
-    set_timer(r, left < 2000 ? left : 2000);
+    timer_set(&r->timer, r->daemon, on_timer, r, left < 2000 ? left : 2000);
 }
 
 /* Some of the parts have been answered. */
@@ -210,7 +205,7 @@ static void finish(struct request *r)
 
     for (unsigned i = 0; i < r->part_count; i++) {
         if (r->parts[i].state == PART_ASKED) {
-            set_timer(r, ANSWER_SECONDS * 1000);
+            timer_set(&r->timer, r->daemon, on_timer, r, ANSWER_SECONDS * 1000);
             return;
         }
         bad |= r->parts[i].state != PART_GOOD;
@@ -240,12 +235,10 @@ static void consider(struct request *r)
     }
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *argument)
+static void on_timer(void *argument)
 {
     struct request *r = argument;
 
-    (void)fd;
-    (void)what;
     for (unsigned i = 0; i < r->part_count; i++) {
         if (r->parts[i].state != PART_ASKED)
             continue;
@@ -365,7 +358,6 @@ void broker_request(struct connection *c, const json_t *message)
     r->until_ms = r->since_ms + (*r->within ? 0 : (long)wait * 1000); /* what is held is there or not */
     r->since_ms -= queue_age(d, message_text(message, "ticket", ""), connection_peer(c)->name);
     draw_name(r->ticket);
-    r->timer = evtimer_new(d->base, on_timer, r);
     r->barred = json_object();
     r->unfit = request_take_unfit(message);
     *d->requests_last = r;

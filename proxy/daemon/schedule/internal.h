@@ -42,7 +42,7 @@ struct request {
     bool outdated;  /* a node was otherwise than it had told */
     json_t *barred; /* by node: why it will never have this user; and */
     json_t *unfit;  /* its devices that the session cannot have in the place of others: proxy/launch/session.h */
-    struct event *timer;
+    struct timer timer;
 };
 
 enum outcome { OUTCOME_WAIT, OUTCOME_TRYING, OUTCOME_NEVER };

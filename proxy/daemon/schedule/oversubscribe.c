@@ -11,7 +11,7 @@
 #include "proxy/daemon/schedule/internal.h"
 
 #define SETTLED_SECONDS 1 /* until a place that has become free is somebody's */
-#define LOOK_US 250000    /* while somebody waits */
+#define LOOK_MS 250       /* while somebody waits */
 
 /* A place is just becoming free, or has. */
 static bool any_goes(const struct pool_view *view)
@@ -72,16 +72,6 @@ static const struct told_session *find_idle(struct daemon *d, const struct pool_
     return found;
 }
 
-static void look_again(evutil_socket_t fd, short what, void *argument)
-{
-    struct daemon *d = argument;
-
-    (void)fd;
-    (void)what;
-    d->looks_again = false;
-    oversubscribe_review(d);
-}
-
 /* For the first of those who wait for whom one can be found: if it is of this node it is asked. */
 static void ask_one(struct daemon *d, const struct pool_view *view, const struct told_wait *queue, unsigned count)
 {
@@ -98,9 +88,13 @@ static void ask_one(struct daemon *d, const struct pool_view *view, const struct
         rest_ask(s, NULL);
 }
 
+static void look_again(void *argument)
+{
+    oversubscribe_review(argument);
+}
+
 void oversubscribe_review(struct daemon *d)
 {
-    const struct timeval soon = {0, LOOK_US};
     struct told_wait *queue;
     struct pool_view *view;
     unsigned count;
@@ -111,8 +105,8 @@ void oversubscribe_review(struct daemon *d)
     view = count ? peers_view(d) : NULL;
     if (view && !any_goes(view))
         ask_one(d, view, queue, count);
-    if (view && !d->looks_again)
-        d->looks_again = !event_base_once(d->base, -1, EV_TIMEOUT, look_again, d, &soon);
+    if (view && timer_left_ms(&d->looks_again) < 0)
+        timer_set(&d->looks_again, d, look_again, d, LOOK_MS);
     view_free(view);
     free(queue);
 }

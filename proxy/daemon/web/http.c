@@ -29,7 +29,8 @@ struct visitor {
 struct http {
     struct MHD_Daemon *server;
     struct visitor *visitors;
-    struct event *ready, *timer, *sampler;
+    struct event *ready;
+    struct timer timer, sampler;
     json_t *history; /* oldest first: time, sessions, who waits, and the load of each "node device" */
 };
 
@@ -63,15 +64,14 @@ static char *status_text(struct daemon *d, const char *since)
     return text;
 }
 
-static void sample(evutil_socket_t fd, short what, void *argument)
+static void sample(void *argument)
 {
     struct daemon *d = argument;
     json_t *directory = peers_directory(d), *loads = json_object(), *queue, *node, *device;
     size_t i, j, sessions = 0;
     char name[128];
 
-    (void)fd;
-    (void)what;
+    timer_set(&d->http->sampler, d, sample, d, 1000 * SAMPLE_SECONDS);
     json_array_foreach(directory, i, node)
     {
         sessions += json_array_size(json_object_get(node, "sessions"));
@@ -196,6 +196,14 @@ static void run(evutil_socket_t fd, short what, void *argument)
     MHD_run(d->http->server);
 }
 
+static void every_second(void *argument)
+{
+    struct daemon *d = argument;
+
+    timer_set(&d->http->timer, d, every_second, d, 1000);
+    run(-1, 0, d);
+}
+
 static int parse(const char *where, struct sockaddr_storage *address)
 {
     struct sockaddr_in *four = (struct sockaddr_in *)address;
@@ -220,7 +228,6 @@ static int parse(const char *where, struct sockaddr_storage *address)
 
 static int open_server(struct daemon *d, struct http *http, char *why, size_t why_size)
 {
-    const struct timeval second = {1, 0}, sampling = {SAMPLE_SECONDS, 0};
     const union MHD_DaemonInfo *info;
     struct sockaddr_storage address;
     int error = parse(d->config->http, &address);
@@ -242,12 +249,9 @@ static int open_server(struct daemon *d, struct http *http, char *why, size_t wh
     }
     http->history = json_array();
     http->ready = event_new(d->base, info->epoll_fd, EV_READ | EV_PERSIST, run, d);
-    http->timer = event_new(d->base, -1, EV_PERSIST, run, d);
-    http->sampler = event_new(d->base, -1, EV_PERSIST, sample, d);
     event_add(http->ready, NULL);
-    event_add(http->timer, &second);
-    event_add(http->sampler, &sampling);
-    event_active(http->sampler, EV_TIMEOUT, 0); /* the first at once */
+    timer_set(&http->timer, d, every_second, d, 1000);
+    timer_set(&http->sampler, d, sample, d, 0);
     return 0;
 }
 
@@ -268,8 +272,8 @@ void http_close(struct daemon *d)
     if (!d->http)
         return;
     event_free(d->http->ready);
-    event_free(d->http->timer);
-    event_free(d->http->sampler);
+    timer_stop(&d->http->timer);
+    timer_stop(&d->http->sampler);
     MHD_stop_daemon(d->http->server);
     json_decref(d->http->history);
     free(d->http);

@@ -8,7 +8,7 @@
 
 static void tell_status(struct connection *c)
 {
-    struct daemon *d = connection_daemon(c);
+    struct daemon *d = c->daemon;
 
     connection_send(c, message_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
                                     "queue", queue_print(d)));
@@ -16,8 +16,8 @@ static void tell_status(struct connection *c)
 
 static void start(struct connection *c, const json_t *message)
 {
-    const struct auth_peer *peer = connection_peer(c);
-    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+    const struct auth_peer *peer = &c->peer;
+    struct session *s = session_find(c->daemon, message_text(message, "session", ""));
     char why[256] = "";
 
     if (!s || s->uid != peer->uid)
@@ -29,9 +29,9 @@ static void start(struct connection *c, const json_t *message)
 /* What was reserved is not for a worker but to be kept. */
 static void hold(struct connection *c, const json_t *message)
 {
-    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+    struct session *s = session_find(c->daemon, message_text(message, "session", ""));
 
-    if (s && s->uid == connection_peer(c)->uid && hold_begin(s, c))
+    if (s && s->uid == c->peer.uid && hold_begin(s, c))
         connection_send(c, message_pack("{s:s}", "held", s->id));
     else
         connection_fail(c, "there is no such reservation of yours here");
@@ -40,9 +40,9 @@ static void hold(struct connection *c, const json_t *message)
 /* Who stood for a session's program comes back to this daemon, or to the one after it. */
 static void attach(struct connection *c, const json_t *message)
 {
-    struct session *s = session_find(connection_daemon(c), message_text(message, "session", ""));
+    struct session *s = session_find(c->daemon, message_text(message, "session", ""));
 
-    if (!s || s->state != SESSION_RUNNING || s->uid != connection_peer(c)->uid) {
+    if (!s || s->state != SESSION_RUNNING || s->uid != c->peer.uid) {
         connection_fail(c, "there is no such session of yours here");
         return;
     }
@@ -53,12 +53,12 @@ static void attach(struct connection *c, const json_t *message)
 /* Whose drain it is: a name that the client says, or its own. */
 static void drain(struct connection *c, const json_t *message, bool begins)
 {
-    const char *user = connection_peer(c)->name, *owner = message_text(message, "owner", user);
+    const char *user = c->peer.name, *owner = message_text(message, "owner", user);
     const char *reason = message_text(message, "reason", "");
-    struct daemon *d = connection_daemon(c);
+    struct daemon *d = c->daemon;
     char why[256] = "";
 
-    if (!connection_user(c)->admin)
+    if (!c->user.admin)
         text_print(why, sizeof(why), "only administrators of the pool may");
     else if (!*owner || strlen(owner) > 32 || strlen(reason) > 128)
         text_print(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
@@ -76,11 +76,11 @@ static void drain(struct connection *c, const json_t *message, bool begins)
 /* The first part here of the session of that name, or the part, if it may be changed by who asks. */
 static struct session *session_part(struct connection *c, const char *name)
 {
-    struct session *s = connection_daemon(c)->sessions;
+    struct session *s = c->daemon->sessions;
 
     while (s && strcmp(s->of, name) && strcmp(s->id, name))
         s = s->next;
-    return s && (s->uid == connection_peer(c)->uid || connection_user(c)->admin) ? s : NULL;
+    return s && (s->uid == c->peer.uid || c->user.admin) ? s : NULL;
 }
 
 static void kill_session(struct connection *c, const json_t *message)
@@ -89,7 +89,7 @@ static void kill_session(struct connection *c, const json_t *message)
     struct session *s = session_part(c, id), *next;
     char why[128];
 
-    text_print(why, sizeof(why), "ended by %s", connection_peer(c)->name);
+    text_print(why, sizeof(why), "ended by %s", c->peer.name);
     if (!s && !rest_kill(c, id, why)) {
         connection_fail(c, "there is no such session here that you may end");
         return;
@@ -124,7 +124,7 @@ static void move_session(struct connection *c, const json_t *message)
 
 static void rest(struct connection *c, const json_t *message)
 {
-    if (peers_have_anothers(connection_daemon(c), message_text(message, "session", ""), connection_peer(c)->name))
+    if (peers_have_anothers(c->daemon, message_text(message, "session", ""), c->peer.name))
         connection_fail(c, "no such session of yours can rest here");
     else
         rest_take(c, message);
@@ -133,15 +133,15 @@ static void rest(struct connection *c, const json_t *message)
 void requests_take(struct connection *c, json_t *message)
 {
     const char *what = message_text(message, "do", "");
-    const struct auth_peer *peer = connection_peer(c);
-    struct daemon *d = connection_daemon(c);
+    const struct auth_peer *peer = &c->peer;
+    struct daemon *d = c->daemon;
 
     if (!strcmp(what, "request")) { /* each node decides for its devices */
         broker_request(c, message);
         return;
     }
-    if (!peer->is_daemon && !connection_user(c)->allowed && !connection_user(c)->admin) {
-        daemon_log("warning", "%s (%s) may not use this node", peer->name, connection_remote(c));
+    if (!peer->is_daemon && !c->user.allowed && !c->user.admin) {
+        daemon_log("warning", "%s (%s) may not use this node", peer->name, c->remote);
         connection_fail(c, "you may not use this node");
         return;
     }
@@ -156,7 +156,7 @@ void requests_take(struct connection *c, json_t *message)
     else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
         drain(c, message, *what == 'd');
     else if (!strcmp(what, "history")) /* one's own, or as an administrator everybody's */
-        connection_send(c, history_part(d, message, connection_user(c)->admin ? NULL : peer->name));
+        connection_send(c, history_part(d, message, c->user.admin ? NULL : peer->name));
     else if (!strcmp(what, "kill"))
         kill_session(c, message);
     else if (!strcmp(what, "move"))

@@ -24,36 +24,6 @@
 #define MOST_UNSENT (4u << 20)
 #define USER_MS 10000 /* after which a user may be another one, or of other groups */
 
-const struct auth_peer *connection_peer(const struct connection *c)
-{
-    return &c->peer;
-}
-
-const struct user *connection_user(const struct connection *c)
-{
-    return &c->user;
-}
-
-const char *connection_remote(const struct connection *c)
-{
-    return c->remote;
-}
-
-struct daemon *connection_daemon(const struct connection *c)
-{
-    return c->daemon;
-}
-
-void *connection_argument(const struct connection *c)
-{
-    return c->argument;
-}
-
-const char *connection_why(const struct connection *c)
-{
-    return c->why;
-}
-
 void connection_blame(struct connection *c, const char *format, ...)
 {
     char text[160];
@@ -81,7 +51,7 @@ static void destroy(struct connection *c)
     event_free(c->end);
     timer_stop(&c->deadline);
     question_drop(c->question);
-    json_decref(c->held);
+    json_decref(c->deferred);
     if (c->owner && c->owner->closed)
         c->owner->closed(c);
     bufferevent_free(c->stream);
@@ -211,11 +181,11 @@ static void on_user(void *argument, void *bytes)
 {
     struct connection *c = argument;
     struct daemon *d = c->daemon;
-    json_t *message = c->held;
+    json_t *message = c->deferred;
     struct user *user = bytes;
     char why[128] = "";
 
-    c->held = NULL;
+    c->deferred = NULL;
     if (!connection_answered(c)) {
         json_decref(message);
         return;
@@ -288,7 +258,7 @@ static bool take_record(struct connection *c, struct evbuffer *input)
     evbuffer_drain(input, (size_t)length);
     stranger_known(c);
     if (!is_user_known(c)) {
-        c->held = message;
+        c->deferred = message;
         ask_user(c);
         return false;
     }

@@ -12,33 +12,6 @@
 #define IDLE_SECONDS 60
 #define MOST_UNREAD (CHANNEL_MOST + 4)
 
-enum phase { PHASE_PROOF, PHASE_GREETING, PHASE_REPLY, PHASE_OPEN, PHASE_CLOSING };
-
-struct connection {
-    LIST_ENTRY(connection) in;
-    struct daemon *daemon;
-    struct bufferevent *stream;
-    enum phase phase;
-    struct channel channel;
-    uint8_t nonce[AUTH_NONCE];
-    struct auth_peer peer;
-    struct user user; /* the same */
-    long user_ms;     /* when that was found out, or 0 */
-    unsigned configured;
-    char remote[64], node[64]; /* of an outgoing one, to which */
-    char why[192];             /* that one is closed, or "" */
-    uint8_t address[16];       /* whose strangers it counts with */
-    const struct connection_owner *owner;
-    void *argument;
-    struct timer deadline; /* a stranger's */
-    bool pulses;           /* it says that it is there */
-    long heard_ms;
-    bool outgoing, stranger, dropped;
-    struct event *end;         /* destroys it */
-    struct question *question; /* until it is answered nothing more is taken of what comes */
-    json_t *held;              /* the message that has come meanwhile, or NULL */
-};
-
 /* Why an outgoing one is about to be closed, with the other end's address; the first reason counts. */
 __attribute__((format(printf, 2, 3))) void connection_blame(struct connection *c, const char *format, ...);
 /* Nothing more comes or goes. The event loop destroys it, and tells its owner: callers further up still use both. */

@@ -88,28 +88,36 @@ static bool is_left_out(const struct field *field, const char *at)
     return field->if_set && field->size <= sizeof(nothing) && !memcmp(at, &nothing, field->size);
 }
 
-json_t *fields_print(const struct field *fields, const void *object)
+static bool print_fields(const struct field *fields, const void *object, json_t *message)
 {
-    json_t *message = json_object();
-
-    for (; message && fields->name; fields++) {
+    for (; fields && fields->name; fields++) {
         const char *at = (const char *)object + fields->offset;
 
         if (is_left_out(fields, at) || !json_object_set_new(message, fields->name, print_field(fields, at)))
             continue;
         daemon_log("error", "what is to be said or recorded cannot be: %s", fields->name);
-        json_decref(message);
-        return NULL;
+        return false;
     }
-    return message;
+    return true;
 }
 
-json_t *fields_print_all(const struct field *fields, const void *objects, unsigned count, size_t size)
+json_t *fields_print(const struct field *fields, const struct field *more, const void *object)
+{
+    json_t *message = json_object();
+
+    if (print_fields(fields, object, message) && print_fields(more, object, message))
+        return message;
+    json_decref(message);
+    return NULL;
+}
+
+json_t *fields_print_all(const struct field *fields, const struct field *more, const void *objects, unsigned count,
+                         size_t size)
 {
     json_t *list = json_array();
 
     for (unsigned i = 0; i < count; i++)
-        json_array_append_new(list, fields_print(fields, (const char *)objects + i * size));
+        json_array_append_new(list, fields_print(fields, more, (const char *)objects + i * size));
     return list;
 }
 
@@ -123,12 +131,14 @@ static void read_list(const json_t *value, size_t size, unsigned *list)
     list[most] = count;
 }
 
-static void read_integer(const struct field *field, long long number, char *at)
+static void read_integer(enum field_kind kind, long long number, void *at)
 {
-    if (field->kind == FIELD_UINT64)
+    if (kind == FIELD_UINT64)
         *(uint64_t *)at = (uint64_t)number;
-    else if (number >= INT32_MIN && number <= UINT32_MAX)
-        *(unsigned *)at = (unsigned)number; /* or an int of as many bits */
+    else if (kind == FIELD_INT && number >= INT32_MIN && number <= INT32_MAX)
+        *(int *)at = (int)number;
+    else if (kind == FIELD_UNSIGNED && number >= 0 && number <= UINT32_MAX)
+        *(unsigned *)at = (unsigned)number;
 }
 
 static void read_field(const struct field *field, json_t *value, char *at)
@@ -145,7 +155,7 @@ static void read_field(const struct field *field, json_t *value, char *at)
     case FIELD_UNSIGNED:
     case FIELD_UINT64:
         if (json_is_integer(value))
-            read_integer(field, json_integer_value(value), at);
+            read_integer(field->kind, json_integer_value(value), at);
         break;
     case FIELD_REAL:
         if (json_is_number(value))
@@ -163,19 +173,22 @@ static void read_field(const struct field *field, json_t *value, char *at)
     }
 }
 
-void fields_read(const struct field *fields, const json_t *message, void *object)
+void fields_read(const struct field *fields, const struct field *more, const json_t *message, void *object)
 {
-    for (; fields->name; fields++)
+    for (; fields && fields->name; fields++)
         read_field(fields, json_object_get(message, fields->name), (char *)object + fields->offset);
+    if (more)
+        fields_read(more, NULL, message, object);
 }
 
-void *fields_read_all(const struct field *fields, const json_t *list, size_t size, unsigned *count)
+void *fields_read_all(const struct field *fields, const struct field *more, const json_t *list, size_t size,
+                      unsigned *count)
 {
     const size_t length = json_array_size(list);
     char *objects = calloc(length + 1, size);
 
     *count = objects ? (unsigned)length : 0;
     for (unsigned i = 0; i < *count; i++)
-        fields_read(fields, json_array_get(list, i), objects + i * size);
+        fields_read(fields, more, json_array_get(list, i), objects + i * size);
     return objects;
 }

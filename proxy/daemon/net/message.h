@@ -48,13 +48,19 @@ struct field {
     }
 #define FIELD(type, member, text) FIELD_IF(type, member, text, false)
 #define FIELD_IF_SET(type, member, text) FIELD_IF(type, member, text, true)
+#define FIELD_END                                                                                                      \
+    {                                                                                                                  \
+        .name = NULL                                                                                                   \
+    }
 
-/* NULL, and logged: it cannot be told. */
-json_t *fields_print(const struct field *fields, const void *object);
-json_t *fields_print_all(const struct field *fields, const void *objects, unsigned count, size_t size);
+/* Of two tables, the second may be NULL. NULL, and logged: it cannot be told. */
+json_t *fields_print(const struct field *fields, const struct field *more, const void *object);
+json_t *fields_print_all(const struct field *fields, const struct field *more, const void *objects, unsigned count,
+                         size_t size);
 /* What the message does not have, or of another kind, stays as it is; a borrowed text is "" then. */
-void fields_read(const struct field *fields, const json_t *message, void *object);
+void fields_read(const struct field *fields, const struct field *more, const json_t *message, void *object);
 /* A new array of such objects; NULL with *count 0. */
-void *fields_read_all(const struct field *fields, const json_t *list, size_t size, unsigned *count);
+void *fields_read_all(const struct field *fields, const struct field *more, const json_t *list, size_t size,
+                      unsigned *count);
 
 #endif

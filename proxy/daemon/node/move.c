@@ -13,7 +13,7 @@
 
 static void mover_closed(struct connection *c)
 {
-    struct session *s = connection_argument(c);
+    struct session *s = c->argument;
 
     s->mover = NULL;
     if (s->client)
@@ -46,16 +46,14 @@ void move_ask(struct session *s, struct connection *c, const json_t *message)
         connection_fail(c, "there is no such place");
         return;
     }
-    daemon_log("notice", "session %s is to move%s%s: asked by %s", s->of, *to ? " to " : "", to,
-               connection_peer(c)->name);
+    daemon_log("notice", "session %s is to move%s%s: asked by %s", s->of, *to ? " to " : "", to, c->peer.name);
     s->mover = c;
     json_decref(s->move);
     s->move = message_pack("{s:s}", "phase", "asked");
     connection_own(c, &mover, s);
-    connection_send(s->client,
-                    message_pack("{s:{s:s, s:I, s:I, s:b, s:s}}", "move", "to", to, "device", (json_int_t)device,
-                                 "wait", (json_int_t)wait, "any", json_is_true(json_object_get(message, "any")), "by",
-                                 connection_peer(c)->name));
+    connection_send(s->client, message_pack("{s:{s:s, s:I, s:I, s:b, s:s}}", "move", "to", to, "device",
+                                            (json_int_t)device, "wait", (json_int_t)wait, "any",
+                                            json_is_true(json_object_get(message, "any")), "by", c->peer.name));
     daemon_changed(s->daemon);
 }
 

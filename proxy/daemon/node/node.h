@@ -41,15 +41,15 @@ struct session {
     gid_t gid;
     enum session_state state;
     unsigned devices[MOST_DEVICES], device_count;
-    uint64_t memory;          /* of each device, 0: all there is */
-    unsigned slot;            /* the least number that no other has now, for metrics */
-    unsigned share;           /* weight */
-    bool exclusive, started;  /* started: there was a worker */
-    bool held;                /* there will be none: it keeps the devices for others (hold.c) */
-    double began;             /* wall clock, seconds */
-    double joules_before;     /* energy_review() when it began; below 0: not known */
-    pid_t pid, keeper;        /* keeper: the parent of the worker, which pid is */
-    unsigned long start_time; /* of the process, in clock ticks since the host's start */
+    uint64_t memory;         /* of each device, 0: all there is */
+    unsigned slot;           /* the least number that no other has now, for metrics */
+    unsigned share;          /* weight */
+    bool exclusive, started; /* started: there was a worker */
+    bool held;               /* there will be none: it keeps the devices for others (hold.c) */
+    double began;            /* wall clock, seconds */
+    double joules_before;    /* energy_review() when it began; below 0: not known */
+    pid_t pid, keeper;       /* keeper: the parent of the worker, which pid is */
+    uint64_t start_time;     /* of the process, in clock ticks since the host's start */
     int pidfd;
     struct event *exited;
     struct timer timer;         /* reservation, time limit, killing */

@@ -9,6 +9,7 @@
 #include "proxy/daemon/node/internal.h"
 
 #define RESERVED_SECONDS 20
+#define NOBODY UINT32_MAX /* as a number "as it is" to the system */
 
 static void lapsed(void *argument)
 {
@@ -24,21 +25,22 @@ void session_expect(struct session *s)
     session_set_timer(s, lapsed, RESERVED_SECONDS);
 }
 
-static bool take_devices(struct session *s, const json_t *wish)
+#define OWN(member) FIELD(struct session, member, #member)
+
+static const struct field asked[] = {OWN(of),    OWN(replaces), OWN(within), OWN(program),   OWN(job), OWN(from),
+                                     OWN(share), OWN(devices),  OWN(memory), OWN(exclusive), FIELD_END};
+
+/* Each of them once. */
+static bool has_devices(const struct session *s)
 {
-    const json_t *list = json_object_get(wish, "devices");
-    unsigned ordinal;
+    bool seen[MOST_DEVICES] = {false};
 
-    if (!json_array_size(list) || json_array_size(list) > s->daemon->device_count)
-        return false;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_int_t index = json_integer_value(json_array_get(list, i));
-
-        if (index < 0 || index >= s->daemon->device_count || session_uses(s, (unsigned)index, &ordinal))
+    for (unsigned i = 0; i < s->device_count; i++) {
+        if (s->devices[i] >= s->daemon->device_count || seen[s->devices[i]])
             return false;
-        s->devices[s->device_count++] = (unsigned)index;
+        seen[s->devices[i]] = true;
     }
-    return true;
+    return s->device_count > 0;
 }
 
 /* Whether the devices can be had: the broker knows only what it was told a moment ago. */
@@ -59,27 +61,18 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
     return NULL;
 }
 
-/* The number of a user or a group; the last one says "as it is" to the system. */
-static bool has_number(const json_t *wish, const char *name)
-{
-    const long long number = message_number(wish, name, -1);
-
-    return number >= 0 && number < UINT32_MAX;
-}
-
 /* NULL and why; *never: it will not be otherwise later. */
 static struct session *take(struct daemon *d, const json_t *wish, const struct user *user, bool *never, char *why,
                             size_t why_size)
 {
     const char *id = message_text(wish, "session", ""), *refused = NULL;
-    uint64_t memory = (uint64_t)message_number(wish, "memory", 0);
-    bool exclusive = json_is_true(json_object_get(wish, "exclusive"));
+    const long away = expiry_seconds(user->uid);
     struct session *s;
-    long away;
+    uint64_t memory;
+    bool exclusive;
 
     text_print(why, why_size, "a request that is none");
-    if (!message_is_id(id) || session_find(d, id) || !*message_text(wish, "user", "") || !has_number(wish, "uid") ||
-        !has_number(wish, "gid"))
+    if (!message_is_id(id) || session_find(d, id) || !*user->name || user->uid == NOBODY || user->gid == NOBODY)
         return NULL;
     if (is_draining(d) && !*message_text(wish, "within", "")) { /* who holds devices is there already */
         text_print(why, why_size, "the node takes no sessions");
@@ -89,7 +82,6 @@ static struct session *take(struct daemon *d, const json_t *wish, const struct u
         *never = true;
         return NULL;
     }
-    away = expiry_seconds(user->uid);
     if (away) {
         text_print(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
         return NULL;
@@ -97,21 +89,21 @@ static struct session *take(struct daemon *d, const json_t *wish, const struct u
     s = session_new(d, id);
     if (!s)
         return NULL;
-    if (message_is_id(message_text(wish, "of", "")))
-        text_print(s->of, sizeof(s->of), "%s", message_text(wish, "of", ""));
-    text_print(s->replaces, sizeof(s->replaces), "%s", message_text(wish, "replaces", ""));
-    text_print(s->within, sizeof(s->within), "%s", message_text(wish, "within", ""));
+    fields_read(asked, NULL, wish, s);
+    if (!message_is_id(s->of))
+        text_print(s->of, sizeof(s->of), "%s", id);
     text_print(s->user, sizeof(s->user), "%s", user->name);
     text_print(s->home, sizeof(s->home), "%s", user->home);
-    text_print(s->program, sizeof(s->program), "%s", message_text(wish, "program", ""));
-    text_print(s->job, sizeof(s->job), "%s", message_text(wish, "job", ""));
-    text_print(s->from, sizeof(s->from), "%s", message_text(wish, "from", ""));
     s->uid = user->uid;
     s->gid = user->gid;
-    s->share = (unsigned)message_number(wish, "share", 100);
-    if (!take_devices(s, wish) || s->share < 1 || s->share > 10000)
+    memory = s->memory;
+    exclusive = s->exclusive;
+    s->memory = 0; /* it has nothing yet */
+    s->exclusive = false;
+    if (!has_devices(s) || json_array_size(json_object_get(wish, "devices")) > s->device_count || s->share < 1 ||
+        s->share > 10000)
         refused = why;
-    if (!refused)
+    else
         refused = *s->within ? hold_refuse(s, memory, never) : refuse_devices(s, exclusive, memory);
     if (refused) {
         if (refused != why)
@@ -132,6 +124,9 @@ static struct session *take(struct daemon *d, const json_t *wish, const struct u
 }
 
 /* ---- who asks for it ---- */
+
+static const struct field of_user[] = {FIELD(struct user, name, "user"), FIELD(struct user, uid, "uid"),
+                                       FIELD(struct user, gid, "gid"), FIELD_END};
 
 struct reserving {
     LIST_ENTRY(reserving) in;
@@ -195,10 +190,9 @@ bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
     struct reserving *r = calloc(1, sizeof(*r));
     struct user user;
 
-    memset(&user, 0, sizeof(user));                    /* with what is between its members: others may ask the same */
-    user.uid = (uid_t)message_number(wish, "uid", -1); /* take() looks whether it is one */
-    user.gid = (gid_t)message_number(wish, "gid", -1);
-    text_print(user.name, sizeof(user.name), "%s", message_text(wish, "user", ""));
+    memset(&user, 0, sizeof(user)); /* with what is between its members: others may ask the same */
+    user.uid = user.gid = NOBODY;
+    fields_read(of_user, NULL, wish, &user);
     if (r) {
         *r = (struct reserving){.daemon = d, .asker = asker, .answered = answered, .wish = json_incref(wish)};
         LIST_INSERT_HEAD(&reservings, r, in);

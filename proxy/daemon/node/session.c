@@ -113,7 +113,7 @@ static void conclude(struct session *s)
 
 static void client_closed(struct connection *c)
 {
-    struct session *s = connection_argument(c);
+    struct session *s = c->argument;
 
     s->client = NULL;
     relay_close(s);
@@ -157,17 +157,17 @@ static void client_message(struct connection *c, json_t *message)
     const char *what = message_text(message, "do", ""), *text = json_string_value(json_object_get(message, "text"));
 
     if (!strcmp(what, "leave"))
-        leave(connection_argument(c), message);
+        leave(c->argument, message);
     else if (!strcmp(what, "end"))
-        session_end(connection_argument(c), message_text(message, "why", "it is not needed any more"));
+        session_end(c->argument, message_text(message, "why", "it is not needed any more"));
     else if (!strcmp(what, "moving") || !strcmp(what, "moved"))
-        move_hear(connection_argument(c), message, !strcmp(what, "moved"));
+        move_hear(c->argument, message, !strcmp(what, "moved"));
     else if (!strcmp(what, "patience"))
-        idle_hear(connection_argument(c), message);
+        idle_hear(c->argument, message);
     else if (!strcmp(what, "stays"))
-        stay(connection_argument(c), text ? text : "");
+        stay(c->argument, text ? text : "");
     else if (!strcmp(what, "pmi") && text)
-        relay_take(connection_argument(c), text);
+        relay_take(c->argument, text);
     else
         connection_fail(c, "there is no such request in a session");
 }

@@ -121,25 +121,31 @@ static void set_trouble(struct daemon *d, int error)
         daemon_changed(d);
 }
 
+#define OWN(member) FIELD(struct session, member, #member)
+
+static const struct field record[] = {OWN(id),        OWN(user),
+                                      OWN(program),   OWN(from),
+                                      OWN(uid),       OWN(gid),
+                                      OWN(pid),       OWN(start_time),
+                                      OWN(began),     OWN(devices),
+                                      OWN(memory),    OWN(share),
+                                      OWN(exclusive), OWN(started),
+                                      OWN(why),       OWN(keeper),
+                                      OWN(home),      OWN(job),
+                                      OWN(of),        OWN(replaces),
+                                      OWN(within),    FIELD(struct session, usage.device_ns, "device_ns"),
+                                      FIELD_END};
+
 int state_save(const struct session *s)
 {
+    json_t *state = fields_print(record, NULL, s);
     char path[4096];
-    json_t *state;
     int error;
 
-    state = message_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:f, s:o, s:I, s:i, s:b, s:b, s:b, s:s}", "id",
-                         s->id, "user", s->user, "program", s->program, "from", s->from, "uid", (int)s->uid, "gid",
-                         (int)s->gid, "pid", (int)s->pid, "start_time", (json_int_t)s->start_time, "began", s->began,
-                         "devices", message_list(s->devices, s->device_count), "memory", (json_int_t)s->memory, "share",
-                         (int)s->share, "exclusive", s->exclusive, "started", s->started, "ending",
-                         s->state == SESSION_ENDING, "why", s->why);
-    json_object_set_new(state, "keeper", json_integer(s->keeper));
-    json_object_set_new(state, "home", json_string(s->home));
-    json_object_set_new(state, "job", json_string(s->job));
-    json_object_set_new(state, "of", json_string(s->of));
-    json_object_set_new(state, "replaces", json_string(s->replaces));
-    json_object_set_new(state, "within", json_string(s->within));
-    json_object_set_new(state, "device_ns", json_integer((json_int_t)s->usage.device_ns));
+    if (state && json_object_set_new(state, "ending", json_boolean(s->state == SESSION_ENDING))) {
+        json_decref(state);
+        state = NULL;
+    }
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);
@@ -189,11 +195,10 @@ static void adopt(struct daemon *d, const char *name)
 {
     char path[4096];
     struct session *s;
-    json_t *state, *index;
+    json_t *state;
     const char *id;
     bool ending;
     int status;
-    size_t i;
 
     state_path(d, name, path, sizeof(path));
     state = json_load_file(path, 0, NULL);
@@ -204,33 +209,17 @@ static void adopt(struct daemon *d, const char *name)
         json_decref(state);
         return;
     }
-    text_print(s->of, sizeof(s->of), "%s", message_text(state, "of", s->id));
-    text_print(s->replaces, sizeof(s->replaces), "%s", message_text(state, "replaces", ""));
-    text_print(s->within, sizeof(s->within), "%s", message_text(state, "within", ""));
-    text_print(s->user, sizeof(s->user), "%s", message_text(state, "user", ""));
-    text_print(s->home, sizeof(s->home), "%s", message_text(state, "home", ""));
-    text_print(s->program, sizeof(s->program), "%s", message_text(state, "program", ""));
-    text_print(s->job, sizeof(s->job), "%s", message_text(state, "job", ""));
-    text_print(s->from, sizeof(s->from), "%s", message_text(state, "from", ""));
-    s->uid = (uid_t)message_number(state, "uid", 0);
-    s->gid = (gid_t)message_number(state, "gid", 0);
-    s->pid = (pid_t)message_number(state, "pid", 0);
-    s->keeper = (pid_t)message_number(state, "keeper", s->pid);
-    s->start_time = (unsigned long)message_number(state, "start_time", 0);
-    s->memory = (uint64_t)message_number(state, "memory", 0);
-    s->share = (unsigned)message_number(state, "share", 100);
-    s->usage.device_ns = s->saved_ns = (uint64_t)message_number(state, "device_ns", 0);
-    s->started = s->pid > 1; /* an older daemon did not say so */
-    s->exclusive = json_is_true(json_object_get(state, "exclusive"));
-    text_print(s->why, sizeof(s->why), "%s", message_text(state, "why", ""));
+    s->uid = s->gid = UINT32_MAX; /* nobody, if it does not say */
+    fields_read(record, NULL, state, s);
     ending = json_is_true(json_object_get(state, "ending"));
-    s->began = json_number_value(json_object_get(state, "began"));
-    json_array_foreach(json_object_get(state, "devices"), i, index)
-    {
-        if (s->device_count < MOST_DEVICES && (unsigned)json_integer_value(index) < d->device_count)
-            s->devices[s->device_count++] = (unsigned)json_integer_value(index);
-    }
     json_decref(state);
+    s->keeper = s->keeper ? s->keeper : s->pid; /* of an older daemon */
+    s->started = s->pid > 1;                    /* it did not say so */
+    s->saved_ns = s->usage.device_ns;
+    for (unsigned i = 0; i < s->device_count; i++) {
+        if (s->devices[i] >= d->device_count) /* there were more then */
+            s->devices[i--] = s->devices[--s->device_count];
+    }
     if (!s->started) { /* its client has a few seconds left to come */
         session_expect(s);
         return;

@@ -33,7 +33,7 @@ static struct rest *find(const struct daemon *d, const char *id)
 
 static void asker_closed(struct connection *c)
 {
-    struct rest *r = connection_argument(c);
+    struct rest *r = c->argument;
 
     r->asker = NULL;
 }
@@ -57,12 +57,12 @@ static void answer(struct rest *r, const char *why)
 
 static bool is_of(const struct rest *r, struct connection *c)
 {
-    return connection_peer(r->keeper)->uid == connection_peer(c)->uid || connection_user(c)->admin;
+    return r->keeper->peer.uid == c->peer.uid || c->user.admin;
 }
 
 void rest_wake(struct connection *c, const json_t *message)
 {
-    struct rest *r = find(connection_daemon(c), message_text(message, "session", ""));
+    struct rest *r = find(c->daemon, message_text(message, "session", ""));
 
     if (!r || !is_of(r, c)) {
         connection_fail(c, "no such session rests here that you may wake");
@@ -71,13 +71,13 @@ void rest_wake(struct connection *c, const json_t *message)
     } else {
         r->asker = c;
         connection_own(c, &asker, r);
-        connection_send(r->keeper, message_pack("{s:s}", "wake", connection_peer(c)->name));
+        connection_send(r->keeper, message_pack("{s:s}", "wake", c->peer.name));
     }
 }
 
 bool rest_kill(struct connection *c, const char *id, const char *why)
 {
-    struct rest *r = find(connection_daemon(c), id);
+    struct rest *r = find(c->daemon, id);
 
     if (!r || !is_of(r, c))
         return false;
@@ -90,7 +90,7 @@ bool rest_kill(struct connection *c, const char *id, const char *why)
 
 static void keeper_closed(struct connection *c)
 {
-    struct rest *r = connection_argument(c), **at = &r->daemon->rests;
+    struct rest *r = c->argument, **at = &r->daemon->rests;
 
     while (*at != r)
         at = &(*at)->next;
@@ -103,10 +103,10 @@ static void keeper_closed(struct connection *c)
 static void keeper_message(struct connection *c, json_t *message)
 {
     const char *what = message_text(message, "do", ""), *text = message_text(message, "text", "");
-    struct rest *r = connection_argument(c);
+    struct rest *r = c->argument;
 
     if (!strcmp(what, "woken")) {
-        daemon_log("notice", "session %s goes on: user=%s", r->id, connection_peer(c)->name);
+        daemon_log("notice", "session %s goes on: user=%s", r->id, c->peer.name);
         answer(r, NULL);
         connection_close(c);
     } else if (!strcmp(what, "stays")) {
@@ -120,8 +120,8 @@ static const struct connection_owner keeper = {.message = keeper_message, .close
 
 void rest_take(struct connection *c, const json_t *message)
 {
-    const char *id = message_text(message, "session", ""), *user = connection_peer(c)->name;
-    struct daemon *d = connection_daemon(c);
+    const char *id = message_text(message, "session", ""), *user = c->peer.name;
+    struct daemon *d = c->daemon;
     struct rest *r;
 
     if (!message_is_id(id) || find(d, id) || !(r = calloc(1, sizeof(*r)))) {
@@ -143,7 +143,7 @@ bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *
 {
     const struct rest *r = find(d, id);
 
-    return r && connection_peer(r->keeper)->uid == peer->uid;
+    return r && r->keeper->peer.uid == peer->uid;
 }
 
 struct told_session *rests_describe(const struct daemon *d, unsigned *count)
@@ -157,10 +157,10 @@ struct told_session *rests_describe(const struct daemon *d, unsigned *count)
     *count = 0;
     for (const struct rest *r = d->rests; list && r; r = r->next)
         list[(*count)++] = (struct told_session){.id = r->id,
-                                                 .user = connection_peer(r->keeper)->name,
+                                                 .user = r->keeper->peer.name,
                                                  .program = r->program,
                                                  .job = r->job,
-                                                 .from = connection_remote(r->keeper),
+                                                 .from = r->keeper->remote,
                                                  .state = "at rest",
                                                  .device_count = r->devices,
                                                  .began = r->since};
@@ -171,7 +171,7 @@ struct told_session *rests_describe(const struct daemon *d, unsigned *count)
 
 static void suspender_closed(struct connection *c)
 {
-    struct session *s = connection_argument(c);
+    struct session *s = c->argument;
 
     s->mover = NULL;
 }
@@ -191,7 +191,7 @@ void rest_ask(struct session *s, struct connection *c)
     s->asked_ms = clock_ms();
     if (c)
         connection_own(c, &suspender, s);
-    daemon_log("notice", "session %s is to rest: asked by %s", s->of, c ? connection_peer(c)->name : "others who wait");
+    daemon_log("notice", "session %s is to rest: asked by %s", s->of, c ? c->peer.name : "others who wait");
     connection_send(s->client, message_pack("{s:s}", "suspend", s->id));
     daemon_changed(s->daemon);
 }

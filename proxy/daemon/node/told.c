@@ -3,97 +3,75 @@
 #include "proxy/daemon/net/message.h"
 #include "proxy/daemon/node/told.h"
 
-static const struct field of_devices[] = {FIELD(struct told_device, index, "index"),
-                                          FIELD(struct told_device, leaf, "leaf"),
-                                          FIELD(struct told_device, name, "name"),
-                                          FIELD(struct told_device, type, "type"),
-                                          FIELD(struct told_device, memory, "memory"),
-                                          FIELD(struct told_device, limit, "limit"),
-                                          FIELD(struct told_device, free, "free"),
-                                          FIELD(struct told_device, units, "units"),
-                                          FIELD(struct told_device, mode, "mode"),
-                                          FIELD(struct told_device, most, "most"),
-                                          FIELD(struct told_device, sessions, "sessions"),
-                                          FIELD(struct told_device, taken, "taken"),
-                                          FIELD(struct told_device, load, "load"),
-                                          FIELD(struct told_device, busy, "busy"),
-                                          {.name = NULL}};
+#define DEVICE(member) FIELD(struct told_device, member, #member)
+#define SESSION(member) FIELD(struct told_session, member, #member)
+#define WAIT(member) FIELD(struct told_wait, member, #member)
+#define NODE(member) FIELD(struct told_node, member, #member)
 
-static const struct field of_sessions[] = {FIELD(struct told_session, id, "id"),
-                                           FIELD(struct told_session, user, "user"),
-                                           FIELD(struct told_session, program, "program"),
-                                           FIELD(struct told_session, job, "job"),
-                                           FIELD(struct told_session, from, "from"),
-                                           FIELD(struct told_session, state, "state"),
-                                           FIELD(struct told_session, devices, "devices"),
-                                           FIELD(struct told_session, share, "share"),
-                                           FIELD(struct told_session, slot, "slot"),
-                                           FIELD(struct told_session, began, "began"),
-                                           FIELD(struct told_session, device_seconds, "device_seconds"),
-                                           FIELD(struct told_session, cpu_seconds, "cpu_seconds"),
-                                           FIELD(struct told_session, launches, "launches"),
-                                           FIELD(struct told_session, bytes_in, "bytes_in"),
-                                           FIELD(struct told_session, bytes_out, "bytes_out"),
-                                           FIELD(struct told_session, memory, "memory"),
-                                           FIELD(struct told_session, part, "part"),
-                                           FIELD(struct told_session, replaces, "replaces"),
-                                           FIELD(struct told_session, within, "within"),
-                                           FIELD(struct told_session, limit, "limit"),
-                                           FIELD(struct told_session, exclusive, "exclusive"),
+static const struct field of_devices[] = {DEVICE(index),    DEVICE(leaf),  DEVICE(name),  DEVICE(type), DEVICE(memory),
+                                          DEVICE(limit),    DEVICE(free),  DEVICE(units), DEVICE(mode), DEVICE(most),
+                                          DEVICE(sessions), DEVICE(taken), FIELD_END};
+
+static const struct field of_sessions[] = {SESSION(id),
+                                           SESSION(user),
+                                           SESSION(program),
+                                           SESSION(job),
+                                           SESSION(from),
+                                           SESSION(state),
+                                           SESSION(devices),
+                                           SESSION(share),
+                                           SESSION(slot),
+                                           SESSION(began),
+                                           SESSION(part),
+                                           SESSION(replaces),
+                                           SESSION(within),
+                                           SESSION(limit),
+                                           SESSION(exclusive),
+                                           SESSION(patience),
+                                           SESSION(asked),
+                                           SESSION(move),
                                            FIELD_IF_SET(struct told_session, idle, "idle"),
                                            FIELD(struct told_session, may_rest, "may rest"),
-                                           FIELD(struct told_session, patience, "patience"),
-                                           FIELD(struct told_session, asked, "asked"),
-                                           FIELD(struct told_session, move, "move"),
-                                           {.name = NULL}};
+                                           FIELD_END};
 
 /* They have no devices, but had so many. */
-static const struct field of_resting[] = {FIELD(struct told_session, id, "id"),
-                                          FIELD(struct told_session, user, "user"),
-                                          FIELD(struct told_session, program, "program"),
-                                          FIELD(struct told_session, job, "job"),
-                                          FIELD(struct told_session, from, "from"),
-                                          FIELD(struct told_session, state, "state"),
-                                          FIELD(struct told_session, began, "began"),
-                                          FIELD(struct told_session, device_count, "devices"),
-                                          {.name = NULL}};
+static const struct field of_resting[] = {
+    SESSION(id),   SESSION(user),  SESSION(program), SESSION(job),
+    SESSION(from), SESSION(state), SESSION(began),   FIELD(struct told_session, device_count, "devices"),
+    FIELD_END};
 
-static const struct field of_waits[] = {FIELD(struct told_wait, user, "user"),
-                                        FIELD(struct told_wait, count, "devices"),
-                                        FIELD(struct told_wait, waited, "waited"),
-                                        FIELD(struct told_wait, why, "why"),
-                                        FIELD(struct told_wait, broker, "broker"),
-                                        FIELD(struct told_wait, ticket, "ticket"),
-                                        FIELD(struct told_wait, memory, "memory"),
-                                        FIELD(struct told_wait, exclusive, "exclusive"),
-                                        FIELD(struct told_wait, name, "name"),
-                                        FIELD(struct told_wait, type, "type"),
-                                        FIELD(struct told_wait, policy, "policy"),
-                                        FIELD(struct told_wait, held, "held"),
-                                        FIELD(struct told_wait, barred, "barred"),
-                                        FIELD(struct told_wait, unfit, "unfit"),
-                                        {.name = NULL}};
+static const struct field of_waits[] = {WAIT(user),      FIELD(struct told_wait, count, "devices"),
+                                        WAIT(why),       WAIT(broker),
+                                        WAIT(ticket),    WAIT(memory),
+                                        WAIT(exclusive), WAIT(name),
+                                        WAIT(type),      WAIT(policy),
+                                        WAIT(held),      WAIT(barred),
+                                        WAIT(unfit),     FIELD_END};
 
-static const struct field of_nodes[] = {
-    FIELD(struct told_node, name, "name"),     FIELD(struct told_node, address, "address"),
-    FIELD(struct told_node, state, "state"),   FIELD(struct told_node, why, "why"),
-    FIELD(struct told_node, drains, "drains"), FIELD(struct told_node, time, "time"),
-    FIELD(struct told_node, policy, "policy"), {.name = NULL}};
+static const struct field of_nodes[] = {NODE(name),   NODE(address), NODE(state), NODE(why),
+                                        NODE(drains), NODE(policy),  FIELD_END};
+
+/* What changes all the time. */
+static const struct field loads[] = {DEVICE(load), DEVICE(busy), FIELD_END};
+static const struct field uses[] = {SESSION(device_seconds), SESSION(cpu_seconds), SESSION(launches), SESSION(bytes_in),
+                                    SESSION(bytes_out),      SESSION(memory),      FIELD_END};
+static const struct field ages[] = {WAIT(waited), FIELD_END};
+static const struct field times[] = {NODE(time), FIELD_END};
 
 /* The lists of a node. */
 static const struct {
     const char *name;
-    const struct field *fields;
+    const struct field *fields, *restless;
     size_t list, count, size;
 } lists[] = {
-#define LIST(member, number, name, fields, type)                                                                       \
+#define LIST(name, member, number, fields, restless, type)                                                             \
     {                                                                                                                  \
-        name, fields, offsetof(struct told_node, member), offsetof(struct told_node, number), sizeof(type)             \
+        name, fields, restless, offsetof(struct told_node, member), offsetof(struct told_node, number), sizeof(type)   \
     }
-    LIST(devices, device_count, "devices", of_devices, struct told_device),
-    LIST(sessions, session_count, "sessions", of_sessions, struct told_session),
-    LIST(queue, queue_count, "queue", of_waits, struct told_wait),
-    LIST(resting, resting_count, "resting", of_resting, struct told_session)};
+    LIST("devices", devices, device_count, of_devices, loads, struct told_device),
+    LIST("sessions", sessions, session_count, of_sessions, uses, struct told_session),
+    LIST("queue", queue, queue_count, of_waits, ages, struct told_wait),
+    LIST("resting", resting, resting_count, of_resting, NULL, struct told_session)};
 
 #define LISTS (sizeof(lists) / sizeof(*lists))
 
@@ -116,19 +94,34 @@ bool told_uses(const struct told_session *session, unsigned device)
     return i < session->device_count;
 }
 
-json_t *told_print(const struct told_node *node)
+static json_t *print(const struct told_node *node, bool matters)
 {
-    json_t *told = fields_print(of_nodes, node);
+    json_t *told = fields_print(of_nodes, matters ? NULL : times, node);
 
     for (size_t i = 0; told && i < LISTS; i++)
         json_object_set_new(told, lists[i].name,
-                            fields_print_all(lists[i].fields, *list_of(node, i), *count_of(node, i), lists[i].size));
+                            fields_print_all(lists[i].fields, matters ? NULL : lists[i].restless, *list_of(node, i),
+                                             *count_of(node, i), lists[i].size));
     return told;
+}
+
+json_t *told_print(const struct told_node *node)
+{
+    return print(node, false);
+}
+
+char *told_matters(const struct told_node *node)
+{
+    json_t *told = print(node, true);
+    char *text = json_dumps(told, JSON_COMPACT);
+
+    json_decref(told);
+    return text;
 }
 
 json_t *told_print_waits(const struct told_wait *waits, unsigned count)
 {
-    return fields_print_all(of_waits, waits, count, sizeof(*waits));
+    return fields_print_all(of_waits, ages, waits, count, sizeof(*waits));
 }
 
 struct told_node *told_read(json_t *json)
@@ -138,10 +131,10 @@ struct told_node *told_read(json_t *json)
     if (!node)
         return NULL;
     node->json = json_incref(json);
-    fields_read(of_nodes, json, node);
+    fields_read(of_nodes, times, json, node);
     for (size_t i = 0; i < LISTS; i++)
-        *list_of(node, i) =
-            fields_read_all(lists[i].fields, json_object_get(json, lists[i].name), lists[i].size, count_of(node, i));
+        *list_of(node, i) = fields_read_all(lists[i].fields, lists[i].restless, json_object_get(json, lists[i].name),
+                                            lists[i].size, count_of(node, i));
     return node;
 }
 

@@ -53,6 +53,8 @@ struct told_node *node_describe(const struct daemon *d);
 /* ---- told.c ---- */
 bool told_uses(const struct told_session *session, unsigned device);
 json_t *told_print(const struct told_node *node);
+/* Without what changes all the time, as text: what others need to know at once. */
+char *told_matters(const struct told_node *node);
 json_t *told_print_waits(const struct told_wait *waits, unsigned count);
 /* NULL: no memory. */
 struct told_node *told_read(json_t *json);

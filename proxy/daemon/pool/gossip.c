@@ -168,36 +168,6 @@ static json_t *everything(struct daemon *d)
     return all;
 }
 
-/* Without what changes all the time: what others need to know at once. */
-static char *what_matters(const json_t *state)
-{
-    static const char *const of_devices[] = {"load", "busy"};
-    static const char *const of_sessions[] = {"device_seconds", "cpu_seconds", "launches",
-                                              "bytes_in",       "bytes_out",   "memory"};
-    json_t *copy = json_deep_copy(state), *entry;
-    char *text;
-    size_t i;
-
-    json_object_del(copy, "time");
-    json_array_foreach(json_object_get(copy, "devices"), i, entry)
-    {
-        for (size_t k = 0; k < sizeof(of_devices) / sizeof(*of_devices); k++)
-            json_object_del(entry, of_devices[k]);
-    }
-    json_array_foreach(json_object_get(copy, "sessions"), i, entry)
-    {
-        for (size_t k = 0; k < sizeof(of_sessions) / sizeof(*of_sessions); k++)
-            json_object_del(entry, of_sessions[k]);
-    }
-    json_array_foreach(json_object_get(copy, "queue"), i, entry)
-    {
-        json_object_del(entry, "waited");
-    }
-    text = json_dumps(copy, JSON_COMPACT);
-    json_decref(copy);
-    return text;
-}
-
 static void renew(struct daemon *d, long long above)
 {
     const long long now = (long long)(wall_seconds() * 1e3);
@@ -217,19 +187,19 @@ static void look_at_oneself(struct daemon *d)
 {
     const long every = REPEAT_MS * (1 + (long)(d->pool.count / REPEAT_NODES));
     struct gossip *gossip = d->gossip;
-    json_t *state = node_print(d);
-    char *matters = what_matters(state);
+    struct told_node *own = node_describe(d);
+    char *matters = own ? told_matters(own) : NULL;
     const bool differs = !gossip->matters || !matters || strcmp(matters, gossip->matters) != 0;
 
     if (differs || !gossip->told_ms || clock_ms() - gossip->told_ms >= every) {
         json_decref(gossip->state);
-        gossip->state = json_incref(state);
+        gossip->state = own ? told_print(own) : NULL;
         gossip->told_ms = clock_ms();
         renew(d, gossip->version);
     }
     free(gossip->matters);
     gossip->matters = matters;
-    json_decref(state);
+    told_free(own);
 }
 
 void gossip_tick(struct daemon *d)
@@ -258,7 +228,7 @@ static uint64_t tree_hash(const char *text)
 /* What is known of a node. */
 static void send_record(struct connection *c, const char *name)
 {
-    struct daemon *d = connection_daemon(c);
+    struct daemon *d = c->daemon;
     const bool own = !strcmp(name, d->config->name);
     const struct peer *peer = own ? NULL : peer_find(d, name);
     json_t *state = own ? d->gossip->state : peer && peer->told ? peer->told->json : NULL, *record;
@@ -277,7 +247,7 @@ static void send_record(struct connection *c, const char *name)
 
 static void send_tree(struct connection *c, const char *name)
 {
-    const struct daemon *d = connection_daemon(c);
+    const struct daemon *d = c->daemon;
     const struct peer *peer = peer_find(d, name);
     const char *text = !strcmp(name, d->config->name) ? d->tree : peer ? peer->tree_text : NULL;
 
@@ -290,7 +260,7 @@ static void on_message(struct connection *c, json_t *message)
     const char *what = message_text(message, "do", ""), *name;
     json_t *value;
 
-    if (!strcmp(what, "want") && connection_daemon(c)->gossip) {
+    if (!strcmp(what, "want") && c->daemon->gossip) {
         json_object_foreach(json_object_get(message, "nodes"), name, value)
         {
             send_record(c, name);
@@ -309,7 +279,7 @@ static const struct connection_owner watching = {.message = on_message, .closed 
 
 void gossip_watched(struct connection *c, bool all)
 {
-    struct daemon *d = connection_daemon(c);
+    struct daemon *d = c->daemon;
 
     connection_own(c, all ? &watching : &talking, NULL);
     if (all && gossip_of(d))

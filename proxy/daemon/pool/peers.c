@@ -135,7 +135,7 @@ void peer_take_tree(struct peer *peer, const char *text)
 
 static void on_message(struct connection *c, json_t *message)
 {
-    struct peer *peer = connection_argument(c);
+    struct peer *peer = c->argument;
     json_t *state = json_object_get(message, "state");
 
     peer->heard_ms = clock_ms();
@@ -160,13 +160,13 @@ static void explain(struct peer *peer, const char *why)
 
 static void on_closed(struct connection *c)
 {
-    struct peer *peer = connection_argument(c);
+    struct peer *peer = c->argument;
     const bool at_once = !peer->told && peer->open && !strcmp(peer->daemon->config->method, "key");
 
     peer->connection = NULL;
     lost(peer);
-    if (*connection_why(c))
-        peer_note_why(peer, connection_why(c));
+    if (*c->why)
+        peer_note_why(peer, c->why);
     else if (at_once)
         explain(peer, "closes the connection at once: the key files may differ");
     else if (!*peer->why)
@@ -199,7 +199,7 @@ static void send_all(struct connection *c, json_t **messages)
 
 static void on_open(struct connection *c)
 {
-    struct peer *peer = connection_argument(c);
+    struct peer *peer = c->argument;
 
     peer->open = true;
     peer->heard_ms = peer->used_ms = clock_ms();

@@ -10,7 +10,7 @@ void watcher_gone(struct connection *c)
 
 static void watcher_closed(struct connection *c)
 {
-    connection_daemon(c)->watchers--;
+    c->daemon->watchers--;
     watcher_gone(c);
 }
 
@@ -24,7 +24,7 @@ static void answer(struct daemon *d, struct connection *asker, json_t *answer)
 
 static void release(struct connection *c, const json_t *message)
 {
-    session_release(connection_daemon(c), message_text(message, "session", ""));
+    session_release(c->daemon, message_text(message, "session", ""));
 }
 
 bool watchers_take(struct connection *c, json_t *message)
@@ -32,7 +32,7 @@ bool watchers_take(struct connection *c, json_t *message)
     const char *what = message_text(message, "do", "");
 
     if (!strcmp(what, "reserve"))
-        session_reserve(connection_daemon(c), c, message, answer);
+        session_reserve(c->daemon, c, message, answer);
     else if (!strcmp(what, "release"))
         release(c, message);
     else
@@ -50,14 +50,14 @@ static const struct connection_owner watcher = {.message = watcher_message, .clo
 
 static void tell(struct connection *c)
 {
-    connection_send(c, message_pack("{s:o}", "state", node_print(connection_daemon(c))));
+    connection_send(c, message_pack("{s:o}", "state", node_print(c->daemon)));
 }
 
 void watchers_add(struct connection *c)
 {
-    const struct daemon *d = connection_daemon(c);
+    const struct daemon *d = c->daemon;
 
-    connection_daemon(c)->watchers++;
+    c->daemon->watchers++;
     connection_own(c, &watcher, NULL);
     if (d->tree) /* it stays the same */
         connection_send(c, message_pack("{s:s}", "tree", d->tree));

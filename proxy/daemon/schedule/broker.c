@@ -59,16 +59,15 @@ static void answered_here(struct daemon *d, struct connection *asker, json_t *me
 /* A part's node is asked to do something about it. */
 static bool send_part(struct request *r, const struct part *part, const char *what)
 {
-    const struct auth_peer *peer = connection_peer(r->client);
+    const struct auth_peer *peer = &r->client->peer;
     json_t *message;
     bool good;
 
-    message =
-        message_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", part->id,
-                     "user", peer->name, "uid", (int)peer->uid, "gid", (int)peer->gid, "program", r->program, "job",
-                     r->job, "from", *r->move.part ? r->move.from : connection_remote(r->client), "devices",
-                     message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
-                     r->wish.exclusive, "share", (int)r->share);
+    message = message_pack(
+        "{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", part->id, "user",
+        peer->name, "uid", (json_int_t)peer->uid, "gid", (json_int_t)peer->gid, "program", r->program, "job", r->job,
+        "from", *r->move.part ? r->move.from : r->client->remote, "devices", message_list(part->devices, part->count),
+        "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share);
     if (!message)
         return false;
     if (*r->move.part) {
@@ -113,7 +112,7 @@ static void refuse(struct request *r, const char *why)
 /* While somebody waits, and when it has its devices: what it has not started when it goes is given back. */
 static void client_closed(struct connection *c)
 {
-    struct request *r = connection_argument(c);
+    struct request *r = c->argument;
 
     give_back(r);
     request_free(r);
@@ -310,13 +309,21 @@ static void bar_own(struct request *r)
 {
     char why[256];
 
-    if (!user_may_have_devices(r->daemon, connection_user(r->client), why, sizeof(why)))
+    if (!user_may_have_devices(r->daemon, &r->client->user, why, sizeof(why)))
         request_bar(r, r->daemon->config->name, why);
 }
 
+static const struct field asked[] = {FIELD(struct request, wish.name, "name"),
+                                     FIELD(struct request, wish.type, "type"),
+                                     FIELD(struct request, wish.exclusive, "exclusive"),
+                                     FIELD(struct request, program, "program"),
+                                     FIELD(struct request, job, "job"),
+                                     FIELD(struct request, within, "within"),
+                                     FIELD_END};
+
 void broker_request(struct connection *c, const json_t *message)
 {
-    struct daemon *d = connection_daemon(c);
+    struct daemon *d = c->daemon;
     long long count = message_number(message, "count", 1), wait = message_number(message, "wait", 0);
     long long share = message_number(message, "share", 100), memory = message_number(message, "memory", 0);
     const struct {
@@ -345,18 +352,12 @@ void broker_request(struct connection *c, const json_t *message)
     if (!r)
         return;
     *r = (struct request){.daemon = d, .client = c, .policy = d->config->policy, .since_ms = clock_ms()};
-    r->wish = (struct placement_wish){.count = (unsigned)count,
-                                      .memory = (uint64_t)memory,
-                                      .exclusive = json_is_true(json_object_get(message, "exclusive"))};
-    text_print(r->wish.name, sizeof(r->wish.name), "%s", message_text(message, "name", ""));
-    text_print(r->wish.type, sizeof(r->wish.type), "%s", message_text(message, "type", ""));
-    text_print(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
-    text_print(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
-    text_print(r->within, sizeof(r->within), "%s", message_text(message, "within", ""));
+    r->wish = (struct placement_wish){.count = (unsigned)count, .memory = (uint64_t)memory};
+    fields_read(asked, NULL, message, r);
     policy_read(message_text(message, "policy", ""), &r->policy);
     r->share = (unsigned)share;
     r->until_ms = r->since_ms + (*r->within ? 0 : (long)wait * 1000); /* what is held is there or not */
-    r->since_ms -= queue_age(d, message_text(message, "ticket", ""), connection_peer(c)->name);
+    r->since_ms -= queue_age(d, message_text(message, "ticket", ""), c->peer.name);
     draw_name(r->ticket);
     r->barred = json_object();
     r->unfit = request_take_unfit(message);
@@ -378,7 +379,7 @@ static struct told_wait *queue(const struct daemon *d, unsigned *count)
 
     *count = 0;
     for (const struct request *r = d->requests; list && r; r = r->next)
-        list[(*count)++] = (struct told_wait){.user = connection_peer(r->client)->name,
+        list[(*count)++] = (struct told_wait){.user = r->client->peer.name,
                                               .count = r->wish.count,
                                               .waited = (double)(clock_ms() - r->since_ms) / 1000,
                                               .why = r->why,

@@ -262,7 +262,7 @@ static void count_of_user(const struct pool_view *view, const char *user, const 
 static bool is_beyond_limits(struct request *r, const struct pool_view *view)
 {
     const struct config *config = r->daemon->config;
-    const char *user = connection_peer(r->client)->name;
+    const char *user = r->client->peer.name;
     struct counted all = {.id_count = 0};
 
     if (*r->move.part || *r->within) /* it has no more than before, or when it is over */
@@ -375,7 +375,7 @@ static void take_held(struct request *r, unsigned most, const struct told_sessio
 
 static enum outcome place_within(struct request *r, const struct pool_view *view)
 {
-    const char *user = connection_peer(r->client)->name;
+    const char *user = r->client->peer.name;
     unsigned count = 0;
 
     r->parts = calloc(MOST_WISHED, sizeof(*r->parts));

@@ -93,7 +93,7 @@ static bool take_part(struct request *r, const struct told_session *part, const 
         text_print(r->why, sizeof(r->why), "its devices are held for it, and others are not");
         return false;
     }
-    if (!part || strcmp(part->user, connection_peer(r->client)->name)) {
+    if (!part || strcmp(part->user, r->client->peer.name)) {
         text_print(r->why, sizeof(r->why), "there is no such session of yours");
         return false;
     }
@@ -136,7 +136,7 @@ bool request_take_rest(struct request *r, const json_t *message)
 {
     const char *id = message_text(message, "rest", "");
 
-    if (!rest_is_of(r->daemon, id, connection_peer(r->client)) || json_object_get(message, "move")) {
+    if (!rest_is_of(r->daemon, id, &r->client->peer) || json_object_get(message, "move")) {
         text_print(r->why, sizeof(r->why), "no such session of yours rests here");
         return false;
     }
@@ -152,7 +152,7 @@ bool request_take_loss(struct request *r, const json_t *message)
 {
     const char *id = message_text(message, "instead", "");
 
-    if (!message_is_id(id) || peers_have_anothers(r->daemon, id, connection_peer(r->client)->name) ||
+    if (!message_is_id(id) || peers_have_anothers(r->daemon, id, r->client->peer.name) ||
         json_object_get(message, "move") || json_object_get(message, "rest")) {
         text_print(r->why, sizeof(r->why), "no such session of yours has lost a worker");
         return false;

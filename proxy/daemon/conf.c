@@ -85,12 +85,33 @@ bool policy_read(const char *text, enum policy *policy)
     return false;
 }
 
-static bool complain(char *why, size_t why_size, const struct config *config, const config_setting_t *setting,
-                     const char *text)
+/* What is read, and where why it is not good goes. */
+struct reader {
+    struct config *config;
+    const config_setting_t *root;
+    char *why;
+    size_t why_size;
+};
+
+static bool complain(const struct reader *r, const config_setting_t *setting, const char *text)
 {
-    snprintf(why, why_size, "%s:%u: %s: %s", config->path, config_setting_source_line(setting),
+    snprintf(r->why, r->why_size, "%s:%u: %s: %s", r->config->path, config_setting_source_line(setting),
              config_setting_name(setting) ? config_setting_name(setting) : "entry", text);
     return false;
+}
+
+static bool complain_of(const struct reader *r, const char *name, const char *text)
+{
+    return complain(r, config_setting_get_member(r->root, name), text);
+}
+
+/* Whether there is memory for it. */
+static bool copy(const struct reader *r, const char *text, char **copied)
+{
+    *copied = strdup(text);
+    if (!*copied)
+        snprintf(r->why, r->why_size, "no memory");
+    return *copied != NULL;
 }
 
 static bool is_known(const char *name)
@@ -118,21 +139,20 @@ static bool is_known(const char *name)
 
 #define NEEDS_TEXT "a text in quotes is needed"
 
-static bool read_text(const struct config *config, const config_setting_t *group, const char *name, const char **text,
-                      char *why, size_t why_size)
+static bool read_text(const struct reader *r, const config_setting_t *group, const char *name, const char **text)
 {
     const config_setting_t *setting = config_setting_get_member(group, name);
 
     if (!setting)
         return true;
     if (config_setting_type(setting) != CONFIG_TYPE_STRING)
-        return complain(why, why_size, config, setting, NEEDS_TEXT);
+        return complain(r, setting, NEEDS_TEXT);
     *text = config_setting_get_string(setting);
     return true;
 }
 
-static bool read_number(const struct config *config, const config_setting_t *group, const char *name, unsigned least,
-                        unsigned most, unsigned *number, char *why, size_t why_size)
+static bool read_number(const struct reader *r, const config_setting_t *group, const char *name, unsigned least,
+                        unsigned most, unsigned *number)
 {
     const config_setting_t *setting = config_setting_get_member(group, name);
     char text[80];
@@ -142,17 +162,16 @@ static bool read_number(const struct config *config, const config_setting_t *gro
         return true;
     snprintf(text, sizeof(text), "a whole number from %u to %u is needed", least, most);
     if (config_setting_type(setting) != CONFIG_TYPE_INT && config_setting_type(setting) != CONFIG_TYPE_INT64)
-        return complain(why, why_size, config, setting, text);
+        return complain(r, setting, text);
     value = config_setting_get_int64(setting);
     if (value < least || value > most)
-        return complain(why, why_size, config, setting, text);
+        return complain(r, setting, text);
     *number = (unsigned)value;
     return true;
 }
 
 /* A number, or a text such as "8G". */
-static bool read_bytes(const struct config *config, const config_setting_t *group, const char *name, uint64_t *bytes,
-                       char *why, size_t why_size)
+static bool read_bytes(const struct reader *r, const config_setting_t *group, const char *name, uint64_t *bytes)
 {
     const config_setting_t *setting = config_setting_get_member(group, name);
     long long value = -1;
@@ -165,38 +184,38 @@ static bool read_bytes(const struct config *config, const config_setting_t *grou
     if (config_setting_type(setting) == CONFIG_TYPE_INT || config_setting_type(setting) == CONFIG_TYPE_INT64)
         value = config_setting_get_int64(setting);
     if (value < 0)
-        return complain(why, why_size, config, setting, "a number of bytes is needed, such as \"8G\"");
+        return complain(r, setting, "a number of bytes is needed, such as \"8G\"");
     *bytes = (uint64_t)value;
     return true;
 }
 
-static bool read_list(const struct config *config, const config_setting_t *group, const char *name, char ***list,
-                      char *why, size_t why_size)
+static bool read_list(const struct reader *r, const config_setting_t *group, const char *name, char ***list)
 {
     const config_setting_t *setting = config_setting_get_member(group, name);
     const int count = setting ? config_setting_length(setting) : 0;
 
     *list = calloc((size_t)count + 1, sizeof(**list));
     if (setting && !config_setting_is_array(setting) && !config_setting_is_list(setting))
-        return complain(why, why_size, config, setting, "a list of texts is needed: [\"one\", \"two\"]");
+        return complain(r, setting, "a list of texts is needed: [\"one\", \"two\"]");
     for (int i = 0; *list && i < count; i++) {
         const char *text = config_setting_get_string_elem(setting, i);
 
         if (!text || !*text)
-            return complain(why, why_size, config, setting, "a list of texts is needed, none of them empty");
-        (*list)[i] = strdup(text);
+            return complain(r, setting, "a list of texts is needed, none of them empty");
+        if (!copy(r, text, &(*list)[i]))
+            return false;
     }
     return true;
 }
 
 /* ---- rules of devices ---- */
 
-static bool check_rule_members(const struct config *config, const config_setting_t *entry, char *why, size_t why_size)
+static bool check_rule_members(const struct reader *r, const config_setting_t *entry)
 {
     static const char *const known[] = {"match", "mode", "sessions", "memory"};
 
     if (!config_setting_is_group(entry))
-        return complain(why, why_size, config, entry, "a device's rule is a group: { match = \"*\"; }");
+        return complain(r, entry, "a device's rule is a group: { match = \"*\"; }");
     for (int i = 0; i < config_setting_length(entry); i++) {
         const config_setting_t *member = config_setting_get_elem(entry, (unsigned)i);
         bool good = false;
@@ -204,45 +223,41 @@ static bool check_rule_members(const struct config *config, const config_setting
         for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
             good |= !strcmp(config_setting_name(member), known[k]);
         if (!good)
-            return complain(why, why_size, config, member, "no such part of a device's rule");
+            return complain(r, member, "no such part of a device's rule");
     }
     return true;
 }
 
-static bool read_rule(const struct config *config, const config_setting_t *entry, struct device_rule *rule, char *why,
-                      size_t why_size)
+static bool read_rule(const struct reader *r, const config_setting_t *entry, struct device_rule *rule)
 {
     const char *match = NULL, *mode = "shared";
 
     *rule = (struct device_rule){.sessions = DEVICE_SESSIONS};
-    if (!check_rule_members(config, entry, why, why_size) ||
-        !read_text(config, entry, "match", &match, why, why_size) ||
-        !read_text(config, entry, "mode", &mode, why, why_size) ||
-        !read_number(config, entry, "sessions", 1, 10000, &rule->sessions, why, why_size) ||
-        !read_bytes(config, entry, "memory", &rule->memory, why, why_size))
+    if (!check_rule_members(r, entry) || !read_text(r, entry, "match", &match) || !read_text(r, entry, "mode", &mode) ||
+        !read_number(r, entry, "sessions", 1, 10000, &rule->sessions) || !read_bytes(r, entry, "memory", &rule->memory))
         return false;
     if (!match)
-        return complain(why, why_size, config, entry, "a device's rule needs a match");
+        return complain(r, entry, "a device's rule needs a match");
     if (strcmp(mode, "shared") && strcmp(mode, "exclusive") && strcmp(mode, "hidden"))
-        return complain(why, why_size, config, entry, "mode is shared, exclusive or hidden");
-    rule->match = strdup(match);
+        return complain(r, entry, "mode is shared, exclusive or hidden");
     rule->exclusive = !strcmp(mode, "exclusive");
     rule->hidden = !strcmp(mode, "hidden");
     if (rule->exclusive)
         rule->sessions = 1;
-    return true;
+    return copy(r, match, &rule->match);
 }
 
-static bool read_rules(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool read_rules(const struct reader *r)
 {
-    const config_setting_t *setting = config_setting_get_member(root, "devices");
+    struct config *config = r->config;
+    const config_setting_t *setting = config_setting_get_member(r->root, "devices");
     const int count = setting ? config_setting_length(setting) : 0;
 
     if (setting && !config_setting_is_list(setting))
-        return complain(why, why_size, config, setting, "a list of groups is needed: ( { match = \"*\"; } )");
+        return complain(r, setting, "a list of groups is needed: ( { match = \"*\"; } )");
     config->rules = calloc((size_t)count + 1, sizeof(*config->rules));
     for (int i = 0; config->rules && i < count; i++) {
-        if (!read_rule(config, config_setting_get_elem(setting, (unsigned)i), &config->rules[i], why, why_size))
+        if (!read_rule(r, config_setting_get_elem(setting, (unsigned)i), &config->rules[i]))
             return false;
         config->rule_count++;
     }
@@ -251,47 +266,53 @@ static bool read_rules(struct config *config, const config_setting_t *root, char
 
 /* ---- all of it ---- */
 
-static bool read_texts(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool read_texts(const struct reader *r)
 {
+    struct config *config = r->config;
+
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         const char *text = texts[i].fallback;
 
-        if (!read_text(config, root, texts[i].name, &text, why, why_size))
+        if (!read_text(r, r->root, texts[i].name, &text))
             return false;
-        FIELD(config, char *, texts[i].offset) = text ? strdup(text) : NULL;
+        if (text && !copy(r, text, &FIELD(config, char *, texts[i].offset)))
+            return false;
     }
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-        if (!read_list(config, root, lists[i].name, &FIELD(config, char **, lists[i].offset), why, why_size))
+        if (!read_list(r, r->root, lists[i].name, &FIELD(config, char **, lists[i].offset)))
             return false;
     }
     return true;
 }
 
-static bool read_numbers(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool read_numbers(const struct reader *r)
 {
+    struct config *config = r->config;
+
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         unsigned *field = &FIELD(config, unsigned, numbers[i].offset);
 
         *field = numbers[i].fallback;
         if (field == &config->least_uid && geteuid() && geteuid() < *field)
             *field = geteuid(); /* whom alone it serves */
-        if (!read_number(config, root, numbers[i].name, 0, numbers[i].most, field, why, why_size))
+        if (!read_number(r, r->root, numbers[i].name, 0, numbers[i].most, field))
             return false;
     }
-    return read_bytes(config, root, "worker-memory", &config->worker_memory, why, why_size);
+    return read_bytes(r, r->root, "worker-memory", &config->worker_memory);
 }
 
 /* true, false or a number of seconds. */
-static bool read_oversubscribe(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool read_oversubscribe(const struct reader *r)
 {
-    const config_setting_t *setting = config_setting_get_member(root, "oversubscribe");
+    struct config *config = r->config;
+    const config_setting_t *setting = config_setting_get_member(r->root, "oversubscribe");
     const int type = setting ? config_setting_type(setting) : CONFIG_TYPE_NONE;
 
     if (type == CONFIG_TYPE_BOOL)
         config->oversubscribe = config_setting_get_bool(setting) ? OVERSUBSCRIBE_SECONDS : 0;
     else if (setting && type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64)
-        return complain(why, why_size, config, setting, "true, false or a number of seconds is needed");
-    else if (!read_number(config, root, "oversubscribe", 0, 1000000, &config->oversubscribe, why, why_size))
+        return complain(r, setting, "true, false or a number of seconds is needed");
+    else if (!read_number(r, r->root, "oversubscribe", 0, 1000000, &config->oversubscribe))
         return false;
     return true;
 }
@@ -306,15 +327,16 @@ bool config_is_address(const char *text, unsigned least_port)
            text_read_number(port, least_port, 65535, &number);
 }
 
-static bool check_names(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool check_names(const struct reader *r)
 {
-    config->lines = calloc((size_t)config_setting_length(root) + 1, sizeof(*config->lines));
-    for (int i = 0; config->lines && i < config_setting_length(root); i++) {
-        const config_setting_t *setting = config_setting_get_elem(root, (unsigned)i);
+    struct config *config = r->config;
+    config->lines = calloc((size_t)config_setting_length(r->root) + 1, sizeof(*config->lines));
+    for (int i = 0; config->lines && i < config_setting_length(r->root); i++) {
+        const config_setting_t *setting = config_setting_get_elem(r->root, (unsigned)i);
         struct config_line *line = &config->lines[config->line_count];
 
         if (!is_known(config_setting_name(setting)))
-            return complain(why, why_size, config, setting, "no such setting");
+            return complain(r, setting, "no such setting");
         snprintf(line->name, sizeof(line->name), "%s", config_setting_name(setting));
         line->line = config_setting_source_line(setting);
         config->line_count++;
@@ -331,73 +353,67 @@ unsigned config_line(const struct config *config, const char *name)
     return 0;
 }
 
-static bool check_values(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool check_values(const struct reader *r)
 {
+    struct config *config = r->config;
     const char *policy = "pack";
 
     for (char **at = config->environment; *at; at++) {
         if (!strchr(*at, '=') || **at == '=')
-            return complain(why, why_size, config, config_setting_get_member(root, "environment"),
-                            "entries are NAME=VALUE");
+            return complain_of(r, "environment", "entries are NAME=VALUE");
     }
     if (!config_is_address(config->listen, 0))
-        return complain(why, why_size, config, config_setting_get_member(root, "listen"),
-                        "an address and port is needed, such as 10.0.0.1:7801");
+        return complain_of(r, "listen", "an address and port is needed, such as 10.0.0.1:7801");
     if (*config->http && !config_is_address(config->http, 1))
-        return complain(why, why_size, config, config_setting_get_member(root, "http"),
-                        "an address and port is needed, such as 127.0.0.1:7880");
-    if (strcmp(config->method, "munge") && strcmp(config->method, "key"))
-        return complain(why, why_size, config, config_setting_get_member(root, "auth"), "munge or key");
-    if (strcmp(config->network, "mpi") && strcmp(config->network, "tls"))
-        return complain(why, why_size, config, config_setting_get_member(root, "network"), "mpi or tls");
+        return complain_of(r, "http", "an address and port is needed, such as 127.0.0.1:7880");
     if (config->name && (!*config->name || strlen(config->name) > 62 || strpbrk(config->name, " \t\n#")))
-        return complain(why, why_size, config, config_setting_get_member(root, "name"),
-                        "a word of at most 62 letters is needed");
-    if (!read_text(config, root, "policy", &policy, why, why_size))
+        return complain_of(r, "name", "a word of at most 62 letters is needed");
+    if (!read_text(r, r->root, "policy", &policy))
         return false;
     if (!policy_read(policy, &config->policy))
-        return complain(why, why_size, config, config_setting_get_member(root, "policy"),
-                        "pack, spread, least-loaded or order");
+        return complain_of(r, "policy", "pack, spread, least-loaded or order");
     if (strcmp(config->scrub, "own") && strcmp(config->scrub, "all") && strcmp(config->scrub, "none"))
-        return complain(why, why_size, config, config_setting_get_member(root, "scrub"), "own, all or none");
+        return complain_of(r, "scrub", "own, all or none");
     return true;
 }
 
-static bool read_all(struct config *config, const config_setting_t *root, char *why, size_t why_size)
+static bool read_all(const struct reader *r)
 {
-    return check_names(config, root, why, why_size) && read_texts(config, root, why, why_size) &&
-           read_numbers(config, root, why, why_size) && check_values(config, root, why, why_size) &&
-           read_oversubscribe(config, root, why, why_size) && read_rules(config, root, why, why_size);
+    return check_names(r) && read_texts(r) && read_numbers(r) && check_values(r) && read_oversubscribe(r) &&
+           read_rules(r);
+}
+
+static bool read_file(struct reader *r, config_t *file, const char *path)
+{
+    if (path && !config_read_file(file, path)) {
+        if (config_error_type(file) == CONFIG_ERR_FILE_IO)
+            snprintf(r->why, r->why_size, "%s: cannot be read", path);
+        else
+            snprintf(r->why, r->why_size, "%s:%d: %s", path, config_error_line(file), config_error_text(file));
+        return false;
+    }
+    r->root = config_root_setting(file);
+    return read_all(r);
 }
 
 struct config *config_load(const char *path, char *why, size_t why_size)
 {
-    struct config *config = calloc(1, sizeof(*config));
+    struct reader r = {calloc(1, sizeof(*r.config)), NULL, why, why_size};
     char host[64] = "localhost";
     config_t file;
-    bool good = true;
+    bool good;
 
-    if (!config)
+    if (!r.config)
         return NULL;
-    config->path = strdup(path ? path : "defaults");
     config_init(&file);
-    if (path && !config_read_file(&file, path)) {
-        if (config_error_type(&file) == CONFIG_ERR_FILE_IO)
-            snprintf(why, why_size, "%s: cannot be read", path);
-        else
-            snprintf(why, why_size, "%s:%d: %s", path, config_error_line(&file), config_error_text(&file));
-        good = false;
-    }
-    good = good && read_all(config, config_root_setting(&file), why, why_size);
-    config_destroy(&file);
-    if (!good) {
-        config_free(config);
-        return NULL;
-    }
     gethostname(host, sizeof(host) - 1);
-    if (!config->name)
-        config->name = strdup(host);
-    return config;
+    good = copy(&r, path ? path : "defaults", &r.config->path) && read_file(&r, &file, path) &&
+           (r.config->name || copy(&r, host, &r.config->name));
+    config_destroy(&file);
+    if (good)
+        return r.config;
+    config_free(r.config);
+    return NULL;
 }
 
 static void free_list(char **list)

@@ -84,8 +84,8 @@ struct daemon {
     /* pool/ */
     unsigned watchers;
     struct peer *peers;
-    struct hsearch_data *by_name; /* peers, or NULL */
-    unsigned own_place;           /* in the pool file */
+    void *by_name;      /* peers, as of tsearch(3) */
+    unsigned own_place; /* in the pool file */
     struct timer review;
     long review_us; /* how long the last took */
     struct gossip *gossip;

@@ -6,12 +6,11 @@
 #include "proxy/daemon/internal.h"
 #include "proxy/daemon/schedule/schedule.h"
 
-static void tell_status(struct connection *c)
+static void tell_status(struct connection *c, const json_t *message)
 {
-    struct daemon *d = c->daemon;
-
-    connection_send(c, message_pack("{s:s, s:o, s:o}", "answered by", d->config->name, "nodes", peers_directory(d),
-                                    "queue", queue_print(d)));
+    (void)message;
+    connection_send(c, message_pack("{s:s, s:o, s:o}", "answered by", c->daemon->config->name, "nodes",
+                                    peers_directory(c->daemon), "queue", queue_print(c->daemon)));
 }
 
 static void start(struct connection *c, const json_t *message)
@@ -51,8 +50,9 @@ static void attach(struct connection *c, const json_t *message)
 }
 
 /* Whose drain it is: a name that the client says, or its own. */
-static void drain(struct connection *c, const json_t *message, bool begins)
+static void drain(struct connection *c, const json_t *message)
 {
+    const bool begins = !strcmp(message_text(message, "do", ""), "drain");
     const char *user = c->peer.name, *owner = message_text(message, "owner", user);
     const char *reason = message_text(message, "reason", "");
     struct daemon *d = c->daemon;
@@ -130,49 +130,55 @@ static void rest(struct connection *c, const json_t *message)
         rest_take(c, message);
 }
 
+/* One's own, or as an administrator everybody's. */
+static void history(struct connection *c, const json_t *message)
+{
+    connection_send(c, history_part(c->daemon, message, c->user.admin ? NULL : c->peer.name));
+}
+
+static void watch(struct connection *c, const json_t *message)
+{
+    const char *news = message_text(message, "news", NULL);
+
+    if (!c->peer.is_daemon)
+        connection_fail(c, "there is no such request");
+    else if (news)
+        gossip_watched(c, !strcmp(news, "all"));
+    else
+        watchers_add(c);
+}
+
 void requests_take(struct connection *c, json_t *message)
 {
+    static const struct {
+        const char *what;
+        void (*take)(struct connection *c, const json_t *message);
+    } requests[] = {{"request", broker_request}, /* for which each node decides for itself */
+                    {"status", tell_status},
+                    {"start", start},
+                    {"hold", hold},
+                    {"attach", attach},
+                    {"drain", drain},
+                    {"resume", drain},
+                    {"history", history},
+                    {"kill", kill_session},
+                    {"move", move_session},
+                    {"suspend", suspend_session},
+                    {"rest", rest},
+                    {"wake", rest_wake},
+                    {"watch", watch}};
+    const size_t count = sizeof(requests) / sizeof(*requests);
     const char *what = message_text(message, "do", "");
-    const struct auth_peer *peer = &c->peer;
-    struct daemon *d = c->daemon;
+    size_t i = 0;
 
-    if (!strcmp(what, "request")) { /* each node decides for its devices */
-        broker_request(c, message);
-        return;
-    }
-    if (!peer->is_daemon && !c->user.allowed && !c->user.admin) {
-        daemon_log("warning", "%s (%s) may not use this node", peer->name, c->remote);
+    while (i < count && strcmp(requests[i].what, what) != 0)
+        i++;
+    if (i && !c->peer.is_daemon && !c->user.allowed && !c->user.admin) {
+        daemon_log("warning", "%s (%s) may not use this node", c->peer.name, c->remote);
         connection_fail(c, "you may not use this node");
-        return;
+    } else if (i < count) {
+        requests[i].take(c, message);
+    } else {
+        connection_fail(c, "there is no such request");
     }
-    if (!strcmp(what, "status"))
-        tell_status(c);
-    else if (!strcmp(what, "start"))
-        start(c, message);
-    else if (!strcmp(what, "hold"))
-        hold(c, message);
-    else if (!strcmp(what, "attach"))
-        attach(c, message);
-    else if (!strcmp(what, "drain") || !strcmp(what, "resume"))
-        drain(c, message, *what == 'd');
-    else if (!strcmp(what, "history")) /* one's own, or as an administrator everybody's */
-        connection_send(c, history_part(d, message, c->user.admin ? NULL : peer->name));
-    else if (!strcmp(what, "kill"))
-        kill_session(c, message);
-    else if (!strcmp(what, "move"))
-        move_session(c, message);
-    else if (!strcmp(what, "suspend"))
-        suspend_session(c, message);
-    else if (!strcmp(what, "rest"))
-        rest(c, message);
-    else if (!strcmp(what, "wake"))
-        rest_wake(c, message);
-    else if (!peer->is_daemon)
-        connection_fail(c, "there is no such request");
-    else if (!strcmp(what, "watch") && json_object_get(message, "news"))
-        gossip_watched(c, !strcmp(message_text(message, "news", ""), "all"));
-    else if (!strcmp(what, "watch"))
-        watchers_add(c);
-    else
-        connection_fail(c, "there is no such request");
 }

@@ -28,26 +28,21 @@ static const char *end_of(const struct session *s, int status)
 static json_t *record_of(const struct session *s, int status)
 {
     const double now = wall_seconds(), joules = energy_review(s->daemon);
-    json_t *devices = json_array();
+    json_t *devices = json_array(), *used = NULL;
 
     for (unsigned i = 0; i < s->device_count; i++)
         json_array_append_new(devices, json_string(s->daemon->devices[s->devices[i]].name));
-    json_t *record =
-        message_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s, s:s}",
-                     "session", s->of, "node", s->daemon->config->name, "user", s->user, "uid", (int)s->uid, "program",
-                     s->program, "job", s->job, "from", s->from, "began", s->began, "ended", now, "seconds",
-                     now - s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds", s->cpu_seconds,
-                     "launches", (json_int_t)s->usage.launches, "bytes_in", (json_int_t)s->usage.bytes_in, "bytes_out",
-                     (json_int_t)s->usage.bytes_out, "devices", devices, "end", end_of(s, status), "why", s->why);
-
-    json_object_set_new(record, "part", json_string(s->id));
     if (joules >= 0 && s->joules_before >= 0)
-        json_object_set_new(record, "node_joules", json_real(joules - s->joules_before));
-    if (*s->replaces)
-        json_object_set_new(record, "replaces", json_string(s->replaces));
-    if (s->move)
-        json_object_set(record, "move", s->move);
-    return record;
+        used = json_real(joules - s->joules_before);
+    return message_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s, s:s, "
+                        "s:s, s:o*, s:s*, s:O*}",
+                        "session", s->of, "node", s->daemon->config->name, "user", s->user, "uid", (json_int_t)s->uid,
+                        "program", s->program, "job", s->job, "from", s->from, "began", s->began, "ended", now,
+                        "seconds", now - s->began, "device_seconds", measure_device_seconds(s), "cpu_seconds",
+                        s->cpu_seconds, "launches", (json_int_t)s->usage.launches, "bytes_in",
+                        (json_int_t)s->usage.bytes_in, "bytes_out", (json_int_t)s->usage.bytes_out, "devices", devices,
+                        "end", end_of(s, status), "why", s->why, "part", s->id, "node_joules", used, "replaces",
+                        *s->replaces ? s->replaces : NULL, "move", s->move);
 }
 
 /* Whether the last line is only begun: its daemon was lost, or there was no room. */

@@ -33,10 +33,9 @@ static uint64_t memory_of(const struct session *s)
 static uint64_t memory_held(const struct session *hold, unsigned device)
 {
     uint64_t within = 0;
-    unsigned ordinal;
 
     for (const struct session *s = hold->daemon->sessions; s; s = s->next) {
-        if (session_uses(s, device, &ordinal) && hold_of(s) == hold)
+        if (session_uses(s, device, NULL) && hold_of(s) == hold)
             within += memory_of(s);
     }
     return within > hold->memory ? within : hold->memory;
@@ -44,12 +43,12 @@ static uint64_t memory_held(const struct session *hold, unsigned device)
 
 unsigned hold_users(const struct daemon *d, unsigned device, uint64_t *memory, bool *taken)
 {
-    unsigned count = 0, ordinal;
+    unsigned count = 0;
 
     *memory = 0;
     *taken = false;
     for (const struct session *s = d->sessions; s; s = s->next) {
-        if (!session_uses(s, device, &ordinal) || hold_of(s))
+        if (!session_uses(s, device, NULL) || hold_of(s))
             continue;
         *memory += s->held ? memory_held(s, device) : memory_of(s);
         *taken |= s->exclusive;
@@ -61,7 +60,6 @@ unsigned hold_users(const struct daemon *d, unsigned device, uint64_t *memory, b
 const char *hold_refuse(struct session *s, uint64_t memory, bool *never)
 {
     const struct session *hold = hold_of(s);
-    unsigned ordinal;
 
     *never = true;
     if (!hold)
@@ -73,7 +71,7 @@ const char *hold_refuse(struct session *s, uint64_t memory, bool *never)
         uint64_t all;
         bool alone;
 
-        if (!session_uses(hold, s->devices[i], &ordinal))
+        if (!session_uses(hold, s->devices[i], NULL))
             return "that device is not held";
         hold_users(s->daemon, s->devices[i], &all, &alone);
         if (memory > (rule->memory ? rule->memory : device->memory) || all > device->memory) {

@@ -43,6 +43,7 @@ void session_started(struct session *s, pid_t worker, int error);
 void session_end_worker(struct session *s);
 /* The worker's process is gone, or there was none. */
 void session_gone(struct session *s, int status);
+/* Which of its devices that is goes to *ordinal, which may be NULL. */
 bool session_uses(const struct session *s, unsigned device, unsigned *ordinal);
 /* The worker that runs already, after a restart. */
 void session_watch(struct session *s);

@@ -147,41 +147,31 @@ static void reserving_free(struct reserving *r)
     free(r);
 }
 
-static void refuse(struct daemon *d, struct connection *asker,
-                   void (*answered)(struct daemon *d, struct connection *asker, json_t *answer), const json_t *wish,
-                   bool never, const char *why)
+static json_t *refusal(const json_t *wish, bool never, const char *why)
 {
-    json_t *answer = message_pack("{s:s, s:b, s:b, s:s}", "reserved", message_text(wish, "session", ""), "good", 0,
-                                  "never", never, "why", why);
-
-    answered(d, asker, answer);
-    json_decref(answer);
+    return message_pack("{s:s, s:b, s:b, s:s}", "reserved", message_text(wish, "session", ""), "good", 0, "never",
+                        never, "why", why);
 }
 
 static void on_user(void *argument, void *bytes)
 {
-    struct reserving *r = argument;
-    struct daemon *d = r->daemon;
+    const struct reserving r = *(struct reserving *)argument;
     struct session *s = NULL;
     char why[256] = "";
     bool never = false;
     json_t *answer;
 
-    r->question = NULL;
+    ((struct reserving *)argument)->question = NULL;
     if (bytes)
-        s = take(d, r->wish, bytes, &never, why, sizeof(why));
+        s = take(r.daemon, r.wish, bytes, &never, why, sizeof(why));
     else
-        text_print(why, sizeof(why), "who %s is cannot be found out there", message_text(r->wish, "user", ""));
-    if (s) {
-        answer = message_pack("{s:s, s:b}", "reserved", s->id, "good", 1);
-        r->answered(d, r->asker, answer);
-        json_decref(answer);
-    } else {
-        refuse(d, r->asker, r->answered, r->wish, never, why);
-    }
-    reserving_free(r);
+        text_print(why, sizeof(why), "who %s is cannot be found out there", message_text(r.wish, "user", ""));
+    answer = s ? message_pack("{s:s, s:b}", "reserved", s->id, "good", 1) : refusal(r.wish, never, why);
+    reserving_free(argument); /* who is answered may give back what was asked for */
+    r.answered(r.daemon, r.asker, answer);
+    json_decref(answer);
     if (!s && !never)
-        daemon_changed(d);
+        daemon_changed(r.daemon);
 }
 
 bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
@@ -202,8 +192,12 @@ bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
         return true;
     if (r)
         reserving_free(r);
-    if (asker)
-        refuse(d, asker, answered, wish, false, "it has no memory to look at that");
+    if (asker) {
+        json_t *answer = refusal(wish, false, "it has no memory to look at that");
+
+        answered(d, asker, answer);
+        json_decref(answer);
+    }
     return false;
 }
 

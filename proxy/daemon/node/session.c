@@ -35,7 +35,8 @@ bool session_uses(const struct session *s, unsigned device, unsigned *ordinal)
 {
     for (unsigned i = 0; i < s->device_count; i++) {
         if (s->devices[i] == device) {
-            *ordinal = i;
+            if (ordinal)
+                *ordinal = i;
             return true;
         }
     }

@@ -47,10 +47,10 @@ static void tell(struct session *s, enum control_kind kind, unsigned device, uin
 
 static unsigned users(const struct daemon *d, unsigned device)
 {
-    unsigned count = 0, ordinal;
+    unsigned count = 0;
 
     for (const struct session *s = d->sessions; s; s = s->next)
-        count += s->state == SESSION_RUNNING && session_uses(s, device, &ordinal);
+        count += s->state == SESSION_RUNNING && session_uses(s, device, NULL);
     return count;
 }
 

@@ -231,18 +231,15 @@ static void send_record(struct connection *c, const char *name)
     struct daemon *d = c->daemon;
     const bool own = !strcmp(name, d->config->name);
     const struct peer *peer = own ? NULL : peer_find(d, name);
-    json_t *state = own ? d->gossip->state : peer && peer->told ? peer->told->json : NULL, *record;
+    json_t *state = own ? d->gossip->state : peer && peer->told ? peer->told->json : NULL;
 
     if (!own && (!peer || !peer->version))
         return;
-    record = message_pack("{s:s, s:I, s:I, s:I}", "record", name, "version", (json_int_t)version_of(d, name), "age",
-                          (json_int_t)(clock_ms() - (own ? d->gossip->told_ms : peer->told_ms)), "tree",
-                          (json_int_t)tree_hash(own ? d->tree : peer->tree_text));
-    if (state)
-        json_object_set(record, "state", state);
-    else if (!own && *peer->why)
-        json_object_set_new(record, "why", json_string(peer->why));
-    connection_send(c, record);
+    connection_send(c, message_pack("{s:s, s:I, s:I, s:I, s:O*, s:s*}", "record", name, "version",
+                                    (json_int_t)version_of(d, name), "age",
+                                    (json_int_t)(clock_ms() - (own ? d->gossip->told_ms : peer->told_ms)), "tree",
+                                    (json_int_t)tree_hash(own ? d->tree : peer->tree_text), "state", state, "why",
+                                    !state && !own && *peer->why ? peer->why : NULL));
 }
 
 static void send_tree(struct connection *c, const char *name)

@@ -19,7 +19,7 @@
 
 #define IDLE_MS 30000     /* a connection that is not needed any more */
 #define PATIENCE_PASSES 4 /* a look at those who wait is followed by so many times its own length without one */
-#define MOST_RELEASES 256 /* what was reserved longer ago lapses by itself */
+#define MOST_LATER 256    /* what was reserved longer ago lapses by itself */
 
 /* What kind of reason that is: few, so that alerts can go by it. */
 static const char *kind_of(const char *why)
@@ -292,34 +292,22 @@ static struct peer *take_out(struct peer **list, const struct poolfile_node *nod
     return peer;
 }
 
-static void drop_index(struct daemon *d)
+static int by_name(const void *one, const void *other)
 {
-    if (d->by_name)
-        hdestroy_r(d->by_name);
-    free(d->by_name);
-    d->by_name = NULL;
+    return strcmp(((const struct peer *)one)->name, ((const struct peer *)other)->name);
 }
 
-/* Without it they are looked for one by one. */
+static void nothing(void *peer)
+{
+    (void)peer;
+}
+
 static void make_index(struct daemon *d)
 {
-    struct hsearch_data *index = calloc(1, sizeof(*index));
-
-    drop_index(d);
-    if (!index || !hcreate_r(d->pool.count * 2 + 16, index)) {
-        free(index);
-        return;
-    }
-    d->by_name = index;
-    for (struct peer *peer = d->peers; peer; peer = peer->next) {
-        const ENTRY entry = {peer->name, peer};
-        ENTRY *found;
-
-        if (!hsearch_r(entry, ENTER, &found, index)) {
-            drop_index(d);
-            return;
-        }
-    }
+    tdestroy(d->by_name, nothing);
+    d->by_name = NULL;
+    for (struct peer *peer = d->peers; peer; peer = peer->next)
+        tsearch(peer, &d->by_name, by_name);
 }
 
 void peers_open(struct daemon *d)
@@ -366,146 +354,78 @@ void peers_close(struct daemon *d)
         peer_free(peer);
     }
     gossip_close(d);
-    drop_index(d);
+    make_index(d);
     timer_stop(&d->review);
 }
 
 struct peer *peer_find(const struct daemon *d, const char *name)
 {
-    const ENTRY wanted = {(char *)(uintptr_t)name, NULL};
-    struct peer *peer = d->peers;
-    ENTRY *found;
+    struct peer wanted, **found;
 
-    if (d->by_name)
-        return hsearch_r(wanted, FIND, &found, d->by_name) ? found->data : NULL;
+    if (strlen(name) >= sizeof(wanted.name))
+        return NULL;
+    text_print(wanted.name, sizeof(wanted.name), "%s", name);
+    found = tfind(&wanted, &d->by_name, by_name);
+    return found ? *found : NULL;
+}
 
-    while (peer && strcmp(peer->name, name))
-        peer = peer->next;
-    return peer;
+/* Now, or, in one of its lists, when it is there again. */
+static bool say(struct peer *peer, json_t *message, json_t **later)
+{
+    peer->used_ms = clock_ms();
+    if (peer->connection && peer->open) {
+        connection_send(peer->connection, message);
+        return true;
+    }
+    if (!*later)
+        *later = json_array();
+    if (json_array_size(*later) == MOST_LATER)
+        json_array_remove(*later, 0);
+    if (json_array_append_new(*later, message))
+        return false;
+    open_connection(peer);
+    return peer->connection != NULL;
 }
 
 bool peer_send(struct daemon *d, const char *node, json_t *message)
 {
     struct peer *peer = peer_find(d, node);
 
-    if (!peer || !peer->told) {
-        json_decref(message);
-        return false;
-    }
-    peer->used_ms = clock_ms();
-    if (peer->connection && peer->open) {
-        connection_send(peer->connection, message);
-        return true;
-    }
-    if (!peer->unsent)
-        peer->unsent = json_array();
-    json_array_append_new(peer->unsent, message);
-    open_connection(peer);
-    return peer->connection != NULL;
+    if (peer && peer->told)
+        return say(peer, message, &peer->unsent);
+    json_decref(message);
+    return false;
 }
 
 bool peer_release(struct daemon *d, const char *node, json_t *message)
 {
     struct peer *peer = peer_find(d, node);
 
-    if (!peer) {
-        json_decref(message);
-        return false;
-    }
-    if (peer->connection && peer->open) {
-        connection_send(peer->connection, message);
-        return true;
-    }
-    if (!peer->releases)
-        peer->releases = json_array();
-    if (json_array_size(peer->releases) == MOST_RELEASES)
-        json_array_remove(peer->releases, 0);
-    json_array_append_new(peer->releases, message);
-    open_connection(peer);
-    return true;
+    if (peer)
+        return say(peer, message, &peer->releases);
+    json_decref(message);
+    return false;
 }
 
-static json_t *describe_lost(const struct poolfile_node *node, const struct peer *peer)
-{
-    const char *why = peer ? peer->why : "";
-
-    return message_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address", node->address, "state",
-                        "lost", "why", why, "lost by", kind_of(why), "devices", "sessions");
-}
-
-/* What it told, unless that is known to be otherwise by now. */
-static json_t *describe_other(const struct told_node *told)
-{
-    json_t *copy;
-
-    if (!strcmp(told->state, message_text(told->json, "state", "")))
-        return json_incref(told->json);
-    copy = json_copy(told->json);
-    json_object_set_new(copy, "state", json_string(told->state));
-    return copy;
-}
-
-/* In the order of the pool file: what is done for this node, and for each other, which may be lost. */
-static void each_node(struct daemon *d, void (*own)(struct daemon *d, void *list),
-                      void (*other)(const struct poolfile_node *node, struct peer *peer, void *list), void *list)
-{
-    struct peer *next = d->peers, *peer;
-
-    for (unsigned i = 0; i < d->pool.count; i++) {
-        peer = next && next->place == i ? next : NULL;
-        next = peer ? peer->next : next;
-        if (i == d->own_place)
-            own(d, list);
-        else
-            other(&d->pool.nodes[i], peer, list);
-    }
-    if (d->own_place == d->pool.count)
-        own(d, list);
-}
-
-static void print_own(struct daemon *d, void *list)
-{
-    json_array_append_new(list, node_print(d));
-}
-
-static void print_other(const struct poolfile_node *node, struct peer *peer, void *list)
-{
-    json_array_append_new(list, peer && peer->told ? describe_other(peer->told) : describe_lost(node, peer));
-}
-
-json_t *peers_directory(struct daemon *d)
-{
-    json_t *list = json_array();
-
-    each_node(d, print_own, print_other, list);
-    return list;
-}
-
-static void view_own(struct daemon *d, void *list)
-{
-    struct pool_view *view = list;
-
-    view->own = node_describe(d);
-    if (view->own)
-        view->nodes[view->count++] = view->own;
-}
-
-static void view_other(const struct poolfile_node *node, struct peer *peer, void *list)
-{
-    struct pool_view *view = list;
-
-    if (!peer)
-        return;
-    peer->lost = (struct told_node){.name = node->name, .address = node->address, .state = "lost", .why = peer->why};
-    view->nodes[view->count++] = peer->told ? peer->told : &peer->lost;
-}
-
+/* In the order of the pool file. */
 struct pool_view *peers_view(struct daemon *d)
 {
     struct pool_view *view = calloc(1, sizeof(*view) + (d->pool.count + 1) * sizeof(*view->nodes));
+    struct peer *peer = d->peers;
 
-    if (view)
-        each_node(d, view_own, view_other, view);
+    if (!view)
+        return NULL;
+    view->own = node_describe(d);
+    for (unsigned i = 0; i <= d->pool.count; i++) {
+        if (i == d->own_place && view->own)
+            view->nodes[view->count++] = view->own;
+        if (!peer || peer->place != i)
+            continue;
+        peer->lost =
+            (struct told_node){.name = peer->name, .address = peer->address, .state = "lost", .why = peer->why};
+        view->nodes[view->count++] = peer->told ? peer->told : &peer->lost;
+        peer = peer->next;
+    }
     return view;
 }
 
@@ -514,6 +434,33 @@ void view_free(struct pool_view *view)
     if (view)
         told_free(view->own);
     free(view);
+}
+
+/* Of another what it told, unless that is known to be otherwise by now. */
+static json_t *print(const struct told_node *node)
+{
+    json_t *copy;
+
+    if (!node->json)
+        return message_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:[]}", "name", node->name, "address", node->address,
+                            "state", node->state, "why", node->why, "lost by", kind_of(node->why), "devices",
+                            "sessions");
+    if (!strcmp(node->state, message_text(node->json, "state", "")))
+        return json_incref(node->json);
+    copy = json_copy(node->json);
+    json_object_set_new(copy, "state", json_string(node->state));
+    return copy;
+}
+
+json_t *peers_directory(struct daemon *d)
+{
+    struct pool_view *view = peers_view(d);
+    json_t *list = json_array();
+
+    for (unsigned i = 0; view && i < view->count; i++)
+        json_array_append_new(list, view->nodes[i] == view->own ? told_print(view->own) : print(view->nodes[i]));
+    view_free(view);
+    return list;
 }
 
 /* Those of a queue, with how long it is by now. */

@@ -59,31 +59,27 @@ static void answered_here(struct daemon *d, struct connection *asker, json_t *me
 /* A part's node is asked to do something about it. */
 static bool send_part(struct request *r, const struct part *part, const char *what)
 {
+    const bool reserves = !strcmp(what, "reserve");
     const struct auth_peer *peer = &r->client->peer;
     json_t *message;
-    bool good;
+    bool good = true;
 
-    message = message_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o, s:I, s:b, s:i}", "do", what, "session", part->id, "user",
-        peer->name, "uid", (json_int_t)peer->uid, "gid", (json_int_t)peer->gid, "program", r->program, "job", r->job,
-        "from", *r->move.part ? r->move.from : r->client->remote, "devices", message_list(part->devices, part->count),
-        "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive, "share", (int)r->share);
+    message = message_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o, s:I, s:b, s:i, s:s*, s:s*, s:s}", "do", what,
+                           "session", part->id, "user", peer->name, "uid", (json_int_t)peer->uid, "gid",
+                           (json_int_t)peer->gid, "program", r->program, "job", r->job, "from",
+                           *r->move.part ? r->move.from : r->client->remote, "devices",
+                           message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
+                           r->wish.exclusive, "share", (int)r->share, "replaces", *r->move.part ? r->move.part : NULL,
+                           "within", *r->within ? r->within : NULL, "of", *r->of ? r->of : r->id);
     if (!message)
         return false;
-    if (*r->move.part) {
-        json_object_set_new(message, "replaces", json_string(r->move.part));
-    }
-    if (*r->within)
-        json_object_set_new(message, "within", json_string(r->within));
-    json_object_set_new(message, "of", json_string(*r->of ? r->of : r->id));
-    if (strcmp(part->node, r->daemon->config->name) && !strcmp(what, "release"))
-        return peer_release(r->daemon, part->node, message);
     if (strcmp(part->node, r->daemon->config->name))
-        return peer_send(r->daemon, part->node, message);
-    good = strcmp(what, "reserve") || session_reserve(r->daemon, NULL, message, answered_here);
-    json_decref(message);
-    if (strcmp(what, "reserve"))
+        return reserves ? peer_send(r->daemon, part->node, message) : peer_release(r->daemon, part->node, message);
+    if (reserves)
+        good = session_reserve(r->daemon, NULL, message, answered_here);
+    else
         session_release(r->daemon, part->id);
+    json_decref(message);
     return good;
 }
 

@@ -31,36 +31,30 @@ static void candidates_free(struct candidates *list)
     free(list);
 }
 
-/* Without those that this user will never get, or not in the place of others. */
-static void leave_out_barred(const struct request *r, struct candidates *list)
+/* What the part that moves has already, and what it is not to have. */
+static bool is_own(const struct request *r, const char *node, unsigned index)
+{
+    for (unsigned i = 0; i < r->move.count && !strcmp(node, r->move.node); i++) {
+        if (r->move.devices[i] == index)
+            return true;
+    }
+    return r->move.device >= 0 && index != r->move.device;
+}
+
+/* Devices that this user will never get, or not in the place of others, are left out. */
+static void leave_out(const struct request *r, struct candidates *list)
 {
     unsigned left = 0;
 
     for (unsigned i = 0; i < list->count; i++) {
-        const char *node = list->names[list->devices[i].node];
-
-        if (!is_out_of_question(r->barred, r->unfit, node, list->devices[i].index))
-            list->devices[left++] = list->devices[i];
-    }
-    list->count = left;
-}
-
-/* Without what the part that moves has already, and what it is not to have. */
-static void leave_out_own(const struct request *r, struct candidates *list)
-{
-    unsigned left = 0;
-
-    for (unsigned i = 0; *r->move.part && i < list->count; i++) {
         const struct placement_device *device = &list->devices[i];
-        bool own = false;
+        const char *node = list->names[device->node];
 
-        for (unsigned k = 0; k < r->move.count && !strcmp(list->names[device->node], r->move.node); k++)
-            own |= r->move.devices[k] == device->index;
-        if (!own && (r->move.device < 0 || device->index == r->move.device))
+        if (!is_out_of_question(r->barred, r->unfit, node, device->index) &&
+            !(*r->move.part && is_own(r, node, device->index)))
             list->devices[left++] = *device;
     }
-    if (*r->move.part)
-        list->count = left;
+    list->count = left;
 }
 
 /* What moves goes to one node: the one where the policy has the first of its devices, or the next such. */
@@ -422,8 +416,7 @@ static enum outcome place(struct request *r, const struct pool_view *view, struc
     r->held = is_beyond_limits(r, view);
     if (r->held)
         return most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
-    leave_out_own(r, list);
-    leave_out_barred(r, list);
+    leave_out(r, list);
     if (yield_to_older(r, list)) {
         text_print(r->why, sizeof(r->why), "another has waited very long for its devices");
         return OUTCOME_WAIT;

@@ -4,11 +4,10 @@
  */
 #include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <arpa/inet.h>
 
 #include "base/clock.h"
 #include "base/socket.h"
@@ -21,14 +20,14 @@
 
 /* One of the clients, the newest first. */
 struct visitor {
-    struct visitor *next;
+    LIST_ENTRY(visitor) in;
     int fd;
     long since_ms;
 };
 
 struct http {
     struct MHD_Daemon *server;
-    struct visitor *visitors;
+    LIST_HEAD(, visitor) visitors;
     struct event *ready;
     struct timer timer, sampler;
     json_t *history; /* oldest first: time, sessions, who waits, and the load of each "node device" */
@@ -141,26 +140,15 @@ static enum MHD_Result answer(void *argument, struct MHD_Connection *connection,
 
 /* ---- visitors ---- */
 
-static void visitor_leave(struct http *http, struct visitor *visitor)
-{
-    struct visitor **at = &http->visitors;
-
-    while (*at && *at != visitor)
-        at = &(*at)->next;
-    if (*at) {
-        *at = visitor->next;
-    }
-    free(visitor);
-}
-
 /* Those who have been there too long, or longest when there are many, are cut off: libmicrohttpd knows only of silence,
  * and a request may take for ever a byte at a time. */
 static void cut_off(const struct http *http)
 {
     const long now = clock_ms();
+    const struct visitor *at;
     unsigned position = 0;
 
-    for (const struct visitor *at = http->visitors; at; at = at->next) {
+    LIST_FOREACH (at, &http->visitors, in) {
         if (++position > CONNECTIONS * 3 / 4 || now - at->since_ms > SECONDS * 1000)
             shutdown(at->fd, SHUT_RDWR);
     }
@@ -174,15 +162,16 @@ static void on_visit(void *argument, struct MHD_Connection *connection, void **o
     struct visitor *visitor = *own;
 
     if (code == MHD_CONNECTION_NOTIFY_CLOSED && visitor) {
-        visitor_leave(http, visitor);
+        LIST_REMOVE(visitor, in);
+        free(visitor);
         return;
     }
     visitor = code == MHD_CONNECTION_NOTIFY_STARTED && info ? calloc(1, sizeof(*visitor)) : NULL;
     *own = visitor;
     if (!visitor)
         return;
-    *visitor = (struct visitor){http->visitors, info->connect_fd, clock_ms()};
-    http->visitors = visitor;
+    *visitor = (struct visitor){.fd = info->connect_fd, .since_ms = clock_ms()};
+    LIST_INSERT_HEAD(&http->visitors, visitor, in);
     cut_off(http);
 }
 
@@ -204,42 +193,33 @@ static void every_second(void *argument)
     run(-1, 0, d);
 }
 
-static int parse(const char *where, struct sockaddr_storage *address)
+/* Numbers only, for nobody else is asked. */
+static struct addrinfo *parse(const char *where)
 {
-    struct sockaddr_in *four = (struct sockaddr_in *)address;
-    struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
     const char *port;
     char host[64];
-    int error = address_split(where, host, sizeof(host), &port);
 
-    if (error || atoi(port) < 1 || atoi(port) > 65535)
-        return -EINVAL;
-    memset(address, 0, sizeof(*address));
-    address->ss_family = strchr(host, ':') ? AF_INET6 : AF_INET;
-    if (address->ss_family == AF_INET6)
-        six->sin6_port = htons((uint16_t)atoi(port));
-    else
-        four->sin_port = htons((uint16_t)atoi(port));
-    return inet_pton(address->ss_family, host,
-                     address->ss_family == AF_INET6 ? (void *)&six->sin6_addr : (void *)&four->sin_addr) == 1
-               ? 0
-               : -EINVAL;
+    if (address_split(where, host, sizeof(host), &port) || !atoi(port) || getaddrinfo(host, port, &hints, &found))
+        return NULL;
+    return found;
 }
 
 static int open_server(struct daemon *d, struct http *http, char *why, size_t why_size)
 {
     const union MHD_DaemonInfo *info;
-    struct sockaddr_storage address;
-    int error = parse(d->config->http, &address);
+    struct addrinfo *address = parse(d->config->http);
 
-    if (error) {
+    if (!address) {
         snprintf(why, why_size, "http: \"%s\" is no address:port", d->config->http);
-        return error;
+        return -EINVAL;
     }
-    http->server = MHD_start_daemon(MHD_USE_EPOLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
-                                    answer, d, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-                                    MHD_OPTION_CONNECTION_TIMEOUT, SECONDS, MHD_OPTION_NOTIFY_CONNECTION, on_visit, d,
-                                    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
+    http->server = MHD_start_daemon(MHD_USE_EPOLL | (address->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
+                                    answer, d, MHD_OPTION_SOCK_ADDR, address->ai_addr, MHD_OPTION_CONNECTION_LIMIT,
+                                    CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, SECONDS, MHD_OPTION_NOTIFY_CONNECTION,
+                                    on_visit, d, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
+    freeaddrinfo(address);
     info = http->server ? MHD_get_daemon_info(http->server, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {
         snprintf(why, why_size, "http: %s: %s", d->config->http, strerror(errno));

@@ -33,44 +33,69 @@ static void print_node(FILE *out, const json_t *node, const char *metric)
     print_label(out, message_text(node, "name", ""));
 }
 
-/* ---- devices ---- */
+/* ---- nodes, their devices, and the sessions there ---- */
 
-static void print_device(FILE *out, const json_t *node, const json_t *device, const char *metric, double value)
+static void label_device(FILE *out, const json_t *device)
 {
-    print_node(out, node, metric);
-    fprintf(out, "\",device=\"%lld\",name=\"", message_number(device, "index", 0));
+    fprintf(out, "device=\"%lld\",name=\"", message_number(device, "index", 0));
     print_label(out, message_text(device, "name", ""));
-    fprintf(out, "\"} %.12g\n", value);
 }
 
-static void print_devices(FILE *out, const json_t *directory)
+static void label_session(FILE *out, const json_t *session)
+{
+    fprintf(out, "slot=\"%lld", message_number(session, "slot", 0));
+}
+
+static double value_of(const json_t *node, const json_t *entry, const char *member)
+{
+    const double value = json_number_value(json_object_get(entry, member ? member : "began"));
+    const double told = member ? value : json_number_value(json_object_get(node, "time")) - value;
+
+    return told > 0 ? told : 0;
+}
+
+static void print_each(FILE *out, const json_t *directory)
 {
     static const struct {
-        const char *metric, *type, *member, *help;
+        const char *list;
+        void (*label)(FILE *out, const json_t *entry);
+        const char *metric, *type, *member, *help; /* member NULL: how old it is */
     } metrics[] = {
-        {"vocl_device_busy_ratio", "gauge", "load", "Part of the last second or two in which something ran on it."},
-        {"vocl_device_busy_seconds_total", "counter", "busy", "Time in which something ran on the device."},
-        {"vocl_device_sessions", "gauge", "sessions", "Sessions that use the device."},
-        {"vocl_device_sessions_limit", "gauge", "most", "Sessions that may use the device at a time."},
-        {"vocl_device_memory_bytes", "gauge", "memory", "Memory of the device."},
-        {"vocl_device_free_bytes", "gauge", "free", "Memory of the device that no session has or uses."}};
-    const json_t *node, *device;
+        {"devices", label_device, "vocl_device_busy_ratio", "gauge", "load",
+         "Part of the last second or two in which something ran on it."},
+        {"devices", label_device, "vocl_device_busy_seconds_total", "counter", "busy",
+         "Time in which something ran on the device."},
+        {"devices", label_device, "vocl_device_sessions", "gauge", "sessions", "Sessions that use the device."},
+        {"devices", label_device, "vocl_device_sessions_limit", "gauge", "most",
+         "Sessions that may use the device at a time."},
+        {"devices", label_device, "vocl_device_memory_bytes", "gauge", "memory", "Memory of the device."},
+        {"devices", label_device, "vocl_device_free_bytes", "gauge", "free",
+         "Memory of the device that no session has or uses."},
+        {"sessions", label_session, "vocl_session_age_seconds", "gauge", NULL,
+         "How long the session in the slot has been there."},
+        {"sessions", label_session, "vocl_session_device_seconds", "gauge", "device_seconds",
+         "Of that, the time in which something of it ran."},
+        {"sessions", label_session, "vocl_session_memory_bytes", "gauge", "memory",
+         "Memory of devices that the session uses."},
+        {"sessions", label_session, "vocl_session_launches", "gauge", "launches",
+         "Kernels that the session has launched."}};
+    const json_t *node, *entry;
     size_t i, j;
 
     for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
         print_head(out, metrics[m].metric, metrics[m].type, metrics[m].help);
         json_array_foreach(directory, i, node)
         {
-            json_array_foreach(json_object_get(node, "devices"), j, device)
+            json_array_foreach(json_object_get(node, metrics[m].list), j, entry)
             {
-                print_device(out, node, device, metrics[m].metric,
-                             json_number_value(json_object_get(device, metrics[m].member)));
+                print_node(out, node, metrics[m].metric);
+                fputs("\",", out);
+                metrics[m].label(out, entry);
+                fprintf(out, "\"} %.12g\n", value_of(node, entry, metrics[m].member));
             }
         }
     }
 }
-
-/* ---- nodes, and the sessions there ---- */
 
 static void print_nodes(FILE *out, const json_t *directory)
 {
@@ -104,34 +129,6 @@ static void print_lost(FILE *out, const json_t *directory)
             continue;
         print_node(out, node, "vocl_node_lost");
         fprintf(out, "\",reason=\"%s\"} 1\n", message_text(node, "lost by", ""));
-    }
-}
-
-static void print_sessions(FILE *out, const json_t *directory)
-{
-    static const struct {
-        const char *metric, *member, *help;
-    } metrics[] = {{"vocl_session_age_seconds", NULL, "How long the session in the slot has been there."},
-                   {"vocl_session_device_seconds", "device_seconds", "Of that, the time in which something of it ran."},
-                   {"vocl_session_memory_bytes", "memory", "Memory of devices that the session uses."},
-                   {"vocl_session_launches", "launches", "Kernels that the session has launched."}};
-    const json_t *node, *session;
-    size_t i, j;
-
-    for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
-        print_head(out, metrics[m].metric, "gauge", metrics[m].help);
-        json_array_foreach(directory, i, node)
-        {
-            json_array_foreach(json_object_get(node, "sessions"), j, session)
-            {
-                const double value = metrics[m].member ? json_number_value(json_object_get(session, metrics[m].member))
-                                                       : json_number_value(json_object_get(node, "time")) -
-                                                             json_number_value(json_object_get(session, "began"));
-
-                print_node(out, node, metrics[m].metric);
-                fprintf(out, "\",slot=\"%lld\"} %.12g\n", message_number(session, "slot", 0), value > 0 ? value : 0);
-            }
-        }
     }
 }
 
@@ -207,8 +204,7 @@ char *metrics_text(struct daemon *d, bool whole_pool)
     if (out) {
         print_nodes(out, directory);
         print_lost(out, pool);
-        print_devices(out, directory);
-        print_sessions(out, directory);
+        print_each(out, directory);
         print_queue(out, queue);
         print_durations(d, out);
         print_totals(d, out);

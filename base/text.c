@@ -79,6 +79,17 @@ static size_t read_character(const unsigned char *at, uint32_t *character)
     return length && *character >= least[length] && *character <= 0x10ffff ? length : 0;
 }
 
+bool text_is_utf8(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    uint32_t character;
+    size_t length = 1;
+
+    for (; *at && length; at += length)
+        length = read_character(at, &character);
+    return length != 0;
+}
+
 static bool is_plain(uint32_t character)
 {
     const bool control = character < 0x20 || (character >= 0x7f && character < 0xa0);

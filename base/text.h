@@ -16,6 +16,8 @@ bool text_read_number(const char *text, uint64_t least, uint64_t most, uint64_t 
 char *text_visible(const char *text, char *visible, size_t size);
 /* As snprintf(): what has no room is cut at a character, for half of one makes a text that is no UTF-8. */
 __attribute__((format(printf, 3, 4))) void text_print(char *text, size_t size, const char *format, ...);
+/* Whether it is UTF-8, as all JSON is. */
+bool text_is_utf8(const char *text);
 /* One word for a shell of any kind, in quotes; free() it. NULL: there is no memory. */
 char *text_quote(const char *text);
 

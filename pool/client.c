@@ -9,12 +9,13 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "base/socket.h"
+#include "base/text.h"
 #include "pool/client.h"
 #include "pool/race.h"
 
 static int say_no(char *why, size_t why_size, const char *address, const char *text)
 {
-    snprintf(why, why_size, "%s: %s", address, text);
+    text_print(why, why_size, "%s: %s", address, text);
     return -EPROTO;
 }
 
@@ -244,6 +245,8 @@ void client_explain(const struct client *client, int error, char *why, size_t wh
 {
     if (client->keyed && !client->heard && (error == -ECONNRESET || error == -EPIPE))
         snprintf(why, why_size, "the daemon refuses the key: it has another one for this user, or no time for so many");
+    else if (error == -ENOMEM || error == -EMSGSIZE)
+        snprintf(why, why_size, "what is to be said to the daemon cannot be: it is too long, or no UTF-8");
     else
         snprintf(why, why_size, "the daemon does not answer: %s", strerror(-error));
 }
@@ -260,7 +263,7 @@ int client_call(struct client *client, const json_t *message, json_t **answer, c
     }
     if (!json_object_get(*answer, "error"))
         return 0;
-    snprintf(why, why_size, "%s", text_of(*answer, "error"));
+    text_print(why, why_size, "%s", text_of(*answer, "error"));
     json_decref(*answer);
     return -EPROTO;
 }

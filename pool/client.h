@@ -21,6 +21,7 @@ struct client {
 int client_connect(struct client *client, const struct poolfile *pool, const char *address, char *why, size_t why_size);
 int client_connect_within(struct client *client, const struct poolfile *pool, const char *address, long milliseconds,
                           char *why, size_t why_size);
+/* -ENOMEM for NULL, which json_pack() makes of a text that is no UTF-8, too. */
 int client_send(struct client *client, const json_t *message);
 /* The next message, which is the caller's; -ETIMEDOUT after so long. */
 int client_receive(struct client *client, json_t **message, long milliseconds);

@@ -6,6 +6,7 @@
 
 #include "base/settings.h"
 #include "base/socket.h"
+#include "base/text.h"
 #include "pool/poolfile.h"
 
 static int replace(char **text, const char *with)
@@ -21,7 +22,7 @@ static int add_node(struct poolfile *pool, const char *name, const char *address
     const char *port;
     char host[128];
 
-    if (pool->count == POOLFILE_NODES || strlen(name) >= sizeof(node->name) ||
+    if (pool->count == POOLFILE_NODES || !text_is_utf8(name) || strlen(name) >= sizeof(node->name) ||
         strlen(address) >= sizeof(node->address) || address_split(address, host, sizeof(host), &port) ||
         atoi(port) < 1 || atoi(port) > 65535)
         return -EINVAL;

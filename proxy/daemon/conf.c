@@ -366,7 +366,8 @@ static bool check_values(const struct reader *r)
         return complain_of(r, "listen", "an address and port is needed, such as 10.0.0.1:7801");
     if (*config->http && !config_is_address(config->http, 1))
         return complain_of(r, "http", "an address and port is needed, such as 127.0.0.1:7880");
-    if (config->name && (!*config->name || strlen(config->name) > 62 || strpbrk(config->name, " \t\n#")))
+    if (config->name &&
+        (!*config->name || strlen(config->name) > 62 || !text_is_utf8(config->name) || strpbrk(config->name, " \t\n#")))
         return complain_of(r, "name", "a word of at most 62 letters is needed");
     if (!read_text(r, r->root, "policy", &policy))
         return false;

@@ -76,6 +76,7 @@ cannot 's/^environment.*/environment = [ "NAME" ];/' 'environment: entries are N
 cannot 's/^listen.*/listen = "127.0.0.1:1";/' "node here is at 127.0.0.1:$port there, but the daemon listens at 127.0.0.1:1"
 cannot 's/^name.*/name = "elsewhere";/' 'pool has no node elsewhere'
 cannot 's/^name.*/http = "192.0.2.1:7880"; name = "here";/' 'http: 192.0.2.1:7880 is no address'
+cannot "s/^name.*/name = \"h$(printf '\377')re\";/" 'name: a word of at most 62 letters is needed'
 cannot 's/^auth.*/auth = "munge";/' 'auth is key there, and munge'
 cannot "s,^key-file.*,key-file = \"$scratch/none\";," 'key-file: .*No such file'
 
@@ -131,6 +132,10 @@ cp "$scratch/pool" "$scratch/pool.before"
 echo "node there 127.0.0.1:1" >> "$scratch/pool"
 check "$scratch/conf" || fail "a missing key of another: $(cat "$scratch/err")"
 grep -q 'conf:5: key-file: .*no key of @there' "$scratch/err" || fail "no word of the other's key: $(cat "$scratch/err")"
+{ cat "$scratch/pool.before"; printf 'node th\351re 127.0.0.1:1\n'; } > "$scratch/pool" # no UTF-8
+check "$scratch/conf" && fail "a node whose name nobody can be told"
+grep -q 'no line of a pool file' "$scratch/err" || fail "no word of the node's name: $(cat "$scratch/err")"
+{ cat "$scratch/pool.before"; echo "node there 127.0.0.1:1"; } > "$scratch/pool"
 sed -i '/^@here/d' "$scratch/keys"
 check "$scratch/conf" && fail "without a key of its own"
 grep -q 'conf:5: key-file: .*no key of @here' "$scratch/err" || fail "no word of its own key: $(cat "$scratch/err")"

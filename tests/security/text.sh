@@ -51,6 +51,8 @@ vocl pool drain --reason "mind the ${escape}[2J" here
 vocl pool nodes > "$scratch/nodes"
 clean "$scratch/nodes"
 clean "$scratch/log"
+vocl pool drain --reason "$(printf 'caf\351')" here 2> "$scratch/err" && fail "a reason that is no UTF-8"
+grep -q 'no UTF-8' "$scratch/err" || fail "why a reason cannot be said: $(cat "$scratch/err")"
 
 # What is too long is cut between two characters: half of one would make records that are none, and sessions without one.
 vocl pool resume here

@@ -39,12 +39,28 @@ json_t *message_pack(const char *format, ...)
     return message;
 }
 
+void message_append(json_t **list, json_t *value)
+{
+    if (!json_array_append_new(*list, value))
+        return;
+    json_decref(*list);
+    *list = NULL;
+}
+
+void message_set(json_t **object, const char *name, json_t *value)
+{
+    if (!json_object_set_new(*object, name, value))
+        return;
+    json_decref(*object);
+    *object = NULL;
+}
+
 json_t *message_list(const unsigned *numbers, unsigned count)
 {
     json_t *list = json_array();
 
     for (unsigned i = 0; i < count; i++)
-        json_array_append_new(list, json_integer(numbers[i]));
+        message_append(&list, json_integer(numbers[i]));
     return list;
 }
 
@@ -117,7 +133,7 @@ json_t *fields_print_all(const struct field *fields, const struct field *more, c
     json_t *list = json_array();
 
     for (unsigned i = 0; i < count; i++)
-        json_array_append_new(list, fields_print(fields, more, (const char *)objects + i * size));
+        message_append(&list, fields_print(fields, more, (const char *)objects + i * size));
     return list;
 }
 

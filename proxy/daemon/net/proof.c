@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "proxy/daemon/net/internal.h"
 
 /* What munged is asked, or what is looked up among the keys (question.c). */
@@ -80,7 +81,7 @@ static void reply(struct connection *c, const char *why)
 {
     struct channel_reply reply = {.accepted = !why};
 
-    snprintf(reply.why, sizeof(reply.why), "%s", why ? why : "");
+    text_print(reply.why, sizeof(reply.why), "%s", why ? why : "");
     bufferevent_write(c->stream, &reply, sizeof(reply));
     if (!why) {
         c->phase = PHASE_OPEN;

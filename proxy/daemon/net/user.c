@@ -1,6 +1,5 @@
 /* Who a user is to this node, and what he may: found out by question.c's processes. */
 #include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -13,16 +12,16 @@ static void find(const struct daemon *d, void *bytes)
 
     user->known = here != NULL;
     if (here) {
-        snprintf(user->here, sizeof(user->here), "%s", here->pw_name);
-        snprintf(user->home, sizeof(user->home), "%s", here->pw_dir);
+        text_print(user->here, sizeof(user->here), "%s", here->pw_name);
+        text_print(user->home, sizeof(user->home), "%s", here->pw_dir);
     }
     if (here && user->by_name) {
         user->uid = here->pw_uid;
         user->gid = here->pw_gid;
     } else if (here && !*user->name) {
-        snprintf(user->name, sizeof(user->name), "%s", here->pw_name);
+        text_print(user->name, sizeof(user->name), "%s", here->pw_name);
     } else if (!*user->name) {
-        snprintf(user->name, sizeof(user->name), "%u", (unsigned)user->uid);
+        text_print(user->name, sizeof(user->name), "%u", (unsigned)user->uid);
     }
     user->allowed = config_allows(d->config, user->name, user->gid);
     user->admin = config_is_admin(d->config, user->name, user->uid, user->gid);

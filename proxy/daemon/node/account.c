@@ -31,7 +31,7 @@ static json_t *record_of(const struct session *s, int status)
     json_t *devices = json_array(), *used = NULL;
 
     for (unsigned i = 0; i < s->device_count; i++)
-        json_array_append_new(devices, json_string(s->daemon->devices[s->devices[i]].name));
+        message_append(&devices, json_string(s->daemon->devices[s->devices[i]].name));
     if (joules >= 0 && s->joules_before >= 0)
         used = json_real(joules - s->joules_before);
     return message_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:s, s:s, "

@@ -22,14 +22,14 @@ static json_t *without(const json_t *drains, const char *owner)
     json_array_foreach(drains, i, drain)
     {
         if (strcmp(message_text(drain, "owner", ""), owner))
-            json_array_append(list, drain);
+            message_append(&list, json_incref(drain));
     }
     return list;
 }
 
 static int change(struct daemon *d, json_t *list, char *why, size_t why_size)
 {
-    int error = state_write(d, FILE_NAME, list);
+    int error = list ? state_write(d, FILE_NAME, list) : -ENOMEM;
 
     if (error) {
         text_print(why, why_size, "it cannot be recorded: %s", strerror(-error));
@@ -51,8 +51,8 @@ int drain_add(struct daemon *d, const char *owner, const char *by, const char *r
         json_decref(list);
         return -ENOSPC;
     }
-    json_array_append_new(list, message_pack("{s:s, s:s, s:s, s:f}", "owner", owner, "by", by, "reason", reason,
-                                             "since", wall_seconds()));
+    message_append(&list, message_pack("{s:s, s:s, s:s, s:f}", "owner", owner, "by", by, "reason", reason, "since",
+                                       wall_seconds()));
     return change(d, list, why, why_size);
 }
 

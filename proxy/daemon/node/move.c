@@ -70,13 +70,13 @@ static json_t *take_words(const json_t *message)
         if (!text)
             continue;
         text_print(cut, sizeof(cut), "%s", text);
-        json_object_set_new(words, texts[i], json_string(cut));
+        message_set(&words, texts[i], json_string(cut));
     }
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         const long long number = message_number(message, numbers[i], -1);
 
         if (number >= 0)
-            json_object_set_new(words, numbers[i], json_integer(number));
+            message_set(&words, numbers[i], json_integer(number));
     }
     return words;
 }
@@ -110,7 +110,7 @@ void move_hear(struct session *s, const json_t *message, bool over)
         return;
     }
     if (!*message_text(words, "phase", ""))
-        json_object_set_new(words, "phase", json_string("moving"));
+        message_set(&words, "phase", json_string("moving"));
     json_decref(s->move);
     s->move = words;
     if (s->mover)

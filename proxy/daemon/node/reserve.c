@@ -114,7 +114,7 @@ static struct session *take(struct daemon *d, const json_t *wish, const struct u
     s->exclusive = exclusive;
     s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
     if (state_save(s)) {
-        text_print(why, why_size, "%s %s", d->config->name, d->trouble);
+        text_print(why, why_size, "%s %s", d->config->name, *d->trouble ? d->trouble : "cannot record this session");
         session_free(s);
         return NULL;
     }

@@ -142,10 +142,9 @@ int state_save(const struct session *s)
     char path[4096];
     int error;
 
-    if (state && json_object_set_new(state, "ending", json_boolean(s->state == SESSION_ENDING))) {
-        json_decref(state);
-        state = NULL;
-    }
+    message_set(&state, "ending", json_boolean(s->state == SESSION_ENDING));
+    if (!state) /* the node can record others */
+        return -EINVAL;
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);

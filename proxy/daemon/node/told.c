@@ -98,10 +98,10 @@ static json_t *print(const struct told_node *node, bool matters)
 {
     json_t *told = fields_print(of_nodes, matters ? NULL : times, node);
 
-    for (size_t i = 0; told && i < LISTS; i++)
-        json_object_set_new(told, lists[i].name,
-                            fields_print_all(lists[i].fields, matters ? NULL : lists[i].restless, *list_of(node, i),
-                                             *count_of(node, i), lists[i].size));
+    for (size_t i = 0; i < LISTS; i++)
+        message_set(&told, lists[i].name,
+                    fields_print_all(lists[i].fields, matters ? NULL : lists[i].restless, *list_of(node, i),
+                                     *count_of(node, i), lists[i].size));
     return told;
 }
 

@@ -160,10 +160,10 @@ static json_t *everything(struct daemon *d)
     json_t *all = json_object();
 
     if (d->gossip->version)
-        json_object_set_new(all, d->config->name, json_integer(d->gossip->version));
+        message_set(&all, d->config->name, json_integer(d->gossip->version));
     for (const struct peer *peer = d->peers; peer; peer = peer->next) {
         if (peer->version)
-            json_object_set_new(all, peer->name, json_integer(peer->version));
+            message_set(&all, peer->name, json_integer(peer->version));
     }
     return all;
 }
@@ -293,10 +293,10 @@ static bool is_sane(long long version)
 /* Nothing is heard of it, or it would be for ever the newest that there is. */
 static void note_clock(struct peer *peer, long long version)
 {
-    char why[96];
+    char why[sizeof(peer->why)];
 
-    snprintf(why, sizeof(why), "the clock of %.40s is %lld seconds ahead", peer->name,
-             version / 1000 - (long long)wall_seconds());
+    text_print(why, sizeof(why), "the clock of %s is %lld seconds ahead", peer->name,
+               version / 1000 - (long long)wall_seconds());
     peer_note_why(peer, why);
 }
 

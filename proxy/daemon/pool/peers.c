@@ -448,7 +448,7 @@ static json_t *print(const struct told_node *node)
     if (!strcmp(node->state, message_text(node->json, "state", "")))
         return json_incref(node->json);
     copy = json_copy(node->json);
-    json_object_set_new(copy, "state", json_string(node->state));
+    message_set(&copy, "state", json_string(node->state));
     return copy;
 }
 
@@ -458,7 +458,7 @@ json_t *peers_directory(struct daemon *d)
     json_t *list = json_array();
 
     for (unsigned i = 0; view && i < view->count; i++)
-        json_array_append_new(list, view->nodes[i] == view->own ? told_print(view->own) : print(view->nodes[i]));
+        message_append(&list, view->nodes[i] == view->own ? told_print(view->own) : print(view->nodes[i]));
     view_free(view);
     return list;
 }

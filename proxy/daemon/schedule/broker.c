@@ -160,11 +160,11 @@ static void grant(struct request *r)
 
     timer_stop(&r->timer);
     for (unsigned i = 0; i < r->part_count; i++)
-        json_array_append_new(nodes, message_pack("{s:s, s:s, s:s, s:i, s:o, s:o}", "name", r->parts[i].node, "part",
-                                                  r->parts[i].id, "address", r->parts[i].address, "devices",
-                                                  (int)r->parts[i].count, "indices",
-                                                  message_list(r->parts[i].devices, r->parts[i].count), "wish",
-                                                  describe_wish(r, &r->parts[i])));
+        message_append(&nodes,
+                       message_pack("{s:s, s:s, s:s, s:i, s:o, s:o}", "name", r->parts[i].node, "part", r->parts[i].id,
+                                    "address", r->parts[i].address, "devices", (int)r->parts[i].count, "indices",
+                                    message_list(r->parts[i].devices, r->parts[i].count), "wish",
+                                    describe_wish(r, &r->parts[i])));
     unlink_request(r);
     daemon_changed(r->daemon); /* the others are to know that it waits no more */
     connection_send(r->client, message_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",

@@ -54,10 +54,10 @@ static char *status_text(struct daemon *d, const char *since)
     json_array_foreach(history ? d->http->history : NULL, i, sample)
     {
         if (json_real_value(json_object_get(sample, "time")) > strtod(since, NULL))
-            json_array_append(history, sample);
+            message_append(&history, json_incref(sample));
     }
-    if (history)
-        json_object_set_new(status, "history", history);
+    if (since)
+        message_set(&status, "history", history);
     text = json_dumps(status, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(status);
     return text;
@@ -77,7 +77,7 @@ static void sample(void *argument)
         json_array_foreach(json_object_get(node, "devices"), j, device)
         {
             snprintf(name, sizeof(name), "%s %lld", message_text(node, "name", ""), message_number(device, "index", 0));
-            json_object_set(loads, name, json_object_get(device, "load"));
+            message_set(&loads, name, json_incref(json_object_get(device, "load")));
         }
     }
     queue = queue_print(d);

@@ -4,8 +4,8 @@
  * own on the loopback device, with a key of its own. Requests come to the real one, which places them with the others,
  * while these change as they do when 10,000 sessions an hour begin and end. Figures on standard output.
  *
- * What a real daemon cannot tell, how news spreads among the others, is left out: each of the others knows at once what
- * another knows. tests/pool/news.sh has real daemons.
+ * What a real daemon cannot tell, how the others gossip, is left out: each of the others knows at once what
+ * another knows. tests/pool/gossip.sh has real daemons.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -29,7 +29,7 @@ struct config {
     char **environment;             /* of workers: NAME=VALUE */
     enum policy policy;
     unsigned prefork; /* 0: each worker loads its drivers itself */
-    unsigned mesh;    /* a pool of more nodes passes news on */
+    unsigned mesh;    /* the daemons of a pool of more nodes gossip */
     unsigned queue_limit, connection_limit, connections_per_user;
     unsigned sessions_per_user, devices_per_user, session_seconds, idle_seconds; /* 0: any */
     unsigned least_uid;                                                          /* who has sessions, and keys */

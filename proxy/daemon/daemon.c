@@ -223,7 +223,7 @@ static int open_all(struct daemon *d, char *why, size_t why_size)
     if (!error)
         error = share_listen(d, why, why_size);
     if (!error)
-        error = connection_listen(d, requests_take, why, why_size);
+        error = connection_listen(d, dispatch_take, why, why_size);
     if (!error)
         error = exchange_endpoints(d, why, why_size);
     if (!error && *d->config->http)

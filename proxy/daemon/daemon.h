@@ -4,7 +4,7 @@
  * struct connection_owner).
  *
  *   daemon.c      the program: options, signals, and what it does from time to time
- *   requests.c    what the messages of clients ask for
+ *   dispatch.c    what the messages of clients ask for
  *   conf.c        its configuration (conf.h); check.c says whether it could be followed here
  *   log.c         what is told to the journal; notify.c to systemd
  *
@@ -21,19 +21,25 @@
  *     node.h        probe.c, its devices; drain.c, why it takes no new sessions; reserve.c, devices are reserved for
  *                   a session; expiry.c, who reserved and did not come; session.c, sessions: started, running, ended;
  *                   silence.c, who does not answer any more; state.c, what a daemon leaves for the one that is
- *                   started after it; start.c, the worker's process, and the fork server from which it comes (between
- *                   them and the daemon is what proxy/supervisor.c says); group.c, its control group; relay.c, a way
- * for its MPI to what serves it PMI, at the program's host; share.c, the workers' control connections: what they use,
- * and whose turn it is on a device that they share; measure.c, what a session costs the host; energy.c, what the node's
- * processors take; account.c writes it down, history.c reads that; hold.c, devices that are held for the sessions of
- * somebody, one after the other; move.c, sessions that go to another place; suspended.c, those that rest; idle.c, those
- * that do nothing and may be put to rest pool/ peers.h       peers.c, the other daemons, and what they have;
- * watchers.c, those that this one tells; gossip.c, what daemons of a large pool tell of each other; exchange.c, daemons
- * that mpiexec started find each other schedule/ schedule.h    broker.c, requests for devices, anywhere in the pool;
- * choose.c, what one can have now; placement.c, which devices it gets (placement.h); refusal.c, why it has nothing, by
- * node; going_on.c, requests for sessions that there are: they move, or have rested; queue.c, who waits, in one order;
- * oversubscribe.c, sessions rest where others wait web/ web.h         http.c, the dashboard; metrics.c, figures for
- * monitoring
+ *                   started after it; start.c, the worker's process, and the fork server from which it comes
+ *                   (between them and the daemon is what proxy/supervisor.c says); group.c, its control group;
+ *                   relay.c, a way for its MPI to what serves it PMI, at the program's host; time_slices.c, the
+ *                   workers' control connections: what they use, and whose time slice it is of a device that they
+ *                   share; measure.c, what a session costs the host; energy.c, what the node's processors take;
+ *                   account.c writes it down, history.c reads that; hold.c, devices that are held for the sessions
+ *                   of somebody, one after the other; move.c, sessions that go to another place; suspended.c, those
+ *                   that rest; idle.c, those that do nothing and may be put to rest
+ *   pool/
+ *     peers.h       peers.c, the other daemons, and what they have; watchers.c, those that this one tells; gossip.c,
+ *                   what daemons of a large pool tell of each other; exchange.c, daemons that mpiexec started find
+ *                   each other
+ *   schedule/
+ *     schedule.h    broker.c, requests for devices, anywhere in the pool; choose.c, what one can have now;
+ *                   placement.c, which devices it gets (placement.h); refusal.c, why it has nothing, by node;
+ *                   going_on.c, requests for sessions that there are: they move, or have rested; queue.c, who waits,
+ *                   in one order; oversubscribe.c, sessions rest where others wait
+ *   web/
+ *     web.h         http.c, the dashboard; metrics.c, figures for monitoring
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H
@@ -84,8 +90,8 @@ struct daemon {
     /* pool/ */
     unsigned watchers;
     struct peer *peers;
-    void *by_name;      /* peers, as of tsearch(3) */
-    unsigned own_place; /* in the pool file */
+    void *by_name;         /* peers, as of tsearch(3) */
+    unsigned own_position; /* in the pool file */
     struct timer review;
     long review_us; /* how long the last took */
     struct gossip *gossip;

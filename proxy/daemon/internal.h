@@ -6,8 +6,8 @@
 
 struct connection;
 
-/* ---- requests.c ---- */
-void requests_take(struct connection *c, json_t *message);
+/* ---- dispatch.c ---- */
+void dispatch_take(struct connection *c, json_t *message);
 
 /* ---- notify.c ---- */
 /* To be called before anything else is started. */

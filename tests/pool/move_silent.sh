@@ -52,7 +52,7 @@ for how in refused continued; do
     here=$(part node) other=n1
     [ "$here" != n1 ] || other=n2
 done
-grep -h 'lapses' "$scratch"/n?.log && fail "it is held against the user"
+grep -h 'expires' "$scratch"/n?.log && fail "it is held against the user"
 ends "silent"
 
 # Two sessions that are spread, and a policy that packs: the one goes to the other's node, for real.

@@ -87,7 +87,7 @@ mended "node cut off"
 ip -n $base-switch link set "$here" up
 ends_right "cut off"
 await nodes=3 || fail "$here is not back: $(cat "$scratch/$here.log")"
-# what it was asked for while it was cut off, and hears of only now, lapses
+# what it was asked for while it was cut off, and hears of only now, expires
 await sessions=0 || fail "$here has kept: $(root vocl pool sessions)"
 
 # Two nodes have a context together: the worker that is well gets another place, too, or the same again.

@@ -14,7 +14,7 @@ wait_until grep -q granted "$scratch/held" || fail "no reservations: $(cat "$scr
 grep -q '^granted 8: .*as many sessions as you may: 8' "$scratch/held" || fail "all there are: $(cat "$scratch/held")"
 VOCL_POOL=$scratch/pool vocl run --wait 300 -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" ||
     fail "another user: $(cat "$scratch/err" "$scratch/log")"
-# they have lapsed, though their client is there; it gets no others
+# they have expired, though their client is there; it gets no others
 none()
 {
     [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c nobody)" = 0 ]

@@ -1,7 +1,7 @@
 /*
- * Who lets reservations lapse, several in a short time, gets none of this node for some: to hold devices by asking for
+ * Who lets reservations expire, several in a short time, gets none of this node for some: to hold devices by asking for
  * them again and again, without ever starting anything, is not to pay. A program that ends gives back what it has, and
- * nothing lapses; one that is very slow to start may lapse once.
+ * nothing expires; of one that is very slow to start a reservation may expire once.
  */
 #include "base/clock.h"
 #include "proxy/daemon/node/internal.h"
@@ -10,17 +10,17 @@
 #define SOME 3 /* within that time */
 #define USERS 64
 
-static struct lapse {
+static struct expiry {
     uid_t uid;
     unsigned count;
     long until_ms;
-} lapses[USERS];
+} expiries[USERS];
 
 void expiry_note(uid_t uid)
 {
-    struct lapse *oldest = lapses;
+    struct expiry *oldest = expiries;
 
-    for (struct lapse *at = lapses; at < lapses + USERS; at++) {
+    for (struct expiry *at = expiries; at < expiries + USERS; at++) {
         if (at->uid == uid) {
             oldest = at;
             break;
@@ -29,7 +29,7 @@ void expiry_note(uid_t uid)
             oldest = at;
     }
     if (oldest->uid != uid || oldest->until_ms < clock_ms())
-        *oldest = (struct lapse){.uid = uid};
+        *oldest = (struct expiry){.uid = uid};
     oldest->count++;
     oldest->until_ms = clock_ms() + AWAY_MS;
 }
@@ -38,7 +38,7 @@ long expiry_seconds(uid_t uid)
 {
     const long now = clock_ms();
 
-    for (const struct lapse *at = lapses; at < lapses + USERS; at++) {
+    for (const struct expiry *at = expiries; at < expiries + USERS; at++) {
         if (at->uid == uid && at->count >= SOME && at->until_ms > now)
             return (at->until_ms - now) / 1000 + 1;
     }

@@ -1,7 +1,7 @@
 /*
- * Devices that are held (`vocl run --hold`): a reservation that does not lapse while somebody is there for it, and that
- * has no worker. Sessions of the same user that name it have their devices of it, one after the other or together, at
- * once and whoever waits; between them nobody else gets these. What they do is the hold's as far as others are
+ * Devices that are held (`vocl run --hold`): a reservation that does not expire while somebody is there for it, and
+ * that has no worker. Sessions of the same user that name it have their devices of it, one after the other or together,
+ * at once and whoever waits; between them nobody else gets these. What they do is the hold's as far as others are
  * concerned.
  */
 #include <stdio.h>

@@ -125,7 +125,7 @@ enum silence {
 };
 void silence_begins(struct session *s, enum silence kind);
 
-/* ---- share.c ---- */
+/* ---- time_slices.c ---- */
 void share_leave(struct session *s);
 /* Who uses a device has changed. */
 void share_review(struct daemon *d, unsigned device);

@@ -14,10 +14,10 @@ struct device {
     uint64_t memory;
     unsigned units;
     int leaf; /* its number in the node's PCIe tree, or -1 */
-    /* share.c */
-    struct session *turn; /* who may launch now, or NULL */
+    /* time_slices.c */
+    struct session *runs; /* who may launch now, or NULL */
     struct timer slice;
-    long since_us, busy_us; /* what of the turn is not charged yet; all turns */
+    long since_us, busy_us; /* what of the slice is not charged yet; all slices */
     long load_from_us, load_busy_us;
     double load, least; /* lately, 0 to 1; virtual time of those that share it */
     bool recalled;
@@ -69,7 +69,7 @@ struct session {
     long measured_ms;       /* when measure.c looked what it costs */
     long alone_until_ms;    /* nobody stands for its program; 0: somebody does */
     int killed;
-    /* share.c */
+    /* time_slices.c */
     struct control *control;
     struct usage usage;          /* by the worker's word */
     uint64_t saved_ns;           /* of its device time, what is on record (state.c) */
@@ -170,7 +170,7 @@ void state_path(const struct daemon *d, const char *name, char *path, size_t siz
 /* To be called four times in VOCL_PEER_TIMEOUT, and every SILENCE_MOST_MS at least. */
 void silence_review(struct daemon *d);
 
-/* ---- share.c ---- */
+/* ---- time_slices.c ---- */
 int share_listen(struct daemon *d, char *why, size_t why_size);
 
 #endif

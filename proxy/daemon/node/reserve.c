@@ -11,18 +11,18 @@
 #define RESERVED_SECONDS 20
 #define NOBODY UINT32_MAX /* as a number "as it is" to the system */
 
-static void lapsed(void *argument)
+static void expired(void *argument)
 {
     struct session *s = argument;
 
-    daemon_log("warning", "a reservation of %s lapses: nobody came to start it", s->user);
+    daemon_log("warning", "a reservation of %s expires: nobody came to start it", s->user);
     expiry_note(s->uid);
     session_end(s, "nobody came to start it");
 }
 
 void session_expect(struct session *s)
 {
-    session_set_timer(s, lapsed, RESERVED_SECONDS);
+    session_set_timer(s, expired, RESERVED_SECONDS);
 }
 
 #define OWN(member) FIELD(struct session, member, #member)
@@ -62,10 +62,10 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
 }
 
 /* NULL and why; *never: it will not be otherwise later. */
-static struct session *take(struct daemon *d, const json_t *wish, const struct user *user, bool *never, char *why,
+static struct session *take(struct daemon *d, const json_t *order, const struct user *user, bool *never, char *why,
                             size_t why_size)
 {
-    const char *id = message_text(wish, "session", ""), *refused = NULL;
+    const char *id = message_text(order, "session", ""), *refused = NULL;
     const long away = expiry_seconds(user->uid);
     struct session *s;
     uint64_t memory;
@@ -74,7 +74,7 @@ static struct session *take(struct daemon *d, const json_t *wish, const struct u
     text_print(why, why_size, "a request that is none");
     if (!message_is_id(id) || session_find(d, id) || !*user->name || user->uid == NOBODY || user->gid == NOBODY)
         return NULL;
-    if (is_draining(d) && !*message_text(wish, "within", "")) { /* who holds devices is there already */
+    if (is_draining(d) && !*message_text(order, "within", "")) { /* who holds devices is there already */
         text_print(why, why_size, "the node takes no sessions");
         return NULL;
     }
@@ -89,7 +89,7 @@ static struct session *take(struct daemon *d, const json_t *wish, const struct u
     s = session_new(d, id);
     if (!s)
         return NULL;
-    fields_read(asked, NULL, wish, s);
+    fields_read(asked, NULL, order, s);
     if (!message_is_id(s->of))
         text_print(s->of, sizeof(s->of), "%s", id);
     text_print(s->user, sizeof(s->user), "%s", user->name);
@@ -100,7 +100,7 @@ static struct session *take(struct daemon *d, const json_t *wish, const struct u
     exclusive = s->exclusive;
     s->memory = 0; /* it has nothing yet */
     s->exclusive = false;
-    if (!has_devices(s) || json_array_size(json_object_get(wish, "devices")) > s->device_count || s->share < 1 ||
+    if (!has_devices(s) || json_array_size(json_object_get(order, "devices")) > s->device_count || s->share < 1 ||
         s->share > 10000)
         refused = why;
     else
@@ -133,7 +133,7 @@ struct reserving {
     struct daemon *daemon;
     struct connection *asker; /* or NULL: this daemon */
     void (*answered)(struct daemon *d, struct connection *asker, json_t *answer);
-    json_t *wish;
+    json_t *order;
     struct question *question; /* who the user is */
 };
 
@@ -143,13 +143,13 @@ static void reserving_free(struct reserving *r)
 {
     LIST_REMOVE(r, in);
     question_drop(r->question);
-    json_decref(r->wish);
+    json_decref(r->order);
     free(r);
 }
 
-static json_t *refusal(const json_t *wish, bool never, const char *why)
+static json_t *refusal(const json_t *order, bool never, const char *why)
 {
-    return message_pack("{s:s, s:b, s:b, s:s}", "reserved", message_text(wish, "session", ""), "good", 0, "never",
+    return message_pack("{s:s, s:b, s:b, s:s}", "reserved", message_text(order, "session", ""), "good", 0, "never",
                         never, "why", why);
 }
 
@@ -163,10 +163,10 @@ static void on_user(void *argument, void *bytes)
 
     ((struct reserving *)argument)->question = NULL;
     if (bytes)
-        s = take(r.daemon, r.wish, bytes, &never, why, sizeof(why));
+        s = take(r.daemon, r.order, bytes, &never, why, sizeof(why));
     else
-        text_print(why, sizeof(why), "who %s is cannot be found out there", message_text(r.wish, "user", ""));
-    answer = s ? message_pack("{s:s, s:b}", "reserved", s->id, "good", 1) : refusal(r.wish, never, why);
+        text_print(why, sizeof(why), "who %s is cannot be found out there", message_text(r.order, "user", ""));
+    answer = s ? message_pack("{s:s, s:b}", "reserved", s->id, "good", 1) : refusal(r.order, never, why);
     reserving_free(argument); /* who is answered may give back what was asked for */
     r.answered(r.daemon, r.asker, answer);
     json_decref(answer);
@@ -174,7 +174,7 @@ static void on_user(void *argument, void *bytes)
         daemon_changed(r.daemon);
 }
 
-bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
+bool session_reserve(struct daemon *d, struct connection *asker, json_t *order,
                      void (*answered)(struct daemon *d, struct connection *asker, json_t *answer))
 {
     struct reserving *r = calloc(1, sizeof(*r));
@@ -182,9 +182,9 @@ bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
 
     memset(&user, 0, sizeof(user)); /* with what is between its members: others may ask the same */
     user.uid = user.gid = NOBODY;
-    fields_read(of_user, NULL, wish, &user);
+    fields_read(of_user, NULL, order, &user);
     if (r) {
-        *r = (struct reserving){.daemon = d, .asker = asker, .answered = answered, .wish = json_incref(wish)};
+        *r = (struct reserving){.daemon = d, .asker = asker, .answered = answered, .order = json_incref(order)};
         LIST_INSERT_HEAD(&reservings, r, in);
         r->question = user_ask(d, &user, on_user, r);
     }
@@ -193,7 +193,7 @@ bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
     if (r)
         reserving_free(r);
     if (asker) {
-        json_t *answer = refusal(wish, false, "it has no memory to look at that");
+        json_t *answer = refusal(order, false, "it has no memory to look at that");
 
         answered(d, asker, answer);
         json_decref(answer);
@@ -219,7 +219,7 @@ void session_release(struct daemon *d, const char *id)
 
     for (r = LIST_FIRST(&reservings); r; r = next) {
         next = LIST_NEXT(r, in);
-        if (!strcmp(message_text(r->wish, "session", ""), id))
+        if (!strcmp(message_text(r->order, "session", ""), id))
             reserving_free(r);
     }
     if (s && s->state == SESSION_RESERVED && !s->held && !s->start)

@@ -1,6 +1,6 @@
 /*
  * The sessions on this node. A broker reserves devices for one (reserve.c); its client comes with what the worker needs
- * (session_start), or the reservation lapses; the session is over when the worker's process is.
+ * (session_start), or the reservation expires; the session is over when the worker's process is.
  */
 #include <errno.h>
 #include <signal.h>

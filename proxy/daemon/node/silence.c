@@ -40,7 +40,7 @@ static void look_at(struct session *s, long now, long patience)
     unsigned i = 0;
     char why[64];
 
-    while (i < s->device_count && s->daemon->devices[s->devices[i]].turn != s)
+    while (i < s->device_count && s->daemon->devices[s->devices[i]].runs != s)
         i++;
     if ((idle || config->oversubscribe) && (i < s->device_count || works(s, now)))
         s->active_ms = now;

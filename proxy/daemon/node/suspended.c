@@ -17,7 +17,7 @@ struct rest {
     char id[SESSION_ID], program[64], job[64];
     unsigned devices;
     double since;
-    struct connection *keeper, *asker;
+    struct connection *client, *asker;
 };
 
 static struct rest *find(const struct daemon *d, const char *id)
@@ -57,7 +57,7 @@ static void answer(struct rest *r, const char *why)
 
 static bool is_of(const struct rest *r, struct connection *c)
 {
-    return r->keeper->peer.uid == c->peer.uid || c->user.admin;
+    return r->client->peer.uid == c->peer.uid || c->user.admin;
 }
 
 void rest_wake(struct connection *c, const json_t *message)
@@ -71,7 +71,7 @@ void rest_wake(struct connection *c, const json_t *message)
     } else {
         r->asker = c;
         connection_own(c, &asker, r);
-        connection_send(r->keeper, message_pack("{s:s}", "wake", c->peer.name));
+        connection_send(r->client, message_pack("{s:s}", "wake", c->peer.name));
     }
 }
 
@@ -82,13 +82,13 @@ bool rest_kill(struct connection *c, const char *id, const char *why)
     if (!r || !is_of(r, c))
         return false;
     daemon_log("notice", "session %s is not to go on: %s", r->id, why);
-    connection_send(r->keeper, message_pack("{s:s}", "end", why));
+    connection_send(r->client, message_pack("{s:s}", "end", why));
     return true;
 }
 
 /* ---- who stands for its program ---- */
 
-static void keeper_closed(struct connection *c)
+static void client_closed(struct connection *c)
 {
     struct rest *r = c->argument, **at = &r->daemon->rests;
 
@@ -100,7 +100,7 @@ static void keeper_closed(struct connection *c)
     free(r);
 }
 
-static void keeper_message(struct connection *c, json_t *message)
+static void client_message(struct connection *c, json_t *message)
 {
     const char *what = message_text(message, "do", ""), *text = message_text(message, "text", "");
     struct rest *r = c->argument;
@@ -116,7 +116,7 @@ static void keeper_message(struct connection *c, json_t *message)
     }
 }
 
-static const struct connection_owner keeper = {.message = keeper_message, .closed = keeper_closed};
+static const struct connection_owner client = {.message = client_message, .closed = client_closed};
 
 void rest_take(struct connection *c, const json_t *message)
 {
@@ -128,13 +128,13 @@ void rest_take(struct connection *c, const json_t *message)
         connection_fail(c, "no such session of yours can rest here");
         return;
     }
-    *r = (struct rest){.next = d->rests, .daemon = d, .since = wall_seconds(), .keeper = c};
+    *r = (struct rest){.next = d->rests, .daemon = d, .since = wall_seconds(), .client = c};
     text_print(r->id, sizeof(r->id), "%s", id);
     text_print(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
     text_print(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
     r->devices = (unsigned)message_number(message, "devices", 0);
     d->rests = r;
-    connection_own(c, &keeper, r);
+    connection_own(c, &client, r);
     daemon_log("notice", "session %s rests: user=%s program=%s", r->id, user, r->program);
     daemon_changed(d);
 }
@@ -143,7 +143,7 @@ bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *
 {
     const struct rest *r = find(d, id);
 
-    return r && r->keeper->peer.uid == peer->uid;
+    return r && r->client->peer.uid == peer->uid;
 }
 
 struct told_session *rests_describe(const struct daemon *d, unsigned *count)
@@ -157,10 +157,10 @@ struct told_session *rests_describe(const struct daemon *d, unsigned *count)
     *count = 0;
     for (const struct rest *r = d->rests; list && r; r = r->next)
         list[(*count)++] = (struct told_session){.id = r->id,
-                                                 .user = r->keeper->peer.name,
+                                                 .user = r->client->peer.name,
                                                  .program = r->program,
                                                  .job = r->job,
-                                                 .from = r->keeper->remote,
+                                                 .from = r->client->remote,
                                                  .state = "at rest",
                                                  .device_count = r->devices,
                                                  .began = r->since};

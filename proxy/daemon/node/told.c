@@ -40,13 +40,20 @@ static const struct field of_resting[] = {
     SESSION(from), SESSION(state), SESSION(began),   FIELD(struct told_session, device_count, "devices"),
     FIELD_END};
 
-static const struct field of_waits[] = {WAIT(user),      FIELD(struct told_wait, count, "devices"),
-                                        WAIT(why),       WAIT(broker),
-                                        WAIT(ticket),    WAIT(memory),
-                                        WAIT(exclusive), WAIT(name),
-                                        WAIT(type),      WAIT(policy),
-                                        WAIT(held),      WAIT(barred),
-                                        WAIT(unfit),     FIELD_END};
+static const struct field of_waits[] = {WAIT(user),
+                                        FIELD(struct told_wait, count, "devices"),
+                                        WAIT(why),
+                                        WAIT(broker),
+                                        WAIT(ticket),
+                                        WAIT(memory),
+                                        WAIT(exclusive),
+                                        WAIT(name),
+                                        WAIT(type),
+                                        WAIT(policy),
+                                        FIELD(struct told_wait, limited, "held"),
+                                        WAIT(barred),
+                                        WAIT(unfit),
+                                        FIELD_END};
 
 static const struct field of_nodes[] = {NODE(name),   NODE(address), NODE(state), NODE(why),
                                         NODE(drains), NODE(policy),  FIELD_END};

@@ -31,7 +31,7 @@ struct told_wait {
     unsigned count;
     double waited; /* seconds */
     uint64_t memory;
-    bool exclusive, held; /* held: its user has as much as he may */
+    bool exclusive, limited; /* limited: its user has as much as he may */
     json_t *barred, *unfit;
 };
 

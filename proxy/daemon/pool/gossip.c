@@ -38,8 +38,8 @@ struct gossip {
     long long version; /* of it */
     long told_ms, everything_ms;
     struct timer flush;
-    struct peer **places; /* by place in the pool file */
-    unsigned place_count;
+    struct peer **positions; /* by position in the pool file */
+    unsigned position_count;
 };
 
 static struct gossip *gossip_of(struct daemon *d)
@@ -67,7 +67,7 @@ void gossip_close(struct daemon *d)
     json_decref(gossip->fresh);
     json_decref(gossip->state);
     free(gossip->matters);
-    free(gossip->places);
+    free(gossip->positions);
     free(gossip);
     d->gossip = NULL;
 }
@@ -75,16 +75,16 @@ void gossip_close(struct daemon *d)
 /* ---- who watches whom ---- */
 
 /* Those at a distance of a power of two; and as long as one of these is not there, one after it that is. */
-static void choose_from(const struct gossip *gossip, unsigned place)
+static void choose_from(const struct gossip *gossip, unsigned position)
 {
-    struct peer *nominal = gossip->places[place % gossip->place_count], *other;
+    struct peer *nominal = gossip->positions[position % gossip->position_count], *other;
 
     if (nominal)
         nominal->near = true;
     if (nominal && (nominal->open || clock_ms() - nominal->heard_ms < REPLACE_MS))
         return;
     for (unsigned i = 1; i <= MOST_REPLACED; i++) {
-        other = gossip->places[(place + i) % gossip->place_count];
+        other = gossip->positions[(position + i) % gossip->position_count];
         if (other && other->told && !other->near) {
             other->near = true;
             return;
@@ -92,13 +92,13 @@ static void choose_from(const struct gossip *gossip, unsigned place)
     }
 }
 
-static void index_places(struct daemon *d, struct gossip *gossip)
+static void index_positions(struct daemon *d, struct gossip *gossip)
 {
-    free(gossip->places);
-    gossip->place_count = d->pool.count;
-    gossip->places = calloc(gossip->place_count + 1, sizeof(struct peer *));
-    for (struct peer *peer = d->peers; gossip->places && peer; peer = peer->next)
-        gossip->places[peer->place] = peer;
+    free(gossip->positions);
+    gossip->position_count = d->pool.count;
+    gossip->positions = calloc(gossip->position_count + 1, sizeof(struct peer *));
+    for (struct peer *peer = d->peers; gossip->positions && peer; peer = peer->next)
+        gossip->positions[peer->position] = peer;
 }
 
 void gossip_choose(struct daemon *d)
@@ -109,9 +109,9 @@ void gossip_choose(struct daemon *d)
         peer->near = !gossip;
     if (!gossip)
         return;
-    index_places(d, gossip);
-    for (unsigned step = 1; gossip->places && step < gossip->place_count; step *= 2)
-        choose_from(gossip, d->own_place + step);
+    index_positions(d, gossip);
+    for (unsigned step = 1; gossip->positions && step < gossip->position_count; step *= 2)
+        choose_from(gossip, d->own_position + step);
 }
 
 /* ---- telling ---- */

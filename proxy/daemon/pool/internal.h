@@ -9,8 +9,8 @@ struct peer {
     struct peer *next;
     struct daemon *daemon;
     char name[64], address[128];
-    char why[192];  /* it is lost, or "" */
-    unsigned place; /* in the pool file, this daemon's own included */
+    char why[192];     /* it is lost, or "" */
+    unsigned position; /* in the pool file, this daemon's own included */
     struct connection *connection;
     bool open;
     bool near, watched;            /* this daemon is to watch it; has said so */

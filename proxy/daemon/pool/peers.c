@@ -19,7 +19,7 @@
 
 #define IDLE_MS 30000     /* a connection that is not needed any more */
 #define PATIENCE_PASSES 4 /* a look at those who wait is followed by so many times its own length without one */
-#define MOST_LATER 256    /* what was reserved longer ago lapses by itself */
+#define MOST_LATER 256    /* what was reserved longer ago expires by itself */
 
 /* What kind of reason that is: few, so that alerts can go by it. */
 static const char *kind_of(const char *why)
@@ -57,15 +57,16 @@ void peer_lose(struct peer *peer)
 
 static void lost(struct peer *peer)
 {
-    const bool was_there = peer->told != NULL, was_used = peer->open || peer->unsent, news = gossip_is_on(peer->daemon);
+    const bool was_there = peer->told != NULL, was_used = peer->open || peer->unsent,
+               gossips = gossip_is_on(peer->daemon);
 
     peer->open = peer->watched = false;
     json_decref(peer->unsent);
     peer->unsent = NULL;
-    if (news && !was_used) /* others may have a connection to it */
+    if (gossips && !was_used) /* others may have a connection to it */
         return;
     peer_lose(peer);
-    if (was_there && news) {
+    if (was_there && gossips) {
         peer->version++;
         gossip_note(peer->daemon, peer->name);
     }
@@ -315,13 +316,13 @@ void peers_open(struct daemon *d)
     struct peer *before = d->peers, **last = &d->peers, *gone;
 
     d->peers = NULL;
-    d->own_place = d->pool.count;
+    d->own_position = d->pool.count;
     for (unsigned i = 0; i < d->pool.count; i++) {
         const struct poolfile_node *node = &d->pool.nodes[i];
         struct peer *peer;
 
         if (!strcmp(node->name, d->config->name)) {
-            d->own_place = i;
+            d->own_position = i;
             continue;
         }
         peer = take_out(&before, node);
@@ -329,7 +330,7 @@ void peers_open(struct daemon *d)
             peer = peer_new(d, node);
         if (!peer)
             break;
-        peer->place = i;
+        peer->position = i;
         peer->next = NULL;
         *last = peer;
         last = &peer->next;
@@ -417,9 +418,9 @@ struct pool_view *peers_view(struct daemon *d)
         return NULL;
     view->own = node_describe(d);
     for (unsigned i = 0; i <= d->pool.count; i++) {
-        if (i == d->own_place && view->own)
+        if (i == d->own_position && view->own)
             view->nodes[view->count++] = view->own;
-        if (!peer || peer->place != i)
+        if (!peer || peer->position != i)
             continue;
         peer->lost =
             (struct told_node){.name = peer->name, .address = peer->address, .state = "lost", .why = peer->why};

@@ -386,7 +386,7 @@ static struct told_wait *queue(const struct daemon *d, unsigned *count)
                                               .name = r->wish.name,
                                               .type = r->wish.type,
                                               .policy = policy_name(r->policy),
-                                              .held = r->held,
+                                              .limited = r->limited,
                                               .barred = r->barred,
                                               .unfit = r->unfit};
     return list;

@@ -413,8 +413,8 @@ static enum outcome place(struct request *r, const struct pool_view *view, struc
         return OUTCOME_WAIT;
     if (*r->within)
         return place_within(r, view);
-    r->held = is_beyond_limits(r, view);
-    if (r->held)
+    r->limited = is_beyond_limits(r, view);
+    if (r->limited)
         return most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
     leave_out(r, list);
     if (yield_to_older(r, list)) {

@@ -28,7 +28,7 @@ struct request {
     char within[SESSION_ID];            /* the hold of which it has its devices, or "" */
     char of[SESSION_ID];                /* it is for that session, or "": for a new one */
     bool one_node;                      /* that is to have all of it */
-    bool held;                          /* its user has as much as he may */
+    bool limited;                       /* its user has as much as he may */
     struct {
         char part[SESSION_ID];                 /* or "" */
         char from[64];                         /* where the program runs */

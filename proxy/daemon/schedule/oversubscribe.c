@@ -80,7 +80,7 @@ static void ask_one(struct daemon *d, const struct pool_view *view, const struct
     struct session *s;
 
     for (unsigned i = 0; !found && i < count; i++) {
-        if (!queue[i].held)
+        if (!queue[i].limited)
             found = find_idle(d, view, &queue[i], &where);
     }
     s = found && where == view->own ? session_find(d, found->part) : NULL;

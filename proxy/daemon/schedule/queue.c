@@ -150,7 +150,7 @@ bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, 
     for (unsigned i = 0; good && i < length && i < MOST_WAITING; i++) {
         if (!strcmp(queue[i].ticket, ticket) || queue[i].waited * 1000 < (double)age_ms)
             break;
-        if (!queue[i].held)
+        if (!queue[i].limited)
             good = serve(&queue[i], names, devices, count, &refused);
     }
     free(queue);

@@ -1,8 +1,8 @@
 /*
- * Devices that several sessions share. One session at a time has the turn on a device, for a slice; of those that want
- * it the one is next that had the least of it so far, by its weight. What counts is measured here: the time from the
- * turn's beginning until the worker says that nothing of it runs there any more. While only one session uses a device
- * its worker asks nobody.
+ * Devices that several sessions share. One session at a time has a time slice of a device; of those that want it the
+ * one is next that had the least of it so far, by its weight. What counts is measured here: the time from the slice's
+ * beginning until the worker says that nothing of it runs there any more. While only one session uses a device its
+ * worker asks nobody.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define REST_MS 200       /* when there are no descriptors */
 #define MOST_LAUNCHES 1e7 /* in a second */
 #define MOST_BYTES 1e12
-#define DEAF_MS 2000 /* a worker that does not give back its turn loses it after so long */
+#define DEAF_MS 2000 /* a worker that does not give back its slice loses it after so long */
 
 struct control {
     struct daemon *daemon;
@@ -54,13 +54,13 @@ static unsigned users(const struct daemon *d, unsigned device)
     return count;
 }
 
-/* ---- turns ---- */
+/* ---- slices ---- */
 
-/* What the turn has cost so far is charged to its session. */
+/* What the slice has cost so far is charged to its session. */
 static void charge(struct device *device)
 {
     long now = clock_us();
-    struct session *s = device->turn;
+    struct session *s = device->runs;
     unsigned ordinal;
 
     if (!s || !session_uses(s, device->index, &ordinal))
@@ -72,24 +72,24 @@ static void charge(struct device *device)
     device->since_us = now;
 }
 
-static void end_turn(struct daemon *d, unsigned device)
+static void end_slice(struct daemon *d, unsigned device)
 {
     charge(&d->devices[device]);
-    d->devices[device].turn = NULL;
+    d->devices[device].runs = NULL;
     d->devices[device].recalled = false;
     timer_stop(&d->devices[device].slice);
 }
 
 /* Whether somebody waits who has had less of it. */
-static bool others_are_behind(const struct daemon *d, unsigned device, const struct session *turn)
+static bool others_are_behind(const struct daemon *d, unsigned device, const struct session *runs)
 {
     unsigned ordinal, own;
 
-    if (!session_uses(turn, device, &own))
+    if (!session_uses(runs, device, &own))
         return true;
     for (const struct session *s = d->sessions; s; s = s->next) {
-        if (s != turn && s->control && session_uses(s, device, &ordinal) && s->wants[ordinal] &&
-            s->passed[ordinal] <= turn->passed[own])
+        if (s != runs && s->control && session_uses(s, device, &ordinal) && s->wants[ordinal] &&
+            s->passed[ordinal] <= runs->passed[own])
             return true;
     }
     return false;
@@ -98,13 +98,13 @@ static bool others_are_behind(const struct daemon *d, unsigned device, const str
 static void slice_over(void *argument)
 {
     struct device *device = argument;
-    struct session *s = device->turn;
+    struct session *s = device->runs;
 
     if (!s)
         return;
     if (device->recalled) {
-        daemon_log("warning", "session %s does not give back its turn", s->id);
-        end_turn(s->daemon, device->index);
+        daemon_log("warning", "session %s does not give back its time slice", s->id);
+        end_slice(s->daemon, device->index);
         grant_next(s->daemon, device->index);
         return;
     }
@@ -125,7 +125,7 @@ static void grant(struct session *s, struct device *device)
     if (!session_uses(s, device->index, &ordinal))
         return;
     s->wants[ordinal] = false;
-    device->turn = s;
+    device->runs = s;
     device->since_us = clock_us();
     device->recalled = false;
     if (s->passed[ordinal] > device->least)
@@ -141,7 +141,7 @@ static void grant_next(struct daemon *d, unsigned index)
     double least = 0;
     unsigned ordinal;
 
-    if (device->turn)
+    if (device->runs)
         return;
     for (struct session *s = d->sessions; s; s = s->next) {
         if (!s->control || !session_uses(s, index, &ordinal) || !s->wants[ordinal])
@@ -160,12 +160,12 @@ static void want(struct session *s, unsigned index)
     struct device *device = &s->daemon->devices[index];
     unsigned ordinal;
 
-    if (!session_uses(s, index, &ordinal) || s->wants[ordinal] || device->turn == s)
+    if (!session_uses(s, index, &ordinal) || s->wants[ordinal] || device->runs == s)
         return;
     s->wants[ordinal] = true;
     if (s->passed[ordinal] < device->least - CREDIT_US)
         s->passed[ordinal] = device->least - CREDIT_US;
-    if (!device->turn)
+    if (!device->runs)
         grant_next(s->daemon, index);
 }
 
@@ -175,8 +175,8 @@ static void done(struct session *s, unsigned index, bool wants_more)
 
     if (session_uses(s, index, &ordinal))
         s->wants[ordinal] = wants_more;
-    if (s->daemon->devices[index].turn == s)
-        end_turn(s->daemon, index);
+    if (s->daemon->devices[index].runs == s)
+        end_slice(s->daemon, index);
     grant_next(s->daemon, index);
 }
 
@@ -189,8 +189,8 @@ void share_review(struct daemon *d, unsigned index)
     for (struct session *s = d->sessions; s; s = s->next) {
         if (s->state != SESSION_RUNNING || !session_uses(s, index, &ordinal))
             continue;
-        if (!shared && device->turn == s)
-            end_turn(d, index);
+        if (!shared && device->runs == s)
+            end_slice(d, index);
         tell(s, shared ? CONTROL_ASK : CONTROL_FREE, index, 0);
         if (shared && !s->passed[ordinal])
             s->passed[ordinal] = device->least;
@@ -205,7 +205,7 @@ double device_load(struct device *device)
 {
     const long now = clock_us(), passed = now - device->load_from_us;
 
-    if (device->turn)
+    if (device->runs)
         charge(device);
     if (passed > 1000000) {
         device->load = (double)(device->busy_us - device->load_busy_us) / (double)passed;

@@ -148,12 +148,12 @@ static void watch(struct connection *c, const json_t *message)
         watchers_add(c);
 }
 
-void requests_take(struct connection *c, json_t *message)
+void dispatch_take(struct connection *c, json_t *message)
 {
     static const struct {
         const char *what;
         void (*take)(struct connection *c, const json_t *message);
-    } requests[] = {{"request", broker_request}, /* for which each node decides for itself */
+    } commands[] = {{"request", broker_request}, /* for which each node decides for itself */
                     {"status", tell_status},
                     {"start", start},
                     {"hold", hold},
@@ -167,17 +167,17 @@ void requests_take(struct connection *c, json_t *message)
                     {"rest", rest},
                     {"wake", rest_wake},
                     {"watch", watch}};
-    const size_t count = sizeof(requests) / sizeof(*requests);
+    const size_t count = sizeof(commands) / sizeof(*commands);
     const char *what = message_text(message, "do", "");
     size_t i = 0;
 
-    while (i < count && strcmp(requests[i].what, what) != 0)
+    while (i < count && strcmp(commands[i].what, what) != 0)
         i++;
     if (i && !c->peer.is_daemon && !c->user.allowed && !c->user.admin) {
         daemon_log("warning", "%s (%s) may not use this node", c->peer.name, c->remote);
         connection_fail(c, "you may not use this node");
     } else if (i < count) {
-        requests[i].take(c, message);
+        commands[i].take(c, message);
     } else {
         connection_fail(c, "there is no such request");
     }

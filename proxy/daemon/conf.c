@@ -373,6 +373,10 @@ static bool check_values(const struct reader *r)
         return false;
     if (!policy_read(policy, &config->policy))
         return complain_of(r, "policy", "pack, spread, least-loaded or order");
+    if (strcmp(config->method, "munge") && strcmp(config->method, "key"))
+        return complain_of(r, "auth", "munge or key");
+    if (strcmp(config->network, "mpi") && strcmp(config->network, "tls"))
+        return complain_of(r, "network", "mpi or tls");
     if (strcmp(config->scrub, "own") && strcmp(config->scrub, "all") && strcmp(config->scrub, "none"))
         return complain_of(r, "scrub", "own, all or none");
     return true;

@@ -122,7 +122,20 @@ void connection_send(struct connection *c, json_t *message)
 
 void connection_fail(struct connection *c, const char *error)
 {
-    connection_send(c, message_pack("{s:s}", "error", error));
+    connection_send(c, message_error(error));
+}
+
+void connection_answer(struct connection **asker, json_t *message)
+{
+    struct connection *c = *asker;
+
+    *asker = NULL;
+    if (!c) {
+        json_decref(message);
+        return;
+    }
+    connection_own(c, NULL, NULL);
+    connection_send(c, message);
 }
 
 void connection_refuse(struct connection *c, const char *why)

@@ -61,6 +61,8 @@ bool connection_is_silent(const struct connection *c);
 /* Those that are silent are lost. was_away: it is this daemon that did not listen. */
 void connections_judge(struct daemon *d, long now, bool was_away);
 void connection_fail(struct connection *c, const char *error);
+/* What somebody waits for, if he is there still; nobody owns the connection then, and *asker is NULL. */
+void connection_answer(struct connection **asker, json_t *message);
 /* Every open one of that owner. */
 void connections_each(struct daemon *d, const struct connection_owner *owner, void (*visit)(struct connection *c));
 void connections_close(struct daemon *d);

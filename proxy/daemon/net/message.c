@@ -39,6 +39,11 @@ json_t *message_pack(const char *format, ...)
     return message;
 }
 
+json_t *message_error(const char *why)
+{
+    return message_pack("{s:s}", "error", why);
+}
+
 void message_append(json_t **list, json_t *value)
 {
     if (!json_array_append_new(*list, value))

@@ -15,6 +15,8 @@ bool message_is_id(const char *text);
 /* As json_pack(); that it fails, as it does with a text that is no UTF-8, is logged: text_print() and text_visible()
  * make none of that kind. */
 json_t *message_pack(const char *format, ...);
+/* What who asked for something hears that cannot be. */
+json_t *message_error(const char *why);
 /* A value more in a list or an object; it is taken over. Where that cannot be, or there is no value, what there was
  * goes and becomes NULL, of which message_pack() makes nothing, either: no part of a message is missing unnoticed. */
 void message_append(json_t **list, json_t *value);

@@ -120,16 +120,9 @@ void move_hear(struct session *s, const json_t *message, bool over)
 
 void move_end(struct session *s, const char *why)
 {
-    struct connection *c = s->mover;
+    const bool moved = s->move && !*message_text(s->move, "phase", "");
 
-    s->mover = NULL;
-    if (!c)
-        return;
-    connection_own(c, NULL, NULL);
-    if (s->rests)
-        connection_send(c, message_pack("{s:s}", "rests", s->of));
-    else if (s->move && !*message_text(s->move, "phase", ""))
-        connection_send(c, message_pack("{s:O}", "moved", s->move));
-    else
-        connection_fail(c, why);
+    connection_answer(&s->mover, s->rests ? message_pack("{s:s}", "rests", s->of)
+                                 : moved  ? message_pack("{s:O}", "moved", s->move)
+                                          : message_error(why));
 }

@@ -318,18 +318,6 @@ int session_start(struct session *s, struct connection *c, const json_t *message
     return 0;
 }
 
-/* Who asked for its worker hears that there is none. */
-static void refuse_start(struct session *s, const char *why)
-{
-    struct connection *c = s->client;
-
-    s->client = NULL;
-    if (!c)
-        return;
-    connection_own(c, NULL, NULL);
-    connection_fail(c, why);
-}
-
 static void begin(struct session *s)
 {
     s->started = true;
@@ -341,7 +329,7 @@ static void begin(struct session *s)
         char why[256];
 
         text_print(why, sizeof(why), "%s %s", s->daemon->config->name, s->daemon->trouble);
-        refuse_start(s, why);
+        connection_answer(&s->client, message_error(why)); /* there is no worker */
         session_end(s, why);
         return;
     }
@@ -373,7 +361,7 @@ void session_started(struct session *s, pid_t worker, int error)
     }
     if (s->state == SESSION_RESERVED) {
         text_print(s->why, sizeof(s->why), "the worker does not start: %s", strerror(error));
-        refuse_start(s, s->why);
+        connection_answer(&s->client, message_error(s->why));
     }
     s->state = SESSION_ENDING;
     if (s->keeper > 0)
@@ -412,6 +400,7 @@ void session_end(struct session *s, const char *why)
 
 void session_gone(struct session *s, int status)
 {
+    struct connection *c = s->client;
     struct daemon *d = s->daemon;
     unsigned devices[MOST_DEVICES], count = s->device_count;
 
@@ -428,14 +417,9 @@ void session_gone(struct session *s, int status)
             text_print(s->why, sizeof(s->why), "its worker ended with status %d", status);
         sessions_account(s, status);
     }
-    if (s->client) {
-        struct connection *c = s->client;
-
-        s->client = NULL;
-        connection_own(c, NULL, NULL);
-        connection_send(c, message_pack("{s:s, s:s}", "ended", s->id, "why", s->why));
+    connection_answer(&s->client, message_pack("{s:s, s:s}", "ended", s->id, "why", s->why));
+    if (c)
         connection_close(c);
-    }
     session_free(s);
     for (unsigned i = 0; i < count; i++)
         share_review(d, devices[i]);

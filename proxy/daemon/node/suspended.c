@@ -43,16 +43,7 @@ static const struct connection_owner asker = {.closed = asker_closed};
 /* why NULL: it goes on. */
 static void answer(struct rest *r, const char *why)
 {
-    struct connection *c = r->asker;
-
-    r->asker = NULL;
-    if (!c)
-        return;
-    connection_own(c, NULL, NULL);
-    if (why)
-        connection_fail(c, why);
-    else
-        connection_send(c, message_pack("{s:s}", "woken", r->id));
+    connection_answer(&r->asker, why ? message_error(why) : message_pack("{s:s}", "woken", r->id));
 }
 
 static bool is_of(const struct rest *r, struct connection *c)

@@ -77,7 +77,7 @@ static void sample(void *argument)
         json_array_foreach(json_object_get(node, "devices"), j, device)
         {
             snprintf(name, sizeof(name), "%s %lld", message_text(node, "name", ""), message_number(device, "index", 0));
-            message_set(&loads, name, json_incref(json_object_get(device, "load")));
+            message_set(&loads, name, json_real(json_number_value(json_object_get(device, "load"))));
         }
     }
     queue = queue_print(d);

@@ -179,9 +179,8 @@ static bool try_to_change(const struct poolfile *pool, const char *what, const c
     if (status && !node)
         fail(NO_NODE, "there is no node %s", name);
     if (node && !pool_is_lost(node, why, why_size)) {
-        question = json_pack("{s:s, s:s}", "do", what, "reason", choices->reason);
-        if (*choices->owner)
-            json_object_set_new(question, "owner", json_string(choices->owner));
+        question = json_pack("{s:s, s:s, s:s*}", "do", what, "reason", choices->reason, "owner",
+                             *choices->owner ? choices->owner : NULL);
         answer = try_to_ask(pool, text_of(node, "address"), question, why, why_size);
     }
     changed = answer != NULL;

@@ -53,6 +53,7 @@ clean "$scratch/nodes"
 clean "$scratch/log"
 vocl pool drain --reason "$(printf 'caf\351')" here 2> "$scratch/err" && fail "a reason that is no UTF-8"
 grep -q 'no UTF-8' "$scratch/err" || fail "why a reason cannot be said: $(cat "$scratch/err")"
+vocl pool drain --owner "$(printf 'caf\351')" here 2> "$scratch/err" && fail "drained for another owner than was said"
 
 # What is too long is cut between two characters: half of one would make records that are none, and sessions without one.
 vocl pool resume here

@@ -250,14 +250,26 @@ int xtq_progress(struct xtq *x)
     return count;
 }
 
-static void help(struct xtq *x, bool begin)
+static void for_each_server(struct xtq *x, void (*visit)(struct server *server))
 {
     for (unsigned i = 0; i < x->queues; i++) {
         struct server *server = server_at(x, i);
 
         if (server)
-            server_help(server, begin);
+            visit(server);
     }
+}
+
+static void help_begin(struct xtq *x)
+{
+    atomic_fetch_add(&x->helpers, 1);
+    for_each_server(x, server_help_begin);
+}
+
+static void help_end(struct xtq *x)
+{
+    if (atomic_fetch_sub(&x->helpers, 1) == 1)
+        for_each_server(x, server_help_end);
 }
 
 void context_wait_begin(struct xtq *x, struct waiting *waiting)
@@ -265,7 +277,7 @@ void context_wait_begin(struct xtq *x, struct waiting *waiting)
     long now = clock_us();
 
     *waiting = (struct waiting){.since_us = now, .seen_us = now, .helping = true};
-    help(x, true);
+    help_begin(x);
 }
 
 /* Unless it has been rung since it said that it would. The time-out is for what nobody rings for: a target's credit,
@@ -286,7 +298,7 @@ static void something_happened(struct xtq *x, struct waiting *waiting, uint32_t 
     bool helping = waiting->helping;
 
     if (helping && now - waiting->seen_us >= LONG_TASK_US) {
-        help(x, false);
+        help_end(x);
         helping = false;
     }
     *waiting = (struct waiting){.since_us = now, .seen_us = now, .ticks = ticks, .helping = helping};
@@ -328,5 +340,5 @@ void context_wait_step(struct xtq *x, struct waiting *waiting)
 void context_wait_end(struct xtq *x, struct waiting *waiting)
 {
     if (waiting->helping)
-        help(x, false);
+        help_end(x);
 }

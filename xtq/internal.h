@@ -81,7 +81,6 @@ struct server {
     pthread_t thread;
     pthread_mutex_t serving;
     _Atomic bool stop, parked, again; /* again: whoever polls is to poll once more */
-    _Atomic int helpers;
     bool manual;
 };
 /* manual: without a thread. 0 or a negative errno. */
@@ -89,8 +88,12 @@ int server_open(struct server *server, bool manual);
 void server_close(struct server *server);
 /* Nothing if another thread is at it, which then looks once more. The number of things done. */
 int server_poll(struct server *server);
-/* A thread that waits polls it: its own thread need not be woken meanwhile. */
-void server_help(struct server *server, bool begin);
+/* A thread that waits polls all queues' servers from now on: this one's own thread need not be woken meanwhile. */
+void server_help_begin(struct server *server);
+/* Nobody does any more. */
+void server_help_end(struct server *server);
+/* It is among what helpers poll from now on; whether there are any its thread may have asked before. */
+void server_show(struct server *server);
 void server_settle(struct server *server);
 /* Until what is being done at this moment has been done. */
 void server_drain(struct server *server);
@@ -161,6 +164,7 @@ struct xtq {
     struct kernel_slot *kernel_slots;
     struct table_entry *kernel_table;
     struct queue_slot *queue_slots;
+    _Atomic int helpers; /* threads that wait, and poll all queues, also those that are registered meanwhile */
     struct server refuser;
     _Atomic bool unserved[MOST_QUEUES]; /* the refuser has the lanes */
     struct host_queue *stopped;         /* a list */

@@ -3,7 +3,8 @@
  *
  * An initiator publishes first and then looks at `asleep`; the server says that it sleeps first and then looks at the
  * bells for the last time. Threads of the application that wait poll queues themselves (helpers): then nobody rings,
- * and the last helper to leave does what the server does before it sleeps.
+ * and the last helper to leave does what the server does before it sleeps. Helpers are counted once for all queues, as
+ * queues come and go while they wait.
  */
 #include <errno.h>
 #include <time.h>
@@ -15,6 +16,11 @@
 static _Atomic uint32_t *asleep_of(const struct server *server)
 {
     return region_asleep(&server->x->region, (unsigned)server->x->rank, server->number);
+}
+
+static bool is_helped(const struct server *server)
+{
+    return server->number != REFUSER && atomic_load(&server->x->helpers);
 }
 
 static _Thread_local struct server *inside;
@@ -50,7 +56,7 @@ int server_poll(struct server *server)
             break;
         }
     }
-    if (count && atomic_load(&server->parked) && !atomic_load(&server->helpers))
+    if (count && atomic_load(&server->parked) && !is_helped(server))
         server_settle(server);
     return count;
 }
@@ -69,23 +75,30 @@ void server_drain(struct server *server)
     pthread_mutex_unlock(&server->serving);
 }
 
-void server_help(struct server *server, bool begin)
+void server_help_begin(struct server *server)
 {
     uint32_t expected = ASLEEP;
 
-    if (begin) {
-        atomic_fetch_add(&server->helpers, 1);
-        if (atomic_load(asleep_of(server)) == ASLEEP)
-            atomic_compare_exchange_strong(asleep_of(server), &expected, HELPED);
-    } else if (atomic_fetch_sub(&server->helpers, 1) == 1) {
-        if (server->manual || atomic_load(&server->parked))
-            server_settle(server);
-        if (!atomic_load(&server->parked))
-            return;
-        atomic_store(asleep_of(server), ASLEEP);
-        if (server_poll(server))
-            region_ring(asleep_of(server));
-    }
+    if (atomic_load(asleep_of(server)) == ASLEEP)
+        atomic_compare_exchange_strong(asleep_of(server), &expected, HELPED);
+}
+
+void server_help_end(struct server *server)
+{
+    if (server->manual || atomic_load(&server->parked))
+        server_settle(server);
+    if (!atomic_load(&server->parked))
+        return;
+    atomic_store(asleep_of(server), ASLEEP);
+    if (server_poll(server))
+        region_ring(asleep_of(server));
+}
+
+/* The last helper may have left without having seen it. */
+void server_show(struct server *server)
+{
+    if (!server->manual)
+        region_rouse(asleep_of(server));
 }
 
 /* The time-out is for peers that do not ring. */
@@ -96,7 +109,7 @@ static void server_sleep(struct server *server)
 
     atomic_store(&server->parked, true);
     atomic_store(asleep, value);
-    if (!atomic_load(&server->helpers)) {
+    if (!is_helped(server)) {
         value = ASLEEP;
         atomic_store(asleep, value);
         server_settle(server);
@@ -120,7 +133,7 @@ static void *server_run(void *argument)
     struct crowd crowd = {0, 0};
 
     while (!atomic_load(&server->stop)) {
-        if (!atomic_load(&server->helpers)) {
+        if (!is_helped(server)) {
             if (server_poll(server)) {
                 polling = polling_begin();
                 continue;

@@ -179,6 +179,8 @@ static int queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entr
     atomic_store(&header->server_of[index], index);
     atomic_store(&slot->host, host);
     atomic_store(&slot->device, device);
+    if (host)
+        server_show(host_queue_server(host));
     region_wake(&x->region, (unsigned)x->rank, index, false);
     return 0;
 }

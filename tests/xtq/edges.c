@@ -1,13 +1,17 @@
 /*
- * What is easily forgotten: tasks that put while ranks meet, signals that go away with their registration, sizes that
- * no packet holds, kernels without a payload. words[1]: how many times tasks put, and a hundredth of how many
- * registrations; "kernels": only the last, on whatever device OpenCL shows first.
+ * What is easily forgotten: tasks that put while ranks meet, queues that come and go while a thread waits, signals that
+ * go away with their registration, sizes that no packet holds, kernels without a payload. words[1]: how many times
+ * tasks put, and a hundredth of how many registrations; "kernels": only the last, on whatever device OpenCL shows
+ * first.
  */
+#include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "xtqtest.h"
 
-enum { FUNCTIONS, KERNELS, DEVICE };
+enum { FUNCTIONS, KERNELS, DEVICE, LATE };
+enum { PATIENCE = 30 * 100 }; /* hundredths of a second, for what is to come by itself */
 enum { HOPS = 301, WIDTH = 5 };
 
 static struct xtq *x;
@@ -63,6 +67,72 @@ static void quiescence(void)
         EQUAL(ran_together(), expected);
     }
     EQUAL(xtq_barrier(x), 0); /* with nothing to do */
+}
+
+/* ---- queues that come and go while a thread waits, and polls for their threads ---- */
+
+static void *wait_for(void *signal)
+{
+    EQUAL(xtq_signal_wait(x, signal, XTQ_EQ, 0, -1), 0);
+    return NULL;
+}
+
+static void start_waiting(pthread_t *thread, struct xtq_signal *signal)
+{
+    xtq_signal_store(signal, 1);
+    EQUAL(pthread_create(thread, NULL, wait_for, signal), 0);
+    usleep(20000);
+}
+
+static void stop_waiting(pthread_t thread, struct xtq_signal *signal)
+{
+    xtq_signal_store(signal, 0);
+    EQUAL(pthread_join(thread, NULL), 0);
+}
+
+/* Nobody polls here, so it is the queue's own thread that runs it. */
+static void runs_by_itself(struct xtq_signal *ran_it)
+{
+    struct xtq_function_packet packet;
+
+    xtq_signal_store(ran_it, 1);
+    EQUAL(xtq_function_packet(&packet, LATE, 3, 0, 0), 0);
+    EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
+    for (int i = 0; i < PATIENCE && xtq_signal_load(ran_it); i++)
+        usleep(10000);
+    EQUAL(xtq_signal_load(ran_it), 0);
+}
+
+static int nothing(const struct xtq_task *task, void *argument)
+{
+    (void)task;
+    (void)argument;
+    return 0;
+}
+
+static void registered_while_waiting(void)
+{
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST};
+    struct xtq_function_entry entry = {.function = nothing};
+    struct xtq_signal *signal;
+    pthread_t thread;
+
+    EQUAL(xtq_signal_create(0, &signal), 0);
+    EQUAL(xtq_signal_create(0, &entry.signal), 0);
+    EQUAL(xtq_register_function(x, 3, &entry), 0);
+    start_waiting(&thread, signal);
+    EQUAL(xtq_register_queue(x, LATE, &queue), 0);
+    stop_waiting(thread, signal);
+    runs_by_itself(entry.signal);
+    start_waiting(&thread, signal);
+    EQUAL(xtq_unregister_queue(x, LATE), 0);
+    EQUAL(xtq_register_queue(x, LATE, &queue), 0);
+    stop_waiting(thread, signal);
+    runs_by_itself(entry.signal);
+    EQUAL(xtq_unregister_queue(x, LATE), 0);
+    EQUAL(xtq_unregister_function(x, 3), 0);
+    xtq_signal_destroy(entry.signal);
+    xtq_signal_destroy(signal);
 }
 
 /* ---- what ends with a registration ---- */
@@ -240,6 +310,7 @@ int main(int count, char **words)
         EQUAL(xtq_register_function(x, 1, &entry), 0);
         MPI_Barrier(MPI_COMM_WORLD);
         quiescence();
+        registered_while_waiting();
         unregistered();
         unregistered_on_device(&d);
     }

@@ -32,6 +32,7 @@ void endpoint_fail(struct devcom_endpoint *e, int error)
 
 int devcom_endpoint_error(struct devcom_endpoint *e)
 {
+    reservations_look(e);
     return atomic_exchange(&e->words->error, 0);
 }
 
@@ -200,6 +201,7 @@ static bool can_call_the_system(cl_device_id device)
 
 static void endpoint_free(struct devcom_endpoint *e)
 {
+    reservations_close(e);
     clReleaseContext(e->context);
     pthread_mutex_destroy(&e->lock);
     free(e->words);
@@ -229,6 +231,7 @@ int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options 
     e->rings_bells = can_call_the_system(e->device);
     clRetainContext(e->context);
     pthread_mutex_init(&e->lock, NULL);
+    reservations_open(e);
     clGetDeviceInfo(e->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(e->units), &e->units, NULL);
     error = words_allocate(e, options);
     if (!error)

@@ -60,14 +60,23 @@ struct devcom_endpoint {
     struct device_rank *ranks;
     struct device_ring *rings;
     struct device_command *commands;
-    _Atomic uint32_t bell;    /* a doze, of the thread */
-    _Atomic uint32_t waiting; /* work-groups and native kernels that may wait */
-    pthread_mutex_t lock;     /* of streams */
+    _Atomic uint32_t bell; /* a doze, of the thread */
+    pthread_mutex_t lock;  /* of what follows */
+    size_t waiting;        /* work-groups and native kernels that may wait */
     struct stream streams[MOST_STREAMS];
+    struct reservation *first_reservation, **last_reservation;
+    unsigned reservations;
     pthread_t thread;
     _Atomic bool stop;
 };
 
 void endpoint_fail(struct devcom_endpoint *e, int error);
+
+/* ---- stream.c ---- */
+
+void reservations_open(struct devcom_endpoint *e);
+void reservations_close(struct devcom_endpoint *e);
+/* Which commands have ended, and how. */
+void reservations_look(struct devcom_endpoint *e);
 
 #endif

@@ -5,112 +5,189 @@
 
 #include "devcom/endpoint.h"
 
+#define LOOKED_AT 4 /* reservations, each time there is a new one: then those that have ended do not add up */
+
+/* Until its command has ended: so many work-groups, or a place in a stream. */
+struct reservation {
+    struct reservation *next;
+    cl_event event;
+    struct stream *stream;
+    size_t groups;
+};
+
+/* ---- what waits, and ended; all under the endpoint's lock ---- */
+
+static void reservation_drop(struct devcom_endpoint *e, struct reservation *reservation)
+{
+    if (!reservation->stream)
+        e->waiting -= reservation->groups;
+    else if (--reservation->stream->pending == 0)
+        e->waiting--;
+    if (reservation->event)
+        clReleaseEvent(reservation->event);
+    free(reservation);
+}
+
+static void reservation_add(struct devcom_endpoint *e, struct reservation *reservation)
+{
+    reservation->next = NULL;
+    *e->last_reservation = reservation;
+    e->last_reservation = &reservation->next;
+    e->reservations++;
+}
+
+static struct reservation *reservation_remove(struct devcom_endpoint *e)
+{
+    struct reservation *first = e->first_reservation;
+
+    e->first_reservation = first->next;
+    if (!e->first_reservation)
+        e->last_reservation = &e->first_reservation;
+    e->reservations--;
+    return first;
+}
+
+static bool has_ended(struct devcom_endpoint *e, cl_event event)
+{
+    cl_int status = CL_QUEUED;
+
+    if (clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL))
+        status = -1;
+    if (status < 0)
+        endpoint_fail(e, -EIO);
+    return status <= CL_COMPLETE;
+}
+
+/* Events are asked and set no callback, as clFinish() does not wait for callbacks: after it there must be room again,
+ * and the endpoint may be closed. */
+static void look_at(struct devcom_endpoint *e, unsigned most)
+{
+    unsigned count = e->reservations < most ? e->reservations : most;
+
+    while (count--) {
+        struct reservation *reservation = reservation_remove(e);
+
+        if (has_ended(e, reservation->event))
+            reservation_drop(e, reservation);
+        else
+            reservation_add(e, reservation);
+    }
+}
+
+void reservations_look(struct devcom_endpoint *e)
+{
+    pthread_mutex_lock(&e->lock);
+    look_at(e, e->reservations);
+    pthread_mutex_unlock(&e->lock);
+}
+
+void reservations_open(struct devcom_endpoint *e)
+{
+    e->last_reservation = &e->first_reservation;
+}
+
+void reservations_close(struct devcom_endpoint *e)
+{
+    while (e->reservations)
+        reservation_drop(e, reservation_remove(e));
+}
+
 /* Room for so many more that wait. */
 static int reserve(struct devcom_endpoint *e, size_t groups)
 {
-    uint32_t now = atomic_load(&e->waiting);
-
-    do {
-        if (groups > e->units || now > e->units - groups)
-            return -EDEADLK;
-    } while (!atomic_compare_exchange_weak(&e->waiting, &now, now + (uint32_t)groups));
+    if (groups > e->units)
+        return -EDEADLK;
+    look_at(e, LOOKED_AT);
+    if (e->waiting > e->units - groups)
+        look_at(e, e->reservations);
+    if (e->waiting > e->units - groups)
+        return -EDEADLK;
+    e->waiting += groups;
     return 0;
 }
 
-static void unreserve(struct devcom_endpoint *e, size_t groups)
+static struct stream *find_stream(struct devcom_endpoint *e, cl_command_queue commands, bool pending)
 {
-    atomic_fetch_sub(&e->waiting, (uint32_t)groups);
+    for (int i = 0; i < MOST_STREAMS; i++) {
+        if (pending ? e->streams[i].pending && e->streams[i].commands == commands : !e->streams[i].pending)
+            return &e->streams[i];
+    }
+    return NULL;
 }
 
 /* One for all waits of a queue, as they run one after the other. */
 static int reserve_stream(struct devcom_endpoint *e, cl_command_queue commands, struct stream **out)
 {
-    struct stream *found = NULL, *unused = NULL;
-    int error = 0;
+    struct stream *stream;
+    int error;
 
+    look_at(e, LOOKED_AT);
+    stream = find_stream(e, commands, true);
+    if (!stream) {
+        error = reserve(e, 1);
+        if (error)
+            return error;
+        stream = find_stream(e, NULL, false);
+        if (!stream) {
+            look_at(e, e->reservations);
+            stream = find_stream(e, NULL, false);
+        }
+        if (!stream) {
+            e->waiting--;
+            return -EDEADLK;
+        }
+    }
+    stream->commands = commands;
+    stream->pending++;
+    *out = stream;
+    return 0;
+}
+
+/* groups: 0 for a command that waits in a stream. */
+static int reservation_begin(struct devcom_endpoint *e, size_t groups, cl_command_queue commands,
+                             struct reservation **out)
+{
+    struct reservation *reservation = calloc(1, sizeof(*reservation));
+    int error;
+
+    if (!reservation)
+        return -ENOMEM;
+    reservation->groups = groups;
     pthread_mutex_lock(&e->lock);
-    for (int i = 0; i < MOST_STREAMS; i++) {
-        if (e->streams[i].pending && e->streams[i].commands == commands)
-            found = &e->streams[i];
-        else if (!e->streams[i].pending)
-            unused = &e->streams[i];
-    }
-    if (!found) {
-        error = unused ? reserve(e, 1) : -EDEADLK;
-        found = unused;
-    }
-    if (!error) {
-        found->commands = commands;
-        found->pending++;
-        *out = found;
-    }
+    error = groups ? reserve(e, groups) : reserve_stream(e, commands, &reservation->stream);
     pthread_mutex_unlock(&e->lock);
+    if (error)
+        free(reservation);
+    else
+        *out = reservation;
     return error;
 }
 
-static void unreserve_stream(struct devcom_endpoint *e, struct stream *stream)
+/* The command has been enqueued, or has not. */
+static int reservation_hold(struct devcom_endpoint *e, struct reservation *reservation, cl_int refused, cl_event done,
+                            cl_event *event)
 {
-    pthread_mutex_lock(&e->lock);
-    if (--stream->pending == 0)
-        unreserve(e, 1);
-    pthread_mutex_unlock(&e->lock);
-}
-
-struct reservation {
-    struct devcom_endpoint *e;
-    struct stream *stream; /* or so many work-groups */
-    size_t groups;
-};
-
-static void reservation_drop(const struct reservation *reservation)
-{
-    if (reservation->stream)
-        unreserve_stream(reservation->e, reservation->stream);
-    else
-        unreserve(reservation->e, reservation->groups);
-}
-
-static void CL_CALLBACK reservation_end(cl_event event, cl_int status, void *argument)
-{
-    struct reservation *reservation = argument;
-
-    (void)event;
-    if (status < 0)
-        endpoint_fail(reservation->e, -EIO);
-    reservation_drop(reservation);
-    free(reservation);
-}
-
-/* Until the command has ended. */
-static int reservation_hold(struct reservation reservation, cl_event event)
-{
-    struct reservation *held = malloc(sizeof(*held));
-    int error = held ? -EIO : -ENOMEM;
-
-    if (held) {
-        *held = reservation;
-        if (!clSetEventCallback(event, CL_COMPLETE, reservation_end, held))
-            return 0;
+    if (!refused && event) {
+        clRetainEvent(done);
+        *event = done;
     }
-    free(held);
-    clWaitForEvents(1, &event);
-    reservation_drop(&reservation);
-    return error;
-}
-
-static void give_event(cl_event event, cl_event *out)
-{
-    if (out)
-        *out = event;
+    reservation->event = refused ? NULL : done;
+    pthread_mutex_lock(&e->lock);
+    if (refused)
+        reservation_drop(e, reservation);
     else
-        clReleaseEvent(event);
+        reservation_add(e, reservation);
+    pthread_mutex_unlock(&e->lock);
+    return refused ? -EIO : 0;
 }
 
 int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, cl_kernel kernel, unsigned dimensions,
                           const size_t *global, const size_t *local, cl_event *event)
 {
-    cl_event done;
+    struct reservation *reservation;
+    cl_event done = NULL;
     size_t groups = 1;
+    cl_int refused;
     int error;
 
     if (dimensions < 1 || dimensions > 3 || !global || !local)
@@ -120,16 +197,12 @@ int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, 
             __builtin_mul_overflow(groups, global[i] / local[i], &groups))
             return -EINVAL;
     }
-    error = reserve(e, groups);
+    error = reservation_begin(e, groups, NULL, &reservation);
     if (error)
         return error;
-    if (clEnqueueNDRangeKernel(commands, kernel, dimensions, NULL, global, local, 0, NULL, &done)) {
-        unreserve(e, groups);
-        return -EIO;
-    }
-    error = reservation_hold((struct reservation){e, NULL, groups}, done);
+    refused = clEnqueueNDRangeKernel(commands, kernel, dimensions, NULL, global, local, 0, NULL, &done);
+    error = reservation_hold(e, reservation, refused, done, event);
     clFlush(commands);
-    give_event(done, event);
     return error;
 }
 
@@ -224,8 +297,9 @@ int devcom_enqueue_wait(struct devcom_endpoint *e, cl_command_queue commands, un
                         enum devcom_condition condition, int64_t value, cl_event *event)
 {
     struct native native = {.e = e, .signal = signal, .condition = condition, .value = value};
-    struct stream *stream;
-    cl_event done;
+    struct reservation *reservation;
+    cl_event done = NULL;
+    cl_int refused;
     int error;
 
     if (signal >= e->d->o.signals || (unsigned)condition > DEVCOM_GE)
@@ -234,15 +308,11 @@ int devcom_enqueue_wait(struct devcom_endpoint *e, cl_command_queue commands, un
         return -EINVAL;
     if (!runs_native(e))
         return -ENOTSUP;
-    error = reserve_stream(e, commands, &stream);
+    error = reservation_begin(e, 0, commands, &reservation);
     if (error)
         return error;
-    if (clEnqueueNativeKernel(commands, run_wait, &native, sizeof(native), 0, NULL, NULL, 0, NULL, &done)) {
-        unreserve_stream(e, stream);
-        return -EIO;
-    }
-    error = reservation_hold((struct reservation){e, stream, 0}, done);
+    refused = clEnqueueNativeKernel(commands, run_wait, &native, sizeof(native), 0, NULL, NULL, 0, NULL, &done);
+    error = reservation_hold(e, reservation, refused, done, event);
     clFlush(commands);
-    give_event(done, event);
     return error;
 }

@@ -1,0 +1,131 @@
+/*
+ * What is easily forgotten: commands that have ended while OpenCL has told nobody yet, what others map beside an
+ * address space that is closed, writers that take long, time-outs, and how often the system is called. Calls of OpenCL
+ * and of the C library that matter are this program's own.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "devcom.h"
+#include "tests/xtq/xtqtest.h"
+
+enum { HOST, BOUND, RANGE, SECOND = 1000000, BYTES = 1 << 20 };
+
+static struct devcom *d;
+static struct xtqtest_device device;
+static int rank, size;
+
+static void meet(void)
+{
+    EQUAL(devcom_barrier(d, 600L * SECOND), 0);
+}
+
+/* ---- callbacks come late, from another thread, as OpenCL lets them ---- */
+
+typedef void CL_CALLBACK callback(cl_event event, cl_int status, void *argument);
+
+struct late {
+    cl_event event;
+    cl_int status;
+    callback *function;
+    void *argument;
+};
+
+static void *call_late(void *argument)
+{
+    struct late *late = argument;
+
+    usleep(20000);
+    late->function(late->event, late->status, late->argument);
+    free(late);
+    return NULL;
+}
+
+static void CL_CALLBACK on_event(cl_event event, cl_int status, void *argument)
+{
+    struct late *late = argument;
+    pthread_t thread;
+
+    late->event = event;
+    late->status = status;
+    EQUAL(pthread_create(&thread, NULL, call_late, late), 0);
+    pthread_detach(thread);
+}
+
+/* In the place of the library's, for the library, too. */
+#define IN_PLACE __attribute__((visibility("default")))
+
+IN_PLACE cl_int clSetEventCallback(cl_event event, cl_int type, callback *function, void *argument)
+{
+    cl_int (*original)(cl_event, cl_int, callback *, void *);
+    struct late *late = malloc(sizeof(*late));
+
+    EXPECT(late);
+    *late = (struct late){.function = function, .argument = argument};
+    *(void **)&original = dlsym(RTLD_NEXT, "clSetEventCallback");
+    return original(event, type, on_event, late);
+}
+
+static const char source[] = "kernel void nothing(global struct devcom_device *d)\n"
+                             "{\n"
+                             "}\n";
+
+/* As many work-groups as the device runs at once, again and again, and the endpoint is closed behind the last. */
+static void ended(void)
+{
+    struct devcom_endpoint_options options = {.context = device.context, .device = device.device};
+    struct devcom_endpoint *endpoint;
+    cl_program program;
+    cl_kernel kernel;
+    cl_event event;
+    cl_uint units;
+    cl_int status;
+    size_t global, local = 1;
+
+    EQUAL(clGetDeviceInfo(device.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL), CL_SUCCESS);
+    global = units;
+    EQUAL(devcom_endpoint_open(d, &options, &endpoint), 0);
+    EQUAL(devcom_program_create(endpoint, source, NULL, &program), 0);
+    kernel = clCreateKernel(program, "nothing", &status);
+    EQUAL(status, CL_SUCCESS);
+    EQUAL(devcom_kernel_argument(endpoint, kernel, 0), 0);
+    for (int i = 0; i < 10; i++) {
+        EQUAL(devcom_enqueue_kernel(endpoint, device.commands, kernel, 1, &global, &local, i % 2 ? NULL : &event), 0);
+        EQUAL(clFinish(device.commands), CL_SUCCESS);
+        EQUAL(i % 2 ? 0 : clReleaseEvent(event), CL_SUCCESS);
+        EQUAL(devcom_enqueue_wait(endpoint, device.commands, 0, DEVCOM_GE, 0, i % 2 ? NULL : &event), 0);
+        EQUAL(clFinish(device.commands), CL_SUCCESS);
+        EQUAL(i % 2 ? 0 : clReleaseEvent(event), CL_SUCCESS);
+    }
+    global = units + 1;
+    EQUAL(devcom_enqueue_kernel(endpoint, device.commands, kernel, 1, &global, &local, NULL), -EDEADLK);
+    EQUAL(devcom_endpoint_error(endpoint), 0);
+    devcom_endpoint_close(endpoint);
+    usleep(40000); /* who still used it would do so now */
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+}
+
+int main(int count, char **words)
+{
+    struct devcom_memory memory = {.bytes = BYTES};
+    int level;
+
+    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    device = xtqtest_device();
+    EQUAL(devcom_init(MPI_COMM_WORLD, NULL, &d), 0);
+    EQUAL(devcom_segment_create(d, HOST, &memory), 0);
+    ended();
+    meet();
+    EQUAL(devcom_finalize(d), 0);
+    xtqtest_device_close(&device);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# tests/devcom/edges: what is easily forgotten, with shared memory, by messages beside it, and as if each rank had a host
+# of its own.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../xtq/xtq-lib.sh"
+one_at_a_time ranks
+programs=devcom
+
+must $first 1 edges
+must $first 3 edges
+for mpi in $mpis; do
+    must $mpi 2 edges
+    must $mpi 2 edges messages
+    VOCL_SHARE=0 must $mpi 2 edges messages
+done

@@ -58,8 +58,9 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
 
 /*
  * Collective: waits as xtq_barrier() does, then frees all, registrations included. -ECONNRESET: a rank
- * of this host died before; what belongs to this rank is freed all the same. Where ranks are on several hosts it takes
- * a tenth of a second, so that MPI_Finalize, called next, finds no rank at work any more (doc/xtq.md).
+ * of this host died before; what belongs to this rank is freed all the same. -EDEADLK: a task calls it; nothing is
+ * freed. Where ranks are on several hosts it takes a tenth of a second, so that MPI_Finalize, called next, finds no
+ * rank at work any more (doc/xtq.md).
  */
 int xtq_finalize(struct xtq *x);
 
@@ -240,14 +241,16 @@ struct xtq_queue_entry {
  * initiator, grid[3]. A negative result is an errno for the initiator.
  */
 
-/* Registering an index anew while puts that name it are under way is the caller's error: they may find either.
- * -EINVAL: no such index, or the entry is not complete; -ENOTSUP: the device cannot; -EIO: OpenCL failed; -ENOMEM. */
+/* Registering an index anew waits until tasks of the old entry have ended; while puts that name it are under way it is
+ * the caller's error: they may find either. -EINVAL: no such index, or the entry is not complete; -ENOTSUP: the device
+ * cannot; -EIO: OpenCL failed; -ENOMEM; -EDEADLK: a task calls it and would wait for a task, perhaps for itself:
+ * nothing has changed then. */
 int xtq_register_function(struct xtq *x, unsigned index, const struct xtq_function_entry *entry);
 int xtq_register_kernel(struct xtq *x, unsigned index, const struct xtq_kernel_entry *entry);
 /* -EBUSY: the index has a queue already. */
 int xtq_register_queue(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry);
 /* What arrives for the index from now on is refused with -ENOENT. Waits until what runs has ended. -ENOENT: there is
- * nothing there. */
+ * nothing there; -EDEADLK: a task calls it and would wait for a task, as above; of a queue no task may. */
 int xtq_unregister_function(struct xtq *x, unsigned index);
 int xtq_unregister_kernel(struct xtq *x, unsigned index);
 int xtq_unregister_queue(struct xtq *x, unsigned index);

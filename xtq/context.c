@@ -172,6 +172,8 @@ int xtq_finalize(struct xtq *x)
     bool several_hosts = !x->region.neighbours.all;
     int error = xtq_barrier(x);
 
+    if (error == -EDEADLK)
+        return error;
     for (unsigned i = 0; i < x->queues; i++)
         queue_stop(x, i);
     threads_close(x);

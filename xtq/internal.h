@@ -160,6 +160,7 @@ struct xtq {
     struct region region;
     struct sender *senders; /* by target and queue */
     pthread_mutex_t registering;
+    _Atomic bool awaits_tasks; /* who has that lock waits for tasks to end */
     struct function_slot *function_slots;
     struct kernel_slot *kernel_slots;
     struct table_entry *kernel_table;

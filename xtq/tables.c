@@ -20,17 +20,49 @@ void table_release(struct table_entry *entry)
     atomic_fetch_sub(&entry->users, 1);
 }
 
-/* No new task begins with it, and those that did have ended. -EDEADLK if this thread may be in one of them. */
+/* ---- changing them: one thread at a time ---- */
+
+/* A task does not wait for a thread that may itself wait for the task: -EDEADLK. */
+static int change_begin(struct xtq *x)
+{
+    if (!server_inside()) {
+        pthread_mutex_lock(&x->registering);
+        return 0;
+    }
+    while (pthread_mutex_trylock(&x->registering)) {
+        if (atomic_load(&x->awaits_tasks))
+            return -EDEADLK;
+        sched_yield();
+    }
+    return 0;
+}
+
+static void change_end(struct xtq *x)
+{
+    pthread_mutex_unlock(&x->registering);
+}
+
+/* No new task begins with it, and those that did have ended. -EDEADLK, and nothing has changed, if this thread may be
+ * in one of them: the entry remains theirs. */
 static int entry_clear(struct xtq *x, struct table_entry *entry)
 {
-    if (!atomic_exchange(&entry->valid, 0))
+    bool inside = server_inside();
+
+    if (!atomic_load(&entry->valid))
         return -ENOENT;
-    if (server_inside() && atomic_load(&entry->users))
+    if (inside && atomic_load(&entry->users))
         return -EDEADLK;
+    atomic_store(&entry->valid, 0);
+    if (inside && atomic_load(&entry->users)) { /* one has begun meanwhile */
+        atomic_store(&entry->valid, 1);
+        return -EDEADLK;
+    }
+    atomic_store(&x->awaits_tasks, true);
     while (atomic_load(&entry->users)) {
         host_queues_settle(x);
         sched_yield();
     }
+    atomic_store(&x->awaits_tasks, false);
     return 0;
 }
 
@@ -51,7 +83,9 @@ int xtq_register_function(struct xtq *x, unsigned index, const struct xtq_functi
 
     if (!slot || !entry->function)
         return -EINVAL;
-    pthread_mutex_lock(&x->registering);
+    error = change_begin(x);
+    if (error)
+        return error;
     error = entry_clear(x, &slot->entry);
     if (error != -EDEADLK) {
         slot->function = entry->function;
@@ -59,7 +93,7 @@ int xtq_register_function(struct xtq *x, unsigned index, const struct xtq_functi
         entry_set(&slot->entry, (uintptr_t)entry->buffer, entry->buffer_bytes, entry->signal, 0);
         error = 0;
     }
-    pthread_mutex_unlock(&x->registering);
+    change_end(x);
     return error;
 }
 
@@ -69,10 +103,32 @@ int xtq_unregister_function(struct xtq *x, unsigned index)
 
     if (index >= x->functions)
         return -ENOENT;
-    pthread_mutex_lock(&x->registering);
+    error = change_begin(x);
+    if (error)
+        return error;
     error = entry_clear(x, &x->function_slots[index].entry);
-    pthread_mutex_unlock(&x->registering);
+    change_end(x);
     return error;
+}
+
+/* Both, or none. */
+static int objects_retain(cl_kernel kernel, cl_mem memory)
+{
+    if (kernel && clRetainKernel(kernel))
+        return -EINVAL;
+    if (!memory || !clRetainMemObject(memory))
+        return 0;
+    if (kernel)
+        clReleaseKernel(kernel);
+    return -EINVAL;
+}
+
+static void objects_release(cl_kernel kernel, cl_mem memory)
+{
+    if (kernel)
+        clReleaseKernel(kernel);
+    if (memory)
+        clReleaseMemObject(memory);
 }
 
 static int kernel_slot_clear(struct xtq *x, struct kernel_slot *slot)
@@ -81,10 +137,7 @@ static int kernel_slot_clear(struct xtq *x, struct kernel_slot *slot)
 
     if (error)
         return error;
-    if (slot->kernel)
-        clReleaseKernel(slot->kernel);
-    if (slot->memory)
-        clReleaseMemObject(slot->memory);
+    objects_release(slot->kernel, slot->memory);
     free(slot->argument_bytes);
     slot->argument_bytes = NULL;
     return 0;
@@ -108,6 +161,27 @@ static size_t kernarg_bytes(const size_t *bytes, unsigned count)
     return end;
 }
 
+/* What the entry points to is retained, or copied; that is the slot's if this does not fail. */
+static int kernel_slot_set(struct xtq *x, struct kernel_slot *slot, const struct xtq_kernel_entry *entry, size_t *bytes)
+{
+    int error = change_begin(x);
+
+    if (error)
+        return error;
+    error = kernel_slot_clear(x, slot);
+    if (error != -EDEADLK) {
+        slot->kernel = entry->kernel;
+        slot->memory = entry->memory;
+        slot->argument_count = entry->argument_count;
+        slot->argument_bytes = bytes;
+        slot->kernarg_bytes = kernarg_bytes(bytes, entry->argument_count);
+        entry_set(slot->entry, (uintptr_t)entry->address, entry->buffer_bytes, entry->signal, entry->body);
+        error = 0;
+    }
+    change_end(x);
+    return error;
+}
+
 int xtq_register_kernel(struct xtq *x, unsigned index, const struct xtq_kernel_entry *entry)
 {
     struct kernel_slot *slot = index < x->kernels ? &x->kernel_slots[index] : NULL;
@@ -126,22 +200,16 @@ int xtq_register_kernel(struct xtq *x, unsigned index, const struct xtq_kernel_e
         return -ENOMEM;
     if (entry->argument_count)
         memcpy(bytes, entry->argument_bytes, entry->argument_count * sizeof(*bytes));
-    if ((entry->kernel && clRetainKernel(entry->kernel)) || (entry->memory && clRetainMemObject(entry->memory))) {
+    error = objects_retain(entry->kernel, entry->memory);
+    if (error) {
         free(bytes);
-        return -EINVAL;
+        return error;
     }
-    pthread_mutex_lock(&x->registering);
-    error = kernel_slot_clear(x, slot);
-    if (error != -EDEADLK) {
-        slot->kernel = entry->kernel;
-        slot->memory = entry->memory;
-        slot->argument_count = entry->argument_count;
-        slot->argument_bytes = bytes;
-        slot->kernarg_bytes = kernarg_bytes(bytes, entry->argument_count);
-        entry_set(slot->entry, (uintptr_t)entry->address, entry->buffer_bytes, entry->signal, entry->body);
-        error = 0;
+    error = kernel_slot_set(x, slot, entry, bytes);
+    if (error) {
+        objects_release(entry->kernel, entry->memory);
+        free(bytes);
     }
-    pthread_mutex_unlock(&x->registering);
     return error;
 }
 
@@ -151,9 +219,11 @@ int xtq_unregister_kernel(struct xtq *x, unsigned index)
 
     if (index >= x->kernels)
         return -ENOENT;
-    pthread_mutex_lock(&x->registering);
+    error = change_begin(x);
+    if (error)
+        return error;
     error = kernel_slot_clear(x, &x->kernel_slots[index]);
-    pthread_mutex_unlock(&x->registering);
+    change_end(x);
     return error;
 }
 
@@ -191,9 +261,11 @@ int xtq_register_queue(struct xtq *x, unsigned index, const struct xtq_queue_ent
 
     if (index >= x->queues || (entry->engine != XTQ_HOST && entry->engine != XTQ_DEVICE))
         return -EINVAL;
-    pthread_mutex_lock(&x->registering);
+    error = change_begin(x);
+    if (error)
+        return error;
     error = queue_open(x, index, entry);
-    pthread_mutex_unlock(&x->registering);
+    change_end(x);
     return error;
 }
 
@@ -215,9 +287,13 @@ int xtq_unregister_queue(struct xtq *x, unsigned index)
 
     if (index >= x->queues)
         return -ENOENT;
+    if (server_inside()) /* this queue's, or another's that waits for the same of this one */
+        return -EDEADLK;
     pthread_mutex_lock(&x->registering);
     if (atomic_load(&x->queue_slots[index].host) || atomic_load(&x->queue_slots[index].device)) {
+        atomic_store(&x->awaits_tasks, true);
         queue_stop(x, index);
+        atomic_store(&x->awaits_tasks, false);
         atomic_store(&region_header(&x->region, (unsigned)x->rank)->server_of[index], REFUSER);
         atomic_store(&x->unserved[index], true);
         error = 0;

@@ -1,0 +1,202 @@
+/*
+ * What calls refuse and do not do by half: registrations by tasks that would wait for themselves, or for others that
+ * wait for them. Each rank by itself.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "xtqtest.h"
+
+enum { FUNCTIONS, KERNELS, OTHERS };
+
+static struct xtq *x;
+static int rank;
+
+static void put_function(unsigned queue, unsigned function, uint64_t argument)
+{
+    struct xtq_function_packet packet;
+
+    EQUAL(xtq_function_packet(&packet, queue, function, argument, 0), 0);
+    EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
+}
+
+static void nothing_refused(void)
+{
+    struct xtq_error error;
+
+    EQUAL(xtq_fence(x, rank), 0);
+    for (unsigned queue = FUNCTIONS; queue <= OTHERS; queue++) {
+        EQUAL(xtq_error(x, rank, queue, &error), 0);
+        EQUAL(error.count, 0);
+    }
+}
+
+static int nothing(const struct xtq_task *task, void *argument)
+{
+    (void)task;
+    (void)argument;
+    return 0;
+}
+
+/* ---- a task changes its own entry: it is told so each time, and its entry stays as it was ---- */
+
+static int own_memory, other_memory;
+
+static int changes_itself(const struct xtq_task *task, void *argument)
+{
+    struct xtq_function_entry other = {.function = nothing, .buffer = &other_memory, .signal = argument};
+
+    EXPECT(task->buffer == &own_memory);
+    for (int i = 0; i < 2; i++) {
+        EQUAL(xtq_unregister_function(x, 1), -EDEADLK);
+        EQUAL(xtq_register_function(x, 1, &other), -EDEADLK);
+    }
+    EQUAL(xtq_unregister_queue(x, FUNCTIONS), -EDEADLK);
+    EQUAL(xtq_unregister_queue(x, OTHERS), -EDEADLK);
+    EQUAL(xtq_finalize(x), -EDEADLK);
+    EQUAL(xtq_register_function(x, 2, &other), 0); /* of nobody's use, so there is nothing to wait for */
+    EQUAL(xtq_unregister_function(x, 2), 0);
+    return 0;
+}
+
+static void change_itself(void)
+{
+    struct xtq_function_entry entry = {.function = changes_itself, .buffer = &own_memory};
+
+    EQUAL(xtq_signal_create(10, &entry.signal), 0);
+    EQUAL(xtq_signal_create(10, (struct xtq_signal **)&entry.argument), 0);
+    EQUAL(xtq_register_function(x, 1, &entry), 0);
+    for (int i = 1; i <= 3; i++) {
+        put_function(FUNCTIONS, 1, 0);
+        nothing_refused();
+        EQUAL(xtq_signal_load(entry.signal), 10 - i);
+        EQUAL(xtq_signal_load(entry.argument), 10);
+    }
+    EQUAL(xtq_unregister_function(x, 1), 0);
+    xtq_signal_destroy(entry.signal);
+    xtq_signal_destroy(entry.argument);
+}
+
+/* ---- a task changes another entry, while a thread waits for that task's end ---- */
+
+static _Atomic int began, waits;
+
+static int changes_another(const struct xtq_task *task, void *argument)
+{
+    struct xtq_function_entry other = {.function = nothing};
+
+    (void)task;
+    (void)argument;
+    began = 1;
+    while (!waits)
+        sched_yield();
+    usleep(20000); /* it is about to wait, or does */
+    EQUAL(xtq_register_function(x, 2, &other), -EDEADLK);
+    return 0;
+}
+
+static void *unregisters(void *argument)
+{
+    waits = 1;
+    EQUAL(xtq_unregister_function(x, 1), 0);
+    return argument;
+}
+
+static void change_another(void)
+{
+    struct xtq_function_entry entry = {.function = changes_another};
+    pthread_t thread;
+
+    EQUAL(xtq_register_function(x, 1, &entry), 0);
+    put_function(FUNCTIONS, 1, 0);
+    while (!began)
+        sched_yield();
+    EQUAL(pthread_create(&thread, NULL, unregisters, NULL), 0);
+    EQUAL(pthread_join(thread, NULL), 0);
+    nothing_refused();
+}
+
+/* ---- a kernel's entry, while the kernel waits for its turn: what was retained for nothing is released ---- */
+
+static cl_uint references(cl_kernel kernel)
+{
+    cl_uint count = 0;
+
+    EQUAL(clGetKernelInfo(kernel, CL_KERNEL_REFERENCE_COUNT, sizeof(count), &count, NULL), CL_SUCCESS);
+    return count;
+}
+
+static int changes_kernel(const struct xtq_task *task, void *argument)
+{
+    const struct xtq_kernel_entry *entry = argument;
+    cl_uint before = references(entry->kernel);
+
+    (void)task;
+    EQUAL(xtq_register_kernel(x, 1, entry), -EDEADLK);
+    EQUAL(xtq_unregister_kernel(x, 1), -EDEADLK);
+    EQUAL(references(entry->kernel), before);
+    return 0;
+}
+
+static const char source[] = "kernel void nothing(global int *a, global const int *b)\n"
+                             "{\n"
+                             "}\n";
+
+static void change_kernel(const struct xtqtest_device *d)
+{
+    struct xtq_kernel_entry kernel = {.kernel = xtqtest_kernel(d, source, "nothing")};
+    struct xtq_function_entry entry = {.function = changes_kernel, .argument = &kernel};
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST, .commands = d->commands}, others = {.engine = XTQ_HOST};
+    struct xtq_kernel_packet packet;
+    cl_event gate;
+    cl_int status;
+    size_t one = 1;
+
+    gate = clCreateUserEvent(d->context, &status);
+    EQUAL(status, CL_SUCCESS);
+    EQUAL(clEnqueueBarrierWithWaitList(d->commands, 1, &gate, NULL), CL_SUCCESS);
+    EQUAL(xtq_signal_create(1, &kernel.signal), 0);
+    EQUAL(xtq_signal_create(1, &entry.signal), 0);
+    EQUAL(xtq_register_queue(x, KERNELS, &queue), 0);
+    EQUAL(xtq_register_queue(x, OTHERS, &others), 0);
+    EQUAL(xtq_register_kernel(x, 1, &kernel), 0);
+    EQUAL(xtq_register_function(x, 3, &entry), 0);
+    EQUAL(xtq_kernel_packet(&packet, KERNELS, 1, 1, &one, NULL), 0);
+    EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
+    usleep(20000); /* it has been taken, mostly; and must have been when the function runs */
+    put_function(KERNELS, 3, 0);
+    EQUAL(xtq_signal_wait(x, entry.signal, XTQ_EQ, 0, -1), 0);
+    EQUAL(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    EQUAL(xtq_signal_wait(x, kernel.signal, XTQ_EQ, 0, -1), 0);
+    nothing_refused();
+    EQUAL(xtq_unregister_kernel(x, 1), 0);
+    EQUAL(references(kernel.kernel), 1);
+    clReleaseEvent(gate);
+    clReleaseKernel(kernel.kernel);
+    EQUAL(xtq_unregister_function(x, 3), 0);
+    EQUAL(xtq_unregister_queue(x, KERNELS), 0);
+    EQUAL(xtq_unregister_queue(x, OTHERS), 0);
+    xtq_signal_destroy(entry.signal);
+    xtq_signal_destroy(kernel.signal);
+}
+
+int main(int count, char **words)
+{
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST};
+    struct xtqtest_device d;
+    int level;
+
+    MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    d = xtqtest_device();
+    EQUAL(xtq_init(MPI_COMM_WORLD, NULL, &x), 0);
+    EQUAL(xtq_register_queue(x, FUNCTIONS, &queue), 0);
+    change_itself();
+    change_another();
+    change_kernel(&d);
+    EQUAL(xtq_finalize(x), 0);
+    xtqtest_device_close(&d);
+    MPI_Finalize();
+    return 0;
+}

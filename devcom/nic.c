@@ -153,6 +153,7 @@ static void nic_free(struct nic *nic)
         pthread_mutex_destroy(&nic->arrivals[i].telling);
     nic_place_close(nic);
     pthread_mutex_destroy(&nic->serving);
+    nic_askings_close(nic);
     pthread_mutex_destroy(&nic->lock);
     partings_close(&nic->partings);
     nic_tables_close(nic);

@@ -93,8 +93,13 @@ struct arrival {
     struct places *places;   /* the other's; NULL: none yet */
 };
 
+/* left: its thread's time was over before the answer came. If it changes something, who asks the same again gets that
+ * answer, as it will be done once, or has been. */
 struct asking {
     struct asking *next;
+    int rank;
+    struct wire wire; /* without the number */
+    bool sent, left;
     uint64_t number;
     int64_t answer[2];
     int error;
@@ -115,6 +120,7 @@ struct nic {
     struct partings partings;
     pthread_mutex_t lock; /* of askings */
     struct asking *askings;
+    unsigned left; /* of them */
     uint64_t questions;
     unsigned streams;
     struct lane *lanes;       /* by rank and queue */
@@ -213,6 +219,7 @@ void nic_tables_close(struct nic *nic);
 /* ---- nic_ask.c ---- */
 void nic_take_question(struct nic *nic, int rank, const struct wire *wire);
 void nic_take_answer(struct nic *nic, const struct wire *wire);
+void nic_askings_close(struct nic *nic);
 void nic_take_letter(struct nic *nic, int rank, const uint8_t *more, size_t more_bytes);
 
 /* Send so many messages of so many bytes, with the descriptor or by themselves, and wait until the last has arrived.

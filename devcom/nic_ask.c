@@ -74,7 +74,7 @@ void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire)
 
 /* ---- asking ---- */
 
-static void forget(struct nic *nic, const struct asking *asking)
+static void forget(struct nic *nic, struct asking *asking)
 {
     pthread_mutex_lock(&nic->lock);
     for (struct asking **at = &nic->askings; *at; at = &(*at)->next) {
@@ -83,6 +83,62 @@ static void forget(struct nic *nic, const struct asking *asking)
             break;
         }
     }
+    pthread_mutex_unlock(&nic->lock);
+    free(asking);
+}
+
+void nic_askings_close(struct nic *nic)
+{
+    while (nic->askings)
+        forget(nic, nic->askings);
+}
+
+/* Under the lock. */
+static struct asking *find_left(struct nic *nic, int rank, const struct wire *wire)
+{
+    struct asking *asking = nic->askings;
+
+    while (asking && !(asking->left && asking->rank == rank && !memcmp(&asking->wire, wire, sizeof(*wire))))
+        asking = asking->next;
+    return asking;
+}
+
+/* A question to be sent, or one that was left before. -EAGAIN: too many have been left, of others. */
+static int asking_begin(struct nic *nic, int rank, const struct wire *wire, bool resumes, struct asking **out)
+{
+    struct asking *asking, *fresh = calloc(1, sizeof(*fresh));
+    int error = 0;
+
+    if (!fresh)
+        return -ENOMEM;
+    pthread_mutex_lock(&nic->lock);
+    asking = resumes ? find_left(nic, rank, wire) : NULL;
+    if (asking) {
+        asking->left = false;
+        nic->left--;
+    } else if (resumes && nic->left >= nic->d->o.queue_depth) {
+        error = -EAGAIN;
+    } else {
+        asking = fresh;
+        fresh = NULL;
+        asking->rank = rank;
+        asking->wire = *wire;
+        asking->number = ++nic->questions;
+        asking->next = nic->askings;
+        nic->askings = asking;
+    }
+    pthread_mutex_unlock(&nic->lock);
+    free(fresh);
+    *out = asking;
+    return error;
+}
+
+/* Its answer may come now or later. */
+static void leave_asking(struct nic *nic, struct asking *asking)
+{
+    pthread_mutex_lock(&nic->lock);
+    asking->left = true;
+    nic->left++;
     pthread_mutex_unlock(&nic->lock);
 }
 
@@ -105,32 +161,36 @@ static int send_question(struct nic *nic, int rank, const struct wire *wire, siz
     return error;
 }
 
-/* spin_us: how long to look busily. */
-static int ask(struct nic *nic, int rank, struct wire *wire, size_t bytes, long spin_us, long timeout_us,
+/* resumes: it changes something, so it must not be sent again. spin_us: how long to look busily. */
+static int ask(struct nic *nic, int rank, struct wire *wire, size_t bytes, bool resumes, long spin_us, long timeout_us,
                int64_t answer[2])
 {
     struct devcom *d = nic->d;
-    struct asking asking = {.next = NULL};
+    struct asking *asking;
     struct waiting waiting;
-    int error;
+    int error = asking_begin(nic, rank, wire, resumes, &asking);
 
-    pthread_mutex_lock(&nic->lock);
-    asking.number = ++nic->questions;
-    asking.next = nic->askings;
-    nic->askings = &asking;
-    pthread_mutex_unlock(&nic->lock);
-    wire->stride[0] = asking.number;
-    error = send_question(nic, rank, wire, bytes);
+    if (error)
+        return error;
+    if (!asking->sent) {
+        asking->sent = true;
+        wire->stride[0] = asking->number;
+        error = send_question(nic, rank, wire, bytes);
+    }
     waiting_begin(d, &waiting, timeout_us);
     waiting.spin_us = spin_us;
-    while (!error && !atomic_load(&asking.done))
+    while (!error && !atomic_load(&asking->done))
         error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
     waiting_end(d, &waiting);
-    forget(nic, &asking);
-    if (error && !atomic_load(&asking.done))
+    if (atomic_load(&asking->done)) {
+        memcpy(answer, asking->answer, sizeof(asking->answer));
+        error = asking->error;
+    } else if (error == -ETIMEDOUT && resumes) {
+        leave_asking(nic, asking);
         return error;
-    memcpy(answer, asking.answer, sizeof(asking.answer));
-    return asking.error;
+    }
+    forget(nic, asking);
+    return error;
 }
 
 int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment, size_t offset, int64_t first,
@@ -143,7 +203,7 @@ int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment
                         .question = question,
                         .value = second};
 
-    return ask(d->nic, rank, &wire, 0, d->spin_us, timeout_us, answer);
+    return ask(d->nic, rank, &wire, 0, question != ASK_SEGMENT, d->spin_us, timeout_us, answer);
 }
 
 int nic_probe(struct nic *nic, int rank, unsigned count, size_t bytes, bool bulk, long timeout_us)
@@ -155,7 +215,7 @@ int nic_probe(struct nic *nic, int rank, unsigned count, size_t bytes, bool bulk
     while (!error && count-- > 1)
         error = send_question(nic, rank, &wire, bytes);
     wire.question = 0;
-    return error ? error : ask(nic, rank, &wire, bytes, timeout_us, timeout_us, answer);
+    return error ? error : ask(nic, rank, &wire, bytes, false, timeout_us, timeout_us, answer);
 }
 
 int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us)
@@ -171,7 +231,12 @@ int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long 
         error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
     }
     waiting_end(d, &waiting);
-    return error ? error : nic_send_message(d->nic, rank, 1 + (int)d->o.queues, NULL, &wire, data, bytes);
+    if (error)
+        return error;
+    error = nic_send_message(d->nic, rank, 1 + (int)d->o.queues, NULL, &wire, data, bytes);
+    if (error) /* nobody will read it */
+        atomic_store(&d->nic->letters[rank], false);
+    return error;
 }
 
 void nic_letter_read(struct devcom *d, int rank)

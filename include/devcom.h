@@ -227,7 +227,9 @@ int devcom_notify_reset(struct devcom *d, unsigned signal, int64_t *out);
 /*
  * On a 64-bit word of a rank's segment in host memory, aligned to 8: *out: what it was. One domain: these, C11 atomics
  * of the owner on its memory, and 64-bit atomics of kernels on CPU devices; MPI's are none of it. Errors as of
- * devcom_write(); -ENOTSUP: staged memory. Returns when done.
+ * devcom_write(); -ENOTSUP: staged memory. Returns when done. Resumable: after -ETIMEDOUT it is under way, or done, and
+ * the same call with the same arguments goes on with it; so it happens once. -EAGAIN: as many as a queue holds were
+ * left and not called again.
  */
 int devcom_fetch_add(struct devcom *d, int rank, unsigned segment, size_t offset, int64_t value, long timeout_us,
                      int64_t *out);

@@ -111,19 +111,56 @@ static void ended(void)
     clReleaseProgram(program);
 }
 
+/* ---- an atomic whose time is over goes on when it is called again, and is done once ---- */
+
+static int64_t words[16] __attribute__((aligned(64)));
+
+static void counted_once(void)
+{
+    struct devcom_memory memory = {.address = words, .bytes = sizeof(words)};
+    const int64_t rounds = 100;
+    int64_t was = -1, last = -1;
+    int error = 0, next = (rank + 1) % size;
+
+    EQUAL(devcom_segment_register(d, BOUND, devcom_segment_bind(d, BOUND, &memory)), 0);
+    for (int64_t i = 0; i < rounds; i++) {
+        while ((error = devcom_fetch_add(d, next, BOUND, 0, 1, DEVCOM_TEST, &was)) == -ETIMEDOUT)
+            usleep(50);
+        EQUAL(error, 0);
+        EXPECT(was > last);
+        last = was;
+        while ((error = devcom_compare_swap(d, next, BOUND, 8, i, i + 1, DEVCOM_TEST, &was)) == -ETIMEDOUT)
+            usleep(50);
+        EQUAL(error, 0);
+        EQUAL(was, i);
+    }
+    meet();
+    EQUAL(words[0], rounds);
+    EQUAL(words[1], rounds);
+    /* what is left and never called again is somebody's own affair, and goes with the rest */
+    error = devcom_fetch_add(d, next, BOUND, 16, 1, DEVCOM_TEST, &was);
+    EXPECT(!error || error == -ETIMEDOUT);
+    meet();
+    EQUAL(devcom_segment_delete(d, BOUND), 0);
+    meet();
+}
+
 int main(int count, char **words)
 {
     struct devcom_memory memory = {.bytes = BYTES};
+    struct devcom_options options = {.messages = count > 1};
     int level;
 
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     device = xtqtest_device();
-    EQUAL(devcom_init(MPI_COMM_WORLD, NULL, &d), 0);
+    EQUAL(devcom_init(MPI_COMM_WORLD, &options, &d), 0);
     EQUAL(devcom_segment_create(d, HOST, &memory), 0);
     ended();
     meet();
+    if (options.messages || size == 1)
+        counted_once();
     EQUAL(devcom_finalize(d), 0);
     xtqtest_device_close(&device);
     MPI_Finalize();

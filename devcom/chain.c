@@ -164,7 +164,7 @@ static int start_singly(struct devcom_chain *chain, struct transfer *transfers, 
         *done += more;
         if (error != -EAGAIN)
             return error;
-        error = devcom_queue_fence(chain->d, chain->queue, DEVCOM_BLOCK);
+        error = stream_wait_for_room(chain->d, transfers[*done].rank, chain->queue);
         if (error)
             return error;
     }
@@ -190,7 +190,7 @@ static int start_run(struct devcom_chain *chain, struct run *run)
     if (!run->far)
         return start_near(chain, run);
     while ((error = start_far(chain, run)) == -EAGAIN) {
-        error = devcom_queue_fence(chain->d, chain->queue, DEVCOM_BLOCK);
+        error = stream_wait_for_room(chain->d, chain->transfers[run->first].rank, chain->queue);
         if (error)
             return error;
     }

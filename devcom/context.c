@@ -66,6 +66,8 @@ static void context_free(struct devcom *d)
     board_close(d);
     pthread_mutex_destroy(&d->registering);
     pthread_mutex_destroy(&d->receiving);
+    for (unsigned i = 0; i < MOST_QUEUES; i++)
+        pthread_mutex_destroy(&d->kernels[i]);
     free(d->attachments);
     free(d);
 }
@@ -100,6 +102,8 @@ int devcom_init(MPI_Comm comm, const struct devcom_options *options, struct devc
     }
     pthread_mutex_init(&d->registering, NULL);
     pthread_mutex_init(&d->receiving, NULL);
+    for (unsigned i = 0; i < MOST_QUEUES; i++)
+        pthread_mutex_init(&d->kernels[i], NULL);
     d->spin_us = settings_number(SETTING_SPIN_US);
     PMPI_Comm_rank(d->comm, &d->rank);
     PMPI_Comm_size(d->comm, &d->size);

@@ -38,7 +38,15 @@ int devcom_endpoint_error(struct devcom_endpoint *e)
 
 /* ---- the queues ---- */
 
-static void run_command(struct devcom_endpoint *e, unsigned queue, const struct device_command *command)
+static void fence(struct devcom_endpoint *e, unsigned stream)
+{
+    int error = stream_fence(e->d, stream, DEVCOM_BLOCK);
+
+    if (error)
+        endpoint_fail(e, error);
+}
+
+static void run_command(struct devcom_endpoint *e, unsigned stream, const struct device_command *command)
 {
     struct devcom_put put = {.segment = command->segment,
                              .remote_segment = command->remote_segment,
@@ -51,10 +59,8 @@ static void run_command(struct devcom_endpoint *e, unsigned queue, const struct 
                              .value = command->value};
     int error;
 
-    while ((error = devcom_put(e->d, &put, 1, queue, NULL)) == -EAGAIN) {
-        if (devcom_queue_fence(e->d, queue, DEVCOM_BLOCK))
-            break;
-    }
+    while ((error = stream_put(e->d, &put, stream)) == -EAGAIN)
+        fence(e, stream);
     if (error)
         endpoint_fail(e, error);
 }
@@ -63,20 +69,20 @@ static void run_command(struct devcom_endpoint *e, unsigned queue, const struct 
 static int drain(struct devcom_endpoint *e, unsigned index)
 {
     struct device_ring *ring = &e->rings[index];
-    unsigned queue = index % e->d->o.queues;
+    unsigned stream = kernel_stream(e->d, index);
+    pthread_mutex_t *lock = &e->d->kernels[index % e->d->o.queues];
     uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
-    int error;
 
     if (tail == head)
         return 0;
+    pthread_mutex_lock(lock);
     for (; tail != head; tail++) {
         struct device_command command = e->commands[index * e->words->depth + tail % e->words->depth];
 
-        run_command(e, queue, &command);
+        run_command(e, stream, &command);
     }
-    error = devcom_queue_fence(e->d, queue, DEVCOM_BLOCK);
-    if (error)
-        endpoint_fail(e, error);
+    fence(e, stream);
+    pthread_mutex_unlock(lock);
     atomic_store(&ring->tail, head);
     return 1;
 }

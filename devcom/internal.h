@@ -99,8 +99,9 @@ struct devcom {
     struct board **boards; /* by rank; NULL: far */
     struct neighbours neighbours;
     pthread_mutex_t registering, receiving;
-    int letter_from;                /* whose passive message was received last */
-    struct attachment *attachments; /* by rank and segment */
+    pthread_mutex_t kernels[MOST_QUEUES]; /* of kernels' streams: what was refused is of the endpoint that has this */
+    int letter_from;                      /* whose passive message was received last */
+    struct attachment *attachments;       /* by rank and segment */
     _Atomic(struct segment *) own[MOST_SEGMENTS + 1];
     _Atomic uint32_t users[MOST_SEGMENTS + 1]; /* of own */
     uint64_t generations;
@@ -124,6 +125,23 @@ static inline unsigned scratch_id(const struct devcom *d)
 static inline unsigned segment_ids(const struct devcom *d)
 {
     return d->o.segments + 1;
+}
+
+/* Streams of messages to a rank: the program's queues, one that is the library's own, and those of kernels, whose
+ * refusals are none of the program's. */
+static inline unsigned own_stream(const struct devcom *d)
+{
+    return d->o.queues;
+}
+
+static inline unsigned kernel_stream(const struct devcom *d, unsigned queue)
+{
+    return d->o.queues + 1 + queue % d->o.queues;
+}
+
+static inline unsigned stream_count(const struct devcom *d)
+{
+    return 2 * d->o.queues + 1;
 }
 
 static inline bool rank_valid(const struct devcom *d, int rank)
@@ -249,6 +267,12 @@ int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_o
  * room. */
 int put_own(struct devcom *d, const struct devcom_put *put);
 int get_own(struct devcom *d, const struct devcom_put *get);
+/* As devcom_put() of one and devcom_queue_fence(), by any stream. */
+int stream_put(struct devcom *d, const struct devcom_put *put, unsigned stream);
+int stream_fence(struct devcom *d, unsigned stream, long timeout_us);
+/* After -EAGAIN: until there is room for another operation to that rank. Whatever was refused remains to be told by the
+ * next fence. -ECONNRESET. */
+int stream_wait_for_room(struct devcom *d, int rank, unsigned stream);
 int queue_flush_own(struct devcom *d, long timeout_us);
 int queue_fence_own(struct devcom *d, long timeout_us);
 
@@ -285,6 +309,8 @@ void nic_chain_forget(struct devcom *d, int rank, unsigned queue, uint32_t numbe
 /* Whether what the queue has under way has left, or has arrived; *error: the first refusal, which is forgotten. */
 /* busy: something is under way to that rank. */
 bool nic_busy(const struct devcom *d, int rank, unsigned queue);
+/* Whether one more operation may be. */
+bool nic_has_room(const struct devcom *d, int rank, unsigned queue);
 bool nic_target_lost(const struct devcom *d, unsigned queue);
 /* What is under way to ranks that are lost counts no more. */
 void nic_give_up(struct devcom *d, unsigned queue);

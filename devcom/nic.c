@@ -83,6 +83,13 @@ bool nic_busy(const struct devcom *d, int rank, unsigned queue)
     return atomic_load(&lane->sent) != atomic_load(&lane->arrived);
 }
 
+bool nic_has_room(const struct devcom *d, int rank, unsigned queue)
+{
+    struct lane *lane = nic_lane(d->nic, rank, queue);
+
+    return atomic_load(&lane->sent) - atomic_load(&lane->arrived) < d->o.queue_depth;
+}
+
 bool nic_left(struct devcom *d, unsigned queue)
 {
     for (int rank = 0; rank < d->size; rank++) {
@@ -171,7 +178,7 @@ static int nic_allocate(struct nic *nic)
     struct devcom *d = nic->d;
     size_t ranks = (size_t)d->size, more = MOST_EAGER > d->o.passive_bytes ? MOST_EAGER : d->o.passive_bytes;
 
-    nic->streams = d->o.queues + 1;
+    nic->streams = stream_count(d);
     nic->buffer_bytes = 2 * sizeof(struct wire) + more;
     nic->lanes = calloc(ranks * nic->streams, sizeof(*nic->lanes));
     nic->arrivals = calloc(ranks * nic->streams, sizeof(*nic->arrivals));

@@ -145,7 +145,7 @@ static void leave_asking(struct nic *nic, struct asking *asking)
 /* With so many bytes of data, which travel by themselves if the descriptor says so. */
 static int send_question(struct nic *nic, int rank, const struct wire *wire, size_t bytes)
 {
-    unsigned own = nic->d->o.queues;
+    unsigned own = own_stream(nic->d);
     struct lane *lane = nic_lane(nic, rank, own);
     uint8_t *data = bytes ? calloc(1, bytes) : NULL;
     int error = bytes && !data ? -ENOMEM : 0;
@@ -233,7 +233,7 @@ int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long 
     waiting_end(d, &waiting);
     if (error)
         return error;
-    error = nic_send_message(d->nic, rank, 1 + (int)d->o.queues, NULL, &wire, data, bytes);
+    error = nic_send_message(d->nic, rank, 1 + (int)own_stream(d), NULL, &wire, data, bytes);
     if (error) /* nobody will read it */
         atomic_store(&d->nic->letters[rank], false);
     return error;

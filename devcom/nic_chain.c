@@ -176,7 +176,7 @@ int nic_chain_start(struct devcom *d, const struct transfer *transfers, unsigned
     error = held ? hold(d, transfers, count, held) : -ENOMEM;
     if (!error) {
         pthread_mutex_lock(&lane->lock);
-        if (atomic_load(&lane->sent) - atomic_load(&lane->arrived) >= d->o.queue_depth)
+        if (!nic_has_room(d, transfers->rank, transfers->queue))
             error = -EAGAIN;
         else
             error = send_chain(d->nic, transfers, count, number, held);

@@ -141,7 +141,7 @@ static void take_operation(struct nic *nic, int rank, unsigned queue, const stru
 {
     struct arrival *arrival = nic_arrival(nic, rank, queue);
     struct devcom *d = nic->d;
-    unsigned signals = queue < d->o.queues ? d->o.signals : d->words;
+    unsigned signals = queue == own_stream(d) ? d->words : d->o.signals;
     int error;
 
     if (arrival->broken)
@@ -238,7 +238,7 @@ static void take_message(struct nic *nic, int rank, int tag, size_t length)
         take_operation(nic, rank, queue, &wire, more, length);
     else if (queue < nic->d->o.queues && wire.kind == WIRE_TABLE && !nic_arrival(nic, rank, queue)->broken)
         nic_arrival(nic, rank, queue)->broken = nic_take_table(nic, rank, tag, &wire) == -EPROTO;
-    else if (queue == nic->d->o.queues && wire.kind == WIRE_PROBE)
+    else if (queue == own_stream(nic->d) && wire.kind == WIRE_PROBE)
         nic_take_probe(nic, rank, tag, &wire);
     else if (wire.kind == WIRE_FORGET)
         nic_take_forget(nic, rank, &wire);

@@ -298,7 +298,7 @@ static int send_transfer(struct devcom *d, const struct transfer *t, bool get)
     if (car && car < most && whole.local.count[0] == 1 && whole.local.count[1] == 1)
         most = car;
     pthread_mutex_lock(&lane->lock);
-    if (atomic_load(&lane->sent) - atomic_load(&lane->arrived) >= d->o.queue_depth)
+    if (!nic_has_room(d, t->rank, t->queue))
         error = -EAGAIN;
     if (!error)
         error = send_pieces(nic, &whole, most, get, true);

@@ -164,9 +164,9 @@ static int transfer_near(struct devcom *d, const struct transfer *t, bool get)
 
 int transfer_check(struct devcom *d, const struct devcom_put *put, unsigned queue, struct transfer *t)
 {
-    unsigned signals = queue < d->o.queues ? d->o.signals : d->words;
+    unsigned signals = queue == own_stream(d) ? d->words : d->o.signals;
 
-    if (!rank_valid(d, put->rank) || queue > d->o.queues || (unsigned)put->op > DEVCOM_ADD ||
+    if (!rank_valid(d, put->rank) || queue >= stream_count(d) || (unsigned)put->op > DEVCOM_ADD ||
         (put->op && put->signal >= signals))
         return -EINVAL;
     *t = (struct transfer){.offset = put->offset,
@@ -196,7 +196,7 @@ static int transfer_run(struct devcom *d, const struct devcom_put *put, unsigned
     if (error)
         return error;
     if (put->shape.bytes) {
-        if (queue < d->o.queues && (put->segment >= d->o.segments || put->remote_segment >= d->o.segments))
+        if (queue != own_stream(d) && (put->segment >= d->o.segments || put->remote_segment >= d->o.segments))
             return -ENOENT;
         error = segment_take(d, put->segment, &t.segment);
         if (error)
@@ -447,7 +447,7 @@ static int run_own(struct devcom *d, const struct devcom_put *put, bool get)
 {
     int error;
 
-    while ((error = transfer_run(d, put, d->o.queues, get)) == -EAGAIN) {
+    while ((error = transfer_run(d, put, own_stream(d), get)) == -EAGAIN) {
         if (board_any_lost(d))
             return -ECONNRESET;
         sched_yield();
@@ -493,22 +493,39 @@ static int queue_wait(struct devcom *d, unsigned queue, long timeout_us, bool (*
 
 int queue_flush_own(struct devcom *d, long timeout_us)
 {
-    return queue_wait(d, d->o.queues, timeout_us, nic_left);
+    return queue_wait(d, own_stream(d), timeout_us, nic_left);
 }
 
 /* Who is told of a loss has lost what was under way to it, and can go on with the others (gaspi_queue_purge). */
-static int queue_fence(struct devcom *d, unsigned queue, long timeout_us)
+int stream_fence(struct devcom *d, unsigned stream, long timeout_us)
 {
-    int error = queue_wait(d, queue, timeout_us, nic_arrived);
+    int error = queue_wait(d, stream, timeout_us, nic_arrived);
 
     if (error == -ECONNRESET)
-        nic_give_up(d, queue);
-    return error || !d->nic ? error : nic_refusal(d, queue);
+        nic_give_up(d, stream);
+    return error || !d->nic ? error : nic_refusal(d, stream);
+}
+
+int stream_put(struct devcom *d, const struct devcom_put *put, unsigned stream)
+{
+    return transfer_run(d, put, stream, false);
+}
+
+int stream_wait_for_room(struct devcom *d, int rank, unsigned stream)
+{
+    struct waiting waiting;
+    int error = 0;
+
+    waiting_begin(d, &waiting, DEVCOM_BLOCK);
+    while (!error && !nic_has_room(d, rank, stream))
+        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
+    waiting_end(d, &waiting);
+    return error;
 }
 
 int queue_fence_own(struct devcom *d, long timeout_us)
 {
-    return queue_fence(d, d->o.queues, timeout_us);
+    return stream_fence(d, own_stream(d), timeout_us);
 }
 
 int devcom_queue_flush(struct devcom *d, unsigned queue, long timeout_us)
@@ -518,5 +535,5 @@ int devcom_queue_flush(struct devcom *d, unsigned queue, long timeout_us)
 
 int devcom_queue_fence(struct devcom *d, unsigned queue, long timeout_us)
 {
-    return queue >= d->o.queues ? -EINVAL : queue_fence(d, queue, timeout_us);
+    return queue >= d->o.queues ? -EINVAL : stream_fence(d, queue, timeout_us);
 }

@@ -230,7 +230,7 @@ static void CL_CALLBACK run_puts(void *argument)
         error = devcom_put(d, native->puts + done, native->count - done, native->queue, &more);
         done += more;
         if (error == -EAGAIN)
-            error = devcom_queue_fence(d, native->queue, DEVCOM_BLOCK);
+            error = stream_wait_for_room(d, native->puts[done].rank, native->queue);
     }
     if (!error) /* the commands behind may change what is sent */
         error = devcom_queue_flush(d, native->queue, DEVCOM_BLOCK);

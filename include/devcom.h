@@ -347,14 +347,16 @@ int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned
  */
 int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, cl_kernel kernel, unsigned dimensions,
                           const size_t *global, const size_t *local, cl_event *event);
-/* The first error that a kernel of the endpoint has met, or that came back for one, since this was asked last; or 0. */
+/* The first error that a kernel of the endpoint has met, or that came back for one, since this was asked last; or 0.
+ * Kernels' queues are not those of the same numbers that the host uses, whose fences tell nothing of kernels. */
 int devcom_endpoint_error(struct devcom_endpoint *e);
 
 /*
  * In the stream (section 5.8.2): puts, and waiting for a signal, as commands of an in-order command queue of the
  * endpoint's device, by native kernels (CL_EXEC_NATIVE_KERNEL): -ENOTSUP. Queues with waits in them hold a compute
  * unit of the device each: -EDEADLK as above; -EINVAL: the queue is not in-order. What they meet afterwards comes by
- * devcom_endpoint_error(). puts are copied.
+ * devcom_endpoint_error(); what another host refuses, by the next devcom_queue_fence() of the queue that is named.
+ * puts are copied.
  */
 int devcom_enqueue_put(struct devcom_endpoint *e, cl_command_queue commands, const struct devcom_put *puts,
                        unsigned count, unsigned queue, cl_event *event);

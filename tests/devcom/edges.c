@@ -14,7 +14,7 @@
 #include "devcom.h"
 #include "tests/xtq/xtqtest.h"
 
-enum { HOST, BOUND, RANGE, SECOND = 1000000, BYTES = 1 << 20 };
+enum { HOST, BOUND, RANGE, GONE = 9, SECOND = 1000000, BYTES = 1 << 20 };
 
 static struct devcom *d;
 static struct xtqtest_device device;
@@ -73,6 +73,11 @@ IN_PLACE cl_int clSetEventCallback(cl_event event, cl_int type, callback *functi
 
 static const char source[] = "kernel void nothing(global struct devcom_device *d)\n"
                              "{\n"
+                             "}\n"
+                             "kernel void put(global struct devcom_device *d, int to, uint segment)\n"
+                             "{\n"
+                             "    devcom_put(d, 0, 0, 0, to, segment, 0, 8);\n"
+                             "    devcom_flush(d, 0);\n"
                              "}\n";
 
 /* As many work-groups as the device runs at once, again and again, and the endpoint is closed behind the last. */
@@ -145,6 +150,40 @@ static void counted_once(void)
     meet();
 }
 
+/* ---- what another host refuses of a kernel is told by the endpoint, and what of the host, by its fence ---- */
+
+static void told_apart(void)
+{
+    struct devcom_endpoint_options options = {.context = device.context, .device = device.device};
+    struct devcom_endpoint *endpoint;
+    const cl_int to = (rank + 1) % size;
+    const size_t one = 1;
+    cl_program program;
+    cl_kernel kernel;
+    cl_int status;
+
+    EQUAL(devcom_endpoint_open(d, &options, &endpoint), 0);
+    EQUAL(devcom_program_create(endpoint, source, NULL, &program), 0);
+    kernel = clCreateKernel(program, "put", &status);
+    EQUAL(status, CL_SUCCESS);
+    EQUAL(devcom_kernel_argument(endpoint, kernel, 0), 0);
+    EQUAL(clSetKernelArg(kernel, 1, sizeof(to), &to), CL_SUCCESS);
+    for (int i = 0; i < 40; i++) {
+        cl_uint of_kernel = i % 2 ? HOST : GONE, of_host = i % 2 ? GONE : HOST;
+
+        EQUAL(clSetKernelArg(kernel, 2, sizeof(of_kernel), &of_kernel), CL_SUCCESS);
+        EQUAL(devcom_write(d, HOST, 0, to, of_host, 0, 8, 0), 0);
+        EQUAL(devcom_enqueue_kernel(endpoint, device.commands, kernel, 1, &one, &one, NULL), 0);
+        EQUAL(clFinish(device.commands), CL_SUCCESS);
+        EQUAL(devcom_endpoint_error(endpoint), of_kernel == GONE ? -ENOENT : 0);
+        EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), of_host == GONE ? -ENOENT : 0);
+    }
+    meet();
+    devcom_endpoint_close(endpoint);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+}
+
 int main(int count, char **words)
 {
     struct devcom_memory memory = {.bytes = BYTES};
@@ -161,6 +200,8 @@ int main(int count, char **words)
     meet();
     if (options.messages || size == 1)
         counted_once();
+    if (!devcom_shares_host(d, (rank + 1) % size))
+        told_apart();
     EQUAL(devcom_finalize(d), 0);
     xtqtest_device_close(&device);
     MPI_Finalize();

@@ -90,6 +90,7 @@ static int map_slots(struct devcom_ggas *g, const struct devcom_memory *memory)
     return context_agree(g->d, error);
 }
 
+/* Slots remain reserved until all of it is unmapped. */
 static void unmap_slots(struct devcom_ggas *g)
 {
     for (unsigned slot = 0; slot < g->slots; slot++) {

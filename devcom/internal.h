@@ -196,6 +196,7 @@ struct segment {
     size_t mapped_bytes;
     _Atomic uint32_t *users; /* by how many it is used */
     bool elsewhere;          /* the memory is somebody else's to free */
+    bool in_range;           /* it lies in a range of addresses that stays reserved without it */
 };
 
 /* A segment for the time of an operation; give it back with the same. -EINVAL, -ENOENT. */

@@ -80,15 +80,22 @@ static int host_memory(struct segment *segment, void *at)
 {
     segment->mapped_bytes = (segment->bytes + PAGE - 1) & ~(PAGE - 1);
     segment->fd = memory_create(segment->mapped_bytes, at, &segment->host);
+    segment->in_range = at;
     return segment->fd < 0 ? segment->fd : 0;
 }
 
+/* In a range, what takes the memory's place does so in one step: any gap could become another thread's. */
 static void host_memory_free(struct segment *segment)
 {
+    const int nothing = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+
     if (segment->elsewhere)
         return;
     if (segment->fd >= 0) {
-        munmap(segment->host, segment->mapped_bytes);
+        if (segment->in_range)
+            mmap(segment->host, segment->mapped_bytes, PROT_NONE, nothing, -1, 0);
+        else
+            munmap(segment->host, segment->mapped_bytes);
         close(segment->fd);
     }
     segment->fd = -1;

@@ -116,6 +116,36 @@ static void ended(void)
     clReleaseProgram(program);
 }
 
+/* ---- a range of addresses is unmapped whole, once, as others may map what has become free ---- */
+
+static uint8_t *range;
+static size_t range_bytes;
+static int unmapped;
+
+IN_PLACE int munmap(void *address, size_t bytes)
+{
+    uint8_t *from = address;
+
+    if (range && from < range + range_bytes && range < from + bytes)
+        unmapped++;
+    return (int)syscall(SYS_munmap, address, bytes);
+}
+
+static void unmapped_once(void)
+{
+    struct devcom_memory memory = {.bytes = BYTES};
+    struct devcom_ggas *g;
+
+    EQUAL(devcom_ggas_open(d, RANGE, 3, &memory, &g), 0);
+    EQUAL(devcom_segment_delete(d, RANGE + 1), 0);
+    unmapped = 0;
+    range = devcom_ggas_ptr(g, 0, 0);
+    range_bytes = (size_t)((uint8_t *)devcom_ggas_ptr(g, size - 1, 2) + BYTES - range);
+    EQUAL(devcom_ggas_close(g), 0);
+    range = NULL;
+    EQUAL(unmapped, 1);
+}
+
 /* ---- an atomic whose time is over goes on when it is called again, and is done once ---- */
 
 static int64_t words[16] __attribute__((aligned(64)));
@@ -200,7 +230,9 @@ int main(int count, char **words)
     meet();
     if (options.messages || size == 1)
         counted_once();
-    if (!devcom_shares_host(d, (rank + 1) % size))
+    if (devcom_shares_host(d, (rank + 1) % size))
+        unmapped_once();
+    else
         told_apart();
     EQUAL(devcom_finalize(d), 0);
     xtqtest_device_close(&device);

@@ -5,7 +5,7 @@
 
 #include "devcom/internal.h"
 
-/* ---- layout: board | signals | letters by sender ---- */
+/* ---- layout: board | signals | visits by segment and visitor | letters by sender ---- */
 
 static size_t lines(size_t bytes)
 {
@@ -17,9 +17,19 @@ static size_t letter_bytes(const struct devcom *d)
     return lines(sizeof(struct letter) + d->o.passive_bytes);
 }
 
-static size_t letters_at(const struct devcom *d)
+static size_t visits_at(const struct devcom *d)
 {
     return lines(sizeof(struct board)) + lines(d->words * sizeof(int64_t));
+}
+
+static size_t letters_at(const struct devcom *d)
+{
+    return visits_at(d) + lines(segment_ids(d) * (size_t)d->size * sizeof(uint32_t));
+}
+
+_Atomic uint32_t *board_visits(const struct devcom *d, int rank, unsigned segment, int visitor)
+{
+    return (_Atomic uint32_t *)((uint8_t *)d->boards[rank] + visits_at(d)) + segment * (size_t)d->size + visitor;
 }
 
 _Atomic int64_t *board_signals(const struct devcom *d, int rank)

@@ -40,8 +40,6 @@ struct listing {
     uint64_t bytes, address;     /* address: in the owner's process, where it is bound memory */
     int32_t fd;                  /* of the owner's process, where it is shared; else -1 */
     uint32_t path;               /* enum devcom_path */
-    _Atomic uint32_t visitors;   /* who is writing through the kernel at this moment */
-    uint32_t unused;
 } __attribute__((aligned(LINE)));
 
 /* A passive message; the sender fills it, the receiver empties it. */
@@ -63,6 +61,8 @@ struct board {
 int board_open(struct devcom *d);
 void board_close(struct devcom *d);
 _Atomic int64_t *board_signals(const struct devcom *d, int rank);
+/* How many threads of a visitor copy by the system, at this moment, to or from what a rank of this host has there. */
+_Atomic uint32_t *board_visits(const struct devcom *d, int rank, unsigned segment, int visitor);
 /* From a sender, at a rank of this host. */
 struct letter *board_letter(const struct devcom *d, int rank, int sender);
 /* After a word of a board was written: wake the owner's threads if they sleep. */

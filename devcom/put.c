@@ -75,14 +75,15 @@ static int copy_by_system(pid_t pid, uint8_t *here, const struct layout *local, 
 static int visit(struct devcom *d, const struct transfer *t, struct attachment *a, uint8_t *here,
                  const struct layout *local, bool get)
 {
-    struct listing *listing = segment_listing(d, t->rank, t->remote_id);
+    const struct listing *listing = segment_listing(d, t->rank, t->remote_id);
+    _Atomic uint32_t *visits = board_visits(d, t->rank, t->remote_id, d->rank);
     int error = -ENOENT;
 
-    atomic_fetch_add(&listing->visitors, 1);
+    atomic_fetch_add(visits, 1);
     if (atomic_load(&listing->generation) == atomic_load(&a->generation))
         error = copy_by_system(neighbours_process(&d->neighbours, t->rank), here, local, a->address + t->remote_offset,
                                &t->remote, get);
-    atomic_fetch_sub(&listing->visitors, 1);
+    atomic_fetch_sub(visits, 1);
     return error;
 }
 

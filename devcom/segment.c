@@ -12,7 +12,7 @@
 #include "devcom/internal.h"
 
 #define PAGE ((size_t)4096)
-#define VISIT_US 1000000 /* a visitor that has not gone by then has died */
+#define LOOK_US 10000 /* then it is looked whether others are alive */
 
 struct listing *segment_listing(const struct devcom *d, int rank, unsigned id)
 {
@@ -273,11 +273,24 @@ static bool wait_until_unused(_Atomic uint32_t *users, long most_us)
 /* What is under way to a rank that is lost never leaves, and MPI goes on reading it. */
 static bool wait_until_sent(struct devcom *d, const struct segment *segment)
 {
-    while (!wait_until_unused(segment->users, VISIT_US)) {
+    while (!wait_until_unused(segment->users, LOOK_US)) {
         if (board_any_lost(d))
             return false;
     }
     return true;
+}
+
+/* However long a visitor takes: only one that is dead visits no more. */
+static void wait_until_unvisited(struct devcom *d, unsigned id)
+{
+    for (int rank = 0; rank < d->size; rank++) {
+        _Atomic uint32_t *visits = board_visits(d, d->rank, id, rank);
+
+        while (!wait_until_unused(visits, LOOK_US)) {
+            if (board_lost(d, rank))
+                atomic_store(visits, 0);
+        }
+    }
 }
 
 int devcom_segment_delete(struct devcom *d, unsigned id)
@@ -293,8 +306,7 @@ int devcom_segment_delete(struct devcom *d, unsigned id)
         listing = segment_listing(d, d->rank, id);
         atomic_store(&listing->generation, 0);
         atomic_store(&d->own[id], NULL);
-        wait_until_unused(&listing->visitors, VISIT_US);
-        atomic_store(&listing->visitors, 0);
+        wait_until_unvisited(d, id);
         if (wait_until_sent(d, segment)) {
             attachment_drop(d, d->rank, id);
             segment_free(segment);

@@ -146,6 +146,50 @@ static void unmapped_once(void)
     EQUAL(unmapped, 1);
 }
 
+/* ---- a segment is there until who writes it has done so, however long that takes ---- */
+
+static _Atomic bool slow;
+
+IN_PLACE ssize_t process_vm_writev(pid_t pid, const struct iovec *from, unsigned long count, const struct iovec *to,
+                                   unsigned long to_count, unsigned long flags)
+{
+    if (slow) {
+        EQUAL(devcom_notify(d, (rank + 1) % size, 0, DEVCOM_SET, 1, 1), 0);
+        usleep(2 * SECOND);
+    }
+    return (ssize_t)syscall(SYS_process_vm_writev, pid, from, count, to, to_count, flags);
+}
+
+/* Rank 0 writes into rank 1's segment, which that deletes meanwhile. */
+static void deleted_late(void)
+{
+    static int64_t bound;
+    struct devcom_memory memory = {.address = &bound, .bytes = sizeof(bound)};
+    struct devcom_reach reach;
+    int64_t seven = 7;
+
+    EQUAL(devcom_segment_register(d, BOUND, devcom_segment_bind(d, BOUND, &memory)), 0);
+    EQUAL(devcom_signal_store(d, 0, 0), 0);
+    EQUAL(devcom_segment_reach(d, (rank + 1) % size, BOUND, DEVCOM_BLOCK, &reach), 0);
+    meet();
+    if (rank == 0) {
+        slow = reach.path == DEVCOM_DIRECT && !strstr(reach.why, "does not let");
+        if (!slow) /* the system does not let it, and messages are another matter */
+            EQUAL(devcom_notify(d, 1, 0, DEVCOM_SET, 1, 1), 0);
+        else
+            EQUAL(devcom_write_inline(d, &seven, sizeof(seven), 1, BOUND, 0, 0, DEVCOM_NONE, 0, 0), 0);
+    } else if (rank == 1) {
+        EQUAL(devcom_signal_wait(d, 0, DEVCOM_EQ, 1, 60L * SECOND, NULL), 0);
+        EQUAL(devcom_segment_delete(d, BOUND), 0);
+        EQUAL(bound, strstr(reach.why, "does not let") ? 0 : 7);
+    }
+    slow = false;
+    meet();
+    if (rank != 1)
+        EQUAL(devcom_segment_delete(d, BOUND), 0);
+    meet();
+}
+
 /* ---- an atomic whose time is over goes on when it is called again, and is done once ---- */
 
 static int64_t words[16] __attribute__((aligned(64)));
@@ -230,10 +274,13 @@ int main(int count, char **words)
     meet();
     if (options.messages || size == 1)
         counted_once();
-    if (devcom_shares_host(d, (rank + 1) % size))
-        unmapped_once();
-    else
+    if (!devcom_shares_host(d, (rank + 1) % size)) {
         told_apart();
+    } else {
+        unmapped_once();
+        if (size > 1)
+            deleted_late();
+    }
     EQUAL(devcom_finalize(d), 0);
     xtqtest_device_close(&device);
     MPI_Finalize();

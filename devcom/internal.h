@@ -155,6 +155,7 @@ struct waiting {
     struct polling polling;
     long until_us, spin_us; /* spin_us: how long it polls */
     uint32_t lain_down;     /* see doze_lie_down() */
+    bool once;              /* DEVCOM_TEST: it neither polls nor sleeps, and asks for no time */
     bool listening;
     bool helping; /* it does the progress thread's work */
 };

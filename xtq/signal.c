@@ -46,8 +46,8 @@ int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_con
                     long timeout_us)
 {
     const uint64_t since = timeline_since();
-    long until = timeout_us > 0 ? clock_us() + timeout_us : 0;
     struct waiting waiting;
+    long until;
     int error = 0;
 
     if (holds(signal, condition, value))
@@ -56,9 +56,14 @@ int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_con
         return -EINVAL;
     if (timeout_us < 0 && server_inside())
         return -EDEADLK;
+    if (timeout_us == 0) {
+        xtq_progress(x);
+        return holds(signal, condition, value) ? 0 : -ETIMEDOUT;
+    }
+    until = timeout_us > 0 ? clock_us() + timeout_us : 0;
     context_wait_begin(x, &waiting);
     while (!holds(signal, condition, value)) {
-        if (timeout_us >= 0 && (timeout_us == 0 || clock_us() >= until)) {
+        if (timeout_us > 0 && clock_us() >= until) {
             context_wait_step(x, &waiting);
             error = holds(signal, condition, value) ? 0 : -ETIMEDOUT;
             break;

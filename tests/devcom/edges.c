@@ -6,9 +6,11 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "devcom.h"
@@ -190,6 +192,47 @@ static void deleted_late(void)
     meet();
 }
 
+/* ---- who looks once asks the system for nothing ---- */
+
+static _Thread_local long system_calls;
+
+IN_PLACE int sched_yield(void)
+{
+    system_calls++;
+    return (int)syscall(SYS_sched_yield);
+}
+
+IN_PLACE int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    system_calls++;
+    return (int)syscall(SYS_clock_gettime, clock, time);
+}
+
+static void looks_once(void)
+{
+    unsigned which;
+    char data[8];
+    int from;
+    size_t bytes;
+
+    EQUAL(devcom_signal_store(d, 0, 0), 0);
+    system_calls = 0;
+    for (int i = 0; i < 1000; i++) {
+        EQUAL(devcom_signal_wait(d, 0, DEVCOM_EQ, 1, DEVCOM_TEST, NULL), -ETIMEDOUT);
+        EQUAL(devcom_notify_waitsome(d, 0, 1, DEVCOM_TEST, &which), -ETIMEDOUT);
+        EQUAL(devcom_passive_receive(d, data, sizeof(data), DEVCOM_TEST, &from, &bytes), -ETIMEDOUT);
+    }
+    EQUAL(system_calls, 0);
+    EQUAL(devcom_passive_send(d, rank, "seven", 6, DEVCOM_TEST), 0);
+    EQUAL(devcom_passive_receive(d, data, sizeof(data), DEVCOM_TEST, &from, &bytes), 0);
+    EQUAL(bytes, 6);
+    EQUAL(devcom_signal_store(d, 0, 1), 0);
+    EQUAL(devcom_signal_wait(d, 0, DEVCOM_EQ, 1, DEVCOM_TEST, NULL), 0);
+    EQUAL(devcom_notify_waitsome(d, 0, 1, DEVCOM_TEST, &which), 0);
+    EQUAL(devcom_signal_store(d, 0, 0), 0);
+    meet();
+}
+
 /* ---- an atomic whose time is over goes on when it is called again, and is done once ---- */
 
 static int64_t words[16] __attribute__((aligned(64)));
@@ -272,6 +315,8 @@ int main(int count, char **words)
     EQUAL(devcom_segment_create(d, HOST, &memory), 0);
     ended();
     meet();
+    if (!options.messages)
+        looks_once();
     if (options.messages || size == 1)
         counted_once();
     if (!devcom_shares_host(d, (rank + 1) % size)) {

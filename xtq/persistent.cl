@@ -503,7 +503,11 @@ void xtq_share(local struct xtq_job *job)
         job->result = result;
 }
 
-/* The first work-group takes messages; the others share its tasks, those of them that the device runs beside it. */
+/* The first work-group takes messages; the others share its tasks, those of them that the device runs beside it. What
+ * the first work-item has seen come, all of them read, and what all have written, the first tells others of: so barriers
+ * are for all memory, as the job's being local memory is not enough. */
+#define XTQ_ALL_MEMORY (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
 kernel void xtq_persistent(global struct xtq_control *c)
 {
     local struct xtq_job job;
@@ -522,10 +526,10 @@ kernel void xtq_persistent(global struct xtq_control *c)
             else
                 xtq_lead(c, &job);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        barrier(XTQ_ALL_MEMORY);
         if (job.leaves)
             break;
         xtq_share(&job);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        barrier(XTQ_ALL_MEMORY);
     }
 }

@@ -12,8 +12,11 @@
  *     ExecutionBarrier        MPI_Barrier           XtqRegisterFunction xtq_register_function
  *     SignalWait              xtq_signal_wait       XtqRegisterQueue    xtq_register_queue
  *
- * Every function that returns int returns 0 or a negative errno. Functions may be called from any thread, except that
- * those said to be collective are called by all ranks of the communicator in the same order.
+ * Every function that returns int returns 0 or a negative errno. A pointer may be NULL where it is said so (options of
+ * xtq_init(), completed, a payload without bytes, group); elsewhere it is -EINVAL, and where nothing says what went
+ * wrong nothing happens, or the answer is 0 or false. Pointers within what is given are looked at likewise. Functions
+ * may be called from any thread, except that those said to be collective are called by all ranks of the communicator in
+ * the same order.
  */
 #ifndef XTQ_H
 #define XTQ_H

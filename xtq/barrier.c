@@ -58,7 +58,7 @@ static int count_together(struct xtq *x, bool *quiet)
 int xtq_barrier(struct xtq *x)
 {
     bool quiet = false;
-    int error = server_inside() ? -EDEADLK : 0;
+    int error = !x ? -EINVAL : server_inside() ? -EDEADLK : 0;
 
     while (!quiet && !error) {
         for (int target = 0; target < x->size; target++) {

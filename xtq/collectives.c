@@ -59,7 +59,7 @@ int collectives_register(struct xtq_collectives *c, unsigned index, void *buffer
 
 int xtq_expose(struct xtq_collectives *c, unsigned number, void *memory, size_t bytes)
 {
-    if (number >= c->exposed)
+    if (!c || number >= c->exposed)
         return -EINVAL;
     return memory ? collectives_register(c, INDEX_EXPOSED + number, memory, bytes, NULL)
                   : collectives_unregister(c, INDEX_EXPOSED + number);
@@ -70,7 +70,7 @@ int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_
 {
     size_t element = xtq_type_bytes(type), most;
 
-    if (!element || (unsigned)op > XTQ_REPLACE || number >= c->exposed || offset % element)
+    if (!c || (count && !data) || !element || (unsigned)op > XTQ_REPLACE || number >= c->exposed || offset % element)
         return -EINVAL;
     most = collectives_most(c, element);
     for (size_t done = 0; done < count;) {
@@ -122,7 +122,7 @@ static int signals_create(struct xtq_collectives *c)
     return error;
 }
 
-int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *options, struct xtq_collectives **out)
+static int open_together(struct xtq *x, const struct xtq_collectives_options *options, struct xtq_collectives **out)
 {
     struct xtq_queue_entry queue = {.engine = options->engine,
                                     .context = options->context,
@@ -166,11 +166,18 @@ int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *op
     return 0;
 }
 
+int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *options, struct xtq_collectives **out)
+{
+    return x && options && out ? open_together(x, options, out) : -EINVAL;
+}
+
 /* Nothing comes any more once all ranks have seen their own puts through, so they do that first. */
 int xtq_collectives_close(struct xtq_collectives *c)
 {
-    int error = xtq_barrier(c->x);
+    int error = c ? xtq_barrier(c->x) : -EINVAL;
 
+    if (!c)
+        return error;
     xtq_unregister_queue(c->x, c->queue);
     for (unsigned number = 0; number < c->exposed; number++)
         collectives_unregister(c, INDEX_EXPOSED + number);

@@ -120,7 +120,7 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
 {
     struct xtq *x = calloc(1, sizeof(*x));
     struct xtq none = {0};
-    int error = x ? options_check(x, options) : -ENOMEM;
+    int error = !out ? -EINVAL : x ? options_check(x, options) : -ENOMEM;
 
     error = agree(x ? x : &none, comm, error);
     if (error) {
@@ -157,23 +157,24 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
 
 int xtq_agree(struct xtq *x, int error)
 {
-    return ranks_agree(x->comm, error);
+    return x ? ranks_agree(x->comm, error) : -EINVAL;
 }
 
 size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes)
 {
     size_t before = RING_LINE + ring_lines(argument_bytes);
 
-    return before < x->lane_bytes ? x->lane_bytes - before : 0;
+    return x && argument_bytes < x->lane_bytes && before < x->lane_bytes ? x->lane_bytes - before : 0;
 }
 
 int xtq_finalize(struct xtq *x)
 {
-    bool several_hosts = !x->region.neighbours.all;
+    bool several_hosts;
     int error = xtq_barrier(x);
 
-    if (error == -EDEADLK)
+    if (!x || error == -EDEADLK)
         return error;
+    several_hosts = !x->region.neighbours.all;
     for (unsigned i = 0; i < x->queues; i++)
         queue_stop(x, i);
     threads_close(x);
@@ -191,24 +192,24 @@ int xtq_finalize(struct xtq *x)
 
 bool xtq_alive(const struct xtq *x, int rank)
 {
-    return rank >= 0 && rank < x->size && !neighbours_lost(&x->region.neighbours, rank);
+    return x && rank >= 0 && rank < x->size && !neighbours_lost(&x->region.neighbours, rank);
 }
 
 int xtq_rank(const struct xtq *x)
 {
-    return x->rank;
+    return x ? x->rank : -EINVAL;
 }
 
 int xtq_size(const struct xtq *x)
 {
-    return x->size;
+    return x ? x->size : -EINVAL;
 }
 
 uint64_t xtq_refused(const struct xtq *x)
 {
-    uint64_t count = atomic_load(&x->refused);
+    uint64_t count = x ? atomic_load(&x->refused) : 0;
 
-    for (unsigned i = 0; i < x->queues; i++) {
+    for (unsigned i = 0; x && i < x->queues; i++) {
         const struct device_queue *device = atomic_load(&x->queue_slots[i].device);
 
         if (device)
@@ -243,6 +244,8 @@ int xtq_progress(struct xtq *x)
 {
     int count = 0;
 
+    if (!x)
+        return -EINVAL;
     for (unsigned i = 0; i < x->queues; i++) {
         struct server *server = server_at(x, i);
 

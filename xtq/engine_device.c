@@ -267,13 +267,22 @@ static void device_queue_free(struct device_queue *queue)
     free(queue);
 }
 
+static bool has_bodies(const struct xtq_queue_entry *entry)
+{
+    for (unsigned i = 0; entry->bodies && i < entry->body_count; i++) {
+        if (!entry->bodies[i])
+            return false;
+    }
+    return entry->bodies && entry->body_count;
+}
+
 int device_queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry, struct device_queue **out)
 {
     struct device_queue *queue;
     cl_int status;
     int error;
 
-    if (!entry->context || !entry->device || !entry->source || !entry->bodies || !entry->body_count)
+    if (!entry->context || !entry->device || !entry->source || !has_bodies(entry))
         return -EINVAL;
     if (!device_takes_addresses(entry->device))
         return -ENOTSUP;

@@ -9,8 +9,10 @@
 int xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
                       const size_t *grid, const size_t *group)
 {
+    if (!packet)
+        return -EINVAL;
     *packet = (struct xtq_kernel_packet){0};
-    if (queue > UINT16_MAX || dimensions < 1 || dimensions > 3)
+    if (!grid || queue > UINT16_MAX || dimensions < 1 || dimensions > 3)
         return -EINVAL;
     for (unsigned i = 0; i < dimensions; i++) {
         if (grid[i] > UINT32_MAX || (group && group[i] > UINT16_MAX))
@@ -30,6 +32,8 @@ int xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned
 int xtq_function_packet(struct xtq_function_packet *packet, unsigned queue, unsigned function, uint64_t arg2,
                         uint64_t arg3)
 {
+    if (!packet)
+        return -EINVAL;
     *packet = (struct xtq_function_packet){0};
     if (queue > UINT16_MAX || function > UINT16_MAX)
         return -EINVAL;
@@ -52,7 +56,7 @@ static int parts_take(const void *command, size_t command_bytes, const void *pay
 {
     union ring_packet *packet = &out->packet;
 
-    if (command_bytes < sizeof(*packet))
+    if (!command || command_bytes < sizeof(*packet))
         return -EINVAL;
     memcpy(packet, command, sizeof(*packet));
     out->arguments = (const uint8_t *)command + sizeof(*packet);
@@ -158,7 +162,7 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
     unsigned queue;
     int error;
 
-    if (target < 0 || target >= x->size || (flags & ~(unsigned)(XTQ_TRY | XTQ_QUIET)) ||
+    if (!x || target < 0 || target >= x->size || (flags & ~(unsigned)(XTQ_TRY | XTQ_QUIET)) ||
         parts_take(command, command_bytes, payload, payload_bytes, &parts, &queue) || queue >= x->queues)
         return -EINVAL;
     if (command_bytes > x->lane_bytes || payload_bytes > x->lane_bytes)
@@ -166,6 +170,8 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
     bytes = ring_message_bytes(parts.argument_bytes, payload_bytes);
     if (bytes > x->lane_bytes)
         return -EMSGSIZE;
+    if (payload_bytes && !payload)
+        return -EINVAL;
 
     sender = put_sender(x, (unsigned)target, queue);
     pthread_mutex_lock(&sender->lock);
@@ -260,7 +266,7 @@ int xtq_fence(struct xtq *x, int target)
     struct waiting waiting;
     int error = 0;
 
-    if (target < 0 || target >= x->size)
+    if (!x || target < 0 || target >= x->size)
         return -EINVAL;
     if (all_done(x, target))
         return 0;
@@ -284,7 +290,7 @@ int xtq_error(struct xtq *x, int target, unsigned queue, struct xtq_error *out)
 {
     const struct ring_credit *credit;
 
-    if (target < 0 || target >= x->size || queue >= x->queues)
+    if (!x || !out || target < 0 || target >= x->size || queue >= x->queues)
         return -EINVAL;
     credit = put_sender(x, (unsigned)target, queue)->ring.credit;
     out->count = atomic_load_explicit(&credit->errors, memory_order_acquire);

@@ -340,6 +340,8 @@ static int start(struct xtq_collectives *c, int root, bool to_all, const void *d
 {
     int error;
 
+    if (!c || !out)
+        return -EINVAL;
     pthread_mutex_lock(&c->lock);
     error = start_locked(c, root, to_all, data, result, count, type, op, flags, out);
     pthread_mutex_unlock(&c->lock);
@@ -362,9 +364,11 @@ int xtq_iallreduce(struct xtq_collectives *c, const void *data, void *result, si
 
 int xtq_test(struct xtq_request *r)
 {
-    struct xtq_collectives *c = r->c;
+    struct xtq_collectives *c = r ? r->c : NULL;
     int error;
 
+    if (!c)
+        return -EINVAL;
     xtq_progress(c->x);
     pthread_mutex_lock(&c->lock);
     go_on_all(c);
@@ -434,10 +438,9 @@ static bool somebody_died(const struct xtq_collectives *c)
 
 int xtq_wait(struct xtq_request *r)
 {
-    struct xtq_collectives *c = r->c;
-    int error;
-
+    struct xtq_collectives *c = r ? r->c : NULL;
     struct patience patience = {0};
+    int error;
 
     for (unsigned rounds = 1; (error = xtq_test(r)) == -EINPROGRESS; rounds++) {
         if (is_patient(&patience, r, rounds))

@@ -8,8 +8,11 @@
 
 int xtq_signal_create(int64_t value, struct xtq_signal **out)
 {
-    struct xtq_signal *signal = aligned_alloc(RING_LINE, sizeof(*signal));
+    struct xtq_signal *signal;
 
+    if (!out)
+        return -EINVAL;
+    signal = aligned_alloc(RING_LINE, sizeof(*signal));
     if (!signal)
         return -ENOMEM;
     atomic_init(&signal->value, value);
@@ -24,17 +27,19 @@ void xtq_signal_destroy(struct xtq_signal *signal)
 
 int64_t xtq_signal_load(const struct xtq_signal *signal)
 {
-    return atomic_load_explicit(&signal->value, memory_order_acquire);
+    return signal ? atomic_load_explicit(&signal->value, memory_order_acquire) : 0;
 }
 
 void xtq_signal_store(struct xtq_signal *signal, int64_t value)
 {
-    atomic_store_explicit(&signal->value, value, memory_order_release);
+    if (signal)
+        atomic_store_explicit(&signal->value, value, memory_order_release);
 }
 
 void xtq_signal_add(struct xtq_signal *signal, int64_t value)
 {
-    atomic_fetch_add_explicit(&signal->value, value, memory_order_acq_rel);
+    if (signal)
+        atomic_fetch_add_explicit(&signal->value, value, memory_order_acq_rel);
 }
 
 static bool holds(const struct xtq_signal *signal, enum xtq_condition condition, int64_t value)
@@ -50,10 +55,10 @@ int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_con
     long until;
     int error = 0;
 
+    if (!x || !signal || (unsigned)condition > XTQ_GE)
+        return -EINVAL;
     if (holds(signal, condition, value))
         return 0;
-    if ((unsigned)condition > XTQ_GE)
-        return -EINVAL;
     if (timeout_us < 0 && server_inside())
         return -EDEADLK;
     if (timeout_us == 0) {

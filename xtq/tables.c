@@ -78,10 +78,10 @@ static void entry_set(struct table_entry *entry, uint64_t buffer, size_t bytes, 
 
 int xtq_register_function(struct xtq *x, unsigned index, const struct xtq_function_entry *entry)
 {
-    struct function_slot *slot = index < x->functions ? &x->function_slots[index] : NULL;
+    struct function_slot *slot = x && index < x->functions ? &x->function_slots[index] : NULL;
     int error;
 
-    if (!slot || !entry->function)
+    if (!slot || !entry || !entry->function)
         return -EINVAL;
     error = change_begin(x);
     if (error)
@@ -101,6 +101,8 @@ int xtq_unregister_function(struct xtq *x, unsigned index)
 {
     int error;
 
+    if (!x)
+        return -EINVAL;
     if (index >= x->functions)
         return -ENOENT;
     error = change_begin(x);
@@ -184,11 +186,11 @@ static int kernel_slot_set(struct xtq *x, struct kernel_slot *slot, const struct
 
 int xtq_register_kernel(struct xtq *x, unsigned index, const struct xtq_kernel_entry *entry)
 {
-    struct kernel_slot *slot = index < x->kernels ? &x->kernel_slots[index] : NULL;
+    struct kernel_slot *slot = x && index < x->kernels ? &x->kernel_slots[index] : NULL;
     size_t *bytes;
     int error;
 
-    if (!slot || (!entry->kernel && !entry->body) || (entry->argument_count && !entry->argument_bytes) ||
+    if (!slot || !entry || (!entry->kernel && !entry->body) || (entry->argument_count && !entry->argument_bytes) ||
         (entry->memory && entry->address))
         return -EINVAL;
     for (unsigned i = 0; i < entry->argument_count; i++) {
@@ -217,6 +219,8 @@ int xtq_unregister_kernel(struct xtq *x, unsigned index)
 {
     int error;
 
+    if (!x)
+        return -EINVAL;
     if (index >= x->kernels)
         return -ENOENT;
     error = change_begin(x);
@@ -259,7 +263,7 @@ int xtq_register_queue(struct xtq *x, unsigned index, const struct xtq_queue_ent
 {
     int error;
 
-    if (index >= x->queues || (entry->engine != XTQ_HOST && entry->engine != XTQ_DEVICE))
+    if (!x || !entry || index >= x->queues || (entry->engine != XTQ_HOST && entry->engine != XTQ_DEVICE))
         return -EINVAL;
     error = change_begin(x);
     if (error)
@@ -285,6 +289,8 @@ int xtq_unregister_queue(struct xtq *x, unsigned index)
 {
     int error = -ENOENT;
 
+    if (!x)
+        return -EINVAL;
     if (index >= x->queues)
         return -ENOENT;
     if (server_inside()) /* this queue's, or another's that waits for the same of this one */

@@ -1,6 +1,6 @@
 /*
- * What calls refuse and do not do by half: registrations by tasks that would wait for themselves, or for others that
- * wait for them. Each rank by itself.
+ * What calls refuse and do not do by half: nothing where something has to be, and registrations by tasks that would
+ * wait for themselves, or for others that wait for them. Each rank by itself.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -181,6 +181,97 @@ static void change_kernel(const struct xtqtest_device *d)
     xtq_signal_destroy(kernel.signal);
 }
 
+/* ---- NULL where the header does not say that it may be ---- */
+
+static void no_context(void)
+{
+    struct xtq_function_entry function = {.function = nothing};
+    struct xtq_kernel_entry kernel = {.body = 1};
+    struct xtq_queue_entry queue = {.engine = XTQ_HOST};
+    struct xtq_collectives_options options = {.queue = OTHERS};
+    struct xtq_collectives *collectives;
+    struct xtq_function_packet packet;
+    struct xtq_signal *signal;
+    struct xtq_error error;
+
+    EQUAL(xtq_function_packet(&packet, FUNCTIONS, 1, 0, 0), 0);
+    EQUAL(xtq_signal_create(1, &signal), 0);
+    EQUAL(xtq_finalize(NULL), -EINVAL);
+    EXPECT(!xtq_alive(NULL, 0));
+    EQUAL(xtq_barrier(NULL), -EINVAL);
+    EQUAL(xtq_agree(NULL, 0), -EINVAL);
+    EQUAL(xtq_largest_payload(NULL, 0), 0);
+    EQUAL(xtq_rank(NULL), -EINVAL);
+    EQUAL(xtq_size(NULL), -EINVAL);
+    EQUAL(xtq_refused(NULL), 0);
+    EQUAL(xtq_progress(NULL), -EINVAL);
+    EQUAL(xtq_signal_wait(NULL, signal, XTQ_EQ, 1, 0), -EINVAL);
+    EQUAL(xtq_register_function(NULL, 1, &function), -EINVAL);
+    EQUAL(xtq_register_kernel(NULL, 1, &kernel), -EINVAL);
+    EQUAL(xtq_register_queue(NULL, 1, &queue), -EINVAL);
+    EQUAL(xtq_unregister_function(NULL, 1), -EINVAL);
+    EQUAL(xtq_unregister_kernel(NULL, 1), -EINVAL);
+    EQUAL(xtq_unregister_queue(NULL, 1), -EINVAL);
+    EQUAL(xtq_put(NULL, 0, &packet, sizeof(packet), NULL, 0, 0, NULL), -EINVAL);
+    EQUAL(xtq_fence(NULL, 0), -EINVAL);
+    EQUAL(xtq_error(NULL, 0, FUNCTIONS, &error), -EINVAL);
+    EQUAL(xtq_collectives_open(NULL, &options, &collectives), -EINVAL);
+    xtq_signal_destroy(signal);
+}
+
+static void no_collectives(void)
+{
+    struct xtq_request *request;
+    int a = 1, b = 2;
+
+    EQUAL(xtq_collectives_close(NULL), -EINVAL);
+    EQUAL(xtq_expose(NULL, 0, &a, sizeof(a)), -EINVAL);
+    EQUAL(xtq_accumulate(NULL, 0, 0, 0, &a, 1, XTQ_INT32, XTQ_SUM), -EINVAL);
+    EQUAL(xtq_reduce(NULL, 0, &a, &b, 1, XTQ_INT32, XTQ_SUM), -EINVAL);
+    EQUAL(xtq_allreduce(NULL, &a, &b, 1, XTQ_INT32, XTQ_SUM), -EINVAL);
+    EQUAL(xtq_ireduce(NULL, 0, &a, &b, 1, XTQ_INT32, XTQ_SUM, &request), -EINVAL);
+    EQUAL(xtq_iallreduce(NULL, &a, &b, 1, XTQ_INT32, XTQ_SUM, &request), -EINVAL);
+    EQUAL(xtq_wait(NULL), -EINVAL);
+    EQUAL(xtq_test(NULL), -EINVAL);
+}
+
+static void no_pointers(const struct xtqtest_device *d)
+{
+    const char *no_body[] = {NULL};
+    struct xtq_kernel_entry kernel = {.body = 1, .argument_count = 1};
+    struct xtq_queue_entry device = {.engine = XTQ_DEVICE, .context = d->context, .device = d->device, .source = ""};
+    struct xtq_collectives_options options = {.queue = OTHERS};
+    struct xtq_collectives *collectives;
+    struct xtq_function_packet packet;
+    struct xtq_kernel_packet other;
+    size_t one = 1;
+
+    EQUAL(xtq_init(MPI_COMM_WORLD, NULL, NULL), -EINVAL);
+    EQUAL(xtq_signal_create(0, NULL), -EINVAL);
+    xtq_signal_destroy(NULL);
+    EQUAL(xtq_signal_load(NULL), 0);
+    xtq_signal_store(NULL, 1);
+    xtq_signal_add(NULL, 1);
+    EQUAL(xtq_signal_wait(x, NULL, XTQ_EQ, 0, 0), -EINVAL);
+    EQUAL(xtq_kernel_packet(NULL, FUNCTIONS, 1, 1, &one, NULL), -EINVAL);
+    EQUAL(xtq_kernel_packet(&other, FUNCTIONS, 1, 1, NULL, NULL), -EINVAL);
+    EQUAL(xtq_function_packet(NULL, FUNCTIONS, 1, 0, 0), -EINVAL);
+    EQUAL(xtq_function_packet(&packet, FUNCTIONS, 1, 0, 0), 0);
+    EQUAL(xtq_register_function(x, 1, NULL), -EINVAL);
+    EQUAL(xtq_register_kernel(x, 1, NULL), -EINVAL);
+    EQUAL(xtq_register_kernel(x, 1, &kernel), -EINVAL);
+    EQUAL(xtq_register_queue(x, OTHERS, NULL), -EINVAL);
+    EQUAL(xtq_register_queue(x, OTHERS, &device), -EINVAL);
+    device.bodies = no_body;
+    device.body_count = 1;
+    EQUAL(xtq_register_queue(x, OTHERS, &device), -EINVAL);
+    EQUAL(xtq_put(x, rank, NULL, sizeof(packet), NULL, 0, 0, NULL), -EINVAL);
+    EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 1, 0, NULL), -EINVAL);
+    EQUAL(xtq_error(x, rank, FUNCTIONS, NULL), -EINVAL);
+    EQUAL(xtq_collectives_open(x, NULL, &collectives), -EINVAL);
+    EQUAL(xtq_collectives_open(x, &options, NULL), -EINVAL);
+}
+
 int main(int count, char **words)
 {
     struct xtq_queue_entry queue = {.engine = XTQ_HOST};
@@ -192,6 +283,9 @@ int main(int count, char **words)
     d = xtqtest_device();
     EQUAL(xtq_init(MPI_COMM_WORLD, NULL, &x), 0);
     EQUAL(xtq_register_queue(x, FUNCTIONS, &queue), 0);
+    no_context();
+    no_collectives();
+    no_pointers(&d);
     change_itself();
     change_another();
     change_kernel(&d);

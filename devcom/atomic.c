@@ -31,7 +31,7 @@ static int run(struct devcom *d, int rank, enum question question, unsigned segm
     int64_t was = 0;
     int error;
 
-    if (!rank_valid(d, rank) || offset % sizeof(int64_t))
+    if (!d || !out || !rank_valid(d, rank) || offset % sizeof(int64_t))
         return -EINVAL;
     if (segment >= d->o.segments)
         return -ENOENT;

@@ -112,7 +112,7 @@ int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigne
     struct devcom_chain *chain;
     int error = 0;
 
-    if (!count || queue >= d->o.queues)
+    if (!d || !puts || !out || !count || queue >= d->o.queues)
         return -EINVAL;
     chain = malloc(sizeof(*chain) + count * sizeof(*chain->transfers));
     if (!chain)
@@ -201,6 +201,8 @@ int devcom_chain_start(struct devcom_chain *chain)
 {
     int error = -EBUSY;
 
+    if (!chain)
+        return -EINVAL;
     if (pthread_mutex_trylock(&chain->lock))
         return error;
     if (!under_way(chain)) {
@@ -214,11 +216,13 @@ int devcom_chain_start(struct devcom_chain *chain)
 
 int devcom_chain_wait(struct devcom_chain *chain, long timeout_us)
 {
-    return devcom_queue_fence(chain->d, chain->queue, timeout_us);
+    return chain ? devcom_queue_fence(chain->d, chain->queue, timeout_us) : -EINVAL;
 }
 
 void devcom_chain_destroy(struct devcom_chain *chain)
 {
+    if (!chain)
+        return;
     for (unsigned i = 0; i < chain->runs; i++) {
         const struct run *run = &chain->run[i];
 

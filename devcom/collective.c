@@ -108,22 +108,22 @@ int devcom_barrier(struct devcom *d, long timeout_us)
 {
     struct call call = {.kind = BARRIER};
 
-    return collective_run(d, &call, timeout_us);
+    return !d ? -EINVAL : collective_run(d, &call, timeout_us);
 }
 
 int devcom_broadcast(struct devcom *d, int root, unsigned segment, size_t offset, size_t bytes, long timeout_us)
 {
     struct call call = {.kind = BROADCAST, .root = root, .segment = segment, .offset = offset, .count = bytes};
 
-    if (!rank_valid(d, root))
+    if (!d || !rank_valid(d, root))
         return -EINVAL;
     return segment >= d->o.segments ? -ENOENT : collective_run(d, &call, timeout_us);
 }
 
 static int reduce_checked(struct devcom *d, struct call call, long timeout_us)
 {
-    if ((unsigned)call.type > DEVCOM_DOUBLE || (unsigned)call.op > DEVCOM_MAX || (unsigned)call.method > DEVCOM_TREE ||
-        call.offset % elements_bytes(call.type) || call.root >= d->size)
+    if (!d || (unsigned)call.type > DEVCOM_DOUBLE || (unsigned)call.op > DEVCOM_MAX ||
+        (unsigned)call.method > DEVCOM_TREE || call.offset % elements_bytes(call.type) || call.root >= d->size)
         return -EINVAL;
     if (call.segment >= d->o.segments)
         return -ENOENT;

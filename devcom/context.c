@@ -90,8 +90,9 @@ static int parts_open(struct devcom *d)
 int devcom_init(MPI_Comm comm, const struct devcom_options *options, struct devcom **out)
 {
     struct devcom *d = calloc(1, sizeof(*d)), none = {0};
-    int error = options_agree(d ? d : &none, comm, d ? options_check(d, options) : -ENOMEM);
+    int error = !out ? -EINVAL : d ? options_check(d, options) : -ENOMEM;
 
+    error = options_agree(d ? d : &none, comm, error);
     if (error) {
         free(d);
         return error;
@@ -136,6 +137,8 @@ int devcom_finalize(struct devcom *d)
 {
     int error = 0, met;
 
+    if (!d)
+        return -EINVAL;
     for (unsigned queue = 0; queue < d->o.queues; queue++) {
         int fenced = devcom_queue_fence(d, queue, DEVCOM_BLOCK);
 
@@ -151,22 +154,22 @@ int devcom_finalize(struct devcom *d)
 
 int devcom_rank(const struct devcom *d)
 {
-    return d->rank;
+    return d ? d->rank : -EINVAL;
 }
 
 int devcom_size(const struct devcom *d)
 {
-    return d->size;
+    return d ? d->size : -EINVAL;
 }
 
 bool devcom_shares_host(const struct devcom *d, int rank)
 {
-    return rank_valid(d, rank) && d->boards[rank];
+    return d && rank_valid(d, rank) && d->boards[rank];
 }
 
 bool devcom_alive(const struct devcom *d, int rank)
 {
-    return rank_valid(d, rank) && !board_lost(d, rank);
+    return d && rank_valid(d, rank) && !board_lost(d, rank);
 }
 
 /* ---- waiting ---- */

@@ -420,7 +420,7 @@ int devcom_control_create(struct devcom *d, cl_command_queue commands, const str
     struct devcom_control *c;
     int error = 0;
 
-    if (!count || !list)
+    if (!d || !count || !list || !out)
         return -EINVAL;
     c = calloc(1, sizeof(*c) + count * sizeof(*c->steps));
     if (!c)
@@ -455,6 +455,8 @@ int devcom_control_start(struct devcom_control *c)
 {
     int error;
 
+    if (!c)
+        return -EINVAL;
     pthread_mutex_lock(&c->lock);
     error = begin(c, STATE_RUNNING);
     pthread_mutex_unlock(&c->lock);
@@ -465,7 +467,7 @@ int devcom_control_offer(struct devcom_control *c, unsigned start, int rank, uns
 {
     int error;
 
-    if (!rank_valid(c->d, rank) || start >= c->d->o.signals || done >= c->d->o.signals)
+    if (!c || !rank_valid(c->d, rank) || start >= c->d->o.signals || done >= c->d->o.signals)
         return -EINVAL;
     pthread_mutex_lock(&c->lock);
     error = begin(c, STATE_OFFERED);
@@ -483,6 +485,8 @@ int devcom_control_wait(struct devcom_control *c, long timeout_us, unsigned *at)
     struct timespec until;
     int error = 0;
 
+    if (!c)
+        return -EINVAL;
     clock_gettime(CLOCK_MONOTONIC, &until);
     if (timeout_us > 0) {
         until.tv_sec += timeout_us / 1000000 + (until.tv_nsec + timeout_us % 1000000 * 1000) / 1000000000;
@@ -501,6 +505,8 @@ int devcom_control_wait(struct devcom_control *c, long timeout_us, unsigned *at)
 
 void devcom_control_cancel(struct devcom_control *c)
 {
+    if (!c)
+        return;
     pthread_mutex_lock(&c->lock);
     if (c->state != STATE_IDLE)
         atomic_store(&c->cancelled, true);
@@ -509,6 +515,8 @@ void devcom_control_cancel(struct devcom_control *c)
 
 void devcom_control_destroy(struct devcom_control *c)
 {
+    if (!c)
+        return;
     pthread_mutex_lock(&c->lock);
     c->quit = true;
     atomic_store(&c->cancelled, true);

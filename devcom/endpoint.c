@@ -32,6 +32,8 @@ void endpoint_fail(struct devcom_endpoint *e, int error)
 
 int devcom_endpoint_error(struct devcom_endpoint *e)
 {
+    if (!e)
+        return -EINVAL;
     reservations_look(e);
     return atomic_exchange(&e->words->error, 0);
 }
@@ -141,6 +143,8 @@ static void look_for_place(struct devcom_endpoint *e, int rank, unsigned segment
 
 int devcom_endpoint_refresh(struct devcom_endpoint *e)
 {
+    if (!e)
+        return -EINVAL;
     for (int rank = 0; rank < e->d->size; rank++) {
         for (unsigned segment = 0; segment < segment_ids(e->d); segment++)
             look_for_place(e, rank, segment);
@@ -223,8 +227,8 @@ int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options 
     struct devcom_endpoint *e;
     int error;
 
-    if (!options->context || !options->device || options->queues == 1 || options->queues > MOST_QUEUES ||
-        options->depth > 65536 || (options->depth & (options->depth - 1)))
+    if (!d || !options || !out || !options->context || !options->device || options->queues == 1 ||
+        options->queues > MOST_QUEUES || options->depth > 65536 || (options->depth & (options->depth - 1)))
         return -EINVAL;
     if (!device_takes_addresses(options->device))
         return -ENOTSUP;
@@ -253,6 +257,8 @@ int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options 
 
 void devcom_endpoint_close(struct devcom_endpoint *e)
 {
+    if (!e)
+        return;
     atomic_store(&e->stop, true);
     doze_ring(&e->bell, DOZE_SLEEPS);
     pthread_join(e->thread, NULL);
@@ -290,10 +296,13 @@ static const char *standard_of(cl_device_id device)
 int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out)
 {
     const char *parts[] = {devcom_device_text, "\n#line 1\n", source};
+    cl_program program;
     cl_int status;
-    cl_program program = clCreateProgramWithSource(e->context, 3, parts, NULL, &status);
     int error;
 
+    if (!e || !source || !out)
+        return -EINVAL;
+    program = clCreateProgramWithSource(e->context, 3, parts, NULL, &status);
     if (status)
         return -EIO;
     error = build(e, program, standard_of(e->device), options);
@@ -307,5 +316,7 @@ int devcom_program_create(struct devcom_endpoint *e, const char *source, const c
 
 int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index)
 {
+    if (!e || !kernel)
+        return -EINVAL;
     return clSetKernelArgSVMPointer(kernel, index, e->words) ? -EIO : 0;
 }

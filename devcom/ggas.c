@@ -122,15 +122,20 @@ static int check(struct devcom *d, unsigned first, unsigned slots, const struct 
 int devcom_ggas_open(struct devcom *d, unsigned first, unsigned slots, const struct devcom_memory *memory,
                      struct devcom_ggas **out)
 {
-    struct devcom_ggas *g = calloc(1, sizeof(*g));
-    int error = context_agree(d, g ? check(d, first, slots, memory) : -ENOMEM);
-    uint64_t bytes = memory->bytes;
+    struct devcom_ggas *g;
+    uint64_t bytes;
+    int error;
 
+    if (!d)
+        return -EINVAL;
+    g = calloc(1, sizeof(*g));
+    error = context_agree(d, !g ? -ENOMEM : memory && out ? check(d, first, slots, memory) : -EINVAL);
     if (error) {
         free(g);
         return error;
     }
     *g = (struct devcom_ggas){.d = d, .first = first, .slots = slots, .used_bytes = memory->bytes};
+    bytes = memory->bytes;
     g->slot_bytes = (memory->bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     error = collective_share(d, &bytes);
     if (!error)
@@ -149,7 +154,10 @@ int devcom_ggas_open(struct devcom *d, unsigned first, unsigned slots, const str
 
 int devcom_ggas_close(struct devcom_ggas *g)
 {
-    int error = context_agree(g->d, 0);
+    int error = g ? context_agree(g->d, 0) : -EINVAL;
+
+    if (!g)
+        return error;
 
     unmap_slots(g);
     return error;
@@ -157,13 +165,16 @@ int devcom_ggas_close(struct devcom_ggas *g)
 
 void *devcom_ggas_ptr(const struct devcom_ggas *g, int rank, unsigned slot)
 {
-    return rank_valid(g->d, rank) && slot < g->slots ? slot_at(g, rank, slot) : NULL;
+    return g && rank_valid(g->d, rank) && slot < g->slots ? slot_at(g, rank, slot) : NULL;
 }
 
 int devcom_ggas_owner(const struct devcom_ggas *g, const void *address, int *rank, unsigned *slot, size_t *offset)
 {
-    uintptr_t from = (uintptr_t)address - (uintptr_t)g->base;
+    uintptr_t from;
 
+    if (!g || !rank || !slot || !offset)
+        return -EINVAL;
+    from = (uintptr_t)address - (uintptr_t)g->base;
     if ((uintptr_t)address < (uintptr_t)g->base || from >= range_bytes(g) || from % g->slot_bytes >= g->used_bytes)
         return -EFAULT;
     *rank = (int)(from / g->slot_bytes / g->slots);

@@ -29,7 +29,7 @@ static int send_near(struct devcom *d, int rank, const void *data, size_t bytes,
 
 int devcom_passive_send(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us)
 {
-    if (!rank_valid(d, rank) || (bytes && !data))
+    if (!d || !rank_valid(d, rank) || (bytes && !data))
         return -EINVAL;
     if (bytes > d->o.passive_bytes)
         return -EMSGSIZE;
@@ -72,7 +72,7 @@ int devcom_passive_receive(struct devcom *d, void *data, size_t most, long timeo
     struct waiting waiting;
     int error, wait = 0;
 
-    if (!rank || !bytes || (most && !data))
+    if (!d || !rank || !bytes || (most && !data))
         return -EINVAL;
     waiting_begin(d, &waiting, timeout_us);
     for (;;) {

@@ -331,7 +331,7 @@ static int run_list(struct devcom *d, const struct devcom_put *list, unsigned co
                     unsigned *done)
 {
     unsigned i = 0;
-    int error = queue < d->o.queues ? 0 : -EINVAL;
+    int error = d && (list || !count) && queue < d->o.queues ? 0 : -EINVAL;
 
     while (i < count && !error) {
         error = transfer_run(d, &list[i], queue, get);
@@ -362,7 +362,7 @@ static bool put_mapped(struct devcom *d, const struct devcom_put *put, unsigned 
     size_t bytes = put->shape.bytes;
     bool done = false;
 
-    if (d->nic || !bytes || !rank_valid(d, put->rank) || !d->boards[put->rank] || queue >= d->o.queues ||
+    if (!d || d->nic || !bytes || !rank_valid(d, put->rank) || !d->boards[put->rank] || queue >= d->o.queues ||
         (unsigned)put->op > DEVCOM_ADD || (put->op && put->signal >= d->o.signals) || put->segment >= d->o.segments ||
         put->remote_segment >= d->o.segments || segment_take(d, put->segment, &segment))
         return false;
@@ -432,7 +432,7 @@ int devcom_write_inline(struct devcom *d, const void *data, size_t bytes, int ra
                              .op = op,
                              .value = value};
     struct transfer t;
-    int error = queue < d->o.queues ? transfer_check(d, &put, queue, &t) : -EINVAL;
+    int error = d && queue < d->o.queues ? transfer_check(d, &put, queue, &t) : -EINVAL;
 
     if (error || (bytes && !data))
         return error ? error : -EINVAL;
@@ -531,10 +531,10 @@ int queue_fence_own(struct devcom *d, long timeout_us)
 
 int devcom_queue_flush(struct devcom *d, unsigned queue, long timeout_us)
 {
-    return queue >= d->o.queues ? -EINVAL : queue_wait(d, queue, timeout_us, nic_left);
+    return !d || queue >= d->o.queues ? -EINVAL : queue_wait(d, queue, timeout_us, nic_left);
 }
 
 int devcom_queue_fence(struct devcom *d, unsigned queue, long timeout_us)
 {
-    return queue >= d->o.queues ? -EINVAL : stream_fence(d, queue, timeout_us);
+    return !d || queue >= d->o.queues ? -EINVAL : stream_fence(d, queue, timeout_us);
 }

@@ -198,7 +198,7 @@ int segment_alloc_at(struct devcom *d, unsigned id, const struct devcom_memory *
 
 int devcom_segment_alloc(struct devcom *d, unsigned id, const struct devcom_memory *memory)
 {
-    return id >= d->o.segments ? -EINVAL : segment_alloc_at(d, id, memory, NULL);
+    return !d || !memory || id >= d->o.segments ? -EINVAL : segment_alloc_at(d, id, memory, NULL);
 }
 
 /* Memory that exists. A buffer that was made over memory of the host, in which the device works, is that memory. */
@@ -231,7 +231,7 @@ int segment_adopt(struct devcom *d, struct segment *segment, const struct devcom
 
 int devcom_segment_bind(struct devcom *d, unsigned id, const struct devcom_memory *memory)
 {
-    if (id >= d->o.segments || !memory->bytes || !memory->address == !memory->buffer ||
+    if (!d || !memory || id >= d->o.segments || !memory->bytes || !memory->address == !memory->buffer ||
         (memory->buffer && !memory->commands))
         return -EINVAL;
     return add(d, id, memory, NULL, true);
@@ -239,6 +239,8 @@ int devcom_segment_bind(struct devcom *d, unsigned id, const struct devcom_memor
 
 int devcom_segment_register(struct devcom *d, unsigned id, int error)
 {
+    if (!d)
+        return -EINVAL;
     if (id >= d->o.segments)
         error = error ? error : -EINVAL;
     else if (!error && !d->own[id])
@@ -298,6 +300,8 @@ int devcom_segment_delete(struct devcom *d, unsigned id)
     struct listing *listing;
     struct segment *segment;
 
+    if (!d)
+        return -EINVAL;
     if (id >= segment_ids(d))
         return -ENOENT;
     pthread_mutex_lock(&d->registering);
@@ -484,6 +488,8 @@ int devcom_segment_ptr(struct devcom *d, int rank, unsigned id, void **out)
     struct attachment *a;
     int error;
 
+    if (!d || !out)
+        return -EINVAL;
     if (!rank_valid(d, rank) || id >= d->o.segments)
         return -ENOENT;
     if (!d->boards[rank])
@@ -501,7 +507,7 @@ int devcom_segment_ptr(struct devcom *d, int rank, unsigned id, void **out)
 int devcom_segment_buffer(struct devcom *d, unsigned id, cl_mem *out)
 {
     struct segment *segment;
-    int error = segment_take(d, id, &segment);
+    int error = d && out ? segment_take(d, id, &segment) : -EINVAL;
 
     if (error)
         return error;
@@ -547,6 +553,8 @@ static int reach_far(struct devcom *d, int rank, unsigned id, long timeout_us, s
 
 int devcom_segment_reach(struct devcom *d, int rank, unsigned id, long timeout_us, struct devcom_reach *out)
 {
+    if (!d || !out)
+        return -EINVAL;
     if (!rank_valid(d, rank) || id >= d->o.segments)
         return -ENOENT;
     return d->boards[rank] ? reach_near(d, rank, id, out) : reach_far(d, rank, id, timeout_us, out);

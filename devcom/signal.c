@@ -6,7 +6,7 @@
 
 static _Atomic int64_t *signal_of(const struct devcom *d, unsigned signal)
 {
-    return signal < d->o.signals ? board_signals(d, d->rank) + signal : NULL;
+    return d && signal < d->o.signals ? board_signals(d, d->rank) + signal : NULL;
 }
 
 /* Before it is looked whether anybody sleeps: see board_ring(). A locked store would not ask for the word's line until
@@ -40,7 +40,7 @@ int devcom_signal_load(struct devcom *d, unsigned signal, int64_t *out)
 {
     _Atomic int64_t *word = signal_of(d, signal);
 
-    if (!word)
+    if (!word || !out)
         return -EINVAL;
     *out = atomic_load_explicit(word, memory_order_acquire);
     context_heard(d);
@@ -85,7 +85,7 @@ int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition con
 int devcom_signal_wait(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value,
                        long timeout_us, int64_t *out)
 {
-    if (signal >= d->o.signals || (unsigned)condition > DEVCOM_GE)
+    if (!d || signal >= d->o.signals || (unsigned)condition > DEVCOM_GE)
         return -EINVAL;
     return signal_wait_any(d, signal, condition, value, timeout_us, out);
 }
@@ -103,13 +103,14 @@ static bool find_set(const _Atomic int64_t *words, unsigned count, unsigned *out
 
 int devcom_notify_waitsome(struct devcom *d, unsigned first, unsigned count, long timeout_us, unsigned *out)
 {
-    const _Atomic int64_t *words = board_signals(d, d->rank) + first;
+    const _Atomic int64_t *words;
     struct waiting waiting;
     unsigned found = 0;
     int error = 0;
 
-    if (!count || first >= d->o.signals || count > d->o.signals - first)
+    if (!d || !out || !count || first >= d->o.signals || count > d->o.signals - first)
         return -EINVAL;
+    words = board_signals(d, d->rank) + first;
     waiting_begin(d, &waiting, timeout_us);
     while (!error && !find_set(words, count, &found))
         error = waiting_step(d, &waiting);

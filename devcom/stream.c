@@ -190,7 +190,7 @@ int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, 
     cl_int refused;
     int error;
 
-    if (dimensions < 1 || dimensions > 3 || !global || !local)
+    if (!e || !commands || !kernel || dimensions < 1 || dimensions > 3 || !global || !local)
         return -EINVAL;
     for (unsigned i = 0; i < dimensions; i++) {
         if (!local[i] || !global[i] || global[i] % local[i] ||
@@ -270,7 +270,7 @@ int devcom_enqueue_put(struct devcom_endpoint *e, cl_command_queue commands, con
     struct native *native;
     int error = 0;
 
-    if (!count || queue >= e->d->o.queues)
+    if (!e || !commands || !puts || !count || queue >= e->d->o.queues)
         return -EINVAL;
     if (!runs_native(e))
         return -ENOTSUP;
@@ -302,7 +302,7 @@ int devcom_enqueue_wait(struct devcom_endpoint *e, cl_command_queue commands, un
     cl_int refused;
     int error;
 
-    if (signal >= e->d->o.signals || (unsigned)condition > DEVCOM_GE)
+    if (!e || !commands || signal >= e->d->o.signals || (unsigned)condition > DEVCOM_GE)
         return -EINVAL;
     if (!is_in_order(commands))
         return -EINVAL;

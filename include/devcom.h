@@ -15,9 +15,11 @@
  *     gaspi_passive_send, _receive                                    devcom_passive_send, _receive
  *     ggas_get_pointer_of_node                                        devcom_ggas_ptr
  *
- * Every function that returns int returns 0 or a negative errno. Sizes, offsets and strides are bytes. Functions may be
- * called from any thread, except that those said to be collective are called by all ranks of the communicator, in the
- * same order and by one thread at a time.
+ * Every function that returns int returns 0 or a negative errno. A pointer may be NULL where it is said so (options of
+ * devcom_init(), done, the out of a wait or a reset, at, events, options of a program, data without bytes); elsewhere
+ * it is -EINVAL, and where nothing says what went wrong nothing happens, or the answer is NULL or false. Sizes, offsets
+ * and strides are bytes. Functions may be called from any thread, except that those said to be collective are called by
+ * all ranks of the communicator, in the same order and by one thread at a time.
  *
  * Time-outs are in microseconds: DEVCOM_TEST looks once, DEVCOM_BLOCK waits for as long as it takes. A wait that comes
  * to its time-out returns -ETIMEDOUT and may be called again. Without a time-out a wait ends with -ECONNRESET when a
@@ -219,7 +221,7 @@ int devcom_signal_wait(struct devcom *d, unsigned signal, enum devcom_condition 
                        long timeout_us, int64_t *out);
 /* Wait until any of so many signals from first on is not 0; *out: the first such one (gaspi_notify_waitsome). */
 int devcom_notify_waitsome(struct devcom *d, unsigned first, unsigned count, long timeout_us, unsigned *out);
-/* Set a signal to 0, atomically; *out: what it was (gaspi_notify_reset). */
+/* Set a signal to 0, atomically; *out (may be NULL): what it was (gaspi_notify_reset). */
 int devcom_notify_reset(struct devcom *d, unsigned signal, int64_t *out);
 
 /* ---- atomics ---- */

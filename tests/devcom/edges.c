@@ -301,6 +301,130 @@ static void told_apart(void)
     clReleaseProgram(program);
 }
 
+/* ---- NULL where the header does not say that it may be ---- */
+
+static void no_context(void)
+{
+    struct devcom_memory memory = {.bytes = BYTES};
+    struct devcom_endpoint_options options = {.context = device.context, .device = device.device};
+    struct devcom_put put = {.shape.bytes = 8};
+    struct devcom_command command = {.kind = DEVCOM_DO_FINISH};
+    struct devcom_endpoint *e;
+    struct devcom_control *control;
+    struct devcom_chain *chain;
+    struct devcom_ggas *g;
+    struct devcom_reach reach;
+    cl_program program;
+    cl_mem buffer;
+    unsigned which;
+    int64_t value;
+    size_t bytes;
+    int from;
+    void *at;
+
+    EQUAL(devcom_finalize(NULL), -EINVAL);
+    EQUAL(devcom_rank(NULL), -EINVAL);
+    EQUAL(devcom_size(NULL), -EINVAL);
+    EXPECT(!devcom_shares_host(NULL, 0) && !devcom_alive(NULL, 0));
+    EQUAL(devcom_segment_alloc(NULL, HOST, &memory), -EINVAL);
+    EQUAL(devcom_segment_bind(NULL, HOST, &memory), -EINVAL);
+    EQUAL(devcom_segment_register(NULL, HOST, 0), -EINVAL);
+    EQUAL(devcom_segment_create(NULL, HOST, &memory), -EINVAL);
+    EQUAL(devcom_segment_delete(NULL, HOST), -EINVAL);
+    EQUAL(devcom_segment_ptr(NULL, 0, HOST, &at), -EINVAL);
+    EQUAL(devcom_segment_buffer(NULL, HOST, &buffer), -EINVAL);
+    EQUAL(devcom_segment_reach(NULL, 0, HOST, 0, &reach), -EINVAL);
+    EQUAL(devcom_write(NULL, HOST, 0, 0, HOST, 0, 8, 0), -EINVAL);
+    EQUAL(devcom_read(NULL, HOST, 0, 0, HOST, 0, 8, 0), -EINVAL);
+    EQUAL(devcom_write_notify(NULL, HOST, 0, 0, HOST, 0, 8, 0, DEVCOM_SET, 1, 0), -EINVAL);
+    EQUAL(devcom_notify(NULL, 0, 0, DEVCOM_SET, 1, 0), -EINVAL);
+    EQUAL(devcom_put(NULL, &put, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_get(NULL, &put, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_write_inline(NULL, &value, 8, 0, HOST, 0, 0, DEVCOM_NONE, 0, 0), -EINVAL);
+    EQUAL(devcom_queue_flush(NULL, 0, 0), -EINVAL);
+    EQUAL(devcom_queue_fence(NULL, 0, 0), -EINVAL);
+    EQUAL(devcom_signal_load(NULL, 0, &value), -EINVAL);
+    EQUAL(devcom_signal_store(NULL, 0, 1), -EINVAL);
+    EQUAL(devcom_signal_wait(NULL, 0, DEVCOM_EQ, 0, 0, NULL), -EINVAL);
+    EQUAL(devcom_notify_waitsome(NULL, 0, 1, 0, &which), -EINVAL);
+    EQUAL(devcom_notify_reset(NULL, 0, NULL), -EINVAL);
+    EQUAL(devcom_fetch_add(NULL, 0, HOST, 0, 1, 0, &value), -EINVAL);
+    EQUAL(devcom_compare_swap(NULL, 0, HOST, 0, 1, 2, 0, &value), -EINVAL);
+    EQUAL(devcom_passive_send(NULL, 0, &value, 8, 0), -EINVAL);
+    EQUAL(devcom_passive_receive(NULL, &value, 8, 0, &from, &bytes), -EINVAL);
+    EQUAL(devcom_barrier(NULL, 0), -EINVAL);
+    EQUAL(devcom_broadcast(NULL, 0, HOST, 0, 8, 0), -EINVAL);
+    EQUAL(devcom_allreduce(NULL, HOST, 0, 1, DEVCOM_INT32, DEVCOM_SUM, DEVCOM_AUTO, 0), -EINVAL);
+    EQUAL(devcom_reduce(NULL, 0, HOST, 0, 1, DEVCOM_INT32, DEVCOM_SUM, DEVCOM_AUTO, 0), -EINVAL);
+    EQUAL(devcom_chain_create(NULL, &put, 1, 0, &chain), -EINVAL);
+    EQUAL(devcom_chain_start(NULL), -EINVAL);
+    EQUAL(devcom_chain_wait(NULL, 0), -EINVAL);
+    devcom_chain_destroy(NULL);
+    EQUAL(devcom_endpoint_open(NULL, &options, &e), -EINVAL);
+    EQUAL(devcom_endpoint_refresh(NULL), -EINVAL);
+    EQUAL(devcom_endpoint_error(NULL), -EINVAL);
+    devcom_endpoint_close(NULL);
+    EQUAL(devcom_program_create(NULL, source, NULL, &program), -EINVAL);
+    EQUAL(devcom_kernel_argument(NULL, NULL, 0), -EINVAL);
+    EQUAL(devcom_enqueue_kernel(NULL, device.commands, NULL, 1, &bytes, &bytes, NULL), -EINVAL);
+    EQUAL(devcom_enqueue_put(NULL, device.commands, &put, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_enqueue_wait(NULL, device.commands, 0, DEVCOM_EQ, 0, NULL), -EINVAL);
+    EQUAL(devcom_control_create(NULL, NULL, &command, 1, 0, &control), -EINVAL);
+    EQUAL(devcom_control_start(NULL), -EINVAL);
+    EQUAL(devcom_control_offer(NULL, 0, 0, 0), -EINVAL);
+    EQUAL(devcom_control_wait(NULL, 0, NULL), -EINVAL);
+    devcom_control_cancel(NULL);
+    devcom_control_destroy(NULL);
+    EQUAL(devcom_ggas_open(NULL, RANGE, 1, &memory, &g), -EINVAL);
+    EQUAL(devcom_ggas_close(NULL), -EINVAL);
+    EXPECT(!devcom_ggas_ptr(NULL, 0, 0));
+    EQUAL(devcom_ggas_owner(NULL, &memory, &from, &which, &bytes), -EINVAL);
+}
+
+static void no_pointers(void)
+{
+    struct devcom_memory memory = {.bytes = BYTES};
+    struct devcom_endpoint_options options = {.context = device.context, .device = device.device};
+    struct devcom_put put = {.shape.bytes = 8};
+    struct devcom_command command = {.kind = DEVCOM_DO_FINISH}, no_puts = {.kind = DEVCOM_DO_PUT, .count = 1};
+    struct devcom_endpoint *e;
+    struct devcom_control *control;
+    struct devcom_chain *chain;
+    struct devcom_ggas *g;
+
+    EQUAL(devcom_init(MPI_COMM_WORLD, NULL, NULL), -EINVAL);
+    EQUAL(devcom_segment_alloc(d, GONE, NULL), -EINVAL);
+    EQUAL(devcom_segment_bind(d, GONE, NULL), -EINVAL);
+    EQUAL(devcom_segment_ptr(d, rank, HOST, NULL), -EINVAL);
+    EQUAL(devcom_segment_buffer(d, HOST, NULL), -EINVAL);
+    EQUAL(devcom_segment_reach(d, rank, HOST, 0, NULL), -EINVAL);
+    EQUAL(devcom_put(d, NULL, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_get(d, NULL, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_write_inline(d, NULL, 8, rank, HOST, 0, 0, DEVCOM_NONE, 0, 0), -EINVAL);
+    EQUAL(devcom_signal_load(d, 0, NULL), -EINVAL);
+    EQUAL(devcom_notify_reset(d, 0, NULL), 0);
+    EQUAL(devcom_notify_waitsome(d, 0, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_fetch_add(d, rank, HOST, 0, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_compare_swap(d, rank, HOST, 0, 1, 2, 0, NULL), -EINVAL);
+    EQUAL(devcom_passive_send(d, rank, NULL, 8, 0), -EINVAL);
+    EQUAL(devcom_chain_create(d, NULL, 1, 0, &chain), -EINVAL);
+    EQUAL(devcom_chain_create(d, &put, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_control_create(d, NULL, NULL, 1, 0, &control), -EINVAL);
+    EQUAL(devcom_control_create(d, NULL, &no_puts, 1, 0, &control), -EINVAL);
+    EQUAL(devcom_control_create(d, NULL, &command, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_ggas_open(d, RANGE, 1, NULL, &g), -EINVAL);
+    EQUAL(devcom_ggas_open(d, RANGE, 1, &memory, NULL), -EINVAL);
+    EQUAL(devcom_endpoint_open(d, NULL, &e), -EINVAL);
+    EQUAL(devcom_endpoint_open(d, &options, NULL), -EINVAL);
+    EQUAL(devcom_endpoint_open(d, &options, &e), 0);
+    EQUAL(devcom_program_create(e, NULL, NULL, NULL), -EINVAL);
+    EQUAL(devcom_kernel_argument(e, NULL, 0), -EINVAL);
+    EQUAL(devcom_enqueue_put(e, NULL, &put, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_enqueue_put(e, device.commands, NULL, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_enqueue_wait(e, NULL, 0, DEVCOM_EQ, 0, NULL), -EINVAL);
+    devcom_endpoint_close(e);
+}
+
 int main(int count, char **words)
 {
     struct devcom_memory memory = {.bytes = BYTES};
@@ -313,6 +437,8 @@ int main(int count, char **words)
     device = xtqtest_device();
     EQUAL(devcom_init(MPI_COMM_WORLD, &options, &d), 0);
     EQUAL(devcom_segment_create(d, HOST, &memory), 0);
+    no_context();
+    no_pointers();
     ended();
     meet();
     if (!options.messages)

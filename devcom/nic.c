@@ -167,8 +167,7 @@ static void nic_free(struct nic *nic)
     free(nic->lanes);
     free(nic->arrivals);
     free(nic->letters);
-    free(nic->heard_us);
-    free(nic->lost);
+    beats_close(&nic->beats);
     free(nic->buffer);
     free(nic);
 }
@@ -183,16 +182,13 @@ static int nic_allocate(struct nic *nic)
     nic->lanes = calloc(ranks * nic->streams, sizeof(*nic->lanes));
     nic->arrivals = calloc(ranks * nic->streams, sizeof(*nic->arrivals));
     nic->letters = calloc(ranks, sizeof(*nic->letters));
-    nic->heard_us = calloc(ranks, sizeof(*nic->heard_us));
-    nic->lost = calloc(ranks, sizeof(*nic->lost));
     nic->buffer = malloc(nic->buffer_bytes);
-    if (!nic->lanes || !nic->arrivals || !nic->letters || !nic->heard_us || !nic->lost || !nic->buffer)
+    if (!nic->lanes || !nic->arrivals || !nic->letters || beats_open(&nic->beats, d->size) || !nic->buffer)
         return -ENOMEM;
     for (unsigned i = 0; i < nic->streams * ranks; i++) {
         pthread_mutex_init(&nic->lanes[i].lock, NULL);
         pthread_mutex_init(&nic->arrivals[i].telling, NULL);
     }
-    nic_alive_open(nic);
     nic_eager_open(nic, d->eager_given);
     return 0;
 }

@@ -22,6 +22,7 @@
 #define DEVCOM_NIC_H
 
 #include "devcom/internal.h"
+#include "ground/beats.h"
 #include "ground/messages.h"
 
 #define BACK_TAG 0 /* queue q's descriptors have tag 1 + q */
@@ -126,10 +127,7 @@ struct nic {
     struct lane *lanes;       /* by rank and queue */
     struct arrival *arrivals; /* likewise */
     _Atomic bool *letters;    /* by rank: one has not been read yet */
-    _Atomic long *heard_us;   /* by rank */
-    _Atomic bool *lost;       /* likewise */
-    _Atomic long beat_us;
-    long silence_us, tick_us;
+    struct beats beats;
     _Atomic size_t eager_bytes; /* 0: to be measured */
     _Atomic size_t train_car;   /* at most eager_bytes; 0: no trains */
     _Atomic bool eager_measured;
@@ -240,7 +238,6 @@ void nic_eager_find(struct nic *nic, int rank, size_t bytes);
 
 /* ---- nic_alive.c ---- */
 
-void nic_alive_open(struct nic *nic);
 /* A rank has been heard of. */
 void nic_heard(struct nic *nic, int rank);
 /* Tell the others of this one, and look who has been silent for too long, if it is time for that. */

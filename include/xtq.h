@@ -61,13 +61,14 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
 
 /*
  * Collective: waits as xtq_barrier() does, then frees all, registrations included. -ECONNRESET: a rank
- * of this host died before; what belongs to this rank is freed all the same. -EDEADLK: a task calls it; nothing is
+ * was lost before; what belongs to this rank is freed all the same. -EDEADLK: a task calls it; nothing is
  * freed. Where ranks are on several hosts it takes a tenth of a second, so that MPI_Finalize, called next, finds no
  * rank at work any more (doc/xtq.md).
  */
 int xtq_finalize(struct xtq *x);
 
-/* False once a rank of this host is known to have died; of other hosts it is MPI that ends the job. */
+/* False once a rank of this host is known to have died, or one of another host has not been heard of for
+ * VOCL_PEER_TIMEOUT seconds (10), or MPI does not reach it. */
 bool xtq_alive(const struct xtq *x, int rank);
 
 /* Collective: the puts of all ranks have run, with those that their tasks made, and the tasks of these. Tasks that put
@@ -102,7 +103,7 @@ void xtq_signal_add(struct xtq_signal *signal, int64_t value);
 /*
  * Wait until the signal's value compares so with value; meanwhile this thread runs what arrives in this rank's host
  * queues. timeout_us: in microseconds; 0 looks once (a poll), -1 waits as long as there are others that could still
- * signal. -ETIMEDOUT; -ECONNRESET: a rank of this host has died while this one waited without a time-out.
+ * signal. -ETIMEDOUT; -ECONNRESET: a rank has been lost while this one waited without a time-out, as xtq_alive() tells.
  */
 int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_condition condition, int64_t value,
                     long timeout_us);

@@ -78,10 +78,12 @@ static void senders_open(struct xtq *x)
     }
 }
 
-static void context_free(struct xtq *x, bool collective)
+/* half_received: MPI may still write to the region. */
+static void context_free(struct xtq *x, bool collective, bool half_received)
 {
     host_queue_free(x->stopped);
-    region_close(&x->region);
+    if (!half_received)
+        region_close(&x->region);
     if (collective)
         PMPI_Comm_free(&x->comm);
     pthread_mutex_destroy(&x->registering);
@@ -108,12 +110,12 @@ static int threads_open(struct xtq *x)
     return error;
 }
 
-static void threads_close(struct xtq *x)
+static void threads_stop(struct xtq *x)
 {
     if (x->refuser.x)
         server_close(&x->refuser);
     if (x->nic)
-        nic_close(x);
+        nic_stop(x);
 }
 
 int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
@@ -138,7 +140,7 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
     timeline_join(x);
     error = region_open(&x->region, x->comm, x->queues, x->lane_bytes);
     if (error) {
-        context_free(x, false);
+        context_free(x, false, false);
         return error;
     }
     error = agree(x, x->comm, tables_allocate(x));
@@ -147,8 +149,8 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
         error = agree(x, x->comm, threads_open(x));
     }
     if (error) {
-        threads_close(x);
-        context_free(x, true);
+        threads_stop(x);
+        context_free(x, true, x->nic && nic_close(x, false));
         return error;
     }
     *out = x;
@@ -169,22 +171,25 @@ size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes)
 
 int xtq_finalize(struct xtq *x)
 {
-    bool several_hosts;
+    bool several_hosts, half_received;
     int error = xtq_barrier(x);
 
     if (!x || error == -EDEADLK)
         return error;
     several_hosts = !x->region.neighbours.all;
+    if (x->nic)
+        nic_end(x);
     for (unsigned i = 0; i < x->queues; i++)
         queue_stop(x, i);
-    threads_close(x);
+    threads_stop(x);
     if (several_hosts && !error)
         error = barrier_meet(x);
+    half_received = x->nic && nic_close(x, !error);
     for (unsigned i = 0; i < x->kernels; i++)
         xtq_unregister_kernel(x, i);
     for (unsigned i = 0; i < (unsigned)x->size * x->queues; i++)
         pthread_mutex_destroy(&x->senders[i].lock);
-    context_free(x, error == 0);
+    context_free(x, error == 0, half_received);
     if (several_hosts && !error)
         leave_quietly(LEAVE_MS);
     return error;

@@ -1,6 +1,8 @@
 /*
- * Rank 2 of 3 is killed in the middle of its puts. Rank 0, their target, has got only whole ones, and goes on serving
- * rank 1; who waits for the dead rank gets an error. words[1]: after how many microseconds.
+ * Rank 2 of 3 is killed, or stopped, in the middle of its puts. Rank 0, their target, has got only whole ones, and goes
+ * on serving rank 1; who waits for the dead rank gets an error. words[1]: after how many microseconds; words[2]:
+ * "stop": it is not killed but stands still, which only who is on another host takes for a loss; words[3]: the bytes of
+ * its puts, 2000.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -10,11 +12,14 @@
 
 #include "xtqtest.h"
 
-enum { QUEUE, INDEX, BYE, PUTS = 20000, BYTES = 2000 };
+enum { QUEUE, INDEX, BYE, PUTS = 20000, BYTES = 2000, MOST = 1 << 19 };
 
 static struct xtq *x;
 static int rank;
 static long us, got[3];
+static bool stops;
+static size_t bytes_of_2 = BYTES;
+static int pid_of_2;
 static _Atomic bool got_bye[3];
 
 static int check(const struct xtq_task *task, void *argument)
@@ -22,9 +27,9 @@ static int check(const struct xtq_task *task, void *argument)
     const uint8_t *payload = task->payload;
 
     (void)argument;
-    EQUAL(task->payload_bytes, BYTES);
+    EQUAL(task->payload_bytes, task->initiator == 2 ? bytes_of_2 : BYTES);
     EQUAL(task->arg[2], got[task->initiator]);
-    for (size_t i = 0; i < BYTES; i++)
+    for (size_t i = 0; i < task->payload_bytes; i++)
         EQUAL(payload[i], got[task->initiator] % 256);
     got[task->initiator]++;
     return 0;
@@ -32,12 +37,13 @@ static int check(const struct xtq_task *task, void *argument)
 
 static int put(int target, long number)
 {
-    uint8_t payload[BYTES];
+    static uint8_t payload[MOST];
+    size_t bytes = rank == 2 ? bytes_of_2 : BYTES;
     struct xtq_function_packet packet;
 
-    memset(payload, (int)(number % 256), sizeof(payload));
+    memset(payload, (int)(number % 256), bytes);
     xtq_function_packet(&packet, QUEUE, INDEX, (uint64_t)number, 0);
-    return xtq_put(x, target, &packet, sizeof(packet), payload, sizeof(payload), 0, NULL);
+    return xtq_put(x, target, &packet, sizeof(packet), payload, bytes, 0, NULL);
 }
 
 static int bye(const struct xtq_task *task, void *argument)
@@ -52,8 +58,23 @@ static void *end(void *argument)
     struct timespec pause = {.tv_nsec = us * 1000};
 
     nanosleep(&pause, NULL);
-    kill(getpid(), SIGKILL);
+    kill(getpid(), stops ? SIGSTOP : SIGKILL);
     return argument;
+}
+
+/* What is under way to rank 2 when that is lost, or waits for room. */
+static void put_until_lost(void)
+{
+    long number = 0;
+    int error = 0;
+
+    while (!error) {
+        error = put(2, number++);
+        if (!error && number % 8 == 0)
+            error = xtq_fence(x, 2);
+    }
+    EQUAL(error, -ECONNRESET);
+    EXPECT(!xtq_alive(x, 2));
 }
 
 static void survive(void)
@@ -62,6 +83,8 @@ static void survive(void)
     long number = 0;
     int error;
 
+    if (rank == 1)
+        put_until_lost();
     while (xtq_alive(x, 2))
         EQUAL(put(rank == 0 ? 1 : 0, number++), 0);
     for (int i = 0; i < PUTS; i++)
@@ -75,7 +98,7 @@ static void survive(void)
     while ((error = put(2, number++)) == 0)
         ;
     EQUAL(error, -ECONNRESET);
-    EQUAL(xtq_fence(x, 2), -ECONNRESET);
+    EQUAL(xtq_fence(x, 2), number > 1 || rank == 1 ? -ECONNRESET : 0); /* lost, a far one takes nothing more */
     EQUAL(xtq_refused(x), 0);
 }
 
@@ -90,6 +113,12 @@ int main(int count, char **words)
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     us = atol(words[1]);
+    stops = count > 2 && !strcmp(words[2], "stop");
+    if (count > 3)
+        bytes_of_2 = (size_t)atol(words[3]);
+    EXPECT(bytes_of_2 <= MOST);
+    pid_of_2 = getpid();
+    MPI_Bcast(&pid_of_2, 1, MPI_INT, 2, MPI_COMM_WORLD);
     EQUAL(xtq_init(MPI_COMM_WORLD, NULL, &x), 0);
     EQUAL(xtq_register_function(x, INDEX, &entry), 0);
     EQUAL(xtq_register_function(x, BYE, &bye_entry), 0);
@@ -107,5 +136,7 @@ int main(int count, char **words)
     EQUAL(xtq_finalize(x), -ECONNRESET);
     printf("rank %d survives\n", rank);
     fflush(stdout);
+    if (rank == 0 && stops)
+        kill(pid_of_2, SIGKILL);
     _exit(0); /* MPI cannot end with a rank missing */
 }

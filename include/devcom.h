@@ -337,7 +337,22 @@ void devcom_endpoint_close(struct devcom_endpoint *e);
 /*
  * A program whose source has the functions of vocl_dev.cl before it, built for the endpoint's device as OpenCL C 2.0 or
  * 3.0 with options (may be NULL). Its kernels take the endpoint as a `global struct devcom_device *`:
- * devcom_kernel_argument(). -EIO: it does not compile; VOCL_LOG=error tells why.
+ * devcom_kernel_argument(). -EIO: it does not compile; VOCL_LOG=error tells why. What they may call, all work-items of
+ * a work-group together but for the first two, each 0 or a negative error (doc/devcom.md says more):
+ *
+ *     global void *devcom_ptr(d, uint rank, uint segment);
+ *     long devcom_signal_load(d, uint signal);
+ *     int devcom_put(d, uint queue, uint segment, ulong offset, uint rank, uint remote_segment, ulong remote_offset,
+ *                    ulong bytes);
+ *     int devcom_put_notify(d, uint queue, uint segment, ulong offset, uint rank, uint remote_segment,
+ *                           ulong remote_offset, ulong bytes, uint signal, uint op, int value);
+ *     int devcom_notify(d, uint queue, uint rank, uint signal, uint op, int value);
+ *     int devcom_wait_notify(d, uint signal, uint condition, long value);
+ *     int devcom_flush(d, uint queue);
+ *     int devcom_ggas_barrier(d);
+ *     int devcom_ggas_barrier_at_end(d);
+ *     int devcom_ggas_reduce(d, int root, uint segment, ulong offset, ulong count, uint type, uint op);
+ *     int devcom_ggas_allreduce(d, uint segment, ulong offset, ulong count, uint type, uint op);
  */
 int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out);
 int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index);

@@ -22,7 +22,7 @@ static int serve(struct nic *nic)
     if (pthread_mutex_trylock(&nic->serving))
         return -EBUSY;
     count = nic_receive(nic);
-    if (nic->owes && (!count || count == MOST_RECEIVED))
+    if (nic->owes && (!count || count >= MOST_RECEIVED))
         nic_acknowledge(nic);
     pthread_mutex_unlock(&nic->serving);
     count += nic_poll_partings(nic);
@@ -69,7 +69,10 @@ static void *nic_run(void *argument)
             continue;
         }
         nic_beat(nic);
-        nap_take(&nap);
+        if (atomic_load(&nic->under_way))
+            sched_yield();
+        else
+            nap_take(&nap);
     }
     return NULL;
 }
@@ -167,6 +170,7 @@ static void nic_free(struct nic *nic)
     free(nic->lanes);
     free(nic->arrivals);
     free(nic->letters);
+    free(nic->incoming);
     beats_close(&nic->beats);
     free(nic->buffer);
     free(nic);
@@ -182,8 +186,10 @@ static int nic_allocate(struct nic *nic)
     nic->lanes = calloc(ranks * nic->streams, sizeof(*nic->lanes));
     nic->arrivals = calloc(ranks * nic->streams, sizeof(*nic->arrivals));
     nic->letters = calloc(ranks, sizeof(*nic->letters));
+    nic->incoming = calloc(ranks, sizeof(*nic->incoming));
     nic->buffer = malloc(nic->buffer_bytes);
-    if (!nic->lanes || !nic->arrivals || !nic->letters || beats_open(&nic->beats, d->size) || !nic->buffer)
+    if (!nic->lanes || !nic->arrivals || !nic->letters || !nic->incoming || beats_open(&nic->beats, d->size) ||
+        !nic->buffer)
         return -ENOMEM;
     for (unsigned i = 0; i < nic->streams * ranks; i++) {
         pthread_mutex_init(&nic->lanes[i].lock, NULL);

@@ -107,17 +107,44 @@ struct asking {
     _Atomic bool done;
 };
 
+struct table;
+
+/*
+ * What is being received of a rank, and what is to be done then. Nothing is waited for: a rank that is slow, or has
+ * stopped, is in no other's way. Of the same rank nothing is looked at meanwhile, as all of it comes later.
+ */
+struct incoming {
+    MPI_Request request;
+    bool active;
+    bool matched;            /* MPI has begun it, so it cannot be cancelled */
+    unsigned looks;          /* at it, until it is looked whether the rank is lost */
+    uint8_t *memory;         /* where it goes, from malloc(), or NULL: */
+    struct segment *segment; /* straight into this */
+    void (*then)(struct nic *nic, int rank, struct incoming *in, int error);
+    /* what it is for, of those that need it */
+    struct wire wire;
+    int tag;
+    size_t length;
+    int refused;
+    struct segment *target; /* to be released */
+    struct table *table;
+    unsigned first, part; /* of its places */
+    void (*ended)(struct nic *nic, int rank, int tag, const struct wire *wire, int error);
+};
+
 struct nic {
     struct devcom *d;
     MPI_Comm wire, bulk;
     pthread_t thread;
     _Atomic bool stop;
-    _Atomic unsigned helpers; /* threads that wait, and do this one's work: */
-    _Atomic unsigned helps;   /* how often; if that stands still they do not get to it */
-    pthread_mutex_t serving;  /* of what is received */
-    bool owes;                /* acknowledgements; under that lock */
-    MPI_Message *matched;     /* data that came without a descriptor and are to be received; likewise */
-    bool places;              /* MPI has tags enough for them */
+    _Atomic unsigned helpers;  /* threads that wait, and do this one's work: */
+    _Atomic unsigned helps;    /* how often; if that stands still they do not get to it */
+    pthread_mutex_t serving;   /* of what is received */
+    bool owes;                 /* acknowledgements; under that lock */
+    MPI_Message *matched;      /* what is to be received, if MPI has told of it already; likewise */
+    struct incoming *incoming; /* by rank; likewise */
+    _Atomic int under_way;     /* how many of these are active */
+    bool places;               /* MPI has tags enough for them */
     struct partings partings;
     pthread_mutex_t lock; /* of askings */
     struct asking *askings;
@@ -145,6 +172,11 @@ static inline struct lane *nic_lane(const struct nic *nic, int rank, unsigned qu
 static inline struct arrival *nic_arrival(const struct nic *nic, int rank, unsigned queue)
 {
     return &nic->arrivals[(size_t)rank * nic->streams + queue];
+}
+
+static inline struct incoming *nic_incoming(const struct nic *nic, int rank)
+{
+    return &nic->incoming[rank];
 }
 
 static inline struct layout layout_of_wire(const struct wire *wire)
@@ -182,12 +214,15 @@ int nic_poll_partings(struct nic *nic);
 
 /* The number of messages that have come. */
 int nic_receive(struct nic *nic);
-/* Until it is there; messages of others wait meanwhile, which the sender's loss must not make them do for ever. MPI may
- * go on writing to what a lost rank had half sent: memory and segments are kept until that is over. Packed: in memory
- * that is to be freed, or NULL, and *error, which is -EPROTO if there is none. */
-void *nic_receive_packed(struct nic *nic, int rank, int tag, size_t bytes, int *error);
-int nic_receive_in_place(struct nic *nic, int rank, int tag, struct segment *segment, size_t offset,
-                         const struct layout *layout);
+/* Receive, and go on with then(), at once or later. Packed: into in->memory, which then() takes and frees; or NULL, and
+ * the error is -EPROTO if there is none. MPI may go on writing to what a lost rank had half sent (-ECONNRESET): such
+ * memory, and segments, are kept until that is over. */
+typedef void nic_then(struct nic *nic, int rank, struct incoming *in, int error);
+void nic_receive_packed(struct nic *nic, int rank, int tag, size_t bytes, nic_then *then);
+void nic_receive_in_place(struct nic *nic, int rank, int tag, struct segment *segment, size_t offset,
+                          const struct layout *layout, nic_then *then);
+/* An operation has been done, or refused. */
+void nic_operation_end(struct nic *nic, int rank, int tag, const struct wire *wire, int error);
 /* Of each stream of which something more is done, and nobody was told: how many. */
 int nic_acknowledge(struct nic *nic);
 /* With a put the other way, on any thread: what is owed of the same queue. */
@@ -208,9 +243,9 @@ int nic_place_keep(struct nic *nic, int rank, unsigned queue, const struct wire 
  * is no such place. False: no such queue. */
 bool nic_place_take(struct nic *nic, int rank, int tag, size_t length, unsigned *queue, struct wire *wire);
 
-/* ---- nic_chain.c: likewise. Errors are an operation's; -EPROTO: nothing that follows makes sense ---- */
-int nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire);
-int nic_take_chain(struct nic *nic, int rank, int tag, const struct wire *wire);
+/* ---- nic_chain.c: likewise ---- */
+void nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire);
+void nic_take_chain(struct nic *nic, int rank, int tag, const struct wire *wire);
 void nic_take_forget(struct nic *nic, int rank, const struct wire *wire);
 void nic_tables_close(struct nic *nic);
 

@@ -58,18 +58,30 @@ void nic_take_answer(struct nic *nic, const struct wire *wire)
     pthread_mutex_unlock(&nic->lock);
 }
 
-void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire)
+static void answer_probe(struct nic *nic, int rank, const struct wire *wire)
 {
     struct wire answer = {.kind = WIRE_ANSWER, .bytes = wire->stride[0]};
 
-    int error = wire->flags & WIRE_BULK && wire->bytes > MOST_EAGER ? -EPROTO : 0;
-
-    if (!error && wire->flags & WIRE_BULK)
-        free(nic_receive_packed(nic, rank, tag, wire->bytes, &error));
-    if (error)
-        return;
     if (!wire->question)
         nic_send_message(nic, rank, BACK_TAG, NULL, &answer, NULL, 0);
+}
+
+static void probe_end(struct nic *nic, int rank, struct incoming *in, int error)
+{
+    free(in->memory);
+    in->memory = NULL;
+    if (!error)
+        answer_probe(nic, rank, &in->wire);
+}
+
+void nic_take_probe(struct nic *nic, int rank, int tag, const struct wire *wire)
+{
+    if (!(wire->flags & WIRE_BULK)) {
+        answer_probe(nic, rank, wire);
+    } else if (wire->bytes <= MOST_EAGER) {
+        nic_incoming(nic, rank)->wire = *wire;
+        nic_receive_packed(nic, rank, tag, wire->bytes, probe_end);
+    }
 }
 
 /* ---- asking ---- */

@@ -222,41 +222,46 @@ static bool table_valid(const struct devcom *d, struct table *table)
     return true;
 }
 
-static int take_places(struct nic *nic, int rank, int tag, struct table *table)
-{
-    size_t bytes = table->count * sizeof(struct wire);
-    int error;
-    void *packed = nic_receive_packed(nic, rank, tag, bytes, &error);
-
-    if (packed)
-        memcpy(table->places, packed, bytes);
-    free(packed);
-    return error;
-}
-
 /* A stream whose table is refused makes no sense any more, as it would not be known how its data are cut. */
-int nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire)
+static void table_end(struct nic *nic, int rank, struct incoming *in, int error)
 {
-    struct table *table;
-    int error;
+    struct arrival *arrival = nic_arrival(nic, rank, (unsigned)in->tag - 1);
+    struct table *table = in->table;
+    uint8_t *packed = in->memory;
 
-    if (!wire->bytes || wire->bytes > MOST_PLACES)
-        return -EPROTO;
-    table = calloc(1, sizeof(*table) + wire->bytes * sizeof(struct wire));
-    if (!table)
-        return -EPROTO;
-    table->rank = rank;
-    table->number = wire->question;
-    table->count = (unsigned)wire->bytes;
-    error = take_places(nic, rank, tag, table);
-    if (error || !table_valid(nic->d, table) || tables_of(nic, rank) >= MOST_TABLES ||
-        *find_table(nic, rank, table->number)) {
+    in->memory = NULL;
+    if (!error)
+        memcpy(table->places, packed, table->count * sizeof(struct wire));
+    free(packed);
+    if (!error &&
+        (!table_valid(nic->d, table) || tables_of(nic, rank) >= MOST_TABLES || *find_table(nic, rank, table->number)))
+        error = -EPROTO;
+    if (error) {
+        arrival->broken = error == -EPROTO;
         free(table);
-        return error ? error : -EPROTO;
+        return;
     }
     table->next = nic->tables;
     nic->tables = table;
-    return 0;
+}
+
+void nic_take_table(struct nic *nic, int rank, int tag, const struct wire *wire)
+{
+    struct incoming *in = nic_incoming(nic, rank);
+    struct table *table = NULL;
+
+    if (wire->bytes && wire->bytes <= MOST_PLACES)
+        table = calloc(1, sizeof(*table) + wire->bytes * sizeof(struct wire));
+    if (!table) {
+        nic_arrival(nic, rank, (unsigned)tag - 1)->broken = true;
+        return;
+    }
+    table->rank = rank;
+    table->number = wire->question;
+    table->count = (unsigned)wire->bytes;
+    in->tag = tag;
+    in->table = table;
+    nic_receive_packed(nic, rank, tag, table->count * sizeof(struct wire), table_end);
 }
 
 void nic_take_forget(struct nic *nic, int rank, const struct wire *wire)
@@ -286,8 +291,8 @@ static size_t bytes_of_place(const void *places, unsigned i)
     return layout_total(&layout);
 }
 
-/* Into one place: straight, if packed is NULL. */
-static int take_place(struct nic *nic, int rank, int tag, const struct wire *place, const uint8_t *packed, bool *direct)
+/* From packed data. */
+static int take_place(struct nic *nic, const struct wire *place, const uint8_t *packed)
 {
     struct layout layout = layout_of_wire(place);
     struct segment *segment;
@@ -298,17 +303,28 @@ static int take_place(struct nic *nic, int rank, int tag, const struct wire *pla
     error = segment_take(nic->d, place->segment, &segment);
     if (error)
         return error;
-    *direct = !packed && segment->host && layout_contiguous(&layout);
-    if (!inside(segment->bytes, place->offset, layout_extent(&layout))) {
-        error = -ERANGE;
-        *direct = false;
-    } else if (*direct) {
-        error = nic_receive_in_place(nic, rank, tag, segment, place->offset, &layout);
-    } else if (packed) {
-        error = stage_write(segment, place->offset, &layout, packed);
-    }
+    error = inside(segment->bytes, place->offset, layout_extent(&layout))
+                ? stage_write(segment, place->offset, &layout, packed)
+                : -ERANGE;
     segment_release(segment);
     return error;
+}
+
+/* Where the data of one place can go straight, held; NULL: they cannot, or *refused says why nothing can. */
+static struct segment *straight(struct nic *nic, const struct wire *place, int *refused)
+{
+    struct layout layout = layout_of_wire(place);
+    struct segment *segment;
+
+    *refused = segment_take(nic->d, place->segment, &segment);
+    if (*refused)
+        return NULL;
+    if (!inside(segment->bytes, place->offset, layout_extent(&layout)))
+        *refused = -ERANGE;
+    if (!*refused && segment->host && layout_contiguous(&layout))
+        return segment;
+    segment_release(segment);
+    return NULL;
 }
 
 static void give_signal(struct devcom *d, const struct wire *place)
@@ -316,43 +332,66 @@ static void give_signal(struct devcom *d, const struct wire *place)
     signal_apply(d, d->rank, place->signal, place->op, place->value);
 }
 
-/* Of a piece; refused: nothing of it is done any more, but it is received. *refused: likewise for what follows. Fatal
- * errors are returned. */
-static int take_piece(struct nic *nic, int rank, int tag, const struct wire *places, unsigned count, size_t bytes,
-                      int *refused)
-{
-    bool direct = false;
-    uint8_t *packed = NULL, *from;
-    int error = 0;
+static void take_piece(struct nic *nic, int rank, struct incoming *in);
 
-    if (count == 1 && bytes && !*refused)
-        *refused = take_place(nic, rank, tag, places, NULL, &direct);
-    if (bytes && !direct)
-        packed = nic_receive_packed(nic, rank, tag, bytes, &error);
-    from = packed;
-    for (unsigned i = 0; i < count && !error && !*refused; i++) {
+/* Its data have come; refused: nothing of it is done any more, nor of what follows, but that is received. */
+static void piece_end(struct nic *nic, int rank, struct incoming *in, int error)
+{
+    const struct wire *places = in->table->places + in->first, wire = in->wire;
+    const bool direct = in->target;
+    uint8_t *packed = in->memory, *from = packed;
+
+    in->memory = NULL;
+    segment_release(in->target);
+    in->target = NULL;
+    for (unsigned i = 0; i < in->part && !error && !in->refused; i++) {
         if (!direct)
-            *refused = take_place(nic, rank, tag, &places[i], from, &direct);
-        if (!*refused)
+            in->refused = take_place(nic, &places[i], from);
+        if (!in->refused)
             give_signal(nic->d, &places[i]);
         from = from ? from + bytes_of_place(places, i) : NULL;
     }
     free(packed);
-    return error;
+    in->first += in->part;
+    if (!error && in->first < in->table->count)
+        take_piece(nic, rank, in);
+    else
+        nic_operation_end(nic, rank, in->tag, &wire, error ? error : in->refused);
+}
+
+static void take_piece(struct nic *nic, int rank, struct incoming *in)
+{
+    const struct wire *places = in->table->places + in->first;
+    size_t bytes;
+
+    in->part = piece_at(bytes_of_place, in->table->places, in->first, in->table->count, &bytes);
+    if (in->part == 1 && bytes && !in->refused)
+        in->target = straight(nic, places, &in->refused);
+    if (in->target) {
+        struct layout layout = layout_of_wire(places);
+
+        nic_receive_in_place(nic, rank, in->tag, in->target, places->offset, &layout, piece_end);
+    } else if (bytes) {
+        nic_receive_packed(nic, rank, in->tag, bytes, piece_end);
+    } else {
+        piece_end(nic, rank, in, 0);
+    }
 }
 
 /* What comes before a place that is refused is done. */
-int nic_take_chain(struct nic *nic, int rank, int tag, const struct wire *wire)
+void nic_take_chain(struct nic *nic, int rank, int tag, const struct wire *wire)
 {
-    const struct table *table = *find_table(nic, rank, wire->question);
-    int error = 0, refused = 0;
-    size_t bytes;
+    struct incoming *in = nic_incoming(nic, rank);
+    struct table *table = *find_table(nic, rank, wire->question);
 
-    if (!table || table->total != wire->bytes)
-        return -EPROTO;
-    for (unsigned first = 0, part; first < table->count && !error; first += part) {
-        part = piece_at(bytes_of_place, table->places, first, table->count, &bytes);
-        error = take_piece(nic, rank, tag, table->places + first, part, bytes, &refused);
+    if (!table || table->total != wire->bytes) {
+        nic_operation_end(nic, rank, tag, wire, -EPROTO);
+        return;
     }
-    return error ? error : refused;
+    in->wire = *wire;
+    in->tag = tag;
+    in->table = table;
+    in->first = 0;
+    in->refused = 0;
+    take_piece(nic, rank, in);
 }

@@ -25,7 +25,7 @@
  * given to the command queue named here.
  *
  * A program links with libxtqmpi before its MPI (-lxtqmpi), or has it preloaded. Functions here return 0 or a negative
- * errno, and may be called from any thread.
+ * errno, and may be called from any thread. NULL is an error, too, where it is not said that it may be.
  */
 #ifndef XTQMPI_H
 #define XTQMPI_H
@@ -54,7 +54,8 @@ int xtqmpi_device_address(cl_command_queue commands, cl_mem buffer, void **out);
 int xtqmpi_device_svm(cl_command_queue commands, void *svm, size_t bytes);
 /* Forget an address that one of these has returned, or was given. What MPI has under way there goes on. -ENOENT. */
 int xtqmpi_device_release(void *address);
-/* The buffer that an address lies in (not retained), and how many bytes into it. -ENOENT: none; SVM is none. */
+/* The buffer that an address lies in (not retained), and how many bytes into it; either may be NULL. -ENOENT: none; SVM
+ * is none. */
 int xtqmpi_device_buffer(const void *address, cl_mem *buffer, size_t *offset);
 
 /*

@@ -225,8 +225,10 @@ int xtqmpi_device_buffer(const void *address, cl_mem *buffer, size_t *offset)
     int error = -ENOENT;
 
     if (device_find(address, &memory, &at) == DEVICE_MEMORY && memory->buffer) {
-        *buffer = memory->buffer;
-        *offset = at;
+        if (buffer)
+            *buffer = memory->buffer;
+        if (offset)
+            *offset = at;
         error = 0;
     }
     device_give_back(memory);

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 one_at_a_time ranks
+[ "$SANITIZER" != thread ] || skip "it has functions of its own that the sanitizer has, too"
 programs=devcom
 # UCX would put a function of its own in the place of munmap()
 UCX_MEM_MMAP_HOOK_MODE=none UCX_MEM_EVENTS=no

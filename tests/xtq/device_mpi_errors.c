@@ -48,6 +48,7 @@ void errors(enum kind kind)
         size_t offset;
 
         MUST(xtqmpi_device_buffer(at + 10, &buffer, &offset));
+        MUST(xtqmpi_device_buffer(at + 10, NULL, NULL));
         expect("offset", (long)offset, 10);
         expect("buffer", buffer == m.buffer, 1);
     }

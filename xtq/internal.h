@@ -154,9 +154,9 @@ struct xtq {
     int rank, size;
     unsigned queues, kernels, functions;
     size_t lane_bytes;
-    uint64_t identity; /* timeline.c: the same on all ranks */
-    long spin_us;      /* a waiting side polls so long before it sleeps */
-    bool in_mpi;       /* who waits does so inside of MPI, for the program, and has to make MPI go on meanwhile */
+    uint64_t identity;   /* timeline.c: the same on all ranks */
+    long spin_us;        /* a waiting side polls so long before it sleeps */
+    _Atomic bool in_mpi; /* who waits does so inside of MPI, for the program, and has to make MPI go on meanwhile */
     struct region region;
     struct sender *senders; /* by target and queue */
     pthread_mutex_t registering;

@@ -36,8 +36,7 @@ offers "" vocl pool resume ''
 vocl pool drain --reason test there || fail "drain"
 await state=there:draining || fail "it does not drain"
 offers "there" vocl pool resume ''
-vocl sessions | awk '$1 ~ /^[0-9]/ { print $1 }' > "$scratch/programs"
-completed vocl suspend '' | grep -qx "$(head -n 1 "$scratch/programs")" || fail "no programs of this host"
+completed vocl suspend '' | grep -qx "$program" || fail "this host's programs have not $program: $(completed vocl suspend '')"
 elsewhere()
 {
     VOCL_POOL=none

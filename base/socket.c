@@ -117,6 +117,17 @@ static int find_host(const char *host, const char *port, int type, int flags, st
     return getaddrinfo(host, port, &hints, found) ? -ADDRESS_UNKNOWN : 0;
 }
 
+int socket_own_address(int fd, char *address, size_t size)
+{
+    struct sockaddr_storage own;
+    socklen_t length = sizeof(own);
+
+    return getsockname(fd, (struct sockaddr *)&own, &length) || own.ss_family == AF_UNIX ||
+                   getnameinfo((struct sockaddr *)&own, length, address, (socklen_t)size, NULL, 0, NI_NUMERICHOST)
+               ? -EADDRNOTAVAIL
+               : 0;
+}
+
 int endpoint_own_address(const char *hosts, char *address, size_t size)
 {
     struct addrinfo *found = NULL;
@@ -134,14 +145,11 @@ int endpoint_own_address(const char *hosts, char *address, size_t size)
     error = -EADDRNOTAVAIL;
     for (const struct addrinfo *at = found; at && error; at = at->ai_next) {
         int fd = socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        struct sockaddr_storage own;
-        socklen_t length = sizeof(own);
 
         if (fd < 0)
             continue;
-        if (!connect(fd, at->ai_addr, at->ai_addrlen) && !getsockname(fd, (struct sockaddr *)&own, &length) &&
-            !getnameinfo((struct sockaddr *)&own, length, address, (socklen_t)size, NULL, 0, NI_NUMERICHOST))
-            error = 0;
+        if (!connect(fd, at->ai_addr, at->ai_addrlen))
+            error = socket_own_address(fd, address, size);
         close(fd);
     }
     freeaddrinfo(found);
@@ -187,16 +195,13 @@ int endpoint_listen_tcp(struct endpoint *endpoint, const char *host)
 
 int endpoint_listen_beside(struct endpoint *endpoint, const char *text, int fd)
 {
-    struct sockaddr_storage own;
-    socklen_t length = sizeof(own);
     char address[NI_MAXHOST];
+    int error;
 
     if (!strncmp(text, "unix:", 5))
         return endpoint_listen_unix(endpoint);
-    if (getsockname(fd, (struct sockaddr *)&own, &length) ||
-        getnameinfo((struct sockaddr *)&own, length, address, sizeof(address), NULL, 0, NI_NUMERICHOST))
-        return -EADDRNOTAVAIL;
-    return endpoint_listen_tcp(endpoint, address);
+    error = socket_own_address(fd, address, sizeof(address));
+    return error ? error : endpoint_listen_tcp(endpoint, address);
 }
 
 /* Whether it is connected within that time: 0 or negative errno. */

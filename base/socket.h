@@ -35,6 +35,8 @@ int endpoint_listen_unix(struct endpoint *endpoint);
  * hosts, which have commas between them. */
 int endpoint_own_address(const char *hosts, char *address, size_t size);
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
+/* The numeric address of this host that the connection has. 0; or negative errno, as on a Unix socket. */
+int socket_own_address(int fd, char *address, size_t size);
 /* Where fd, a connection with an endpoint of that text, has its address on this host; of the same kind. */
 int endpoint_listen_beside(struct endpoint *endpoint, const char *text, int fd);
 /* Blocks at most some seconds; a descriptor or negative errno. */

@@ -60,9 +60,6 @@ void bell_take(struct bell *bell, const struct bell_record *record)
     case BELL_ACK:
         acked(bell, record->value);
         break;
-    case BELL_RANK:
-        bell->rank = record->value;
-        break;
     case BELL_LANE:
         bell->lane = true;
         break;
@@ -70,6 +67,7 @@ void bell_take(struct bell *bell, const struct bell_record *record)
         bell->rung = true;
         bell->rung_for = record->value;
         break;
+    case BELL_RANK:
     case BELL_BEAT:
         break;
     case BELL_STOPPED:

@@ -31,7 +31,6 @@ struct bell {
     uint32_t heard;    /* records */
     uint8_t partial[sizeof(struct bell_record)];
     size_t partial_length;
-    uint32_t rank; /* BELL_RANK's */
 };
 
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);

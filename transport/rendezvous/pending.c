@@ -26,7 +26,7 @@ void pending_end(struct pending *pending)
 /* The connection is somebody's now. */
 void pending_settle(struct pending *pending, struct streams *streams)
 {
-    struct stream *stream = streams_stream(streams, pending->index);
+    struct stream *stream = streams_at(streams, pending->index);
 
     if (pending->index != BEAT)
         socket_be_patient(pending->fd);
@@ -215,7 +215,7 @@ static bool is_wanted(struct rendezvous *m, const struct pending *pending)
 {
     return m->streams && pending->peer < m->size && m->streams[pending->peer] &&
            (pending->index <= m->pipes || (pending->index == BEAT && !m->bells)) &&
-           !streams_stream(m->streams[pending->peer], pending->index)->tls;
+           !streams_at(m->streams[pending->peer], pending->index)->tls;
 }
 
 /* The handshake is done: who it is. */

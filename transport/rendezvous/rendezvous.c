@@ -60,7 +60,7 @@ bool rendezvous_step(struct rendezvous *m, long began)
         for (unsigned i = 0; i <= m->pipes + !m->bells; i++) {
             const unsigned index = i <= m->pipes ? i : BEAT;
 
-            if (!streams_stream(m->streams[peer], index)->tls)
+            if (!streams_at(m->streams[peer], index)->tls)
                 pending_go(m, peer, index, how == TUNNELLED);
         }
     }

@@ -23,13 +23,9 @@ struct entry {
 static void listen_there_only(const struct job *job)
 {
     static char line[64];
-    struct sockaddr_storage own;
-    socklen_t length = sizeof(own);
     char address[NI_MAXHOST];
 
-    if (!getsockname(job->members[0].fd, (struct sockaddr *)&own, &length) && own.ss_family != AF_UNIX &&
-        !getnameinfo((struct sockaddr *)&own, length, address, sizeof(address), NULL, 0, NI_NUMERICHOST) &&
-        network_bind(address, line, sizeof(line)))
+    if (!socket_own_address(job->members[0].fd, address, sizeof(address)) && network_bind(address, line, sizeof(line)))
         putenv(line);
 }
 

@@ -22,11 +22,6 @@ static uint64_t name_of(unsigned number, unsigned index)
     return (uint64_t)number << 32 | index;
 }
 
-static struct stream *stream_at(struct streams *streams, unsigned index)
-{
-    return index ? &streams->pipes[index - 1].stream : &streams->frames;
-}
-
 /* ---- the descriptor ---- */
 
 static int control(const struct transport *t, int what, int fd, uint64_t name)
@@ -42,8 +37,8 @@ static void add(struct transport *t, unsigned number)
     struct streams *streams = t->peers[number].way;
 
     for (unsigned i = 0; i <= streams->pipe_count; i++) {
-        if (stream_ready(stream_at(streams, i)))
-            control(t, EPOLL_CTL_ADD, kept_fd(&stream_at(streams, i)->socket), name_of(number, i));
+        if (stream_ready(streams_at(streams, i)))
+            control(t, EPOLL_CTL_ADD, kept_fd(&streams_at(streams, i)->socket), name_of(number, i));
     }
 }
 
@@ -106,7 +101,7 @@ void poll_set_lose(struct transport *t, unsigned number)
     struct streams *streams = t->peers[number].way;
 
     for (unsigned i = 0; t->poll_set >= 0 && i <= streams->pipe_count; i++)
-        control(t, EPOLL_CTL_DEL, kept_fd(&stream_at(streams, i)->socket), 0);
+        control(t, EPOLL_CTL_DEL, kept_fd(&streams_at(streams, i)->socket), 0);
 }
 
 bool poll_set_are_quiet(const struct transport *t, const struct stream *stream)
@@ -128,7 +123,7 @@ static bool note(struct transport *t, uint64_t name)
         return true;
     if (!streams || index > streams->pipe_count)
         return false;
-    stream_at(streams, index)->round = t->round;
+    streams_at(streams, index)->round = t->round;
     t->came = true;
     return true;
 }

@@ -249,7 +249,7 @@ static inline unsigned bucket(uint32_t number)
 /* pipes 0: it is for one connection, which becomes the bell beside MPI. NULL: no memory. */
 struct streams *streams_new(unsigned pipes);
 /* The connection of that index (transport/rendezvous/greeting.h); and whether all are there. */
-struct stream *streams_stream(struct streams *streams, unsigned index);
+struct stream *streams_at(struct streams *streams, unsigned index);
 bool streams_is_whole(const struct streams *streams);
 /* Frees it and closes its sockets. forget: they are the parent's, whose session goes on. */
 void streams_free(struct streams *streams, bool forget);

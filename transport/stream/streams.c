@@ -30,7 +30,7 @@ struct streams *streams_new(unsigned pipes)
     return streams;
 }
 
-struct stream *streams_stream(struct streams *streams, unsigned index)
+struct stream *streams_at(struct streams *streams, unsigned index)
 {
     return index == BEAT ? &streams->beat : index ? &streams->pipes[index - 1].stream : &streams->frames;
 }

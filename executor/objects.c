@@ -223,11 +223,28 @@ int exec_release(struct executor *x, const struct exec_release *m)
     return 0;
 }
 
+struct outcome {
+    struct job job;
+    struct wire_outcome_reply reply;
+};
+
+static void tell_outcome(struct executor *x, struct job *job)
+{
+    struct outcome *outcome = (struct outcome *)job;
+
+    reply_outcome(x, &outcome->reply);
+    free(outcome);
+}
+
+/* Behind what is finished and has yet to be told: see destructor_catch_up(). */
 int exec_outcome(struct executor *x, const struct exec_outcome *m)
 {
-    struct wire_outcome_reply reply = {.call = m->call, .error = m->object->error};
+    struct outcome *outcome = malloc(sizeof(*outcome));
 
-    reply_outcome(x, &reply);
+    if (!outcome)
+        return -ENOMEM;
+    *outcome = (struct outcome){{.run = tell_outcome}, {.call = m->call, .error = m->object->error}};
+    executor_finish(x, &outcome->job);
     return 0;
 }
 

@@ -35,7 +35,8 @@ static PER_PROCESS pthread_cond_t work, ended;
 static PER_PROCESS bool conditions;
 
 static atomic_uint_fast64_t begins;
-static PER_PROCESS atomic_uint total; /* functions that are due and have not returned */
+static PER_PROCESS atomic_uint total;      /* functions that are due and have not returned */
+static PER_PROCESS atomic_uint registered; /* of commands, that have not returned */
 static _Thread_local struct callback *own;
 static _Thread_local bool is_deliverer;
 
@@ -67,7 +68,25 @@ void deliver_after_fork(void)
     is_deliverer = false;
 }
 
+void deliver_registered(cl_command_queue queue)
+{
+    atomic_fetch_add(&queue->functions, 1);
+    atomic_fetch_add(&registered, 1);
+}
+
+void deliver_returned(cl_command_queue queue)
+{
+    atomic_fetch_sub(&queue->functions, 1);
+    atomic_fetch_sub(&registered, 1);
+}
+
 /* ---- what has been called back ---- */
+
+/* Without the lock, too. That a command is over is known a moment before its functions are due, under the lock. */
+static bool none_is_due(void)
+{
+    return !atomic_load(&total) && !atomic_load(&registered);
+}
 
 static bool lane_done(const struct lane *lane, uint64_t number, uint32_t event, uint64_t since)
 {
@@ -80,32 +99,63 @@ static bool lane_done(const struct lane *lane, uint64_t number, uint32_t event, 
     return true;
 }
 
-static bool queue_done(cl_command_queue queue, uint64_t number, uint32_t event, uint64_t since, unsigned depth)
+/* Its node tells of each command by itself, and maybe of a later one first: what is over has functions that are not due
+ * yet. */
+static bool all_due(cl_command_queue queue, uint64_t over, uint32_t id)
 {
-    const bool in_order = queue_in_order(queue);
+    cl_event event;
 
-    if (!lane_done(&queue->lane, number, in_order ? 0 : event, since))
-        return false;
-    for (unsigned i = 0; depth && i < MOST_BEHIND; i++) {
-        const struct behind *behind = &queue->behind[i];
-        cl_command_queue other;
+    LIST_FOREACH (event, &queue->called, called) {
+        const uint64_t number = atomic_load(&event->number); /* 0 while it is being sent */
 
-        if (!behind->queue || behind->at > number || (!in_order && event && behind->at != number))
-            continue;
-        other = handle_find(WIRE_QUEUE, behind->queue);
-        if (other && !queue_done(other, behind->number, behind->event, since, depth - 1))
+        if (number && (id ? event->object.id == id : number <= over) && atomic_load(&event->status) > CL_COMPLETE)
             return false;
     }
     return true;
 }
 
+/* over: the commands up to there are, or, out of order, that of the event if it is not 0. */
+static bool queue_done(cl_command_queue queue, uint64_t number, uint64_t over, uint32_t event, uint64_t since,
+                       unsigned depth)
+{
+    const bool in_order = queue_in_order(queue);
+
+    if (in_order)
+        event = 0;
+    if (!lane_done(&queue->lane, number, event, since) || (over && !all_due(queue, over, event)))
+        return false;
+    for (unsigned i = 0; depth && i < MOST_BEHIND; i++) {
+        const struct behind *behind = &queue->behind[i];
+        cl_command_queue other;
+
+        if (!behind->queue || behind->at > number || (event && behind->at != number))
+            continue;
+        other = handle_find(WIRE_QUEUE, behind->queue);
+        if (other && !queue_done(other, behind->number, behind->at <= over ? behind->number : 0, behind->event, since,
+                                 depth - 1))
+            return false;
+    }
+    return true;
+}
+
+/* How far the queue is, as far as that is known; out of order, of one event: whether what it waited for is over. */
+static uint64_t known_over(const struct due *due)
+{
+    const uint64_t finished = atomic_load(&due->queue->finished);
+
+    if (due->event && !queue_in_order(due->queue))
+        return due->well ? due->number : 0;
+    return finished < due->number ? finished : due->number;
+}
+
 static bool is_done(const struct due *due)
 {
-    if (!atomic_load(&total))
+    if (none_is_due())
         return true;
-    return due->queue ? queue_done(due->queue, due->number, due->event, due->since, 4) &&
-                            (due->event || lane_done(&general, 0, 0, due->since))
-                      : lane_done(&general, 0, due->event, due->since);
+    if (!due->queue)
+        return lane_done(&general, 0, due->event, due->since);
+    return queue_done(due->queue, due->number, known_over(due), due->event, due->since, 4) &&
+           (due->event || lane_done(&general, 0, 0, due->since));
 }
 
 void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
@@ -125,6 +175,12 @@ void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
         *behind = (struct behind){event->queue->object.id, event->object.id, atomic_load(&event->number), at};
         session_unlock(queue->node->session);
     }
+}
+
+/* No thread is to be had: nobody waits for what will not come. */
+static bool nobody_runs(void)
+{
+    return !threads && atomic_load(&total);
 }
 
 /* ---- running ---- */
@@ -162,11 +218,21 @@ static struct callback *begin(void)
     return callback;
 }
 
+static void look_at_waiters(bool news)
+{
+    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
+        waiter->done = waiter->done || nobody_runs() || is_done(waiter->due);
+        news |= waiter->done;
+    }
+    if (news)
+        pthread_cond_broadcast(&ended);
+}
+
 static void end(struct session *session, struct callback *callback)
 {
     struct lane *lane = callback->lane;
     struct callback **at = &lane->first;
-    bool news = ending;
+    const bool news = ending;
 
     while (*at != callback)
         at = &(*at)->next;
@@ -177,12 +243,7 @@ static void end(struct session *session, struct callback *callback)
         lane->owner = NULL;
     atomic_fetch_sub(&total, 1);
     lane_offer(session, lane);
-    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
-        waiter->done = waiter->done || is_done(waiter->due);
-        news |= waiter->done;
-    }
-    if (news)
-        pthread_cond_broadcast(&ended);
+    look_at_waiters(news);
 }
 
 static void run(struct session *session, struct callback *callback)
@@ -250,6 +311,8 @@ void deliver(struct session *session, cl_command_queue queue, struct callback *c
     if (!lane->next_due)
         lane->next_due = callback;
     lane_offer(session, lane);
+    if (nobody_runs())
+        look_at_waiters(false);
 }
 
 void deliver_here(struct session *session, struct callback *callback)
@@ -284,20 +347,14 @@ void deliver_back(void)
         away -= is_deliverer;
 }
 
-/* Without the lock. That a command is over is known a moment before its functions are due, under the lock. */
-static bool none_is_due(const struct due *due)
-{
-    return !atomic_load(&total) && !(due->queue && atomic_load(&due->queue->functions));
-}
-
 bool deliver_done(struct session *session, const struct due *due)
 {
     bool done;
 
-    if (none_is_due(due))
+    if (none_is_due())
         return true;
     session_lock(session);
-    done = is_done(due) || !threads; /* no thread is to be had: nobody waits for what will not come */
+    done = is_done(due) || nobody_runs();
     session_unlock(session);
     return done;
 }
@@ -306,10 +363,10 @@ void deliver_wait(struct session *session, const struct due *due)
 {
     struct waiter waiter = {.due = due}, **at;
 
-    if (none_is_due(due))
+    if (none_is_due())
         return;
     session_lock(session);
-    if (!is_done(due) && threads) {
+    if (!is_done(due) && !nobody_runs()) {
         waiter.next = waiters;
         waiters = &waiter;
         deliver_away(session);

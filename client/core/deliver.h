@@ -4,6 +4,9 @@
 
 #include "client/core/objects.h"
 
+/* A function is registered for a command of the queue; it has returned, or never will be called. */
+void deliver_registered(cl_command_queue queue);
+void deliver_returned(cl_command_queue queue);
 /* A function of the queue, or of no queue in particular (NULL), is due. Under the lock. */
 void deliver(struct session *session, cl_command_queue queue, struct callback *callback);
 /* The calling thread runs it. Under the lock, which is let go meanwhile. */
@@ -15,6 +18,7 @@ struct due {
     uint64_t number;
     uint32_t event;
     uint64_t since; /* deliver_now_begun() when the wait began */
+    bool well;      /* event: it is complete, and so is what it was behind */
 };
 uint64_t deliver_now_begun(void);
 bool deliver_done(struct session *session, const struct due *due);

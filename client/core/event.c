@@ -73,6 +73,28 @@ static bool event_is_on(const struct object *object, const struct node *node)
     return node_set_has(&((const struct _cl_event *)object)->known, node->index);
 }
 
+/* Under the lock. */
+static void add_callback(cl_event event, struct event_callback *callback)
+{
+    struct event_callback **at = &event->callbacks;
+
+    if (!*at && event->queue)
+        LIST_INSERT_HEAD(&event->queue->called, event, called);
+    while (*at)
+        at = &(*at)->next;
+    *at = callback;
+}
+
+static struct event_callback *take_callback(cl_event event, struct event_callback **at)
+{
+    struct event_callback *callback = *at;
+
+    *at = callback->next;
+    if (!event->callbacks && event->queue)
+        LIST_REMOVE(event, called);
+    return callback;
+}
+
 static void event_destroy(struct object *object)
 {
     cl_event event = (cl_event)object;
@@ -82,12 +104,9 @@ static void event_destroy(struct object *object)
 
     session_lock(session);
     while (event->callbacks) {
-        struct event_callback *next = event->callbacks->next;
-
-        free(event->callbacks);
-        event->callbacks = next;
+        free(take_callback(event, &event->callbacks));
         if (queue)
-            atomic_fetch_sub(&queue->functions, 1);
+            deliver_returned(queue);
     }
     arrival_drop(event->arrival);
     if (!queue && event->type == CL_COMMAND_USER && !event->ended)
@@ -206,7 +225,7 @@ static void free_delivery(struct callback *callback)
     cl_event event = callback->handle;
 
     if (event->queue)
-        atomic_fetch_sub(&event->queue->functions, 1);
+        deliver_returned(event->queue);
     handle_drop(callback->handle);
     free((struct delivery *)callback);
 }
@@ -246,7 +265,7 @@ static void call_back(cl_event event, cl_int status, bool here)
                 at = &callback->next;
                 continue;
             }
-            *at = callback->next;
+            take_callback(event, at);
             call_one(event, callback, status, here);
             free(callback);
             if (here) /* the lock was let go */
@@ -351,21 +370,18 @@ void event_lose(struct node *node)
 
 int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data)
 {
-    struct event_callback *callback, **at;
+    struct event_callback *callback = malloc(sizeof(*callback));
     struct node *node;
 
-    callback = malloc(sizeof(*callback));
     if (!callback)
         return -ENOMEM;
     *callback = (struct event_callback){NULL, status, function, data};
     handle_use(event); /* the callback's, also when the application lets go of the event */
     if (event->queue)
-        atomic_fetch_add(&event->queue->functions, 1);
+        deliver_registered(event->queue);
     node = event->node;
     session_lock(node->session);
-    for (at = &event->callbacks; *at; at = &(*at)->next)
-        ;
-    *at = callback;
+    add_callback(event, callback);
     if (atomic_load(&event->status) <= status)
         call_back(event, atomic_load(&event->status), false);
     event_subscribe(event, SUBSCRIBE_COMPLETE | 1u << status);

@@ -98,7 +98,8 @@ cl_int event_wait(cl_event event)
 
 void event_wait_callbacks(cl_event event, uint64_t since)
 {
-    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, since};
+    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, since,
+                            atomic_load(&event->status) == CL_COMPLETE};
 
     deliver_wait(event->node->session, &due);
 }
@@ -150,8 +151,9 @@ static bool still_moves(cl_event event)
  */
 static cl_int known_status(cl_event event)
 {
-    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, event->since};
     const cl_int status = atomic_load(&event->status);
+    const struct due due = {event->queue, atomic_load(&event->number), event->object.id, event->since,
+                            status == CL_COMPLETE};
 
     if (status > CL_COMPLETE || !event->queue || atomic_load(&event->shown))
         return status;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 /* The only symbols that leave this library are those that OpenCL's headers (and vocl.h) declare. */
 #pragma GCC visibility push(default)
@@ -185,6 +186,7 @@ struct _cl_command_queue {
     atomic_uint functions; /* to be called back for its commands */
     bool settled;          /* a command of another queue has seen to it that contents are where this one's look */
     /* under the session's lock */
+    LIST_HEAD(event_list, _cl_event) called; /* its events that have functions which are not due yet */
     struct lane lane;
     struct behind behind[MOST_BEHIND];
     unsigned behind_next;
@@ -310,6 +312,7 @@ struct _cl_event {
     bool has_times;
     uint64_t times[4]; /* until it has them: this host's clocks when it was made, if the queue has profiling */
     struct event_callback *callbacks;
+    LIST_ENTRY(_cl_event) called; /* in its queue's list, while it has callbacks */
 };
 
 /* Whether it is not lost. */

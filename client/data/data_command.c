@@ -121,6 +121,8 @@ static int wait_until_over(struct enqueue *e, const struct data_command *m, stru
         event_wait(e->event);
     if (!error)
         arrival_wait(e->node->session, e->arrival);
+    if (!error && !m->writes && queue_in_order(e->queue))
+        queue_finished(e->queue, e->before, false);
     return error;
 }
 

@@ -66,7 +66,7 @@ int enqueue_need_event(struct enqueue *e, cl_command_type type)
     if (!e->event)
         return -ENOMEM;
     e->event_id = e->event->object.id;
-    e->event->before = atomic_load(&e->queue->enqueued);
+    e->event->before = e->before;
     if (e->arrival) {
         session_lock(e->node->session);
         event_arrival(e);
@@ -101,6 +101,7 @@ void enqueue_clear(struct enqueue *e, cl_command_queue queue)
     e->queue = queue;
     e->node = queue->node;
     e->inside = true;
+    e->before = atomic_load(&queue->enqueued);
     e->counted = e->node->observer != NULL;
     if (e->counted)
         e->node->observer->begins(e);

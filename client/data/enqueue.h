@@ -34,6 +34,7 @@ struct enqueue {
     bool inside;     /* halt_enter() */
     bool counted;    /* by struct observer's begins() */
     bool used;       /* uses() has been told of all that it uses */
+    uint64_t before; /* commands of its queue with numbers up to this were sent before it */
     uint64_t number; /* in its queue, once it counts as enqueued; from 1 on */
     uint32_t small_wait[16] __attribute__((aligned(8)));
 };

@@ -42,7 +42,7 @@ int queue_wait_idle(cl_command_queue queue)
 
 void queue_wait_callbacks(cl_command_queue queue, uint64_t since)
 {
-    const struct due due = {queue, atomic_load(&queue->enqueued), 0, since};
+    const struct due due = {.queue = queue, .number = atomic_load(&queue->enqueued), .since = since};
 
     deliver_wait(queue->node->session, &due);
 }

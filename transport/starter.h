@@ -44,8 +44,8 @@ struct tunnel_call {
 #define WORKERS_LATER 16 /* so many have nothing between them until they have something to say to each other */
 
 /* What the program and who starts its processes say to each other while the session runs: on a socket of packets, of
- * which the program hands over one end by the lifeline, with this byte. A message may have a descriptor. */
-#define LIFELINE_STARTER 'c'
+ * which the program hands over one end by the control socket, with this byte. A message may have a descriptor. */
+#define CONTROL_STARTER 'c'
 
 enum starter_kind {
     /* to the program */

@@ -137,13 +137,13 @@ static void close_all(struct transport *t, bool forget)
         if (provider && provider->close)
             provider->close(t, i, forget);
         provider_lane.close(t, i, forget);
-        kept_close(&t->peers[i].bell.socket);
+        stored_close(&t->peers[i].bell.socket);
     }
     /* A thread of an executor may still wake it: that goes with the process. */
     if (!t->client || (!forget && t->peers && link_has_local(t)))
         return;
-    kept_close(&t->wake);
-    kept_close(&t->waker);
+    stored_close(&t->wake);
+    stored_close(&t->waker);
 }
 
 /* MPI may still write to posted memory, and a late thread may still look: it all goes with the process. */
@@ -163,9 +163,9 @@ void transport_close(struct transport *t)
             bell_send(&t->peers[i].bell, BELL_BYE, 0);
         t->peers[i].alive = false;
     }
-    if (t->job.placeholder.fd >= 0 && send(kept_fd(&t->job.placeholder), "q", 1, MSG_NOSIGNAL) != 1)
+    if (t->job.placeholder.fd >= 0 && send(stored_fd(&t->job.placeholder), "q", 1, MSG_NOSIGNAL) != 1)
         vocl_log(LOG_DEBUG, "the placeholder went first");
-    poll_set_close(t); /* what the program has closed is given back as long as there is a keeper */
+    poll_set_close(t); /* what the program has closed is given back as long as there is a store of them */
     job_close(&t->job);
     if (!t->job.whole) {
         close_all(t, false);
@@ -186,8 +186,8 @@ void transport_forget(struct transport *t)
         t->peers[i].alive = false;
     poll_set_close(t);
     close_all(t, true);
-    keeper_forget(t->job.keeper);
-    t->job.keeper = NULL; /* the parent's */
+    fd_store_forget(t->job.fd_store);
+    t->job.fd_store = NULL; /* the parent's */
     t->job.heartbeat = NULL;
     job_close(&t->job);
 }
@@ -244,7 +244,7 @@ int transport_poll(struct transport *t)
         starter_poll(t, t->woke && t->starter && t->starter->revents);
     t->woke = t->announced = false;
     t->listens = listen;
-    if (t->job.size > 1 && !t->job.apart && keeper_was_needed(t->job.keeper)) /* MPI might wait for ever */
+    if (t->job.size > 1 && !t->job.apart && fd_store_was_needed(t->job.fd_store)) /* MPI might wait for ever */
         link_fail(t);
     t->looks = must_look(t);
     t->came = false;

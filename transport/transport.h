@@ -5,7 +5,7 @@
  *
  *     plugin/      loader.c loads the plugins: mpi.c, tls.c (OpenSSL), pack.c (zstd)
  *     shm/         frames through memory of one host: lane.c; sleep.c, who of its two sides sleeps
- *     alive/       bell.c, the socket that tells of a process that is gone; heartbeat.c; keeper.c, descriptors in a
+ *     alive/       bell.c, the socket that tells of a process that is gone; heartbeat.c; fd_store.c, descriptors in a
  *                  program that may close them
  *     core/        the members of a session, of whatever carries their bytes (provider.h): link.c, frames with windows
  *                  and losses; receive.c, frames that arrive; bulk.c, bulk data; sleep.c; silence.c, who does not

@@ -25,7 +25,7 @@ bool heartbeat_proxy_hear(int control)
     char byte;
 
     got = socket_receive_descriptors(control, &byte, 1, &fd, &came, 1);
-    if (came && byte == LIFELINE_STARTER) {
+    if (came && byte == CONTROL_STARTER) {
         requests_connect(fd);
     } else if (came && (more = realloc(bells, (count + 1) * sizeof(*bells)))) {
         bells = more;

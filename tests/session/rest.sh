@@ -150,7 +150,7 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=
     vocl sessions | grep -qE "^ *$program .* resting$" || fail "$how: it is not listed as resting: $(vocl sessions)"
     vocl move $program --to here > "$scratch/asked" 2>&1 && fail "$how: what rests has moved"
     case $how in
-    *SHARE=0*tls) # all that is left of the session: its channel, its lifeline and its alarm
+    *SHARE=0*tls) # all that is left of the session: its channel, its control socket and its alarm
         ls -l /proc/$program/fd | grep -c socket: > "$scratch/sockets"
         [ "$(cat "$scratch/sockets")" -le 3 ] || fail "sockets: $(ls -l /proc/$program/fd)"
         ! grep -q ' [r-][w-][x-]s .*\(memfd\|shm\|SYSV\)' /proc/$program/maps || fail "shared: $(grep ' ...s ' /proc/$program/maps)"

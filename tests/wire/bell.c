@@ -29,7 +29,7 @@ static struct peer *peer_new(uint32_t sent)
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
         perror("socketpair");
     peer = (struct peer){.alive = true, .provider = &provider_mpi, .sent = sent};
-    kept_trust(&peer.bell.socket, ends[0]);
+    stored_trust(&peer.bell.socket, ends[0]);
     return &peer;
 }
 

@@ -15,7 +15,7 @@
 /* Its descriptor, or -1, and then it is lost. */
 static int bell_fd(struct bell *bell)
 {
-    int fd = bell->lost ? -1 : kept_fd(&bell->socket);
+    int fd = bell->lost ? -1 : stored_fd(&bell->socket);
 
     if (fd < 0 && !bell->lost)
         bell->why = "the program has closed descriptors that are not its own";

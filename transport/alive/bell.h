@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "transport/alive/keeper.h"
+#include "transport/alive/fd_store.h"
 
 enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE, BELL_LANE, BELL_BEAT, BELL_STOPPED };
 
@@ -16,7 +16,7 @@ struct bell_record {
 };
 
 struct bell {
-    struct kept socket;
+    struct stored_fd socket;
     /* or what carries it to the peer of that number */
     void (*carry)(void *carrier, unsigned number, const struct bell_record *record);
     void *carrier;

@@ -55,7 +55,7 @@ static void say(struct beat *beat)
     }
     if (clock_ms() < atomic_load(&beat->quiet_ms))
         return;
-    fd = kept_fd(beat->bell);
+    fd = stored_fd(beat->bell);
     if (fd >= 0)
         bell_beat(fd, false);
 }
@@ -132,7 +132,7 @@ void heartbeat_stop(struct heartbeat *heartbeat)
 }
 
 /* At the end: the first is the program's. */
-void heartbeat_add(struct heartbeat *heartbeat, struct beat *beat, struct kept *bell)
+void heartbeat_add(struct heartbeat *heartbeat, struct beat *beat, struct stored_fd *bell)
 {
     struct beat **last;
 

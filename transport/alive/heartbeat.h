@@ -11,13 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct kept;
+struct stored_fd;
 struct heartbeat;
 
 /* What of it belongs to one peer; the memory is the owner's, and stays. */
 struct beat {
     struct beat *next;
-    struct kept *bell;
+    struct stored_fd *bell;
     atomic_bool on;
     atomic_uint said; /* changes with whatever else the peer is told */
     unsigned said_before;
@@ -38,7 +38,7 @@ struct beat {
  * end of the first bell, and ends with it also where the owner cannot: in MPI_Init, or in a call of the driver's. */
 struct heartbeat *heartbeat_start(bool for_program);
 void heartbeat_stop(struct heartbeat *heartbeat);
-void heartbeat_add(struct heartbeat *heartbeat, struct beat *beat, struct kept *bell);
+void heartbeat_add(struct heartbeat *heartbeat, struct beat *beat, struct stored_fd *bell);
 void heartbeat_remove(struct heartbeat *heartbeat, struct beat *beat);
 
 static inline void heartbeat_said(struct beat *beat, uint32_t frames)

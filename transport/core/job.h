@@ -9,7 +9,7 @@
 #include "base/socket.h"
 #include "transport/alive/bell.h"
 #include "transport/alive/heartbeat.h"
-#include "transport/alive/keeper.h"
+#include "transport/alive/fd_store.h"
 #include "transport/core/provider.h"
 
 struct member {
@@ -39,21 +39,21 @@ struct job {
     unsigned pipes; /* without MPI: connections for bulk data of each pair */
     bool later;  /* workers are connected with each other when they have something to say (transport/join/later.c); */
     bool by_tls; /* all of them over TLS (transport/join/apart.c) */
-    unsigned others; /* a worker: those below this number may be there */
-    int lifeline;    /* to vocl-launcher or vocl-join, or -1 */
-    char place[128]; /* a pool's: where a node of it is */
+    unsigned others;    /* a worker: those below this number may be there */
+    int control_socket; /* to vocl-launcher or vocl-join, or -1 */
+    char place[128];    /* a pool's: where a node of it is */
     /* by vocl-launcher: on this host, or by ssh; by a pool's daemons */
     enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE, STARTED_POOL } started;
     struct newcomer_key newcomers;
-    struct kept calls;       /* a worker: where it is handed connections, or -1 */
-    struct kept starter;     /* to the same, while the session runs (requests.c), or -1 */
-    struct kept pmi;         /* what MPI has of its starter, or -1 */
-    struct kept placeholder; /* Open MPI's, of this process, or -1 */
-    struct keeper *keeper;   /* of the client's descriptors, or NULL */
-    bool apart;              /* and of MPI's, or there is none */
+    struct stored_fd calls;       /* a worker: where it is handed connections, or -1 */
+    struct stored_fd starter;     /* to the same, while the session runs (requests.c), or -1 */
+    struct stored_fd pmi;         /* what MPI has of its starter, or -1 */
+    struct stored_fd placeholder; /* Open MPI's, of this process, or -1 */
+    struct fd_store *fd_store;    /* of the client's descriptors, or NULL */
+    bool apart;                   /* and of MPI's, or there is none */
     struct heartbeat *heartbeat;
-    struct kept first; /* a worker's bell, until it is the peer's */
-    struct beat beat;  /* of that */
+    struct stored_fd first; /* a worker's bell, until it is the peer's */
+    struct beat beat;       /* of that */
     unsigned member_count;
     struct member *members;
 };

@@ -16,12 +16,12 @@
 /* ---- peers ---- */
 
 /* In a worker nobody else closes descriptors. */
-void link_keep(struct transport *t, struct kept *kept, int fd)
+void link_keep(struct transport *t, struct stored_fd *stored, int fd)
 {
     if (t->client)
-        kept_hold(kept, t->job.keeper, fd);
+        stored_hold(stored, t->job.fd_store, fd);
     else
-        kept_trust(kept, fd);
+        stored_trust(stored, fd);
 }
 
 /* Its slot is free, and clean. */
@@ -101,7 +101,7 @@ int transport_peer_process(const struct transport *t, unsigned peer)
 /* Whoever comes back finds itself out; what is on this host does not come back, for it has memory of this process. */
 static void cut_off(struct transport *t, struct peer *peer)
 {
-    const int fd = kept_fd(&peer->bell.socket);
+    const int fd = stored_fd(&peer->bell.socket);
     const bool went = peer->bell.lost && !peer->bell.why; /* and its number may be another's */
 
     atomic_store(&peer->beat.on, false);
@@ -141,7 +141,7 @@ int link_give_up(struct peer *peer, const char *why)
 void link_fail(struct transport *t)
 {
     if (!t->ended)
-        t->failed = kept_fd(&t->wake) >= 0 && keeper_was_needed(t->job.keeper)
+        t->failed = stored_fd(&t->wake) >= 0 && fd_store_was_needed(t->job.fd_store)
                         ? "the program has closed descriptors that are not its own, MPI's among them"
                         : "MPI has failed";
     t->ended = true;

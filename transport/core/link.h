@@ -138,7 +138,7 @@ struct transport {
     struct epoll_event *heard; /* and room for what it answers */
     struct bulks bulks, over;  /* all; and those that are over, and whose owners have yet to be told */
     unsigned polled_bulks, near_bulks;
-    struct kept wake, waker; /* the ends of a pipe */
+    struct stored_fd wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
@@ -179,8 +179,8 @@ void link_offer_lane(struct transport *t, unsigned number);
 /* One of the transport's own frames; 0 or negative errno: -EAGAIN, there is no room for it now. */
 int link_say(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length);
 int link_tell(struct transport *t, unsigned number, const struct member_news *news);
-/* A descriptor of the session: the program may close it (transport/alive/keeper.h). */
-void link_keep(struct transport *t, struct kept *kept, int fd);
+/* A descriptor of the session: the program may close it (transport/alive/fd_store.h). */
+void link_keep(struct transport *t, struct stored_fd *stored, int fd);
 void link_lose(struct transport *t, unsigned number, const char *why);
 /* What the peer, or this side, would wait for in vain for ever: it is lost at the next poll. -ECONNRESET. */
 int link_give_up(struct peer *peer, const char *why);
@@ -217,7 +217,7 @@ int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t
               void *argument);
 
 /* ---- requests.c: the socket to who started the session's processes ---- */
-/* Hands it over, where there is a lifeline. 0 or negative errno. */
+/* Hands it over, where there is a control socket. 0 or negative errno. */
 int starter_open(struct job *job);
 /* To sleep on, if there is one. */
 bool starter_sleep_on(struct transport *t, struct pollfd *descriptor);

@@ -23,7 +23,7 @@
 #define LOOK_MS 100 /* between looks, where nobody sleeps */
 
 struct answer {
-    struct kept socket;
+    struct stored_fd socket;
     bool ended;
     transport_request *handler;
     void *context;
@@ -36,11 +36,11 @@ int starter_open(struct job *job)
 {
     int ends[2], error;
 
-    if (job->lifeline < 0)
+    if (job->control_socket < 0)
         return 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
         return -errno;
-    error = socket_send_descriptors(job->lifeline, &(char){LIFELINE_STARTER}, 1, &ends[1], 1);
+    error = socket_send_descriptors(job->control_socket, &(char){CONTROL_STARTER}, 1, &ends[1], 1);
     close(ends[1]);
     if (error)
         close(ends[0]);
@@ -66,7 +66,7 @@ static ssize_t hear(int starter, struct starter_message *message, int *fd)
 static void say(struct answer *answer, const char *what, const char *format, va_list arguments)
 {
     char line[REQUESTS_MOST];
-    int length = snprintf(line, sizeof(line), "%s", what), fd = kept_fd(&answer->socket);
+    int length = snprintf(line, sizeof(line), "%s", what), fd = stored_fd(&answer->socket);
 
     vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
     for (char *at = line; *at; at++) {
@@ -91,7 +91,7 @@ void answer_progress(struct answer *answer, const char *format, ...)
 /* What is said last finds room, unless nobody listens. */
 void answer_end(struct answer *answer, bool done, const char *format, ...)
 {
-    struct pollfd room = {kept_fd(&answer->socket), POLLOUT, 0};
+    struct pollfd room = {stored_fd(&answer->socket), POLLOUT, 0};
     va_list arguments;
 
     if (!answer->ended)
@@ -105,14 +105,14 @@ void answer_end(struct answer *answer, bool done, const char *format, ...)
 
 bool answer_is_wanted(struct answer *answer)
 {
-    struct pollfd end = {kept_fd(&answer->socket), POLLRDHUP, 0};
+    struct pollfd end = {stored_fd(&answer->socket), POLLRDHUP, 0};
 
     return end.fd >= 0 && poll(&end, 1, 0) == 0;
 }
 
 bool answer_await(struct answer *answer, int milliseconds)
 {
-    struct pollfd word = {kept_fd(&answer->socket), POLLIN, 0};
+    struct pollfd word = {stored_fd(&answer->socket), POLLIN, 0};
     char byte;
 
     return word.fd >= 0 && poll(&word, 1, milliseconds) == 1 && recv(word.fd, &byte, 1, MSG_DONTWAIT) == 1;
@@ -124,7 +124,7 @@ static void *run(void *argument)
 
     answer->handler(answer->context, answer->words, answer);
     answer_end(answer, false, "it was not answered");
-    kept_close(&answer->socket);
+    stored_close(&answer->socket);
     free(answer);
     return NULL;
 }
@@ -148,14 +148,14 @@ static void take_request(struct transport *t, const struct starter_message *mess
     answer->handler = t->on_request ? t->on_request : refuse;
     answer->context = t->request_context;
     memcpy(answer->words, message->text, sizeof(answer->words));
-    kept_hold(&answer->socket, NULL, fd);
+    stored_hold(&answer->socket, NULL, fd);
     answer_progress(answer, "taken");
     if (!thread_start(&thread, run, answer)) {
         pthread_detach(thread);
         return;
     }
     answer_end(answer, false, "no thread can be started");
-    kept_close(&answer->socket);
+    stored_close(&answer->socket);
     free(answer);
 }
 
@@ -171,7 +171,7 @@ bool starter_sleep_on(struct transport *t, struct pollfd *descriptor)
 {
     if (!t->client || t->job.starter.fd < 0)
         return false;
-    *descriptor = (struct pollfd){kept_fd(&t->job.starter), POLLIN, 0};
+    *descriptor = (struct pollfd){stored_fd(&t->job.starter), POLLIN, 0};
     return true;
 }
 
@@ -223,7 +223,7 @@ void starter_poll(struct transport *t, bool spoke)
         if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
             return;
         if (got != (ssize_t)sizeof(message)) {
-            kept_close(&t->job.starter);
+            stored_close(&t->job.starter);
             if (fd >= 0)
                 close(fd);
             return;

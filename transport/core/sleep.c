@@ -121,7 +121,7 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
     if (timeout_us > t->sleep_most_us)
         timeout_us = t->sleep_most_us;
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
-    t->sleep_on[count++] = (struct pollfd){kept_fd(&t->wake), POLLIN, 0};
+    t->sleep_on[count++] = (struct pollfd){stored_fd(&t->wake), POLLIN, 0};
     t->starter = starter_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
     if (t->job.later && t->job.calls.fd >= 0)
         t->sleep_on[count++] = (struct pollfd){t->job.calls.fd, POLLIN, 0};
@@ -132,13 +132,13 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
     if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->starter)
         t->starter->revents = 0;
     t->woke = true; /* the next poll listens to the bells */
-    if (read(kept_fd(&t->wake), rings, sizeof(rings)) < 0)
+    if (read(stored_fd(&t->wake), rings, sizeof(rings)) < 0)
         return; /* it was not this that woke us */
 }
 
 void transport_wake(struct transport *t)
 {
-    if (write(kept_fd(&t->waker), "", 1) < 0)
+    if (write(stored_fd(&t->waker), "", 1) < 0)
         return; /* full: it wakes as well */
 }
 

@@ -49,7 +49,7 @@ static void release_stream(struct stream *stream)
     if (stream->tls)
         stream->by->close(stream->tls);
     stream->tls = NULL;
-    kept_release(&stream->socket);
+    stored_release(&stream->socket);
 }
 
 /* Nothing is left of who had it. */

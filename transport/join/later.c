@@ -33,7 +33,7 @@ static void ask_launcher(struct transport *t, unsigned number)
 {
     const struct tunnel_call call = {number};
     struct peer *peer = &t->peers[number];
-    const int fd = kept_fd(&t->job.calls);
+    const int fd = stored_fd(&t->job.calls);
 
     if (peer->asked_ms)
         return;
@@ -179,7 +179,7 @@ static int hear_one(struct transport *t)
     struct tunnel_call call = {0};
     unsigned count = PAIR_SOCKETS;
     int sockets[PAIR_SOCKETS];
-    const ssize_t got = socket_receive_descriptors(kept_fd(&t->job.calls), &call, sizeof(call), sockets, &count, 1);
+    const ssize_t got = socket_receive_descriptors(stored_fd(&t->job.calls), &call, sizeof(call), sockets, &count, 1);
     const bool known = got == (ssize_t)sizeof(call) && call.to < t->width && t->peers[call.to].alive &&
                        t->peers[call.to].provider->is_absent;
 
@@ -203,7 +203,7 @@ static int hear_one(struct transport *t)
         return 1;
     if (got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT)
         return 0;
-    kept_close(&t->job.calls);
+    stored_close(&t->job.calls);
     return 0;
 }
 

@@ -125,14 +125,14 @@ void where_to_come_beside(struct transport *t, const char *endpoint, struct endp
 {
     struct peer *program = &t->peers[0];
     struct streams *streams = program->way;
-    struct kept *line = program->provider == &provider_tls ? &streams->frames.socket : &program->bell.socket;
+    struct stored_fd *line = program->provider == &provider_tls ? &streams->frames.socket : &program->bell.socket;
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof(address);
     char text[256];
     int error;
 
-    if (!getsockname(kept_fd(line), (struct sockaddr *)&address, &length) && address.ss_family != AF_UNIX)
-        error = endpoint_listen_beside(own, "tcp:", kept_fd(line));
+    if (!getsockname(stored_fd(line), (struct sockaddr *)&address, &length) && address.ss_family != AF_UNIX)
+        error = endpoint_listen_beside(own, "tcp:", stored_fd(line));
     else
         error = address_towards(endpoint, text, sizeof(text)) || endpoint_listen_tcp(own, text);
     if (error)

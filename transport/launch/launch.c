@@ -173,7 +173,7 @@ int launch_helper(struct start *start, struct launch *launch)
         if (error)
             close(pair[0]);
         else
-            start->job->lifeline = pair[0];
+            start->job->control_socket = pair[0];
     }
     if (error)
         snprintf(start->why, start->why_size, "%s: %s", arguments && *arguments ? *arguments : "a process of VOCL",
@@ -188,8 +188,8 @@ static bool speaks(const struct start *start)
 {
     char byte;
 
-    return socket_wait(start->job->lifeline, POLLIN, start->until - clock_ms()) > 0 &&
-           recv(start->job->lifeline, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && byte;
+    return socket_wait(start->job->control_socket, POLLIN, start->until - clock_ms()) > 0 &&
+           recv(start->job->control_socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && byte;
 }
 
 /* How many came at once, at most so many; 0: it is said why, or not; or a negative errno. */
@@ -201,7 +201,8 @@ static int receive_some(const struct start *start, int *descriptors, unsigned mo
 
     if (speaks(start))
         return 0;
-    got = socket_receive_descriptors(start->job->lifeline, &byte, 1, descriptors, &count, start->until - clock_ms());
+    got = socket_receive_descriptors(start->job->control_socket, &byte, 1, descriptors, &count,
+                                     start->until - clock_ms());
     return got < 0 ? (int)got : (int)count;
 }
 
@@ -246,14 +247,14 @@ int launch_line(int fd, char *line, size_t size, long milliseconds)
 
 int launch_hear(struct start *start)
 {
-    struct pollfd ready = {start->job->lifeline, POLLIN, 0};
+    struct pollfd ready = {start->job->control_socket, POLLIN, 0};
     char line[1024];
     int error = 0;
 
     while (poll(&ready, 1, 0) > 0) {
         const char *space;
 
-        error = launch_line(start->job->lifeline, line, sizeof(line), LINE_MS);
+        error = launch_line(start->job->control_socket, line, sizeof(line), LINE_MS);
         if (error) {
             if (!*start->why)
                 snprintf(start->why, start->why_size, "what starts the session's processes ended without a word");

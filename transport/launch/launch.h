@@ -56,7 +56,7 @@ void launch_keep_key(const struct start *start);
 void launch_newcomers(const struct start *start, struct launch *launch);
 /* The address that they connect to, and the token or secret. */
 void launch_place(const struct start *start, struct launch *launch);
-/* It is started, with the lifeline to it, and freed. */
+/* It is started, with the control socket to it, and freed. */
 int launch_helper(struct start *start, struct launch *launch);
 /* The helper hands over so many descriptors. */
 int launch_receive(struct start *start, int *descriptors, unsigned count);

@@ -94,7 +94,7 @@ static void *watch_thread(void *argument)
     }
     if (!watch->fds[0].revents) {
         vocl_log(LOG_INFO, "MPI_Init is given up: %s", watch->why);
-        shutdown(watch->lifeline, SHUT_RDWR);
+        shutdown(watch->control_socket, SHUT_RDWR);
     }
     return NULL;
 }
@@ -111,7 +111,7 @@ int watch_start(struct watch *watch, struct job *job, long milliseconds)
 {
     int error;
 
-    *watch = (struct watch){.lifeline = job->lifeline,
+    *watch = (struct watch){.control_socket = job->control_socket,
                             .until = clock_ms() + milliseconds,
                             .job = job,
                             .count = job->member_count + 1,

@@ -9,7 +9,7 @@
 
 /* ---- watch.c ---- */
 struct watch {
-    int lifeline;
+    int control_socket;
     long until;
     struct job *job;
     nfds_t count;

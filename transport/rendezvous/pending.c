@@ -30,7 +30,7 @@ void pending_settle(struct pending *pending, struct streams *streams)
 
     if (pending->index != BEAT)
         socket_be_patient(pending->fd);
-    kept_trust(&stream->socket, pending->fd);
+    stored_trust(&stream->socket, pending->fd);
     stream->tls = pending->tls;
     stream->by = pending->by;
     streams->tunnelled |= pending->tunnelled;
@@ -343,7 +343,7 @@ static unsigned fill_poll(struct rendezvous *m, long *until)
 
     ready[count++] = (struct pollfd){m->listeners[0], POLLIN, 0};
     ready[count++] = (struct pollfd){m->listeners[1], POLLIN, 0};
-    ready[count++] = (struct pollfd){m->rank ? -1 : m->job->lifeline, POLLIN, 0};
+    ready[count++] = (struct pollfd){m->rank ? -1 : m->job->control_socket, POLLIN, 0};
     ready[count++] = (struct pollfd){m->is_handed ? -1 : m->tunnel, POLLIN, 0};
     for (unsigned i = 0; i < m->pending_count; i++) {
         struct pending *pending = &m->pending[i];

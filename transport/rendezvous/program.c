@@ -74,7 +74,7 @@ static int take_placeholder(struct rendezvous *m, struct pending *pending)
     m->start->environment = pending->extra;
     m->start->environment_length = pending->said.greeting.extra;
     pending->extra = NULL;
-    kept_trust(&m->job->placeholder, pending->fd);
+    stored_trust(&m->job->placeholder, pending->fd);
     pending->fd = -1;
     pending_end(pending);
     return 0;
@@ -125,9 +125,9 @@ int rendezvous_greeted(struct rendezvous *m, struct pending *pending)
 int rendezvous_missing(struct rendezvous *m, unsigned rank)
 {
     const struct start *start = m->start;
-    const bool speaks = start && start->job->lifeline >= 0;
+    const bool speaks = start && start->job->control_socket >= 0;
 
-    if (!speaks || socket_wait(start->job->lifeline, POLLIN, REASON_MS) <= 0 || !launch_hear(m->start))
+    if (!speaks || socket_wait(start->job->control_socket, POLLIN, REASON_MS) <= 0 || !launch_hear(m->start))
         snprintf(m->why, m->why_size, "worker %u: its process is gone", rank);
     return -ECHILD;
 }

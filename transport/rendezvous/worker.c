@@ -206,7 +206,7 @@ static int hail(struct rendezvous *m, const struct introduction *by, struct endp
     if (!tunnelled && by->endpoint)
         snprintf(m->locations[0].endpoint, sizeof(m->locations->endpoint), "%s", by->endpoint);
     socket_be_patient(fd);
-    kept_trust(&m->streams[0]->frames.socket, fd);
+    stored_trust(&m->streams[0]->frames.socket, fd);
     m->streams[0]->frames.tls = tls;
     m->streams[0]->frames.by = m->by;
     m->streams[0]->tunnelled = tunnelled;
@@ -301,7 +301,7 @@ static int inherit(struct rendezvous *m, const struct introduction *by, const ch
 /* From now on, whatever this process waits for. */
 static void answer(struct job *job, int bell)
 {
-    kept_trust(&job->first, bell);
+    stored_trust(&job->first, bell);
     job->heartbeat = heartbeat_start(true);
     heartbeat_add(job->heartbeat, &job->beat, &job->first);
 }
@@ -343,11 +343,11 @@ int rendezvous_join(struct job *job, const struct introduction *by, char *why, s
         error = rendezvous_meet(m, by->until);
     }
     if (!error && tunnel >= 0 && (!m->streams[0]->tunnelled || !by->secret)) {
-        kept_trust(&job->calls, tunnel);
+        stored_trust(&job->calls, tunnel);
         tunnel = -1;
     } else if (!error && m->streams[0]->tunnelled) {
-        kept_trust(&job->calls, fcntl(tunnel, F_DUPFD_CLOEXEC, 0));
-        kept_trust(&m->streams[0]->voucher, tunnel);
+        stored_trust(&job->calls, fcntl(tunnel, F_DUPFD_CLOEXEC, 0));
+        stored_trust(&m->streams[0]->voucher, tunnel);
         tunnel = -1;
     }
     if (!error)

@@ -36,8 +36,8 @@ static int enter_apart(struct entry *entry, int pmi, bool local)
     struct job *job = entry->start->job;
 
     entry->apart = local && loader_comes_first(entry->start->mpi) && job->plugin->over_ucx();
-    job->keeper = keeper_start(entry->apart ? enter : NULL, entry, &pmi, pmi >= 0 ? 1 : 0);
-    if (!job->keeper)
+    job->fd_store = fd_store_start(entry->apart ? enter : NULL, entry, &pmi, pmi >= 0 ? 1 : 0);
+    if (!job->fd_store)
         entry->apart = false;
     if (!entry->apart)
         enter(entry);
@@ -52,8 +52,8 @@ static int enter_apart(struct entry *entry, int pmi, bool local)
 /* The session ends with the process alone. */
 static void keep_starter(struct job *job)
 {
-    if (job->keeper && keeper_take(job->keeper, job->lifeline))
-        job->lifeline = -1;
+    if (job->fd_store && fd_store_take(job->fd_store, job->control_socket))
+        job->control_socket = -1;
 }
 
 /* MPI asks before it sends what is long, and has one connection. */
@@ -78,7 +78,7 @@ int enter_mpi(struct start *start, const char **environment, int pmi, bool local
     int error = 0;
 
     for (unsigned i = 0; !error && i < job->member_count; i++) /* it stands in where this process is stopped */
-        error = socket_send_descriptors(job->lifeline, "b", 1, &job->members[i].fd, 1);
+        error = socket_send_descriptors(job->control_socket, "b", 1, &job->members[i].fd, 1);
     if (!error)
         error = watch_start(&watch, job, start->until - clock_ms());
     if (error)
@@ -89,11 +89,11 @@ int enter_mpi(struct start *start, const char **environment, int pmi, bool local
         error = starter_open(job);
     if (!error)
         look_how_far(job);
-    if (error || !job->keeper)
+    if (error || !job->fd_store)
         return error;
     keep_starter(job);
     if (job->placeholder.fd >= 0)
-        kept_hold(&job->placeholder, job->keeper, job->placeholder.fd);
+        stored_hold(&job->placeholder, job->fd_store, job->placeholder.fd);
     return 0;
 }
 
@@ -108,14 +108,14 @@ static int enter_ranks(struct start *start, int pmi, bool local)
                                  NULL};
     int error;
 
-    kept_hold(&start->job->pmi, NULL, pmi);
+    stored_hold(&start->job->pmi, NULL, pmi);
     snprintf(descriptor, sizeof(descriptor), "PMI_FD=%d", start->job->pmi.fd);
     snprintf(size, sizeof(size), "PMI_SIZE=%u", start->workers + 1);
     if (local && getenv("UCX_TLS"))
         environment[4] = NULL;
     error = enter_mpi(start, environment, start->job->pmi.fd, local && !getenv("UCX_TLS"));
     if (!error && start->job->apart) /* it has its own */
-        kept_close(&start->job->pmi);
+        stored_close(&start->job->pmi);
     if (!error && start->job->size != (int)start->workers + 1) {
         snprintf(start->why, start->why_size, "MPI is another than the workers'");
         error = -EPROTO;
@@ -128,14 +128,14 @@ int enter_tls_load(struct start *start)
     return rendezvous_prepare(start->secret, start->ending, start->argument, start->why, start->why_size);
 }
 
-/* Without MPI: what has to outlive the program's own descriptors is given to the keeper. */
+/* Without MPI: what has to outlive the program's own descriptors is given to the store. */
 static int enter_alone(struct job *job)
 {
     int error = starter_open(job);
 
     if (error)
         return error;
-    job->keeper = keeper_start(NULL, NULL, NULL, 0);
+    job->fd_store = fd_store_start(NULL, NULL, NULL, 0);
     keep_starter(job);
     return 0;
 }
@@ -171,7 +171,7 @@ int enter_session(struct start *start, int pmi, bool local)
         return error ? error : enter_await(start);
     }
     if (pmi >= 0) /* whatever its starter would say there */
-        kept_hold(&job->pmi, NULL, pmi);
+        stored_hold(&job->pmi, NULL, pmi);
     return error ? error : enter_alone(job);
 }
 

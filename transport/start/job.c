@@ -118,7 +118,7 @@ static int open_with_workers(struct job *job, void (*ending)(void *), void *argu
 struct job job_new(void)
 {
     return (struct job){.provider = &provider_mpi,
-                        .lifeline = -1,
+                        .control_socket = -1,
                         .calls.fd = -1,
                         .starter.fd = -1,
                         .pmi.fd = -1,
@@ -135,8 +135,8 @@ static int open_once(struct job *job, void (*ending)(void *), void *argument, ch
         job->size = 1;
     else
         error = open_with_workers(job, ending, argument, why, why_size);
-    if (!error && !job->keeper)
-        job->keeper = keeper_start(NULL, NULL, NULL, 0);
+    if (!error && !job->fd_store)
+        job->fd_store = fd_store_start(NULL, NULL, NULL, 0);
     if (error) {
         if (!*why)
             snprintf(why, why_size, "%s", strerror(-error));
@@ -173,15 +173,15 @@ void job_close(struct job *job)
         streams_free(job->members[i].way, false);
         job->members[i].way = NULL;
     }
-    if (job->keeper)
-        keeper_end(job->keeper);
-    job->keeper = NULL;
-    kept_close(&job->placeholder);
-    kept_close(&job->pmi);
-    kept_close(&job->starter);
-    kept_close(&job->calls);
-    if (job->lifeline >= 0)
-        close(job->lifeline);
-    job->lifeline = -1;
+    if (job->fd_store)
+        fd_store_end(job->fd_store);
+    job->fd_store = NULL;
+    stored_close(&job->placeholder);
+    stored_close(&job->pmi);
+    stored_close(&job->starter);
+    stored_close(&job->calls);
+    if (job->control_socket >= 0)
+        close(job->control_socket);
+    job->control_socket = -1;
     forked_session = true; /* whatever comes next in this process needs a fresh MPI */
 }

@@ -41,7 +41,7 @@ static int wait_for_devices(struct start *start, char *line, size_t size)
     const long most = ANSWER_MS + settings_number(SETTING_POOL_WAIT) * 1000, until = clock_ms() + most;
 
     for (;;) {
-        int error = launch_line(start->job->lifeline, line, size, until - clock_ms());
+        int error = launch_line(start->job->control_socket, line, size, until - clock_ms());
 
         if (error) {
             snprintf(start->why, start->why_size, "vocl-join: %s", strerror(-error));
@@ -99,7 +99,7 @@ static int tell_place(struct start *start)
         hex_show(start->token, TOKEN_BYTES, token + 1);
     }
     snprintf(line, sizeof(line), "session %s %s%s\n", start->remote.text, secret, token);
-    return socket_write_all(start->job->lifeline, line, strlen(line));
+    return socket_write_all(start->job->control_socket, line, strlen(line));
 }
 
 int start_pool(struct start *start)

@@ -52,7 +52,7 @@ void enter_choose(struct start *start);
 /* It is loaded: best while the workers are starting, too. */
 int enter_load(struct start *start);
 /* MPI_Init, with this environment besides (NULL-terminated) and, if it is not negative, this descriptor in use; what
- * has to outlive the program's own descriptors is given to the keeper. local: all workers are on this host. */
+ * has to outlive the program's own descriptors is given to the store. local: all workers are on this host. */
 int enter_mpi(struct start *start, const char **environment, int pmi, bool local);
 /* Until all workers have come through it. */
 int enter_await(struct start *start);

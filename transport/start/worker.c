@@ -114,7 +114,7 @@ int job_open_worker(struct job *job, void (*ending)(void *), void *argument, cha
 
     *job = job_new();
     *why = '\0';
-    kept_trust(&job->calls, environment_descriptor(SESSION_CALLS));
+    stored_trust(&job->calls, environment_descriptor(SESSION_CALLS));
     job->newcomers = (struct newcomer_key){.ending = ending, .argument = argument};
     job->newcomers.known = hex_read(getenv(SESSION_GUESTS), job->newcomers.secret, SECRET_BYTES);
     if (introduction.endpoint && !is_plain && hex_read(getenv(SESSION_SECRET), secret, sizeof(secret)))

@@ -71,7 +71,7 @@ void able_look(struct streams *streams, unsigned peer)
     int fds[MOST_PIPES];
 
     for (unsigned i = 0; i < streams->pipe_count; i++)
-        fds[i] = kept_fd(&streams->pipes[i].stream.socket);
+        fds[i] = stored_fd(&streams->pipes[i].stream.socket);
     if (!streams->measures || !pace_look(&streams->pace, fds, streams->pipe_count, clock_ns()))
         return;
     choose_used(streams, peer);

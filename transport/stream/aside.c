@@ -53,7 +53,7 @@ static bool is_behind(struct streams *streams)
 
     if (streams->ordinary.at < streams->ordinary.end)
         return true;
-    return !ioctl(kept_fd(&streams->frames.socket), SIOCOUTQNSD, &unsent) && unsent > (int)BEHIND;
+    return !ioctl(stored_fd(&streams->frames.socket), SIOCOUTQNSD, &unsent) && unsent > (int)BEHIND;
 }
 
 bool aside_is_due(struct streams *streams, size_t length)

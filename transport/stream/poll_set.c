@@ -3,8 +3,8 @@
  * An epoll descriptor has them all, and each poll of the transport asks it once: who has nothing is not read from
  * (round), and who sleeps sleeps on that one.
  *
- * What it has are open files, not numbers: if the program closes one of these, the keeper still has the file
- * (transport/alive/keeper.h). If it closes this one, its number may be that of another. Ours is the one that has the
+ * What it has are open files, not numbers: if the program closes one of these, the store still has the file
+ * (transport/alive/fd_store.h). If it closes this one, its number may be that of another. Ours is the one that has the
  * session's pipe.
  */
 #include <errno.h>
@@ -38,7 +38,7 @@ static void add(struct transport *t, unsigned number)
 
     for (unsigned i = 0; i <= streams->pipe_count; i++) {
         if (stream_ready(streams_at(streams, i)))
-            control(t, EPOLL_CTL_ADD, kept_fd(&streams_at(streams, i)->socket), name_of(number, i));
+            control(t, EPOLL_CTL_ADD, stored_fd(&streams_at(streams, i)->socket), name_of(number, i));
     }
 }
 
@@ -52,7 +52,7 @@ static void renew(struct transport *t)
     t->poll_set = epoll_create1(EPOLL_CLOEXEC);
     if (t->poll_set < 0)
         return;
-    control(t, EPOLL_CTL_ADD, kept_fd(&t->wake), OF_NOBODY);
+    control(t, EPOLL_CTL_ADD, stored_fd(&t->wake), OF_NOBODY);
     for (unsigned i = 0; i < t->width; i++) {
         if (hears_of(t, i))
             add(t, i);
@@ -83,7 +83,7 @@ int poll_set_open(struct transport *t)
 
 void poll_set_close(struct transport *t)
 {
-    if (t->poll_set >= 0 && is_ours(t, kept_fd(&t->wake)))
+    if (t->poll_set >= 0 && is_ours(t, stored_fd(&t->wake)))
         close(t->poll_set);
     t->poll_set = -1;
 }
@@ -101,7 +101,7 @@ void poll_set_lose(struct transport *t, unsigned number)
     struct streams *streams = t->peers[number].way;
 
     for (unsigned i = 0; t->poll_set >= 0 && i <= streams->pipe_count; i++)
-        control(t, EPOLL_CTL_DEL, kept_fd(&streams_at(streams, i)->socket), 0);
+        control(t, EPOLL_CTL_DEL, stored_fd(&streams_at(streams, i)->socket), 0);
 }
 
 bool poll_set_are_quiet(const struct transport *t, const struct stream *stream)
@@ -138,7 +138,7 @@ void poll_set_look(struct transport *t)
     t->round++;
     if (!t->looks)
         return;
-    if (!is_ours(t, kept_fd(&t->wake)))
+    if (!is_ours(t, stored_fd(&t->wake)))
         renew(t);
     if (t->poll_set < 0)
         return;

@@ -35,7 +35,7 @@ void streams_wake(struct transport *t)
 
 bool stream_ready(struct stream *stream)
 {
-    int fd = stream->tls ? kept_fd(&stream->socket) : -1;
+    int fd = stream->tls ? stored_fd(&stream->socket) : -1;
 
     if (fd >= 0)
         stream->by->use(stream->tls, fd);
@@ -104,7 +104,7 @@ static void carry_beat(struct beat *beat, bool say)
 void streams_share(struct streams *streams)
 {
     for (unsigned i = 0; streams->is_far && i < streams->pipe_count; i++)
-        distance_share(kept_fd(&streams->pipes[i].stream.socket), streams->used);
+        distance_share(stored_fd(&streams->pipes[i].stream.socket), streams->used);
 }
 
 static int stream_open(struct transport *t, unsigned number)
@@ -186,10 +186,10 @@ static unsigned sleep_on_blocked(struct streams *streams, struct pollfd *descrip
     unsigned count = 0;
 
     if (streams->frames.blocked)
-        descriptors[count++] = (struct pollfd){kept_fd(&streams->frames.socket), POLLOUT, 0};
+        descriptors[count++] = (struct pollfd){stored_fd(&streams->frames.socket), POLLOUT, 0};
     for (unsigned i = 0; i < streams->pipe_count; i++) {
         if (streams->pipes[i].stream.blocked)
-            descriptors[count++] = (struct pollfd){kept_fd(&streams->pipes[i].stream.socket), POLLOUT, 0};
+            descriptors[count++] = (struct pollfd){stored_fd(&streams->pipes[i].stream.socket), POLLOUT, 0};
     }
     return count;
 }
@@ -203,13 +203,13 @@ static unsigned tls_sleep_on(struct transport *t, unsigned number, struct pollfd
         return sleep_on_blocked(streams, descriptors);
 
     descriptors[count++] =
-        (struct pollfd){kept_fd(&streams->frames.socket),
+        (struct pollfd){stored_fd(&streams->frames.socket),
                         (short)((streams->waits_aside ? 0 : POLLIN) | (streams->frames.blocked ? POLLOUT : 0)), 0};
     for (unsigned i = 0; i < streams->pipe_count; i++) {
         struct stream *stream = &streams->pipes[i].stream;
 
         descriptors[count++] =
-            (struct pollfd){kept_fd(&stream->socket), (short)(POLLIN | (stream->blocked ? POLLOUT : 0)), 0};
+            (struct pollfd){stored_fd(&stream->socket), (short)(POLLIN | (stream->blocked ? POLLOUT : 0)), 0};
     }
     return count;
 }
@@ -217,7 +217,7 @@ static unsigned tls_sleep_on(struct transport *t, unsigned number, struct pollfd
 /* It hears no more of us either. */
 static void cut(struct stream *stream)
 {
-    const int fd = kept_fd(&stream->socket);
+    const int fd = stored_fd(&stream->socket);
 
     if (fd >= 0)
         shutdown(fd, SHUT_RDWR);
@@ -243,7 +243,7 @@ static void say_last_words(struct transport *t, unsigned number)
     const long until = clock_ms() + LAST_WORDS_MS;
 
     while (streams->frames.blocked && !streams->broken && clock_ms() < until) {
-        struct pollfd ready = {kept_fd(&streams->frames.socket), POLLOUT, 0};
+        struct pollfd ready = {stored_fd(&streams->frames.socket), POLLOUT, 0};
 
         if (poll(&ready, 1, (int)(until - clock_ms())) > 0 && ready.revents & (POLLERR | POLLHUP))
             break;

@@ -23,7 +23,7 @@
 
 /* A connection. */
 struct stream {
-    struct kept socket;
+    struct stored_fd socket;
     struct tls *tls;
     const struct tls_plugin *by; /* what carries it: TLS, or a socket as it is (plain.h) */
     bool blocked;                /* it has not taken all that there is for it */
@@ -170,7 +170,7 @@ struct streams {
     bool tunnelled; /* some of it goes through what started the workers, as they do not reach each other */
     struct stream frames;
     struct stream beat;           /* used by the heartbeat thread alone */
-    struct kept voucher;          /* where who carries it all says that there is a program, or -1 */
+    struct stored_fd voucher;     /* where who carries it all says that there is a program, or -1 */
     unsigned messages, followed;  /* said on the connection for frames; up to where something has followed */
     struct text urgent, ordinary; /* to be sent: urgent between two messages of the others */
     size_t message_left;          /* of the ordinary one that has begun */

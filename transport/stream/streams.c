@@ -49,7 +49,7 @@ static void stream_end(struct stream *stream, bool forget)
     if (!forget && stream->tls)
         stream->by->close(stream->tls);
     stream->tls = NULL;
-    kept_close(&stream->socket);
+    stored_close(&stream->socket);
 }
 
 void streams_free(struct streams *streams, bool forget)
@@ -58,7 +58,7 @@ void streams_free(struct streams *streams, bool forget)
         return;
     stream_end(&streams->frames, forget);
     stream_end(&streams->beat, forget);
-    kept_close(&streams->voucher);
+    stored_close(&streams->voucher);
     for (unsigned i = 0; i < streams->pipe_count; i++) {
         struct pipe *pipe = &streams->pipes[i];
 
@@ -90,7 +90,7 @@ static bool settle(struct stream *stream, int fd)
 {
     if (stream->tls)
         return true;
-    kept_trust(&stream->socket, fd);
+    stored_trust(&stream->socket, fd);
     stream->by = &plain_plugin;
     stream->tls = fd < 0 ? NULL : plain_plugin.open(fd, "");
     return stream->tls != NULL;

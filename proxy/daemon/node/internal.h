@@ -35,7 +35,7 @@ const char *drain_describe(const struct daemon *d);
 void session_expect(struct session *s);
 
 /* ---- session.c ---- */
-/* Its keeper is there, and is watched. */
+/* Its supervisor is there, and is watched. */
 void session_keep(struct session *s);
 /* Its worker runs, or, with errno, does not. */
 void session_started(struct session *s, pid_t worker, int error);
@@ -110,7 +110,7 @@ void worker_clean(struct session *s);
 
 /* ---- state.c ---- */
 void state_remove(const struct session *s);
-/* Where its keeper leaves its worker's exit status, for a daemon that cannot wait for it; and that, or -1. */
+/* Where its supervisor leaves its worker's exit status, for a daemon that cannot wait for it; and that, or -1. */
 void state_status_path(const struct session *s, char *path, size_t size);
 int state_status(const struct session *s);
 /* A file there, whole or not at all. 0 or negative errno. */

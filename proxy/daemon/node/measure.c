@@ -1,7 +1,7 @@
 /*
  * What a session costs its host, by the kernel's account, not by the worker's word: the processor time of its control
- * group, or else of the worker and its keeper, with what these waited for. When the worker has ended its time is its
- * keeper's.
+ * group, or else of the worker and its supervisor, with what these waited for. When the worker has ended its time is
+ * its supervisor's.
  */
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ void measure_session(struct session *s)
 {
     const bool is_there = s->pid > 1 && process_start_time(s->pid) == s->start_time; /* and no other with its number */
     const double group = group_seconds(s);
-    const double processes = (is_there ? process_seconds(s->pid) : 0) + process_seconds(s->keeper);
+    const double processes = (is_there ? process_seconds(s->pid) : 0) + process_seconds(s->supervisor);
     const double seconds = group > processes ? group : processes;
 
     if (seconds > s->cpu_seconds)

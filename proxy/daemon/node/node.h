@@ -48,7 +48,7 @@ struct session {
     bool held;               /* there will be none: it keeps the devices for others (hold.c) */
     double began;            /* wall clock, seconds */
     double joules_before;    /* energy_review() when it began; below 0: not known */
-    pid_t pid, keeper;       /* keeper: the parent of the worker, which pid is */
+    pid_t pid, supervisor;   /* supervisor: the parent of the worker, which pid is */
     uint64_t start_time;     /* of the process, in clock ticks since the host's start */
     int pidfd;
     struct event *exited;

@@ -276,7 +276,7 @@ static void exited(evutil_socket_t fd, short what, void *argument)
 
 void session_keep(struct session *s)
 {
-    s->pidfd = process_open(s->keeper);
+    s->pidfd = process_open(s->supervisor);
     s->exited = s->pidfd >= 0 ? event_new(s->daemon->base, s->pidfd, EV_READ, exited, s) : NULL;
     if (s->exited)
         event_add(s->exited, NULL);
@@ -364,7 +364,7 @@ void session_started(struct session *s, pid_t worker, int error)
         connection_answer(&s->client, message_error(s->why));
     }
     s->state = SESSION_ENDING;
-    if (s->keeper > 0)
+    if (s->supervisor > 0)
         kill_harder(s); /* what there is of it; then it is gone */
     else
         session_gone(s, 0);
@@ -409,7 +409,7 @@ void session_gone(struct session *s, int status)
     state_remove(s);
     if (s->held)
         sessions_account(s, status);
-    if (s->started || s->keeper > 0)
+    if (s->started || s->supervisor > 0)
         worker_clean(s);
     if (s->started) {
         d->totals.failed += status > 0;

@@ -27,12 +27,12 @@
 #define START_MS 5000
 #define PMI_FD 4 /* the worker's */
 
-/* The keeper passes it on. */
+/* The supervisor passes it on. */
 bool worker_contained(const struct session *s, int number)
 {
     const bool killed = number == SIGKILL && worker_kill_group(s);
 
-    return (s->keeper > 1 && !kill(s->keeper, number == SIGKILL ? SIGQUIT : number)) || killed;
+    return (s->supervisor > 1 && !kill(s->supervisor, number == SIGKILL ? SIGQUIT : number)) || killed;
 }
 
 /* ---- the process ---- */
@@ -167,7 +167,7 @@ void fork_server_open(struct daemon *d)
 struct start {
     struct session *session;
     struct plan plan;
-    int pmi, problem; /* the worker's ends, as long as there is no keeper; or -1 */
+    int pmi, problem; /* the worker's ends, as long as there is no supervisor; or -1 */
     int words;        /* where start_words come from */
     int answer;       /* where the fork server's copy says its number, or -1 */
     pid_t asked;      /* the fork server */
@@ -220,9 +220,9 @@ static bool await(struct start *start, int fd)
            timer_set(&start->late, start->session->daemon, on_late, start, START_MS);
 }
 
-static void take_keeper(struct start *start, pid_t keeper)
+static void take_supervisor(struct start *start, pid_t supervisor)
 {
-    start->session->keeper = keeper;
+    start->session->supervisor = supervisor;
     close_fd(&start->answer);
     close_fd(&start->pmi);
     close_fd(&start->problem);
@@ -234,15 +234,15 @@ static void take_keeper(struct start *start, pid_t keeper)
 }
 
 /* 0 or errno. */
-static int fork_keeper(struct start *start)
+static int fork_supervisor(struct start *start)
 {
-    pid_t keeper = fork();
+    pid_t supervisor = fork();
 
-    if (keeper == 0)
+    if (supervisor == 0)
         supervisor_run(&start->plan.keep, start->plan.environment, start->pmi, start->problem, NULL);
-    if (keeper < 0)
+    if (supervisor < 0)
         return errno;
-    take_keeper(start, keeper);
+    take_supervisor(start, supervisor);
     return 0;
 }
 
@@ -253,7 +253,7 @@ static void without_fork_server(struct start *start)
     close_fd(&start->answer);
     if (fork_server && fork_server->pid == start->asked)
         child_kill(fork_server); /* fork_server_over() sees to the rest */
-    error = start->session->state == SESSION_ENDING ? ECANCELED : fork_keeper(start);
+    error = start->session->state == SESSION_ENDING ? ECANCELED : fork_supervisor(start);
     if (error)
         finish(start, error);
 }
@@ -266,7 +266,7 @@ static bool has_room(int fd)
 }
 
 /* What the fork server is to make of a copy of itself: over a socket of its own, which has room for it, for there are
- * secrets in it. The keeper's PID, a child of this process, comes back there. */
+ * secrets in it. The supervisor's PID, a child of this process, comes back there. */
 static bool ask_fork_server(struct start *start)
 {
     const int given[2] = {start->problem, start->pmi};
@@ -288,11 +288,11 @@ static bool ask_fork_server(struct start *start)
 
 static void take_answer(struct start *start)
 {
-    pid_t keeper = -1;
-    const ssize_t got = recv(start->answer, &keeper, sizeof(keeper), MSG_DONTWAIT);
+    pid_t supervisor = -1;
+    const ssize_t got = recv(start->answer, &supervisor, sizeof(supervisor), MSG_DONTWAIT);
 
-    if (got == sizeof(keeper) && keeper > 0)
-        take_keeper(start, keeper);
+    if (got == sizeof(supervisor) && supervisor > 0)
+        take_supervisor(start, supervisor);
     else if (got >= 0 || (errno != EAGAIN && errno != EINTR))
         without_fork_server(start);
 }
@@ -344,7 +344,7 @@ static void on_late(void *argument)
 
 void worker_start_cancel(struct session *s)
 {
-    if (s->keeper > 0)
+    if (s->supervisor > 0)
         finish(s->start, ECANCELED);
 }
 
@@ -367,7 +367,7 @@ int worker_start(struct session *s, char *const *environment, int pmi, char *why
         make_plan(s, environment, &start->plan);
         if (worker_group_make(s))
             worker_group_path(s, "", start->plan.keep.group, sizeof(start->plan.keep.group));
-        error = ask_fork_server(start) ? 0 : fork_keeper(start);
+        error = ask_fork_server(start) ? 0 : fork_supervisor(start);
         if (error)
             worker_clean(s);
     }

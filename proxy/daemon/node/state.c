@@ -130,7 +130,7 @@ static const struct field record[] = {OWN(id),        OWN(user),
                                       OWN(began),     OWN(devices),
                                       OWN(memory),    OWN(share),
                                       OWN(exclusive), OWN(started),
-                                      OWN(why),       OWN(keeper),
+                                      OWN(why),       OWN(supervisor),
                                       OWN(home),      OWN(job),
                                       OWN(of),        OWN(replaces),
                                       OWN(within),    FIELD(struct session, usage.device_ns, "device_ns"),
@@ -212,8 +212,8 @@ static void adopt(struct daemon *d, const char *name)
     fields_read(record, NULL, state, s);
     ending = json_is_true(json_object_get(state, "ending"));
     json_decref(state);
-    s->keeper = s->keeper ? s->keeper : s->pid; /* of an older daemon */
-    s->started = s->pid > 1;                    /* it did not say so */
+    s->supervisor = s->supervisor ? s->supervisor : s->pid; /* of an older daemon */
+    s->started = s->pid > 1;                                /* it did not say so */
     s->saved_ns = s->usage.device_ns;
     for (unsigned i = 0; i < s->device_count; i++) {
         if (s->devices[i] >= d->device_count) /* there were more then */
@@ -234,7 +234,7 @@ static void adopt(struct daemon *d, const char *name)
     status = state_status(s);
     if (status < 0 && !*s->why)
         text_print(s->why, sizeof(s->why), "lost while there was no daemon");
-    s->pid = s->keeper = 0; /* by now perhaps somebody else's */
+    s->pid = s->supervisor = 0; /* by now perhaps somebody else's */
     session_gone(s, status);
 }
 

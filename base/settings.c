@@ -22,9 +22,30 @@ static const struct {
 #undef SETTING
 };
 
+static const struct {
+    enum setting setting;
+    const char *variable;
+} old_names[] = {
+#define SETTING(name, fallback, meaning)
+#define FORMERLY(name, old) {SETTING_##name, "VOCL_" #old},
+#include "base/settings.def"
+#undef SETTING
+};
+
+static const char *find(enum setting setting)
+{
+    const char *value = getenv(settings[setting].variable);
+
+    for (size_t i = 0; !value && i < sizeof(old_names) / sizeof(*old_names); i++) {
+        if (old_names[i].setting == setting)
+            value = getenv(old_names[i].variable);
+    }
+    return value;
+}
+
 const char *settings_string(enum setting setting)
 {
-    const char *value = getenv(settings[setting].variable), *folder = NULL;
+    const char *value = find(setting), *folder = NULL;
 
     if (value && *value)
         return value;

@@ -1,5 +1,5 @@
 /*
- * Is a lane a faster way for a session's frames than the messages they are? A frame of a launch (160 bytes) from one
+ * Is memory a faster way for a session's frames than the messages they are? A frame of a launch (160 bytes) from one
  * rank to another and back, and a stream of them one way, by MPI as transport/plugin/mpi.c does it (receives posted
  * before, MPI_Test) and by XTQ into a queue that the receiver polls. Run by mpiexec with two ranks of one host.
  */

@@ -49,7 +49,7 @@ static int open_peers(struct transport *t)
         link_keep(t, &t->job.starter, t->job.starter.fd);
     fault_begin(transport_rank(t));
     for (unsigned i = 0; i < link_capacity(t); i++)
-        t->peers[i].bell.socket.fd = t->peers[i].lane.fd = -1;
+        t->peers[i].bell.socket.fd = t->peers[i].ring.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
         error = link_open_peer(t, &t->job.members[i]);
         if (error)
@@ -136,7 +136,7 @@ static void close_all(struct transport *t, bool forget)
             continue;
         if (provider && provider->close)
             provider->close(t, i, forget);
-        provider_lane.close(t, i, forget);
+        provider_shm.close(t, i, forget);
         stored_close(&t->peers[i].bell.socket);
     }
     /* A thread of an executor may still wake it: that goes with the process. */
@@ -227,7 +227,7 @@ static bool must_look(const struct transport *t)
     if (t->listens || t->came || !TAILQ_EMPTY(&t->bulks))
         return true;
     for (unsigned i = 0; i < t->width; i++) {
-        if (t->peers[i].alive && !t->peers[i].lane.open && i != link_local(t))
+        if (t->peers[i].alive && !t->peers[i].ring.open && i != link_local(t))
             return true;
     }
     return false;
@@ -261,7 +261,7 @@ int transport_poll(struct transport *t)
 
         if (!peer->alive || i == link_local(t))
             continue;
-        if (listen && !peer->provider->bells && !(last_look && peer->lane.open))
+        if (listen && !peer->provider->bells && !(last_look && peer->ring.open))
             link_hear(t, i);
         if (t->ended)
             link_lose(t, i, t->failed);

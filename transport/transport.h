@@ -4,12 +4,12 @@
  * looks at and closes all of what is in the rooms, each of which stands on those above it:
  *
  *     plugin/      loader.c loads the plugins: mpi.c, tls.c (OpenSSL), pack.c (zstd)
- *     shm/         frames through memory of one host: lane.c; sleep.c, who of its two sides sleeps
+ *     shm/         frames through memory of one host: ring.c; sleep.c, who of its two sides sleeps
  *     alive/       bell.c, the socket that tells of a process that is gone; heartbeat.c; fd_store.c, descriptors in a
  *                  program that may close them
  *     core/        the members of a session, of whatever carries their bytes (provider.h): link.c, frames with windows
  *                  and losses; receive.c, frames that arrive; bulk.c, bulk data; sleep.c; silence.c, who does not
- * answer; requests.c, what is asked of the session; over_lane.c and loop.c, providers: memory, this process stream/ the
+ * answer; requests.c, what is asked of the session; over_shm.c and loop.c, providers: memory, this process stream/ the
  * provider by sockets, with TLS or without (stream.h, which lists its files) mpi/         the provider by MPI:
  * over_mpi.c; watch.c, MPI_Init; leaving.c, MPI_Finalize launch/      what starts a session's processes is started:
  * launch.c, spawn.c; host.c, its limits; network.c, which network the session has rendezvous/  members find each other:

@@ -28,7 +28,7 @@ both()
 }
 both "staged in pieces" "5000 300000" env VOCL_ZERO_COPY=0 vocl run --
 both "one piece at a time" 2097152 env VOCL_ZERO_COPY=0 VOCL_PIPELINE=1 vocl run --
-both "no memory shared" 300000 env VOCL_SHARE=0 VOCL_LANE=0 vocl run --
+both "no memory shared" 300000 env VOCL_SHARE=0 VOCL_RING=0 vocl run --
 both "two workers" 300000 env VOCL_WORKERS=2 vocl run --
 both "in this process, and a worker" 5000 env VOCL_LOCAL=1 VOCL_WORKERS=1 vocl run --
 

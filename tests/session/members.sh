@@ -53,9 +53,9 @@ two()
 
 right VOCL_WORKERS=2 -- "$(rounds 8)"
 right VOCL_WORKERS=1 -- 2
-right VOCL_WORKERS=2 VOCL_LANE=0 -- 2
+right VOCL_WORKERS=2 VOCL_RING=0 -- 2
 right VOCL_WORKERS=3 VOCL_NETWORK=pairs -- "$(rounds 4)"
-right VOCL_WORKERS=3 VOCL_NETWORK=pairs VOCL_LANE=0 VOCL_PEER_TIMEOUT=0 -- 2
+right VOCL_WORKERS=3 VOCL_NETWORK=pairs VOCL_RING=0 VOCL_PEER_TIMEOUT=0 -- 2
 right VOCL_WORKERS=2 VOCL_NETWORK=pairs MEMBERS_HOW=exit -- fail "status 7"
 right VOCL_WORKERS=2 VOCL_NETWORK=pairs MEMBERS_HOW=die -- killed "$(rounds 3)"
 right VOCL_WORKERS=18 VOCL_NETWORK=pairs -- 1

@@ -28,7 +28,7 @@ read_there()
     grep 'to [12]: .* read where' "$scratch/err" | sed 's/[^[]*\[\([0-9]*\)\].*/\1/' | sort -u | wc -l | grep -qx "$1"
 }
 
-for settings in VOCL_LANE=1 VOCL_LANE=0 VOCL_ZERO_COPY=0; do
+for settings in VOCL_RING=1 VOCL_RING=0 VOCL_ZERO_COPY=0; do
     right "$settings" "$settings" vocl run --workers 2
     read_there 2 || fail "$settings: not read where they were: $(cat "$scratch/err")"
     ! grep -q 'cannot read' "$scratch/err" || fail "$settings: $(cat "$scratch/err")"

@@ -48,7 +48,7 @@ $((many - 1)) devices" ] || fail "$name: $(cat "$scratch/out.$name")"
 round memory ${VOCL_THRONG:-96} KILL
 grep -q "$many workers are reached by pairs of sockets, without MPI: they are on this host" "$scratch/err.memory" ||
     fail "it is not said what carries the session"
-round blocks ${VOCL_THRONG:-96} KILL VOCL_SHARE=0 VOCL_LANE=0
+round blocks ${VOCL_THRONG:-96} KILL VOCL_SHARE=0 VOCL_RING=0
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || exit 0
 round tls ${VOCL_THRONG:-48} KILL VOCL_NETWORK=tls
 # So many have less of the processors, each: all have as much patience for one that is silent as users' sessions, and more.

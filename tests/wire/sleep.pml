@@ -1,5 +1,5 @@
 /*
- * Two sides of a lane that send each other frames and sleep, for spin: who looks at what after having written what
+ * Two sides of a ring that send each other frames and sleep, for spin: who looks at what after having written what
  * (transport/shm/sleep.c, sleep.c; client/core/stream.c for what waits until all before it has been taken, and session.c for
  * the lock, which who sleeps has let go). There are no time-outs here: all frames arrive, and both sides end, also if one is
  * killed wherever it is, with what it sent taken.

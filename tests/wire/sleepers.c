@@ -1,4 +1,4 @@
-/* Two threads at the ends of a lane sleep, without a time-out, whenever there is nothing for them: each is woken for
+/* Two threads at the ends of a ring sleep, without a time-out, whenever there is nothing for them: each is woken for
  * every frame, and for what it waits for to be taken. A wake-up that is lost is a test that does not end. */
 #include <poll.h>
 #include <pthread.h>
@@ -10,12 +10,12 @@
 #include <assert.h>
 
 #include "tests/draw.h"
-#include "transport/shm/lane.h"
+#include "transport/shm/ring.h"
 
 enum { FRAMES = 200000 };
 
 struct side {
-    struct lane lane;
+    struct shm_ring shm;
     int bell;
     uint32_t sent, received;
     uint64_t state, sleeps;
@@ -29,10 +29,10 @@ static void ring(const struct side *side)
 
 static void send_one(struct side *side)
 {
-    if (!lane_send(&side->lane, side->sent, 1, 0, &side->sent, sizeof(side->sent)))
+    if (!shm_ring_send(&side->shm, side->sent, 1, 0, &side->sent, sizeof(side->sent)))
         return; /* no room: it is tried again */
     side->sent++;
-    if (lane_must_ring(&side->lane))
+    if (shm_ring_must_ring(&side->shm))
         ring(side);
 }
 
@@ -44,11 +44,11 @@ static bool turn(struct side *side)
     uint32_t kind, acked;
     size_t length;
 
-    while (lane_receive(&side->lane, side->received, &kind, &acked, &length))
-        lane_took(&side->lane, ++side->received);
+    while (shm_ring_receive(&side->shm, side->received, &kind, &acked, &length))
+        shm_ring_took(&side->shm, ++side->received);
     if (side->sent < due) {
-        lane_want_taken(&side->lane, side->sent);
-        if (lane_taken(&side->lane) == side->sent)
+        shm_ring_want_taken(&side->shm, side->sent);
+        if (shm_ring_taken(&side->shm) == side->sent)
             for (uint64_t i = 1 + draw_below(&side->state, 3); i && side->sent < due; i--)
                 send_one(side);
     }
@@ -60,15 +60,15 @@ static void sleep_once(struct side *side)
     struct pollfd bell = {.fd = side->bell, .events = POLLIN};
     char rings[64];
 
-    lane_lie_down(&side->lane);
-    if (lane_must_ring_for_taken(&side->lane))
+    shm_ring_lie_down(&side->shm);
+    if (shm_ring_must_ring_for_taken(&side->shm))
         ring(side);
     if (!turn(side) && (side->sent < FRAMES || side->received < FRAMES)) {
         side->sleeps++;
         assert(poll(&bell, 1, -1) == 1);
         assert(recv(side->bell, rings, sizeof(rings), MSG_DONTWAIT) > 0);
     }
-    lane_get_up(&side->lane);
+    shm_ring_get_up(&side->shm);
 }
 
 static void *run(void *argument)
@@ -91,9 +91,9 @@ int main(void)
     int ends[2];
 
     assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
-    assert(!lane_offer(&sides[0].lane, &offer));
-    assert(!lane_accept(&sides[1].lane, &offer));
-    lane_confirm(&sides[0].lane);
+    assert(!shm_ring_offer(&sides[0].shm, &offer));
+    assert(!shm_ring_accept(&sides[1].shm, &offer));
+    shm_ring_confirm(&sides[0].shm);
     for (int i = 0; i < 2; i++) {
         sides[i].bell = ends[i];
         assert(!pthread_create(&threads[i], NULL, run, &sides[i]));
@@ -103,7 +103,7 @@ int main(void)
     for (int i = 0; i < 2; i++) { /* none of which rings any more */
         assert(sides[i].sent == FRAMES && sides[i].received == FRAMES);
         printf("%u frames, %llu sleeps\n", sides[i].sent, (unsigned long long)sides[i].sleeps);
-        lane_close(&sides[i].lane);
+        shm_ring_close(&sides[i].shm);
         close(ends[i]);
     }
     return 0;

@@ -61,7 +61,7 @@ void bell_take(struct bell *bell, const struct bell_record *record)
         acked(bell, record->value);
         break;
     case BELL_LANE:
-        bell->lane = true;
+        bell->ring = true;
         break;
     case BELL_RING:
         bell->rung = true;

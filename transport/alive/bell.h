@@ -25,7 +25,7 @@ struct bell {
     uint32_t rung_for; /* frames that it had sent then */
     const char *why;   /* it is lost, if not because its peer is */
     bool bye;          /* it has said that it ends */
-    bool lane;         /* the peer has taken the lane it was offered */
+    bool ring;         /* the peer has taken the ring it was offered */
     bool stopped;      /* so says the peer's launcher */
     uint32_t acked;    /* frames that the peer has taken */
     uint32_t heard;    /* records */

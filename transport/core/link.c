@@ -11,7 +11,7 @@
 #include "base/timeline.h"
 #include "transport/core/link.h"
 
-#define ACK_EVERY 16 /* frames taken without having said so, where there is no lane */
+#define ACK_EVERY 16 /* frames taken without having said so, where there is no ring */
 
 /* ---- peers ---- */
 
@@ -121,7 +121,7 @@ void link_lose(struct transport *t, unsigned number, const char *why)
     peer->alive = false;
     t->incomplete |= !t->ended && !peer->bell.bye;
     cut_off(t, peer);
-    provider_lane.lose(t, number);
+    provider_shm.lose(t, number);
     bulk_lose(t, number);
     peer->provider->lose(t, number);
     t->membership->lost(t, number);
@@ -149,11 +149,11 @@ void link_fail(struct transport *t)
 
 /* ---- the bell ---- */
 
-/* Until both sides have the lane it says at the bell that it sleeps. later: MPI may have yet to push what was sent, so
+/* Until both sides have the ring it says at the bell that it sleeps. later: MPI may have yet to push what was sent, so
  * who looks now, and then sleeps, may not see it. */
 static void ring_for(struct peer *peer, bool later)
 {
-    if (!(peer->lane.memory && lane_must_ring(&peer->lane)) && !peer->bell.peer_sleeps && !later)
+    if (!(peer->ring.memory && shm_ring_must_ring(&peer->ring)) && !peer->bell.peer_sleeps && !later)
         return;
     peer->bell.peer_sleeps = false;
     bell_send(&peer->bell, BELL_RING, peer->sent);
@@ -166,7 +166,7 @@ void link_ring(struct peer *peer)
 
 void link_look(struct peer *peer)
 {
-    const uint32_t taken = peer->lane.memory ? lane_taken(&peer->lane) : peer->bell.acked;
+    const uint32_t taken = peer->ring.memory ? shm_ring_taken(&peer->ring) : peer->bell.acked;
 
     if ((int32_t)(taken - peer->bell.acked) > 0)
         peer->bell.acked = taken;
@@ -177,9 +177,9 @@ void link_look(struct peer *peer)
 void link_took(struct peer *peer)
 {
     peer->received++;
-    if (peer->lane.memory)
-        lane_took(&peer->lane, peer->received);
-    if (!peer->lane.open && peer->received - peer->confirmed >= ACK_EVERY) {
+    if (peer->ring.memory)
+        shm_ring_took(&peer->ring, peer->received);
+    if (!peer->ring.open && peer->received - peer->confirmed >= ACK_EVERY) {
         peer->confirmed = peer->received;
         bell_send(&peer->bell, BELL_ACK, peer->received);
     }
@@ -213,8 +213,8 @@ bool transport_want_drained(const struct transport *t, unsigned peer)
 
     if (transport_drained(t, peer))
         return true;
-    if (to->lane.memory)
-        lane_want_taken(&to->lane, to->sent);
+    if (to->ring.memory)
+        shm_ring_want_taken(&to->ring, to->sent);
     return transport_drained(t, peer);
 }
 
@@ -222,7 +222,7 @@ bool transport_want_drained(const struct transport *t, unsigned peer)
 static int send_frame(struct transport *t, unsigned number, uint32_t kind, const void *bytes, size_t length)
 {
     struct peer *peer = &t->peers[number];
-    const struct provider *provider = &provider_lane;
+    const struct provider *provider = &provider_shm;
     struct frame_header header = {kind, peer->received};
     int error = -EXDEV;
 
@@ -238,7 +238,7 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
     heartbeat_said(&peer->beat, ++peer->sent);
     peer->confirmed = peer->received;
     if (provider->polled)
-        ring_for(peer, peer->lane.memory && provider != &provider_lane);
+        ring_for(peer, peer->ring.memory && provider != &provider_shm);
     fault_step(FAULT_FRAME_SENT);
     return 0;
 }
@@ -248,10 +248,10 @@ void link_offer_lane(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
     struct memory_address offer;
 
-    if (!peer->alive || lane_offer(&peer->lane, &offer))
+    if (!peer->alive || shm_ring_offer(&peer->ring, &offer))
         return;
     if (send_frame(t, number, FRAME_LANE, &offer, sizeof(offer)))
-        lane_close(&peer->lane);
+        shm_ring_close(&peer->ring);
 }
 
 int link_say(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length)
@@ -267,7 +267,7 @@ int link_tell(struct transport *t, unsigned number, const struct member_news *ne
 /* Memory is near. */
 static uint32_t window_of(const struct peer *peer)
 {
-    return peer->lane.memory ? TRANSPORT_WINDOW : peer->provider->window;
+    return peer->ring.memory ? TRANSPORT_WINDOW : peer->provider->window;
 }
 
 static int send_to(struct transport *t, unsigned number, uint32_t local, const void *bytes, size_t length)
@@ -280,7 +280,7 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     if (length > peer->provider->most_frame)
         return link_give_up(peer, "a frame to it is too long");
     if (peer->sent - peer->bell.acked >= window_of(peer)) {
-        if (peer->lane.open)
+        if (peer->ring.open)
             link_look(peer); /* it says so there, and who sends much asks often */
         else
             link_hear(t, number);
@@ -290,7 +290,7 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     error = send_frame(t, number, FRAME_WHOLE | local, bytes, length);
     if (!error && timeline_wanted())
         timeline_count(TIMELINE_FRAME, number, true, (uint64_t)clock_ns(), length);
-    if (!error && !peer->lane.open) /* whether it sleeps */
+    if (!error && !peer->ring.open) /* whether it sleeps */
         link_hear(t, number);
     if (error && error != -EAGAIN && number != link_local(t)) /* what comes next would be about what has not come */
         return link_give_up(peer, "a frame cannot be sent to it");

@@ -10,7 +10,7 @@
 #include "transport/core/job.h"
 #include "transport/core/provider.h"
 #include "transport/plugin/mpi_plugin.h"
-#include "transport/shm/lane.h"
+#include "transport/shm/ring.h"
 #include "transport/starter.h"
 #include "transport/transport.h"
 
@@ -73,7 +73,7 @@ struct peer {
     bool is_elsewhere; /* that is another one than the program's: it came, or is to be met, over TLS */
     const struct provider *provider;
     void *way; /* the provider's own */
-    struct lane lane;
+    struct shm_ring ring;
     uint64_t bytes_out, bytes_in;
     uint32_t sent, received, confirmed; /* frames; confirmed: of received, what the peer knows */
     bool said_sleep;                    /* and the peer has not rung since */
@@ -143,7 +143,7 @@ struct transport {
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
     bool announced, woke; /* woke: from sleeping on descriptors, not all of which have been looked at */
-    bool lies;            /* so do the lanes say */
+    bool lies;            /* so do the rings say */
     bool listens;         /* this time at whatever nothing is expected from, too */
     atomic_bool ended;    /* also when MPI says so, to whichever thread */
     transport_request *on_request;
@@ -188,7 +188,7 @@ int link_give_up(struct peer *peer, const char *why);
 void link_fail(struct transport *t);
 /* Wake a peer that sleeps, after it has been sent something. */
 void link_ring(struct peer *peer);
-/* What the peer says in the lane that it has taken is what is known. */
+/* What the peer says in the ring that it has taken is what is known. */
 void link_look(struct peer *peer);
 /* It is told that a frame has been taken. */
 void link_took(struct peer *peer);

@@ -1,6 +1,6 @@
 /*
  * Providers: what carries the bytes of a pair of members. Each is one file, or one and those named after it, that fills
- * one struct: transport/mpi/over_mpi.c, transport/shm/lane.c, over_tls*.c, and loop.c for the local member, which is in
+ * one struct: transport/mpi/over_mpi.c, transport/shm/ring.c, over_tls*.c, and loop.c for the local member, which is in
  * the same process. link.c, receive.c and bulk.c make frames with windows, bulk data and losses of whatever a pair has.
  */
 #ifndef VOCL_TRANSPORT_CORE_PROVIDER_H
@@ -75,6 +75,6 @@ struct provider {
     void (*close)(struct transport *t, unsigned peer, bool forget);
 };
 
-extern const struct provider provider_mpi, provider_lane, provider_tls, provider_loop;
+extern const struct provider provider_mpi, provider_shm, provider_tls, provider_loop;
 
 #endif

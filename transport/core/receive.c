@@ -1,4 +1,4 @@
-/* Frames that arrive, by the provider of the pair or through memory (transport/shm/lane.c). */
+/* Frames that arrive, by the provider of the pair or through memory (transport/shm/ring.c). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +29,12 @@ static void take_offer(struct transport *t, unsigned number, const uint8_t *byte
     struct peer *peer = &t->peers[number];
     struct memory_address offer;
 
-    if (t->client || number != 0 || peer->lane.memory || length != sizeof(offer)) {
-        link_lose(t, number, "it offered a lane that cannot be");
+    if (t->client || number != 0 || peer->ring.memory || length != sizeof(offer)) {
+        link_lose(t, number, "it offered a ring that cannot be");
         return;
     }
     memcpy(&offer, bytes, sizeof(offer));
-    if (!lane_accept(&peer->lane, &offer)) /* what it says there, and knows, counts from now on */
+    if (!shm_ring_accept(&peer->ring, &offer)) /* what it says there, and knows, counts from now on */
         bell_send(&peer->bell, BELL_LANE, 0);
 }
 
@@ -86,21 +86,21 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
         link_took(peer);
 }
 
-/* One frame of one peer, if there is one. What its provider has may be later than what is in the lane, and waits then:
- * the lane is looked at once more. */
+/* One frame of one peer, if there is one. What its provider has may be later than what is in the ring, and waits then:
+ * the ring is looked at once more. */
 int receive_frame(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
     const struct provider *provider = peer->provider;
     struct arrived frame;
 
-    if (provider_lane.receive(t, number, peer->received, &frame)) {
+    if (provider_shm.receive(t, number, peer->received, &frame)) {
         take_frame(t, number, &frame);
         return 1;
     }
     if (!provider->receive(t, number, peer->received, &frame))
         return 0;
-    if (provider_lane.receive(t, number, peer->received, &frame)) {
+    if (provider_shm.receive(t, number, peer->received, &frame)) {
         take_frame(t, number, &frame);
         return 1;
     }

@@ -24,17 +24,17 @@ static bool announce_to(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
     bool later = false;
 
-    if (peer->lane.memory)
-        lane_lie_down(&peer->lane);
-    if (peer->lane.open)
+    if (peer->ring.memory)
+        shm_ring_lie_down(&peer->ring);
+    if (peer->ring.open)
         link_look(peer);
     else
         link_hear(t, number);
     /* Who finds nothing in memory, and is woken by what comes, need not be known to sleep: only what was taken. */
-    if (peer->lane.open) {
-        if (lane_must_ring_for_taken(&peer->lane))
+    if (peer->ring.open) {
+        if (shm_ring_must_ring_for_taken(&peer->ring))
             bell_send(&peer->bell, BELL_RING, peer->sent);
-    } else if (!peer->provider->polled && !peer->lane.memory) {
+    } else if (!peer->provider->polled && !peer->ring.memory) {
         later = peer->confirmed != peer->received && confirms_later(t, peer);
         if (peer->confirmed != peer->received && !later)
             bell_send(&peer->bell, BELL_ACK, peer->received);
@@ -54,15 +54,15 @@ static bool announce_to(struct transport *t, unsigned number)
 }
 
 /* Something may come, or go, that nothing wakes this side for: what MPI has yet to send, and what the bell was quicker
- * than. Not what is in a lane, which is there before it is rung for. */
+ * than. Not what is in a ring, which is there before it is rung for. */
 static bool moves_unseen(const struct transport *t, unsigned number)
 {
     const struct peer *peer = &t->peers[number];
 
     if (peer->provider->unseen && peer->provider->unseen(t, number))
         return true;
-    if (!peer->lane.open)
-        return peer->provider->polled || peer->lane.memory;
+    if (!peer->ring.open)
+        return peer->provider->polled || peer->ring.memory;
     return peer->provider->polled && peer->sent != peer->bell.acked;
 }
 
@@ -145,8 +145,8 @@ void transport_wake(struct transport *t)
 void sleep_over(struct transport *t)
 {
     for (unsigned i = 0; i < t->width && t->lies; i++) {
-        if (t->peers[i].lane.memory)
-            lane_get_up(&t->peers[i].lane);
+        if (t->peers[i].ring.memory)
+            shm_ring_get_up(&t->peers[i].ring);
     }
     t->lies = false;
 }

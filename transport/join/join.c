@@ -66,8 +66,8 @@ static void clear_slot(struct transport *t, unsigned number)
             release_stream(&streams->pipes[i].stream);
         streams_free(streams, false);
     }
-    lane_close(&peer->lane);
-    *peer = (struct peer){.bell.socket.fd = -1, .lane.fd = -1};
+    shm_ring_close(&peer->ring);
+    *peer = (struct peer){.bell.socket.fd = -1, .ring.fd = -1};
 }
 
 static bool is_added(const struct transport *t, unsigned number)
@@ -312,7 +312,7 @@ int transport_drop_member(struct transport *t, unsigned number)
     if (is_added(t, number) || t->peers[number].provider == &provider_tls)
         clear_slot(t, number);
     else
-        lane_close(&t->peers[number].lane);
+        shm_ring_close(&t->peers[number].ring);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Who sleeps, said in the memory of a lane, so that only who sleeps is woken, and nobody has to be told that somebody
+ * Who sleeps, said in the memory of a ring, so that only who sleeps is woken, and nobody has to be told that somebody
  * does. What wakes is the bell, for a sleeper may wait for much else.
  *
  * No wake-up is lost: each side writes a word and then, behind a sequentially consistent fence, reads the other's. Who
@@ -16,56 +16,56 @@
  * tests/wire/sleep.pml is this, and what goes wrong in another order. The other side may write anything here: it can
  * keep itself asleep, or this side awake.
  */
-#include "transport/shm/lane.h"
+#include "transport/shm/ring.h"
 
-void lane_lie_down(struct lane *lane)
+void shm_ring_lie_down(struct shm_ring *shm)
 {
-    atomic_store_explicit(&lane->own->asleep, 1, memory_order_release);
+    atomic_store_explicit(&shm->own->asleep, 1, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-void lane_get_up(struct lane *lane)
+void shm_ring_get_up(struct shm_ring *shm)
 {
-    if (atomic_load_explicit(&lane->own->asleep, memory_order_relaxed))
-        atomic_store_explicit(&lane->own->asleep, 0, memory_order_relaxed);
+    if (atomic_load_explicit(&shm->own->asleep, memory_order_relaxed))
+        atomic_store_explicit(&shm->own->asleep, 0, memory_order_relaxed);
 }
 
-static bool wake(struct lane *lane)
+static bool wake(struct shm_ring *shm)
 {
-    return atomic_load_explicit(&lane->other->asleep, memory_order_relaxed) &&
-           atomic_exchange_explicit(&lane->other->asleep, 0, memory_order_acq_rel);
+    return atomic_load_explicit(&shm->other->asleep, memory_order_relaxed) &&
+           atomic_exchange_explicit(&shm->other->asleep, 0, memory_order_acq_rel);
 }
 
-bool lane_must_ring(struct lane *lane)
+bool shm_ring_must_ring(struct shm_ring *shm)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    return wake(lane);
+    return wake(shm);
 }
 
-bool lane_must_ring_for_taken(struct lane *lane)
+bool shm_ring_must_ring_for_taken(struct shm_ring *shm)
 {
-    if (lane->told == lane->took)
+    if (shm->told == shm->took)
         return false; /* who wants it since then has seen it */
-    lane->told = lane->took;
-    return atomic_load_explicit(&lane->other->wanted, memory_order_acquire) == lane->took && wake(lane);
+    shm->told = shm->took;
+    return atomic_load_explicit(&shm->other->wanted, memory_order_acquire) == shm->took && wake(shm);
 }
 
-void lane_took(struct lane *lane, uint32_t frames)
+void shm_ring_took(struct shm_ring *shm, uint32_t frames)
 {
-    lane->took = frames;
-    atomic_store_explicit(&lane->own->taken, frames, memory_order_release);
+    shm->took = frames;
+    atomic_store_explicit(&shm->own->taken, frames, memory_order_release);
 }
 
-uint32_t lane_taken(const struct lane *lane)
+uint32_t shm_ring_taken(const struct shm_ring *shm)
 {
-    return atomic_load_explicit(&lane->other->taken, memory_order_acquire);
+    return atomic_load_explicit(&shm->other->taken, memory_order_acquire);
 }
 
-void lane_want_taken(struct lane *lane, uint32_t frames)
+void shm_ring_want_taken(struct shm_ring *shm, uint32_t frames)
 {
-    if (lane->wanted == frames)
+    if (shm->wanted == frames)
         return; /* it stays said */
-    lane->wanted = frames;
-    atomic_store_explicit(&lane->own->wanted, frames, memory_order_release);
+    shm->wanted = frames;
+    atomic_store_explicit(&shm->own->wanted, frames, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
 }

@@ -4,7 +4,7 @@
  *
  * By pairs, without MPI, each worker has PAIR_SOCKETS connections with the program, and with each other worker. Where
  * they are many (WORKERS_LATER), what a session costs is to grow as they do: then two of them get theirs when they have
- * something to say to each other (transport/join/later.c). Frames go through memory (transport/shm/lane.c), and bulk
+ * something to say to each other (transport/join/later.c). Frames go through memory (transport/shm/ring.c), and bulk
  * data are read in the other's (transport/stream/reach.c). Else each has a bell, and MPI is between them.
  */
 #include <errno.h>

@@ -9,15 +9,15 @@ static int provider_send(struct transport *t, unsigned peer, uint32_t number, st
 {
     struct peer *to = &t->peers[peer];
 
-    if (to->bell.lane)
-        lane_confirm(&to->lane);
-    return lane_send(&to->lane, number, header.kind, header.acked, bytes, length) ? 0 : -EXDEV;
+    if (to->bell.ring)
+        shm_ring_confirm(&to->ring);
+    return shm_ring_send(&to->ring, number, header.kind, header.acked, bytes, length) ? 0 : -EXDEV;
 }
 
 static bool provider_receive(struct transport *t, unsigned peer, uint32_t number, struct arrived *frame)
 {
     const uint8_t *bytes =
-        lane_receive(&t->peers[peer].lane, number, &frame->header.kind, &frame->header.acked, &frame->length);
+        shm_ring_receive(&t->peers[peer].ring, number, &frame->header.kind, &frame->header.acked, &frame->length);
 
     if (!bytes)
         return false; /* and the frame may be another provider's */
@@ -27,19 +27,19 @@ static bool provider_receive(struct transport *t, unsigned peer, uint32_t number
 
 static void provider_lose(struct transport *t, unsigned peer)
 {
-    lane_close(&t->peers[peer].lane);
+    shm_ring_close(&t->peers[peer].ring);
 }
 
 static void provider_close(struct transport *t, unsigned peer, bool forget)
 {
     (void)forget;
-    if (t->peers[peer].lane.fd >= 0)
-        close(t->peers[peer].lane.fd);
+    if (t->peers[peer].ring.fd >= 0)
+        close(t->peers[peer].ring.fd);
 }
 
-const struct provider provider_lane = {
-    .name = "lane",
-    .most_frame = LANE_FRAME,
+const struct provider provider_shm = {
+    .name = "shm",
+    .most_frame = SHM_RING_FRAME,
     .polled = true,
     .send = provider_send,
     .receive = provider_receive,

@@ -26,8 +26,8 @@ struct waiter { /* a thread in deliver_wait() */
 };
 
 /* Under the session's lock. */
-static PER_PROCESS struct lane general; /* of what belongs to no queue */
-static PER_PROCESS struct lane *ready, **last_ready = &ready;
+static PER_PROCESS struct callback_queue general; /* of what belongs to no queue */
+static PER_PROCESS struct callback_queue *ready, **last_ready = &ready;
 static PER_PROCESS unsigned ready_count, threads, idle, away; /* away: threads whose function waits in OpenCL */
 static PER_PROCESS struct waiter *waiters;
 static PER_PROCESS bool ending;
@@ -88,9 +88,9 @@ static bool none_is_due(void)
     return !atomic_load(&total) && !atomic_load(&registered);
 }
 
-static bool lane_done(const struct lane *lane, uint64_t number, uint32_t event, uint64_t since)
+static bool callbacks_done(const struct callback_queue *callbacks, uint64_t number, uint32_t event, uint64_t since)
 {
-    for (const struct callback *callback = lane->first; callback; callback = callback->next) {
+    for (const struct callback *callback = callbacks->first; callback; callback = callback->next) {
         if (callback->begun && callback->begun <= since)
             continue;
         if (event ? callback->id == event : callback->number <= number)
@@ -122,7 +122,7 @@ static bool queue_done(cl_command_queue queue, uint64_t number, uint64_t over, u
 
     if (in_order)
         event = 0;
-    if (!lane_done(&queue->lane, number, event, since) || (over && !all_due(queue, over, event)))
+    if (!callbacks_done(&queue->callbacks, number, event, since) || (over && !all_due(queue, over, event)))
         return false;
     for (unsigned i = 0; depth && i < MOST_BEHIND; i++) {
         const struct behind *behind = &queue->behind[i];
@@ -153,9 +153,9 @@ static bool is_done(const struct due *due)
     if (none_is_due())
         return true;
     if (!due->queue)
-        return lane_done(&general, 0, due->event, due->since);
+        return callbacks_done(&general, 0, due->event, due->since);
     return queue_done(due->queue, due->number, known_over(due), due->event, due->since, 4) &&
-           (due->event || lane_done(&general, 0, 0, due->since));
+           (due->event || callbacks_done(&general, 0, 0, due->since));
 }
 
 void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
@@ -187,14 +187,14 @@ static bool nobody_runs(void)
 
 static void start_thread(struct session *session);
 
-static void lane_offer(struct session *session, struct lane *lane)
+static void callbacks_offer(struct session *session, struct callback_queue *callbacks)
 {
-    if (!lane->next_due || lane->owner || lane->offered)
+    if (!callbacks->next_due || callbacks->owner || callbacks->offered)
         return;
-    lane->offered = true;
-    lane->next = NULL;
-    *last_ready = lane;
-    last_ready = &lane->next;
+    callbacks->offered = true;
+    callbacks->next = NULL;
+    *last_ready = callbacks;
+    last_ready = &callbacks->next;
     ready_count++;
     if (idle >= ready_count)
         pthread_cond_signal(&work);
@@ -204,16 +204,16 @@ static void lane_offer(struct session *session, struct lane *lane)
 
 static struct callback *begin(void)
 {
-    struct lane *lane = ready;
-    struct callback *callback = lane->next_due;
+    struct callback_queue *callbacks = ready;
+    struct callback *callback = callbacks->next_due;
 
-    ready = lane->next;
+    ready = callbacks->next;
     if (!ready)
         last_ready = &ready;
     ready_count--;
-    lane->offered = false;
-    lane->next_due = callback->next;
-    lane->owner = callback;
+    callbacks->offered = false;
+    callbacks->next_due = callback->next;
+    callbacks->owner = callback;
     callback->begun = atomic_fetch_add(&begins, 1) + 1;
     return callback;
 }
@@ -230,19 +230,19 @@ static void look_at_waiters(bool news)
 
 static void end(struct session *session, struct callback *callback)
 {
-    struct lane *lane = callback->lane;
-    struct callback **at = &lane->first;
+    struct callback_queue *callbacks = callback->in;
+    struct callback **at = &callbacks->first;
     const bool news = ending;
 
     while (*at != callback)
         at = &(*at)->next;
     *at = callback->next;
-    if (lane->last == &callback->next)
-        lane->last = at;
-    if (lane->owner == callback)
-        lane->owner = NULL;
+    if (callbacks->last == &callback->next)
+        callbacks->last = at;
+    if (callbacks->owner == callback)
+        callbacks->owner = NULL;
     atomic_fetch_sub(&total, 1);
-    lane_offer(session, lane);
+    callbacks_offer(session, callbacks);
     look_at_waiters(news);
 }
 
@@ -257,7 +257,7 @@ static void run(struct session *session, struct callback *callback)
     session_lock(session);
     end(session, callback);
     session_unlock(session);
-    callback->free(callback); /* which may be the end of its queue, and so of the lane */
+    callback->free(callback); /* which may be the end of its queue, and so of its callbacks */
     session_lock(session);
 }
 
@@ -290,41 +290,41 @@ static void start_thread(struct session *session)
     threads++;
 }
 
-static void lane_add(struct lane *lane, struct callback *callback)
+static void callbacks_add(struct callback_queue *callbacks, struct callback *callback)
 {
     if (!conditions)
         init_conditions();
-    if (!lane->first)
-        lane->last = &lane->first;
-    callback->lane = lane;
+    if (!callbacks->first)
+        callbacks->last = &callbacks->first;
+    callback->in = callbacks;
     callback->next = NULL;
-    *lane->last = callback;
-    lane->last = &callback->next;
+    *callbacks->last = callback;
+    callbacks->last = &callback->next;
     atomic_fetch_add(&total, 1);
 }
 
 void deliver(struct session *session, cl_command_queue queue, struct callback *callback)
 {
-    struct lane *lane = queue ? &queue->lane : &general;
+    struct callback_queue *callbacks = queue ? &queue->callbacks : &general;
 
-    lane_add(lane, callback);
-    if (!lane->next_due)
-        lane->next_due = callback;
-    lane_offer(session, lane);
+    callbacks_add(callbacks, callback);
+    if (!callbacks->next_due)
+        callbacks->next_due = callback;
+    callbacks_offer(session, callbacks);
     if (nobody_runs())
         look_at_waiters(false);
 }
 
 void deliver_here(struct session *session, struct callback *callback)
 {
-    static struct lane *const lane = &general;
+    static struct callback_queue *const callbacks = &general;
 
     callback->begun = atomic_fetch_add(&begins, 1) + 1;
-    callback->lane = lane;
-    callback->next = lane->first; /* before what is due and has not begun */
-    if (!lane->first)
-        lane->last = &callback->next;
-    lane->first = callback;
+    callback->in = callbacks;
+    callback->next = callbacks->first; /* before what is due and has not begun */
+    if (!callbacks->first)
+        callbacks->last = &callback->next;
+    callbacks->first = callback;
     atomic_fetch_add(&total, 1);
     run(session, callback);
 }
@@ -336,9 +336,9 @@ void deliver_away(struct session *session)
     if (!own)
         return;
     away += is_deliverer;
-    if (own->lane->owner == own)
-        own->lane->owner = NULL;
-    lane_offer(session, own->lane);
+    if (own->in->owner == own)
+        own->in->owner = NULL;
+    callbacks_offer(session, own->in);
 }
 
 void deliver_back(void)

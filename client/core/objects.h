@@ -135,16 +135,16 @@ struct callback {
     void *handle, *data;
     cl_int status;
     /* deliver.c; number and id of the event, if it is an event's */
-    struct lane *lane;
+    struct callback_queue *in;
     uint32_t id;
     uint64_t number, begun;
 };
 
 /* Functions that are called one after the other. */
-struct lane {
+struct callback_queue {
     struct callback *first, **last, *next_due; /* those that have not returned; of these the first that has not begun */
     struct callback *owner;                    /* whose end the next one waits for */
-    struct lane *next;
+    struct callback_queue *next;
     bool offered;
 };
 
@@ -187,7 +187,7 @@ struct _cl_command_queue {
     bool settled;          /* a command of another queue has seen to it that contents are where this one's look */
     /* under the session's lock */
     LIST_HEAD(event_list, _cl_event) called; /* its events that have functions which are not due yet */
-    struct lane lane;
+    struct callback_queue callbacks;
     struct behind behind[MOST_BEHIND];
     unsigned behind_next;
     struct arrival *arrival,

@@ -35,8 +35,8 @@
  *     pause.h         the program's calls wait, and what was enqueued ends (ends.h)
  *     ahead.h         what is copied while the program goes on
  *     move.h          a node goes to another process. moving.h: for objects make_again.c; for contents copy_over.c and
- *                     svm_move.c; for memory that is left behind unshare.c; summon.c, what users ask; rest.c, workers
- *                     go; resting.h: wake.c, and come again
+ *                     svm_move.c; for memory that is left behind unshare.c; summon.c, what users ask; suspend.c,
+ *                     workers go; suspension.h: resume.c, and come again
  *     store.h         contents kept at the application's host; store_ahead.c, read ahead
  *     checkpoint.h    what goes to a checkpoint in files
  *     recover.h       a worker that is lost is replaced. journal.h: what it was told; effects.h, what commands.def says

@@ -16,7 +16,7 @@ static const char overview[] =
     "  doctor   looks at everything that a session needs, and says what to do about it\n"
     "  sessions lists this user's programs that have devices here\n"
     "  move     moves what such a program has on its devices to those of another host\n"
-    "  suspend  puts such a program to rest: it keeps what its devices held, and they are free\n"
+    "  suspend  suspends such a program: it keeps what its devices held, and they are free\n"
     "  resume   gives it devices again, which the next command that needs one does, too\n"
     "  checkpoint writes what it has on its devices to files, from which it can be restored\n"
     "  trace    writes down what such a program does\n"
@@ -88,16 +88,16 @@ static const struct {
      NULL},
     {"suspend",
      "usage: vocl suspend [OPTION]... PID\n\n"
-     "Puts the program PID to rest: what its devices hold is kept with it, in memory or in VOCL_REST_DIR, and its\n"
+     "Suspends the program PID: what its devices hold is kept with it, in memory or in VOCL_SUSPEND_DIR, and its\n"
      "workers end. The next command that needs a device brings others. The exit status is 1 if that cannot be done;\n"
      "the program goes on. See vocl(1).\n\n"
      "  -l, --list         lists such programs instead\n",
      NULL},
     {"resume",
      "usage: vocl resume [OPTION]... PID\n\n"
-     "Gives the program PID, which rests, its devices again now. The exit status is 1 if that cannot be done; it "
-     "still\n"
-     "rests, and it can be tried again. See vocl(1).\n\n"
+     "Gives the program PID, which is suspended, its devices again now. The exit status is 1 if that cannot be done; "
+     "it\n"
+     "is still suspended, and it can be tried again. See vocl(1).\n\n"
      "  -l, --list         lists such programs instead\n",
      NULL},
     {"checkpoint",

@@ -25,13 +25,13 @@ static const char help[] =
     "       vocl top [OPTION]...\n"
     "\n"
     "status   all of: nodes, devices, sessions, queue\n"
-    "wait     until all of these are so: sessions=0, running>=2, resting=1, nodes=3 (that are up), queue=0,\n"
+    "wait     until all of these are so: sessions=0, running>=2, suspended=1, nodes=3 (that are up), queue=0,\n"
     "         sessions@NODE<=4, drained=NODE (with no session left), state=NODE:lost; =, >= or <=\n"
     "drain    lets NODE take no new sessions, until resume by the same owner\n"
     "kill     ends SESSION, or with --job all sessions of batch jobs\n"
     "history  sessions that have ended, which daemons keep an account of\n"
     "move     takes SESSION to another place, while it runs\n"
-    "suspend  puts SESSION to rest: its devices are others' until it needs them again, or resume\n"
+    "suspend  suspends SESSION: its devices are others' until it needs them again, or resume\n"
     "rebalance\n"
     "         says which sessions the policy would have elsewhere\n"
     "\n"
@@ -163,7 +163,7 @@ bool pool_is_lost(const json_t *node, char *why, size_t why_size)
     return true;
 }
 
-/* Whether that was done, or why not. Of a session that rests resume is what wakes it. */
+/* Whether that was done, or why not. Of a suspended session resume is what wakes it. */
 static bool try_to_change(const struct poolfile *pool, const char *what, const char *name,
                           const struct choices *choices, char *why, size_t why_size)
 {
@@ -172,7 +172,7 @@ static bool try_to_change(const struct poolfile *pool, const char *what, const c
 
     if (status && !node && !strcmp(what, "resume") && is_id(name)) { /* a session */
         json_decref(status);
-        if (pool_wake(pool, name))
+        if (pool_resume(pool, name))
             exit(1);
         return true;
     }
@@ -223,7 +223,7 @@ static void kill_session(const struct poolfile *pool, const char *id)
         {
             json_t *both = json_copy(json_object_get(node, "sessions"));
 
-            json_array_extend(both, json_object_get(node, "resting"));
+            json_array_extend(both, json_object_get(node, "suspended"));
             json_array_foreach(both, j, session)
             {
                 const char *other = text_of(session, "id");

@@ -61,9 +61,9 @@ int pool_empty_node(const struct poolfile *pool, const char *name, struct move_w
 /* The next message, however long it takes; the daemon has to be there meanwhile. 0 or negative errno. */
 int pool_await(struct client *client, json_t **message);
 
-/* pool_rest.c: the session whose name so begins is put to rest, or goes on; the exit status. */
+/* pool_suspend.c: the session whose name so begins is suspended, or goes on; the exit status. */
 int pool_suspend(const struct poolfile *pool, const char *id);
-int pool_wake(const struct poolfile *pool, const char *id);
+int pool_resume(const struct poolfile *pool, const char *id);
 /* What has just changed is known to all daemons by then. */
 #define POOL_NEWS_MS 1000
 

@@ -44,7 +44,7 @@ static void print_nodes(const json_t *status, const char *what)
     }
 }
 
-/* Those that run, or rest. A session on several nodes is one. */
+/* Those that run, or are suspended. A session on several nodes is one. */
 static void print_sessions(const json_t *status, const char *kind)
 {
     json_t *seen = json_object(), *node, *session;
@@ -68,7 +68,7 @@ int pool_complete(const struct poolfile *pool, const char *what)
 {
     static const char *const of_nodes[] = {"drain", "resume", "nodes", NULL};
     static const char *const of_running[] = {"kill", "move", "suspend", NULL};
-    static const char *const of_resting[] = {"kill", "resume", NULL};
+    static const char *const of_suspended[] = {"kill", "resume", NULL};
     json_t *status = NULL;
     char why[512];
 
@@ -80,8 +80,8 @@ int pool_complete(const struct poolfile *pool, const char *what)
         print_nodes(status, what);
     if (is_in(what, of_running))
         print_sessions(status, "sessions");
-    if (is_in(what, of_resting))
-        print_sessions(status, "resting");
+    if (is_in(what, of_suspended))
+        print_sessions(status, "suspended");
     json_decref(status);
     return 0;
 }

@@ -80,10 +80,10 @@ static long count_in(const struct known *known, const char *name, const char *li
     return count;
 }
 
-/* As they are listed: what is at rest is on no node. */
+/* As they are listed: what is suspended is on no node. */
 static long count_sessions(const struct known *known, const char *node)
 {
-    return count_in(known, node, "sessions", NULL) + (*node ? 0 : count_in(known, "", "resting", NULL));
+    return count_in(known, node, "sessions", NULL) + (*node ? 0 : count_in(known, "", "suspended", NULL));
 }
 
 static long count_running(const struct known *known, const char *node)
@@ -91,9 +91,9 @@ static long count_running(const struct known *known, const char *node)
     return count_in(known, node, "sessions", "running");
 }
 
-static long count_resting(const struct known *known, const char *all)
+static long count_suspended(const struct known *known, const char *all)
 {
-    return count_in(known, all, "resting", NULL);
+    return count_in(known, all, "suspended", NULL);
 }
 
 static long count_nodes(const struct known *known, const char *all)
@@ -128,11 +128,9 @@ static const struct count {
     const char *name;
     long (*count)(const struct known *known, const char *node);
     bool on_nodes; /* also of one node */
-} counts[] = {{"sessions", count_sessions, true},
-              {"running", count_running, true},
-              {"resting", count_resting, false},
-              {"nodes", count_nodes, false},
-              {"queue", count_queue, false}};
+} counts[] = {{"sessions", count_sessions, true},    {"running", count_running, true},
+              {"suspended", count_suspended, false}, {"resting", count_suspended, false}, /* as it was called */
+              {"nodes", count_nodes, false},         {"queue", count_queue, false}};
 
 static bool read_node(struct condition *c, const char *from, size_t length)
 {
@@ -269,7 +267,7 @@ int pool_wait(const struct poolfile *pool, char **words, const char *user, long 
         if (read_count(&all[count], *words) || read_state(&all[count], *words))
             continue;
         fprintf(stderr,
-                "vocl pool: \"%s\" is no condition; there are sessions, running, resting, nodes and queue with =, >= "
+                "vocl pool: \"%s\" is no condition; there are sessions, running, suspended, nodes and queue with =, >= "
                 "or <=\n"
                 "and a number, sessions@NODE and running@NODE; drained=NODE; and state=NODE:STATE with the states up,\n"
                 "draining, failing, outdated and lost\n",

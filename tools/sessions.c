@@ -430,7 +430,7 @@ int sessions_move(int count, char **words)
 
 /* ---- vocl suspend, vocl resume ---- */
 
-int sessions_rest(int count, char **words)
+int sessions_suspend(int count, char **words)
 {
     static const struct option options[] = {
         {"list", no_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};

@@ -116,7 +116,7 @@ void show_sessions(const json_t *status)
     }
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
-        json_array_foreach(json_object_get(node, "resting"), j, session)
+        json_array_foreach(json_object_get(node, "suspended"), j, session)
         {
             printf("%-12.12s %-12s %-16.16s %-20s %-8s %9s\n", shown(session, "id"), shown(session, "user"),
                    shown(session, "program"), "-", shown(session, "state"),

@@ -15,7 +15,7 @@
  *                    doctor_session.c and doctor_try.c
  *     fail.c         how all of them end
  *     pool.c         vocl pool (pool.h); show.c prints its tables, history.c and history_sum.c its history, pool_move.c
- *                    moves sessions, pool_rebalance.c as the policy has it, pool_rest.c suspends them, pool_wait.c
+ *                    moves sessions, pool_rebalance.c as the policy has it, pool_suspend.c suspends them, pool_wait.c
  *                    waits, pool_complete.c has names for shells; top.c and top_draw.c (top.h) are vocl top
  *     topo/topo.c         vocl topo; topo/show_route.c vocl topo route, number.c their numbers
  *     topo/calibrate.c    vocl topo calibrate (calibrate.h)
@@ -95,7 +95,7 @@ int devices_list(void);
 /* `vocl sessions`, `vocl move`, `vocl suspend` and `vocl resume` from that word on. Return the exit status. */
 int sessions_command(int count, char **words);
 int sessions_move(int count, char **words);
-int sessions_rest(int count, char **words);
+int sessions_suspend(int count, char **words);
 int sessions_list(void);
 /* Each session that this user may ask about: the process that has started it, and what that says of it
  * (base/requests.h), or NULL if it does not answer. False ends it. */

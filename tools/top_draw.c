@@ -209,7 +209,7 @@ static int by_load(const void *left, const void *right)
     return difference < 0 ? -1 : difference > 0;
 }
 
-/* All of the nodes' "devices", "sessions" or "resting", behind those there are. */
+/* All of the nodes' "devices", "sessions" or "suspended", behind those there are. */
 static struct entry *add_more(struct entry *entries, const json_t *status, const char *member, size_t *count)
 {
     struct entry *more;
@@ -337,16 +337,16 @@ static double number_at(const struct top *t, const struct entry *entry, int colu
     return column == LOAD ? load_of(t, entry) : number_of(entry->what, columns[column].member);
 }
 
-/* What rests is on none. */
-static bool rests(const struct entry *entry)
+/* What is suspended is on none. */
+static bool is_suspended(const struct entry *entry)
 {
-    return !strcmp(text_of(entry->what, "state"), "at rest");
+    return !strcmp(text_of(entry->what, "state"), "suspended");
 }
 
 static const char *text_at(const struct entry *entry, int column)
 {
-    if (column == NODE && rests(entry))
-        return "at rest";
+    if (column == NODE && is_suspended(entry))
+        return "suspended";
     return column == NODE ? shown(entry->node, "name") : shown(entry->what, columns[column].member);
 }
 
@@ -418,7 +418,7 @@ static void draw_session(const struct top *t, const struct entry *entry)
 static void draw_sessions(struct top *t)
 {
     size_t count;
-    struct entry *entries = add_more(collect(t->status, "sessions", &count), t->status, "resting", &count);
+    struct entry *entries = add_more(collect(t->status, "sessions", &count), t->status, "suspended", &count);
     const int room = LINES - row - 2; /* the titles, and the keys */
 
     sorted = t;
@@ -442,14 +442,14 @@ static void draw_sessions(struct top *t)
 static void draw_summary(const struct top *t)
 {
     const json_t *queue = json_object_get(t->status, "queue"), *request = json_array_get(queue, 0);
-    size_t devices, sessions, resting;
-    char waited[24], also[32] = "", line[MOST_COLUMNS];
+    size_t devices, sessions, suspended;
+    char waited[24], also[40] = "", line[MOST_COLUMNS];
 
     free(collect(t->status, "devices", &devices));
     free(collect(t->status, "sessions", &sessions));
-    free(collect(t->status, "resting", &resting));
-    if (resting)
-        snprintf(also, sizeof(also), ", %zu at rest", resting);
+    free(collect(t->status, "suspended", &suspended));
+    if (suspended)
+        snprintf(also, sizeof(also), ", %zu suspended", suspended);
     put(A_BOLD, "vocl top: %zu nodes, %zu devices, %zu sessions%s, %zu waiting%s",
         json_array_size(json_object_get(t->status, "nodes")), devices, sessions, also, json_array_size(queue),
         t->paused ? "; PAUSED, p goes on" : "");

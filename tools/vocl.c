@@ -314,7 +314,7 @@ int main(int count, char **words)
     if (!strcmp(command, "move"))
         return sessions_move(count - 1, words + 1);
     if (!strcmp(command, "suspend") || !strcmp(command, "resume"))
-        return sessions_rest(count - 1, words + 1);
+        return sessions_suspend(count - 1, words + 1);
     if (!strcmp(command, "checkpoint"))
         return checkpoint_command(count - 1, words + 1);
     if (!strcmp(command, "trace"))

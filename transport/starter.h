@@ -65,7 +65,7 @@ enum starter_kind {
 };
 
 /* So many numbers there are, after those of the first workers and the local member's, for workers that come later: all
- * come anew when a session that rests goes on, and some may not have left yet. */
+ * come anew when a suspended session goes on, and some may not have left yet. */
 #define SESSION_MOST_ADDED(workers) (16 + (workers))
 
 struct starter_message {

@@ -441,9 +441,9 @@ int user_event_set(cl_event event, cl_int status)
             struct node *each = event->context->nodes[i];
             int one;
 
-            if (!each->rests) /* else it is told when it has to wait for one that is over */
+            if (!each->suspended) /* else it is told when it has to wait for one that is over */
                 wire_put_set_user_event(&each->batch, &m);
-            one = each->rests ? 0 : stream_finish(each, STREAM_NOW);
+            one = each->suspended ? 0 : stream_finish(each, STREAM_NOW);
             error = i == 0 || error ? one : 0;
         }
         session_news(node->session);

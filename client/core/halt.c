@@ -22,7 +22,7 @@ PER_PROCESS atomic_int halt_now;
 static PER_PROCESS pthread_t halter; /* while halted */
 static PER_PROCESS bool ended, lost; /* lost: a thread could not be marked */
 static PER_PROCESS pthread_cond_t call = PTHREAD_COND_INITIALIZER;
-static PER_PROCESS bool wanted; /* somebody waits for the end of HALT_REST */
+static PER_PROCESS bool wanted; /* somebody waits for the end of HALT_SUSPENDED */
 _Thread_local struct walker halt_self;
 
 static void forget(void *argument)
@@ -62,12 +62,12 @@ static bool must_wait(bool quiet)
 
     if (now == HALT_NONE || ended || pthread_equal(halter, pthread_self()))
         return false;
-    if (now == HALT_REST)
+    if (now == HALT_SUSPENDED)
         return !quiet;
     return now == HALT_ALL || !deliver_runs();
 }
 
-/* Under the lock. It counts until the halt ends: who comes while nodes are being put to rest wants them back, too. */
+/* Under the lock. It counts until the halt ends: who comes while nodes are being suspended wants them back, too. */
 static void want(void)
 {
     if (wanted)
@@ -187,7 +187,7 @@ void halt_let_through(void)
 {
     mutex_lock(&lock);
     wanted = false;
-    atomic_store(&halt_now, HALT_REST);
+    atomic_store(&halt_now, HALT_SUSPENDED);
     let_in();
     pthread_cond_broadcast(&over);
     mutex_unlock(&lock);

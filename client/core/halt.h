@@ -37,7 +37,8 @@ static inline void halt_enter(void)
 {
     halt_mark(false);
 }
-/* The same for a call that no node is needed for: it waits while nodes are changed, but not while they rest. */
+/* The same for a call that no node is needed for: it waits while nodes are changed, but not while they are suspended.
+ */
 static inline void halt_enter_quietly(void)
 {
     halt_mark(true);
@@ -73,7 +74,7 @@ enum halt {
     HALT_NONE,
     HALT_PROGRAM, /* functions that are called back go on: what is enqueued may wait for them */
     HALT_ALL,
-    HALT_REST /* until somebody needs a node: halt_wanted() */
+    HALT_SUSPENDED /* until somebody needs a node: halt_wanted() */
 };
 /* False: this system cannot halt threads. The calling thread itself is never halted. */
 bool halt_can(void);
@@ -82,11 +83,11 @@ bool halt_can(void);
 void halt_set(enum halt halt);
 /* Whether a call is under way. */
 bool halt_any_inside(void);
-/* Sleeps until a call waits for the end of HALT_REST; false: the process ends. */
+/* Sleeps until a call waits for the end of HALT_SUSPENDED; false: the process ends. */
 bool halt_wait_wanted(void);
 /* A call that is no guarded one needs a node. */
 void halt_want(void);
-/* HALT_REST again, but who waits now goes on as if there were no halt, and finds the nodes as they are. */
+/* HALT_SUSPENDED again, but who waits now goes on as if there were no halt, and finds the nodes as they are. */
 void halt_let_through(void);
 /* Whether this thread is in a call, or is the one that halts the others. */
 bool halt_is_exempt(void);

@@ -264,7 +264,7 @@ static void release_on(struct object *object, struct node *node)
 {
     const struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
 
-    if (node->rests && node->observer) /* the one that comes does not get it, and has not got it */
+    if (node->suspended && node->observer) /* the one that comes does not get it, and has not got it */
         node->observer->forgotten(node, m.kind, m.object);
     else
         wire_put_release(&node->batch, &m);

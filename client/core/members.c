@@ -51,7 +51,7 @@ void session_swap(struct node *one, struct node *other, bool anew)
     one->last_length = other->last_length = 0;
     one->digest = other->digest = 0;
     one->repeats = other->repeats = 0;
-    one->rests = false;
+    one->suspended = false;
     session->members[one->peer] = one;
     if (other->peer)
         session->members[other->peer] = other;
@@ -74,12 +74,12 @@ void session_dismiss(struct node *node)
     }
 }
 
-void session_rest(struct node *node)
+void session_suspend(struct node *node)
 {
     struct session *session = node->session;
 
     session_dismiss(node);
-    node->rests = true;
+    node->suspended = true;
     node->alive = false;
     node->last_length = 0;
     node->repeats = 0;

@@ -72,13 +72,14 @@ struct node {
     uint64_t digest;      /* of how its worker described itself, or 0: it has another one since */
     bool in_process;      /* local.c's */
     atomic_bool alive;    /* this and the next change under the lock; who reads them without, */
-    atomic_bool rests;    /* may go by memory of its own. rests: it has no member now, but will when it is needed */
-    atomic_bool any;      /* another kind of device may be in the place of its own */
-    bool promised;        /* spare, and another node's from now on */
-    uint32_t unfit;       /* spare: one of its devices, from 1, that is not as it should be; 0: not known */
-    bool unshared;        /* it had the program's memory before it went to another host (unshare.c) */
-    bool mending;         /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
-    unsigned losses;      /* how often that was so */
+    atomic_bool
+        suspended;   /* may go by memory of its own. suspended: it has no member now, but will when it is needed */
+    atomic_bool any; /* another kind of device may be in the place of its own */
+    bool promised;   /* spare, and another node's from now on */
+    uint32_t unfit;  /* spare: one of its devices, from 1, that is not as it should be; 0: not known */
+    bool unshared;   /* it had the program's memory before it went to another host (unshare.c) */
+    bool mending;    /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
+    unsigned losses; /* how often that was so */
     const struct observer *observer; /* observer.h, or NULL */
     struct journal *journal;         /* what it was told (journal.h), where it is observed */
     struct node *aim;                /* move.c: where what the thread aimer makes on this node goes instead; or NULL */
@@ -318,7 +319,7 @@ struct _cl_event {
 /* Whether it is not lost. */
 static inline bool node_is_there(const struct node *node)
 {
-    return node->alive || node->rests;
+    return node->alive || node->suspended;
 }
 
 static inline bool context_has_node(cl_context context, const struct node *node)

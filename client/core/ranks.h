@@ -11,7 +11,7 @@
 enum {
     RANK_START = 1,
     RANK_MEMBERS,
-    RANK_REST,
+    RANK_SUSPEND,
     RANK_PAUSE,
     RANK_RESTORE,
     RANK_KERNEL,

@@ -28,8 +28,8 @@ struct node *session_add_spare(struct session *session, unsigned peer);
 void session_drop_spare(struct session *session, struct node *spare);
 /* It goes so, as it did not fit in the place for which it has come; whether one with other devices may come there. */
 bool session_refuse_spare(struct session *session, struct node *spare, const char *place);
-/* The member behind a node goes; the node rests until session_swap() gives it another. Under the lock. */
-void session_rest(struct node *node);
+/* The member behind a node goes; the node is suspended until session_swap() gives it another. Under the lock. */
+void session_suspend(struct node *node);
 /* The member behind a node goes, and is nobody's. Under the lock, which is released while another one is coming. */
 void session_dismiss(struct node *node);
 /* Two nodes change their members, of which the second one has one, if not the first. anew: that the first one's shared

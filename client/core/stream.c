@@ -197,13 +197,13 @@ int broadcast_end(cl_context context, enum stream_urgency urgency)
 
 /* ---- round trips ---- */
 
-/* As stream_begin(). A question to a node that rests is worth waking it; who asks is in a call then, so that it does
- * not rest again before the question is under way. */
+/* As stream_begin(). A question to a node that is suspended is worth resuming it; who asks is in a call then, so that
+ * it is not suspended again before the question is under way. */
 static struct wire_buffer *begin_awake(struct node *node, bool *inside)
 {
     struct wire_buffer *out = stream_begin(node);
 
-    *inside = node->rests && !session_polls() && !halt_is_exempt();
+    *inside = node->suspended && !session_polls() && !halt_is_exempt();
     if (!*inside)
         return out;
     session_unlock(node->session);

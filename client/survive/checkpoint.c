@@ -1,5 +1,5 @@
 /*
- * A checkpoint for files: what all memory objects hold is taken into a store, as when the session is put to rest, but
+ * A checkpoint for files: what all memory objects hold is taken into a store, as when the session is suspended, but
  * the workers stay; calls go on, and what was taken goes through a pipe to who asked, who writes the files.
  */
 #include "client/survive/checkpoint.h"
@@ -97,8 +97,8 @@ static int check(struct save *s)
 {
     int error = 0;
 
-    if (rest_is_on())
-        return pause_refuse(&s->pause, -EBUSY, "it rests: `vocl resume` comes first");
+    if (suspend_is_on())
+        return pause_refuse(&s->pause, -EBUSY, "it is suspended: `vocl resume` comes first");
     if (!halt_can())
         return pause_refuse(&s->pause, -ENOSYS, "this system has no membarrier");
     for (unsigned i = 0; !error && i < session_node_count(s->pause.session); i++)
@@ -203,7 +203,7 @@ static int take(struct save *s)
         pause_phase(p, "save");
     if (!error)
         error = store_take(s->store, p->reason, p->reason_size);
-    if (p->halted) /* else it is another halt, of what rests */
+    if (p->halted) /* else it is another halt, of what is suspended */
         halt_set(HALT_NONE);
     coherence_watch(false);
     ends_free(&p->ends);
@@ -313,11 +313,11 @@ void checkpoint_answer(struct session *session, const char *words, struct answer
     if (error)
         snprintf(reason, sizeof(reason), "who asks has no pipe that can be opened: %s", strerror(-error));
     s.pause.node = session_node(session, 0);
-    s.store = error ? NULL : store_new(settings_string(SETTING_REST_DIR));
+    s.store = error ? NULL : store_new(settings_string(SETTING_SUSPEND_DIR));
     if (!error && !s.store)
         error = pause_refuse(&s.pause, -ENOMEM, "no memory");
     if (!error)
-        error = rest_settle(reason, sizeof(reason));
+        error = suspend_settle(reason, sizeof(reason));
     summon_lock();
     s.pause.began = clock_ns();
     if (!error)

@@ -73,7 +73,7 @@ bool keep_is_on(void)
 
 static bool can_keep(const struct node *node)
 {
-    return node->journal && node->alive && !node->mending && !node->rests && node->peer;
+    return node->journal && node->alive && !node->mending && !node->suspended && node->peer;
 }
 
 struct node *keep_choose(struct node *node)

@@ -117,10 +117,10 @@ static void ask_outcomes(struct node *member, struct object *const *objects, uns
     }
 }
 
-/* Of a node that rests it is known from before. */
+/* Of a node that is suspended it is known from before. */
 static int outcome_here(const struct move *m, const struct object *object)
 {
-    if (!m->node->rests)
+    if (!m->node->suspended)
         return native_outcome(m->node, object);
     for (unsigned i = 0; i < m->failed_here_count; i++) {
         if (m->failed_here[i].kind == atomic_load(&object->kind) && m->failed_here[i].id == object->id)

@@ -156,8 +156,8 @@ static int check(struct move *m)
 {
     if (m->node->in_process)
         return pause_refuse(m->pause, -ENOTSUP, "devices of the program's own process do not move");
-    if (m->node->rests)
-        return pause_refuse(m->pause, -EBUSY, "it rests");
+    if (m->node->suspended)
+        return pause_refuse(m->pause, -EBUSY, "it is suspended");
     if (!m->target)
         return pause_refuse(m->pause, -ENODEV, "there is no such spare worker");
     if (pause_is_broken(m->pause))
@@ -383,7 +383,8 @@ static void *move_thread(void *argument)
         if (program_ends(session))
             return NULL;
         summon_lock();
-        if (!node->rests && !node->in_process && summon_move(node, "spare", false, reason, sizeof(reason)) == -ENODEV)
+        if (!node->suspended && !node->in_process &&
+            summon_move(node, "spare", false, reason, sizeof(reason)) == -ENODEV)
             summon_move(node, "here", false, reason, sizeof(reason));
         summon_unlock();
         took = (clock_ns() - began) / 1000;
@@ -395,7 +396,7 @@ void move_start(struct session *session)
     pthread_t thread;
 
     summon_start(session);
-    rest_start(session);
+    suspend_start(session);
     if (settings_number(SETTING_MOVE_EVERY) && !thread_start(&thread, move_thread, session))
         pthread_detach(thread);
 }

@@ -24,7 +24,7 @@ struct outcome {
     int error;
 };
 
-/* A node that goes to another member, or whose objects are collected for that; of a session that rests each node is
+/* A node that goes to another member, or whose objects are collected for that; of a suspended session each node is
  * one. */
 struct move {
     struct pause *pause;
@@ -36,7 +36,7 @@ struct move {
     bool is_early; /* the program goes on */
     struct svm_there *svm;
     unsigned svm_count;
-    struct outcome *failed_here; /* of a node that rests: what native OpenCL refused there */
+    struct outcome *failed_here; /* of a node that is suspended: what native OpenCL refused there */
     unsigned failed_here_count;
     bool unshares; /* the target cannot have the memory that the program shares with its worker */
     struct unshared *unshared;
@@ -76,17 +76,17 @@ void summon_drop(struct session *session, struct node *spare);
 /* The node goes to a worker there, any: also of another kind of device; 0, or a negative errno value and why. */
 int summon_move(struct node *node, const char *where, bool any, char *why, size_t size);
 
-/* ---- rest.c ---- */
+/* ---- suspend.c ---- */
 /* The session's workers go, and its contents are kept here; 0, or a negative errno value and why. */
-int rest_begin(struct session *session, char *reason, size_t size);
+int suspend_begin(struct session *session, char *reason, size_t size);
 /* They come again. 0 also if they are there. */
-int rest_end(struct session *session, char *reason, size_t size);
-bool rest_is_on(void);
-/* What is under way of a rest is over, and the session does not rest: 0; or a negative errno value and why. Not under a
- * lock: it waits. */
-int rest_settle(char *reason, size_t size);
-/* VOCL_REST_EVERY. */
-void rest_start(struct session *session);
+int suspend_end(struct session *session, char *reason, size_t size);
+bool suspend_is_on(void);
+/* What is under way of a suspension is over, and the session is not suspended: 0; or a negative errno value and why.
+ * Not under a lock: it waits. */
+int suspend_settle(char *reason, size_t size);
+/* VOCL_SUSPEND_EVERY. */
+void suspend_start(struct session *session);
 
 /* ---- svm_move.c ---- */
 /* Shared virtual memory of which the node has its own: what is in it, while the program goes on; and in the pause, at

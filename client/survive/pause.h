@@ -1,5 +1,5 @@
-/* What a session is paused for: a move, a rest, a checkpoint, a snapshot. The program goes on, then its calls wait for
- * a while. */
+/* What a session is paused for: a move, a suspension, a checkpoint, a snapshot. The program goes on, then its calls
+ * wait for a while. */
 #ifndef VOCL_CLIENT_SURVIVE_PAUSE_H
 #define VOCL_CLIENT_SURVIVE_PAUSE_H
 

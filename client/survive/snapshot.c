@@ -548,9 +548,9 @@ int snapshot_again(struct node *node, char *why, size_t size)
     struct pause p = {.session = node->session, .node = node, .reason = why, .reason_size = size};
     int error = -EBUSY;
 
-    if (!node->rests)
+    if (!node->suspended)
         error = check_pipes(&p);
-    if (!node->rests && !error) {
+    if (!node->suspended && !error) {
         read_ahead(&p);
         error = pause_begin(&p);
         error = error ? error : snapshot_quiet(node, false, p.halted, false);

@@ -1,5 +1,5 @@
 /*
- * What users ask of the running session: "suspend", "resume" (rest.c), "checkpoint PID FD" (checkpoint.c), "move to
+ * What users ask of the running session: "suspend", "resume" (suspend.c), "checkpoint PID FD" (checkpoint.c), "move to
  * WHERE", and in a pool "move member NUMBER to WHERE". "move any ...": another kind of device will do. WHERE is a host,
  * "here" for this one, or "spare" for any spare worker. If none of the spare workers is there, one comes for the move,
  * and the one that was left goes when it is over.
@@ -162,8 +162,8 @@ static void move_to(struct session *session, const char *where, const char *from
     unsigned moved = 0;
     int error = 0;
 
-    if (rest_is_on()) { /* since it was asked */
-        answer_end(answer, false, "it rests");
+    if (suspend_is_on()) { /* since it was asked */
+        answer_end(answer, false, "it is suspended");
         return;
     }
     for (unsigned i = 0; !error && i < session_node_count(session); i++) {
@@ -184,10 +184,10 @@ static void move_to(struct session *session, const char *where, const char *from
         answer_end(answer, true, "moved to %s", where);
 }
 
-static void rest_or_not(struct session *session, bool rest, struct answer *answer)
+static void suspend_or_resume(struct session *session, bool suspend, struct answer *answer)
 {
     char why[300] = "";
-    const int error = rest ? rest_begin(session, why, sizeof(why)) : rest_end(session, why, sizeof(why));
+    const int error = suspend ? suspend_begin(session, why, sizeof(why)) : suspend_end(session, why, sizeof(why));
 
     answer_end(answer, !error, "%s", why);
 }
@@ -250,14 +250,14 @@ static void on_request(void *context, const char *request, struct answer *answer
     const bool moves = *place;
 
     if (!strcmp(request, "suspend") || !strcmp(request, "resume")) {
-        rest_or_not(context, !strcmp(request, "suspend"), answer);
+        suspend_or_resume(context, !strcmp(request, "suspend"), answer);
         return;
     }
     if (!strncmp(request, "checkpoint ", 11)) {
         checkpoint_answer(context, request, answer);
         return;
     }
-    if (moves && rest_settle(text, sizeof(text))) {
+    if (moves && suspend_settle(text, sizeof(text))) {
         answer_end(answer, false, "%s", text);
         return;
     }

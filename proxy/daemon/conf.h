@@ -33,7 +33,7 @@ struct config {
     unsigned queue_limit, connection_limit, connections_per_user;
     unsigned sessions_per_user, devices_per_user, session_seconds, idle_seconds; /* 0: any */
     unsigned least_uid;                                                          /* who has sessions, and keys */
-    unsigned oversubscribe;    /* seconds in which who does nothing may be put to rest for others, 0: never */
+    unsigned oversubscribe;    /* seconds in which who does nothing may be suspended for others, 0: never */
     uint64_t worker_memory;    /* bytes, 0: any */
     unsigned worker_cpus;      /* hundredths of a core, 0: any */
     unsigned worker_processes; /* and threads, 0: any */

@@ -28,7 +28,7 @@
  *                   share; measure.c, what a session costs the host; energy.c, what the node's processors take;
  *                   account.c writes it down, history.c reads that; hold.c, devices that are held for the sessions
  *                   of somebody, one after the other; move.c, sessions that go to another place; suspended.c, those
- *                   that rest; idle.c, those that do nothing and may be put to rest
+ *                   that are suspended; idle.c, those that do nothing and may be suspended
  *   pool/
  *     peers.h       peers.c, the other daemons, and what they have; watchers.c, those that this one tells; gossip.c,
  *                   what daemons of a large pool tell of each other; exchange.c, daemons that mpiexec started find
@@ -36,10 +36,9 @@
  *   schedule/
  *     schedule.h    broker.c, requests for devices, anywhere in the pool; choose.c, what one can have now;
  *                   placement.c, which devices it gets (placement.h); refusal.c, why it has nothing, by node;
- *                   going_on.c, requests for sessions that there are: they move, or have rested; queue.c, who waits,
- *                   in one order; oversubscribe.c, sessions rest where others wait
- *   web/
- *     web.h         http.c, the dashboard; metrics.c, figures for monitoring
+ *                   going_on.c, requests for sessions that there are: they move, or have been suspended; queue.c, who
+ * waits, in one order; oversubscribe.c, sessions are suspended where others wait web/ web.h         http.c, the
+ * dashboard; metrics.c, figures for monitoring
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H
@@ -75,8 +74,8 @@ struct daemon {
     char *tree;                  /* the node's PCIe tree as text, or NULL */
     struct topology *known_tree; /* the same */
     struct session *sessions;
-    struct rest *rests;
-    long rest_us_of_mib; /* how long sessions of this node took to go to rest, or 0 */
+    struct suspension *suspended;
+    long suspend_us_of_mib; /* how long sessions of this node took to be suspended, or 0 */
     struct event *control_listener;
     json_t *drains;      /* drain.c */
     json_t *unaccounted; /* lines for account.c that could not be written */

@@ -90,7 +90,7 @@ static void kill_session(struct connection *c, const json_t *message)
     char why[128];
 
     text_print(why, sizeof(why), "ended by %s", c->peer.name);
-    if (!s && !rest_kill(c, id, why)) {
+    if (!s && !suspend_kill(c, id, why)) {
         connection_fail(c, "there is no such session here that you may end");
         return;
     }
@@ -107,9 +107,9 @@ static void suspend_session(struct connection *c, const json_t *message)
     struct session *s = session_part(c, message_text(message, "session", ""));
 
     if (s)
-        rest_ask(s, c);
+        suspend_ask(s, c);
     else
-        connection_fail(c, "there is no such session here that you may put to rest");
+        connection_fail(c, "there is no such session here that you may suspend");
 }
 
 static void move_session(struct connection *c, const json_t *message)
@@ -122,12 +122,12 @@ static void move_session(struct connection *c, const json_t *message)
         move_ask(s, c, message);
 }
 
-static void rest(struct connection *c, const json_t *message)
+static void session_suspended(struct connection *c, const json_t *message)
 {
     if (peers_have_anothers(c->daemon, message_text(message, "session", ""), c->peer.name))
-        connection_fail(c, "no such session of yours can rest here");
+        connection_fail(c, "no such session of yours can be suspended here");
     else
-        rest_take(c, message);
+        suspend_take(c, message);
 }
 
 /* One's own, or as an administrator everybody's. */
@@ -164,8 +164,8 @@ void dispatch_take(struct connection *c, json_t *message)
                     {"kill", kill_session},
                     {"move", move_session},
                     {"suspend", suspend_session},
-                    {"rest", rest},
-                    {"wake", rest_wake},
+                    {"suspended", session_suspended},
+                    {"resume session", resume_session},
                     {"watch", watch}};
     const size_t count = sizeof(commands) / sizeof(*commands);
     const char *what = message_text(message, "do", "");

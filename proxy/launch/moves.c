@@ -363,7 +363,7 @@ bool moves_asked(const char *words, int out)
     requests_answer(out, REQUEST_FAILED "%s\n",
                     move.state != MOVE_NONE ? "a move of it is under way"
                     : parts                 ? "it has devices of several nodes: of which (--from)?"
-                    : suspend_is_on()       ? "it rests"
+                    : suspend_is_on()       ? "it is suspended"
                                             : "it has no devices there");
     close(out);
     return true;

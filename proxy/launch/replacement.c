@@ -162,7 +162,7 @@ static json_t *new_request(const struct starter_message *message, unsigned lost,
     list = take_unfit(message);
     *why = json_is_null(list) ? "the pool knows no other devices"
            : (list && json_object_set(request, "unfit", list)) ||
-                   json_object_set_new(request, suspend_is_on() ? "rest" : "instead", json_string(session.id)) ||
+                   json_object_set_new(request, suspend_is_on() ? "suspended" : "instead", json_string(session.id)) ||
                    json_object_set_new(request, "wait", json_integer(wait > least ? wait : least))
                ? "out of memory"
                : NULL;

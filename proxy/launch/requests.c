@@ -110,7 +110,7 @@ static const char *state(void)
 {
     if (to_program < 0)
         return begun ? REQUEST_ENDING : REQUEST_STARTING;
-    return strcmp(session_state, "resting") ? REQUEST_RUNNING : REQUEST_SUSPENDED;
+    return strcmp(session_state, "suspended") ? REQUEST_RUNNING : REQUEST_SUSPENDED;
 }
 
 static void answer_session(int out)

@@ -137,7 +137,7 @@ void session_leave(struct attended *node, bool now, const char *why)
     if (why)
         text_print(node->why, sizeof(node->why), "%s", why);
     inquiry_say(&node->inquiry, json_pack("{s:s, s:s, s:b}", "do", node->now ? "end" : "leave", "why", node->why,
-                                          "rests", node->rests));
+                                          "suspended", node->suspended));
 }
 
 void session_tell(struct attended *node, json_t *message)

@@ -26,7 +26,7 @@ struct attended {
     unsigned member; /* its worker's number */
     bool over, told; /* there is no session any more; and why was said */
     bool leaving;    /* that is as it is to be: */
-    bool rests;      /* as the session is suspended; */
+    bool suspended;  /* as the session is suspended; */
     char why[128];   /* this for, and */
     bool now;        /* without a moment for the worker to end by itself */
     json_t *unfit;   /* what did not fit before, as the request said, or NULL */

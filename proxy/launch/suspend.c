@@ -23,7 +23,7 @@ static struct {
 struct inquiry suspend_inquiry = {.client.fd = -1};
 
 /* Who waits for the program's answer: the daemon of a part, or, of a suspended session, that one. The program takes one
- * after the other (client/survive/rest.c), so that who asks while another is answered need not be refused. */
+ * after the other (client/survive/suspend.c), so that who asks while another is answered need not be refused. */
 static struct asker {
     bool waits;
     char part[64]; /* or "" */
@@ -122,7 +122,7 @@ const char *suspend_daemon(bool lost)
 static void hear_daemon(struct inquiry *inquiry, const json_t *message)
 {
     (void)inquiry;
-    if (json_object_get(message, "wake"))
+    if (json_object_get(message, "resume"))
         ask_program("resume", "");
     else if (json_object_get(message, "end"))
         text_print(suspended.ended, sizeof(suspended.ended), "%s", text_of(message, "end"));
@@ -142,8 +142,8 @@ static void begins(void)
     suspended.on = true;
     suspended.next = 0;
     inquiry_begin(&suspend_inquiry, suspended.address,
-                  json_pack("{s:s, s:s, s:s, s:s, s:i}", "do", "rest", "session", session.id, "program", program_name,
-                            "job", program_job, "devices", suspended.devices));
+                  json_pack("{s:s, s:s, s:s, s:s, s:i}", "do", "suspended", "session", session.id, "program",
+                            program_name, "job", program_job, "devices", suspended.devices));
 }
 
 /* For how long it has to do nothing before it is suspended for others. */
@@ -161,7 +161,7 @@ static void ends(void)
     suspended.on = false;
     suspended.devices = 0;
     tell_patience(costs_came(clock_ms()));
-    inquiry_say(&suspend_inquiry, json_pack("{s:s, s:s}", "do", "woken", "text", ""));
+    inquiry_say(&suspend_inquiry, json_pack("{s:s, s:s}", "do", "resumed", "text", ""));
     inquiry_end(&suspend_inquiry);
     describe();
 }
@@ -178,14 +178,14 @@ static bool let_go(const struct starter_message *message)
         return false;
     suspended.devices += (int)json_integer_value(json_object_get(node->place.wish, "count"));
     snprintf(suspended.address, sizeof(suspended.address), "%s", node->place.address);
-    node->rests = true;
-    session_leave(node, false, "put to rest");
+    node->suspended = true;
+    session_leave(node, false, "suspended");
     return true;
 }
 
 bool suspend_hear_program(const struct starter_message *message)
 {
-    if (message->kind == STARTER_STATE && !strcmp(message->text, "resting"))
+    if (message->kind == STARTER_STATE && !strcmp(message->text, "suspended"))
         begins();
     else if (message->kind == STARTER_STATE && !*message->text)
         ends();

@@ -1,7 +1,8 @@
 /*
  * vocl-join's part when a session is suspended: what it has of the pool is given back when the program releases its
- * workers (client/survive/rest.c), a daemon of the pool knows that it is suspended, and when the program wants a worker
- * again the pool is asked for a place as the first time (replacement.h); for as long as it takes, the program waits.
+ * workers (client/survive/suspend.c), a daemon of the pool knows that it is suspended, and when the program wants a
+ * worker again the pool is asked for a place as the first time (replacement.h); for as long as it takes, the program
+ * waits.
  */
 #ifndef VOCL_PROXY_LAUNCH_SUSPEND_H
 #define VOCL_PROXY_LAUNCH_SUSPEND_H

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A session of a pool is put to rest, goes on and moves in quick turns, asked by one or by several at once: whoever asks
+# A session of a pool is suspended, goes on and moves in quick turns, asked by one or by several at once: whoever asks
 # has an answer, and the program what it computes.
 . "$(dirname "$0")/move-lib.sh"
 for host in n1 n2; do
@@ -18,7 +18,7 @@ ask()
 
 # One asks, of a program that does nothing: as quickly as it can be said.
 mkdir "$scratch/words"
-begins $alice env VOCL_LOG=info "$scratch/bin/rested" 4 "$scratch/words"
+begins $alice env VOCL_LOG=info "$scratch/bin/suspended" 4 "$scratch/words"
 ready
 session=$(part id)
 for turn in $(seq $(rounds 2)); do
@@ -28,7 +28,7 @@ for turn in $(seq $(rounds 2)); do
     ask resume
     ask move --quiet
 done
-touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+touch "$scratch/words/ask" "$scratch/words/resume" "$scratch/words/again"
 wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "$(cat "$scratch/out")"
 await sessions=0 || fail "left: $(root vocl pool sessions)"
@@ -48,12 +48,12 @@ for turn in $(seq $(rounds 2)); do
     done
 done
 # All that were heard may have been moves.
-has_rested()
+has_been_suspended()
 {
     grep -q 'it goes on' "$scratch/err" || { as $alice vocl pool suspend "$session" > "$scratch/asked-suspend" 2>&1 && false; }
 }
-wait_until has_rested || fail "it has not rested: $(cat "$scratch/err" "$scratch"/asked-*)"
-echo "of $((4 * turn)) that asked $(wc -l < "$scratch/done") were heard, $(grep -c 'it goes on' "$scratch/err") rests"
+wait_until has_been_suspended || fail "it has not been suspended: $(cat "$scratch/err" "$scratch"/asked-*)"
+echo "of $((4 * turn)) that asked $(wc -l < "$scratch/done") were heard, $(grep -c 'it goes on' "$scratch/err")  suspensions"
 ends "asked by several"
 none_left_on n1 n2
 exit 0

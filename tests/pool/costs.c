@@ -1,4 +1,4 @@
-/* For how long a session does nothing before it is put to rest for others, by what its rests have cost. */
+/* For how long a session does nothing before it is suspended for others, by what its suspensions have cost. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,8 +6,8 @@
 
 static long now = 1000000;
 
-/* A rest; asked: for others. What is said when it goes on. */
-static long rests(int asked, long going, long away, long queued, long coming)
+/* A suspension; asked: for others. What is said when it goes on. */
+static long suspended(int asked, long going, long away, long queued, long coming)
 {
     if (asked)
         costs_asked(now);
@@ -34,19 +34,19 @@ static void expect(long told, long cost, long times, const char *what)
 
 int main(void)
 {
-    expect(rests(0, 0, 5, 0, 3000), 6000, 1, "what somebody has put to rest, who knows why");
-    expect(rests(1, 2000, 60000, 0, 3000), 5000, 1, "it was worth it");
-    expect(rests(1, 2000, 60000, 90000, 3000), 5000, 1, "to wait for a place is no cost of the change");
-    expect(rests(1, 2000, 100, 0, 3000), 5000, 2, "wanted again at once");
-    expect(rests(1, 2000, 100, 90000, 3000), 5000, 4, "and again");
-    expect(rests(1, 4000, 100, 0, 5000), 9000, 8, "by what the last one took");
-    expect(rests(0, 0, 100, 0, 5000), 9000, 8, "one that nobody has asked for");
-    expect(rests(1, 4000, 60000, 0, 5000), 9000, 4, "worth it again");
-    expect(rests(1, 4000, 60000, 0, 5000), 9000, 2, "and again");
-    expect(rests(1, 4000, 60000, 0, 5000), 9000, 1, "as at first");
-    expect(rests(1, 4000, 60000, 0, 5000), 9000, 1, "not below");
+    expect(suspended(0, 0, 5, 0, 3000), 6000, 1, "what somebody has suspended, who knows why");
+    expect(suspended(1, 2000, 60000, 0, 3000), 5000, 1, "it was worth it");
+    expect(suspended(1, 2000, 60000, 90000, 3000), 5000, 1, "to wait for a place is no cost of the change");
+    expect(suspended(1, 2000, 100, 0, 3000), 5000, 2, "wanted again at once");
+    expect(suspended(1, 2000, 100, 90000, 3000), 5000, 4, "and again");
+    expect(suspended(1, 4000, 100, 0, 5000), 9000, 8, "by what the last one took");
+    expect(suspended(0, 0, 100, 0, 5000), 9000, 8, "one that nobody has asked for");
+    expect(suspended(1, 4000, 60000, 0, 5000), 9000, 4, "worth it again");
+    expect(suspended(1, 4000, 60000, 0, 5000), 9000, 2, "and again");
+    expect(suspended(1, 4000, 60000, 0, 5000), 9000, 1, "as at first");
+    expect(suspended(1, 4000, 60000, 0, 5000), 9000, 1, "not below");
     for (int i = 0; i < 100; i++)
-        rests(1, 4000, 0, 0, 5000);
-    expect(rests(1, 4000, 0, 0, 5000), 9000, 64, "without an end");
+        suspended(1, 4000, 0, 0, 5000);
+    expect(suspended(1, 4000, 0, 0, 5000), 9000, 64, "without an end");
     return 0;
 }

@@ -1,8 +1,8 @@
-# A pool whose sessions are moved and put to rest: one session at a time, and what is asked of it.
+# A pool whose sessions are moved and suspended: one session at a time, and what is asked of it.
 . "$(dirname "$0")/pool-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
-for program in session/moved session/rested; do
+for program in session/moved session/suspended; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/"
 done
 chmod -R a+rX "$scratch/bin"

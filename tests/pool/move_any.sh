@@ -38,7 +38,7 @@ ends_well()
     echo "$1: right"
 }
 
-# By hand; it rests as that kind of device, and moves on.
+# By hand; it is suspended as that kind of device, and moves on.
 asks 0x102b 0x1004 0x1000
 is_on n1 "at first"
 move --to n2 && fail "it has moved to another kind"
@@ -46,9 +46,9 @@ is_on n1 "not asked for"
 move --any --to n2 || fail "to n2: $(cat "$scratch/asked" "$scratch/err")"
 is_on n2 "asked for"
 session=$(part id)
-as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 || fail "not put to rest: $(cat "$scratch/asked" "$scratch/err")"
-as $alice vocl pool resume "$session" > "$scratch/asked" 2>&1 || fail "not woken: $(cat "$scratch/asked" "$scratch/err")"
-is_on n2 "after a rest"
+as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 || fail "not suspended: $(cat "$scratch/asked" "$scratch/err")"
+as $alice vocl pool resume "$session" > "$scratch/asked" 2>&1 || fail "not resumed: $(cat "$scratch/asked" "$scratch/err")"
+is_on n2 "after a suspension"
 as $alice vocl move "$(pgrep -u $alice -x moved_any)" --any --to n1 > "$scratch/asked" 2>&1 || fail "vocl move --any: $(cat "$scratch/asked")"
 is_on n1 "by its process"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sessions of a pool over MPI take on workers, which come over TLS: they move, rest, and lose workers, as those over TLS do.
+# Sessions of a pool over MPI take on workers, which come over TLS: they move, suspend, and lose workers, as those over TLS do.
 . "$(dirname "$0")/move-lib.sh"
 for host in n1 n2; do
     write_config $host 'devices = ( { match = "*"; sessions = 2; } );' 'network = "mpi";'
@@ -36,7 +36,7 @@ ends "moved"
 over_mpi
 as $alice vocl pool suspend "$(part id)" > "$scratch/asked" 2>&1 || fail "suspend: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 one_part || fail "it does not come again: $(root vocl pool sessions; tail -n 9 "$scratch/err")"
-ends "put to rest"
+ends "suspended"
 
 over_mpi VOCL_RECOVER=replay
 workers_on "$here" | xargs kill -KILL

@@ -1,5 +1,5 @@
 #!/bin/sh
-# More sessions than a device has memory for: three, of which one and a half fit. Those that do nothing are put to rest while
+# More sessions than a device has memory for: three, of which one and a half fit. Those that do nothing are suspended while
 # others wait, and all programs compute what they should.
 . "$(dirname "$0")/one-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
@@ -30,14 +30,14 @@ done
 for number in 1 2 3; do
     grep -qx right "$scratch/out$number" || fail "$number: $(cat "$scratch/out$number")"
 done
-rests=$(grep -c 'put to rest' "$scratch/accounting")
-echo "$rests rests"
-[ "$rests" -ge 2 ] || fail "they waited for each other's end: $(cat "$scratch/log")"
+suspended=$(grep -c 'suspended' "$scratch/accounting")
+echo "$suspended suspensions"
+[ "$suspended" -ge 2 ] || fail "they waited for each other's end: $(cat "$scratch/log")"
 grep -q 'asked by others who wait' "$scratch/log" || fail "who asked: $(cat "$scratch/log")"
-grep -q 'is to do nothing for [0-9]* ms before it rests' "$scratch/log" || fail "what it cost: $(cat "$scratch/log")"
+grep -q 'is to do nothing for [0-9]* ms before it is suspended' "$scratch/log" || fail "what it cost: $(cat "$scratch/log")"
 
 await sessions=0 || fail "left: $(vocl pool sessions)"
 : > "$scratch/accounting"
 vocl run --mem "$memory" -- "$top_builddir/tests/pool/bursts" 16 2 2.5 > "$scratch/out" || fail "alone: $(cat "$scratch/out")"
-grep -q 'put to rest' "$scratch/accounting" && fail "it was put to rest for nobody"
+grep -q 'suspended' "$scratch/accounting" && fail "it was suspended for nobody"
 exit 0

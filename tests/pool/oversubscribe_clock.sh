@@ -1,5 +1,5 @@
 #!/bin/sh
-# Which session has done nothing for longest, and rests for who waits, is not for the clocks of hosts to say: one's is an hour
+# Which session has done nothing for longest, and is suspended for who waits, is not for the clocks of hosts to say: one's is an hour
 # ahead.
 . "$(dirname "$0")/one-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
@@ -25,10 +25,10 @@ begins()
     programs="$programs $!"
     wait_until grep -q 'round 1' "$scratch/out.$1" || fail "$1: $(cat "$scratch/out.$1" "$scratch/err.$1" "$scratch"/log*)"
 }
-# idle COUNT: so many sessions may rest for others, as their daemons say
+# idle COUNT: so many sessions may be suspended for others, as their daemons say
 idle()
 {
-    [ "$(vocl pool --json sessions | grep -c '"may rest": true')" = "$1" ]
+    [ "$(vocl pool --json sessions | grep -c '"may be suspended": true')" = "$1" ]
 }
 begins first
 wait_until idle 1 || fail "the first: $(vocl pool --json sessions)"
@@ -36,8 +36,8 @@ begins second
 wait_until idle 2 || fail "the second: $(vocl pool --json sessions)"
 begins third
 asked='asked by others who wait'
-grep -q "$asked" "$scratch/log" || fail "the first does not rest: $(cat "$scratch"/log*)"
-grep "$asked" "$scratch/log.two" && fail "the second rests"
+grep -q "$asked" "$scratch/log" || fail "the first is not suspended: $(cat "$scratch"/log*)"
+grep "$asked" "$scratch/log.two" && fail "the second is suspended"
 touch "$scratch/enough"
 for program in $programs; do
     wait "$program" || fail "status $?: $(tail -n 5 "$scratch"/out.* "$scratch"/err.* "$scratch"/log*)"

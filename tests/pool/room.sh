@@ -1,6 +1,6 @@
 #!/bin/sh
 # A session has no more of a device's memory than it was given, whatever it takes it for, on the program's own host, where
-# much of that is memory that program and worker share; and what it has the pool sees, also when it has moved or rested.
+# much of that is memory that program and worker share; and what it has the pool sees, also when it has moved or been suspended.
 . "$(dirname "$0")/one-lib.sh"
 # with unified shared memory and pipes, which Debian's PoCL does not have
 mkdir "$scratch/vendors"
@@ -83,7 +83,7 @@ wait_until used 64 0 || fail "fine: $now MiB are used: $(cat "$out" "$err")"
 asks move --to two
 wait_until used 0 64 || fail "moved: $now MiB are used: $(cat "$out" "$err")"
 asks suspend
-wait_until used 0 0 || fail "at rest: $now MiB are used: $(cat "$out" "$err")"
+wait_until used 0 0 || fail "suspended: $now MiB are used: $(cat "$out" "$err")"
 asks resume
 wait_until goes_on || fail "it goes on: $now MiB are used: $(cat "$out" "$err")"
 ends "moved, suspended"

@@ -121,14 +121,14 @@ for signal in TERM HUP INT QUIT; do
     ended SIG$signal
 done
 
-# what rests has no node
+# what is suspended has no node
 start 80
 session=$(VOCL_POOL=$scratch/pool vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)
 VOCL_POOL=$scratch/pool vocl pool suspend "$session" 2> "$scratch/asked"
 case $(cat "$scratch/asked") in
-'') wait_until shows 'burn .*at rest ' && shows '0 sessions, 1 at rest, 0 waiting' || fail "at rest: $(cat "$scratch/screen")" ;;
+'') wait_until shows 'burn .*suspended ' && shows '0 sessions, 1 suspended, 0 waiting' || fail "suspended: $(cat "$scratch/screen")" ;;
 *vocl-tls.so*) ;; # built without TLS
-*) fail "it does not rest: $(cat "$scratch/asked" "$scratch/log")" ;;
+*) fail "it is not suspended: $(cat "$scratch/asked" "$scratch/log")" ;;
 esac
 kill -9 $daemon
 wait_until shows 'no daemon answers' || fail "the loss is not told: $(cat "$scratch/screen")"

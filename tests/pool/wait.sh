@@ -28,7 +28,7 @@ is_not 'not drained=here: here is up, with 0 sessions' drained=here
 is_not 'not state=there:lost: there is unknown' state=there:lost
 vocl run -- "$top_builddir/tests/pool/burn" 0 600 > /dev/null 2> "$scratch/err" &
 program=$!
-waits running=1 'sessions>=1' 'sessions<=1' running@here=1 sessions@there=0 resting=0 queue=0
+waits running=1 'sessions>=1' 'sessions<=1' running@here=1 sessions@there=0 suspended=0 queue=0
 timeout -k 5 120 vocl pool wait --user="$user" --timeout=100 sessions=1 || fail "of this user"
 timeout -k 5 120 vocl pool wait --user=nobody --timeout=100 sessions=0 || fail "of another user"
 vocl run --wait 600 -- "$top_builddir/tests/pool/burn" 0 600 > /dev/null 2> "$scratch/err" &
@@ -51,7 +51,7 @@ waits sessions=0 state=here:draining
 
 for wrong in '' sessions 'sessions=' 'sessions=x' 'sessions>1' 'running=>1' 'queue@here=0' 'nobody=0' 'state=here' 'state=here:ill' 'drained='; do
     vocl pool wait --timeout=0 "$wrong" 2> "$scratch/said"
-    [ $? = 2 ] && grep -q 'there are sessions, running, resting, nodes and queue' "$scratch/said" || fail "\"$wrong\": $(cat "$scratch/said")"
+    [ $? = 2 ] && grep -q 'there are sessions, running, suspended, nodes and queue' "$scratch/said" || fail "\"$wrong\": $(cat "$scratch/said")"
 done
 vocl pool wait 2> /dev/null
 [ $? = 2 ] || fail "no condition"

@@ -91,9 +91,9 @@ PY
     if VOCL_POOL=$scratch/pool vocl pool suspend "$session" 2> "$scratch/asked"; then
         env -u LD_PRELOAD chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/chromium" \
             --virtual-time-budget=4000 --dump-dom "$url/" > "$scratch/page" 2> "$scratch/err"
-        grep -q '>at rest<' "$scratch/page" || fail "what rests is not on the page: $(cat "$scratch/page")"
+        grep -q '>suspended<' "$scratch/page" || fail "what is suspended is not on the page: $(cat "$scratch/page")"
     else
-        grep -q 'vocl-tls.so' "$scratch/asked" || fail "it does not rest: $(cat "$scratch/asked" "$scratch/log")"
+        grep -q 'vocl-tls.so' "$scratch/asked" || fail "it is not suspended: $(cat "$scratch/asked" "$scratch/log")"
     fi
 else
     echo "no chromium: the page was not looked at"

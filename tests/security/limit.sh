@@ -1,5 +1,5 @@
 #!/bin/sh
-# sessions-per-user holds for who says that what he asks for belongs to a session of his, which has lost a worker or rests.
+# sessions-per-user holds for who says that what he asks for belongs to a session of his, which has lost a worker or is suspended.
 . "$(dirname "$0")/../pool/one-lib.sh"
 make_pool here 'devices = ( { match = "*"; sessions = 20; } );' 'sessions-per-user = 2;'
 export VOCL_POOL="$scratch/pool"
@@ -18,8 +18,8 @@ ask="{\"do\":\"request\",\"instead\":\"$id\"}"
 grep -q 'as many sessions as you may: 2' "$scratch/out" || fail "why: $(cat "$scratch/out")"
 await sessions=0 || fail "reservations stay"
 
-ask="{\"do\":\"request\",\"rest\":\"$id\"}"
-"$say" "$scratch/pool" "-{\"do\":\"rest\",\"session\":\"$id\",\"devices\":1}" @ "$ask" @ "$ask" @ "$ask" > "$scratch/out" 2>&1
+ask="{\"do\":\"request\",\"suspended\":\"$id\"}"
+"$say" "$scratch/pool" "-{\"do\":\"suspended\",\"session\":\"$id\",\"devices\":1}" @ "$ask" @ "$ask" @ "$ask" > "$scratch/out" 2>&1
 [ "$(granted)" = 2 ] || fail "for what never ran: $(cat "$scratch/out")"
 await sessions=0 || fail "reservations stay"
 
@@ -27,8 +27,8 @@ await sessions=0 || fail "reservations stay"
 for bad in zz112233445566778899aabbccddeeff '../../../../../tmp/0123456789abc' 0011 '00112233445566778899AABBCCDDEEFF'; do
     "$say" "$scratch/pool" "{\"do\":\"request\",\"instead\":\"$bad\"}" > "$scratch/out" 2>&1
     grep -q error "$scratch/out" || fail "an id $bad: $(cat "$scratch/out")"
-    "$say" "$scratch/pool" "{\"do\":\"rest\",\"session\":\"$bad\"}" > "$scratch/out" 2>&1
-    grep -q error "$scratch/out" || fail "what rests is $bad: $(cat "$scratch/out")"
+    "$say" "$scratch/pool" "{\"do\":\"suspended\",\"session\":\"$bad\"}" > "$scratch/out" 2>&1
+    grep -q error "$scratch/out" || fail "what is suspended is $bad: $(cat "$scratch/out")"
 done
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
 exit 0

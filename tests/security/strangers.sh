@@ -63,7 +63,7 @@ wait_until told || fail "not told how many: $(tail "$scratch/log")"
 kill -TERM $daemon
 wait $daemon
 
-# No descriptors: it rests until there are some.
+# No descriptors: it pauses until there are some.
 sed -i 's/^connection-limit.*/connection-limit = 4000;/' "$scratch/conf"
 rm -f "$scratch/log"
 (ulimit -n 64 && exec "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log") &

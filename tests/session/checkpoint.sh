@@ -125,7 +125,7 @@ of_one_moment()
     wait $pid || fail "$1 $2: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -qx right "$scratch/out" || fail "$1 $2: $(cat "$scratch/out")"
 }
-for settings in VOCL_SHARE=0 VOCL_SHARE=1 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch"; do
+for settings in VOCL_SHARE=0 VOCL_SHARE=1 "VOCL_SHARE=0 VOCL_SUSPEND_DIR=$scratch"; do
     for options in "" "--recover"; do
         for round in $(seq "$(rounds 1)"); do
             beside of_one_moment "$settings" "$options"
@@ -376,9 +376,9 @@ for word in svm pipe; do
     echo "$word: $(cat "$scratch/asked")"
 done
 start 2
-vocl suspend $pid > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-vocl checkpoint $pid "$scratch/none" > "$scratch/asked" 2>&1 && fail "saved while it rests"
-grep -q "it rests" "$scratch/asked" || fail "rest: $(cat "$scratch/asked")"
-finish "rest"
+vocl suspend $pid > "$scratch/asked" || fail "not suspended: $(cat "$scratch/asked")"
+vocl checkpoint $pid "$scratch/none" > "$scratch/asked" 2>&1 && fail "saved while it is suspended"
+grep -q "it is suspended" "$scratch/asked" || fail "suspended: $(cat "$scratch/asked")"
+finish "suspend"
 vocl checkpoint 999999999 "$scratch/none" > "$scratch/asked" 2>&1 && fail "nobody was saved"
 wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"

@@ -13,16 +13,16 @@ faults()
 # Each process is killed where it sends or takes a frame.
 beside faults buffer_ops 'frame-*' plain
 beside faults images 'frame-*' plain
-beside faults many_copies 'frame-*' rest
+beside faults many_copies 'frame-*' suspend
 beside faults map_unmap 'frame-*' recover
 beside faults callback_waits 'frame-*' recover
 beside faults user_events 'frame-*' recover
 beside faults kernel_info 'frame-*' recover
-beside faults kernel_printf 'frame-*' recover-rest
+beside faults kernel_printf 'frame-*' recover-suspend
 beside faults 'host_pointer_devices no-svm' 'frame-*' recover2
 beside faults native_kernel 'frame-*' move
 if [ "$most" -gt 1 ]; then # which take seconds by themselves
-    beside faults contents 'frame-*' rest
+    beside faults contents 'frame-*' suspend
     beside faults callbacks 'frame-*' recover
     beside faults programs 'frame-*' recover
     beside faults several_contexts 'frame-*' recover2
@@ -31,7 +31,7 @@ fi
 # In the phases of moves, suspends and checkpoints.
 beside faults transpose 'phase:*' move
 beside faults user_events 'phase:*' recover-move
-beside faults reduction 'phase:*' rest
+beside faults reduction 'phase:*' suspend
 beside faults transpose 'phase:*' checkpoint
 # Calls of libc fail.
 beside faults vector_add '[mdw]*' plain

@@ -42,7 +42,7 @@ mix()
     below 3
     [ $drawn = 0 ] || how="$how VOCL_MOVE_EVERY=$((drawn * 60))"
     below 3
-    [ $drawn = 0 ] || how="$how VOCL_REST_EVERY=$((drawn * 120))"
+    [ $drawn = 0 ] || how="$how VOCL_SUSPEND_EVERY=$((drawn * 120))"
     below 4
     kills=$drawn
     [ $kills = 0 ] || how="$how VOCL_RECOVER=replay VOCL_RECOVER_LOG=${kills}00K"
@@ -65,7 +65,7 @@ mix()
     [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/graph-$1.log"; }
     [ $status = 0 ] || fail "graph $1, $how, $workers workers: status $status: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until none_left "$mark" || fail "left after graph $1, $how: $(session_processes "$mark")"
-    echo "graph $1: $how: $local $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'it goes on') rests, $(count 'does not rest') refused, $(count 'of commands and data again') replaced"
+    echo "graph $1: $how: $local $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'it goes on') suspensions, $(count 'is not suspended') refused, $(count 'of commands and data again') replaced"
 }
 
 commands=${COMMANDS:-4000}

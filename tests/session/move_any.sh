@@ -53,7 +53,7 @@ finish()
 }
 
 # An older driver's device (its name, its version, the size of groups, its extensions), and newer ones in its place; and
-# it rests, and is that kind of device afterwards.
+# it is suspended, and is that kind of device afterwards.
 export OLDER_VERSION=1.2
 for share in 0 1; do
     export VOCL_SHARE=$share
@@ -63,8 +63,8 @@ for share in 0 1; do
     refuses "another answer"
     moves --any
     moves --any
-    vocl suspend "$program" > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-    vocl resume "$program" > "$scratch/asked" || fail "not woken: $(cat "$scratch/asked")"
+    vocl suspend "$program" > "$scratch/asked" || fail "not suspended: $(cat "$scratch/asked")"
+    vocl resume "$program" > "$scratch/asked" || fail "not resumed: $(cat "$scratch/asked")"
     finish "older to newer, VOCL_SHARE=$share"
 done
 

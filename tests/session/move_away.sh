@@ -204,8 +204,8 @@ refused()
     refuses $far "$2"
     finish
 }
-# Put to rest there it comes again there; and what is lost there comes again, here if it cannot there.
-rests()
+# suspended there it comes again there; and what is lost there comes again, here if it cannot there.
+suspended()
 {
     begin "" "$away" "$scratch/enough" host
     goes $far
@@ -316,7 +316,7 @@ beside cut_at contents
 beside no_ssh
 beside refused svm "shared virtual memory"
 beside refused mapped "the program's memory is mapped"
-beside rests
+beside suspended
 beside recovers
 beside recovers_shared 256M
 beside recovers_shared 2M host

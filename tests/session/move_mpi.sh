@@ -1,6 +1,6 @@
 #!/bin/sh
 # Sessions over MPI with workers on other hosts take on members, which come over TLS: they move, to either host, one worker
-# while the other keeps MPI with the program, and are put to rest.
+# while the other keeps MPI with the program, and are suspended.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 moved=$top_builddir/tests/session

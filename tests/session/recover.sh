@@ -130,18 +130,18 @@ lose_all()
     wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
-# lost_after move|rest: a worker that came by that, and was given a user event with it, is lost
+# lost_after move|suspend: a worker that came by that, and was given a user event with it, is lost
 lost_after()
 {
     wait_ready "$top_builddir/tests/session/unset" "$scratch/enough"
     case $1 in
     move) vocl move $program --to here ;;
-    rest) vocl suspend $program && vocl resume $program ;;
+    suspend) vocl suspend $program && vocl resume $program ;;
     esac > "$scratch/asked" 2>&1 || fail "$1: $(cat "$scratch/asked")"
     lose_all "$1"
 }
 lost_after move
-lost_after rest
+lost_after suspend
 
 # overwritten CASE: lost when what was written has been read, and is written again without a word of what it was
 overwritten()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Workers that are lost are replaced with the shared virtual memory that they had, at the same addresses, and with what
 # was in pipes: what programs print is what they print natively, over one worker and over several, while they move and
-# rest, too. SEEDS=30 runs so many random programs, from FIRST on. LOGS: the folder where what one that fails has logged
+# suspended, too. SEEDS=30 runs so many random programs, from FIRST on. LOGS: the folder where what one that fails has logged
 # stays.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
@@ -32,7 +32,7 @@ mixed()
     below 4
     [ $drawn != 0 ] || how="$how VOCL_MOVE_EVERY=110"
     below 4
-    [ $drawn != 0 ] || how="$how VOCL_REST_EVERY=170"
+    [ $drawn != 0 ] || how="$how VOCL_SUSPEND_EVERY=170"
     draw_harm first last all last
     survives_well "$harm" "$how vocl run --workers $workers" "$mapped" "$1" "${COMMANDS:-5000}"
 }

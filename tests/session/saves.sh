@@ -1,6 +1,6 @@
 #!/bin/sh
 # Snapshots with which lost workers are replaced: of contexts of two workers, each of which has contents of its own of the
-# same buffers; and contents that are read while the program goes on writing them, also those that a move or a rest takes.
+# same buffers; and contents that are read while the program goes on writing them, also those that a move or a suspension takes.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=$$
 at_most 300
@@ -115,7 +115,7 @@ asked()
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
-# lost_ahead PHASE COMMAND...: the worker is lost while contents are copied for a move or a rest, and replaced as at any other time
+# lost_ahead PHASE COMMAND...: the worker is lost while contents are copied for a move or a suspension, and replaced as at any other time
 lost_ahead()
 {
     phase=$1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What stands in the way of a move, a rest or a checkpoint in files, each with its reason, a worker that cannot come, and
+# What stands in the way of a move, a suspension or a checkpoint in files, each with its reason, a worker that cannot come, and
 # who asked being killed: the program goes on where it was, computes what it has to, and the worker that had come is gone. And
 # what does not: programs with specialization constants, such as were built for some of their devices and then for
 # others, and linked ones.
@@ -54,8 +54,8 @@ refuses()
 # refuses_rest PATTERN; refuses_checkpoint PATTERN
 refuses_rest()
 {
-    timeout -k 10 300 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: put to rest: $(cat "$scratch/asked")"
-    grep -q -- "$1" "$scratch/asked" || fail "$what, rest: not $1: $(cat "$scratch/asked")"
+    timeout -k 10 300 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: suspended: $(cat "$scratch/asked")"
+    grep -q -- "$1" "$scratch/asked" || fail "$what, suspended: not $1: $(cat "$scratch/asked")"
     wait_until same_workers || fail "$what: other workers than before: $(session_processes "$mark")"
 }
 refuses_checkpoint()
@@ -127,7 +127,7 @@ goes()
     finish
 }
 
-# It moves and rests, but another program could not have it.
+# It moves and is suspended, but another program could not have it.
 svm()
 {
     begin 0 "$1"
@@ -135,7 +135,7 @@ svm()
     refuses_checkpoint "shared virtual memory"
     use
     moves
-    vocl suspend "$program" > "$scratch/asked" 2>&1 || fail "$1: not put to rest: $(cat "$scratch/asked")"
+    vocl suspend "$program" > "$scratch/asked" 2>&1 || fail "$1: not suspended: $(cat "$scratch/asked")"
     wait_until sh -c "! kill -0 $workers 2> /dev/null"
     use
     finish
@@ -173,13 +173,13 @@ elsewhere()
     refuses "there is no spare worker" spare
     finish
 }
-resting()
+suspended()
 {
     begin 0 plain
-    vocl suspend "$program" > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+    vocl suspend "$program" > "$scratch/asked" || fail "not suspended: $(cat "$scratch/asked")"
     wait_until sh -c "! kill -0 $workers 2> /dev/null"
     workers=
-    refuses "it rests"
+    refuses "it is suspended"
     finish
 }
 own()
@@ -261,7 +261,7 @@ beside memory_stays 0 sized "its size in another"
 beside svm svm
 beside svm over_svm
 beside elsewhere
-beside resting
+beside suspended
 beside own
 beside broken mpi
 for phase in early copy objects contents change forget; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Traces of sessions that do not always run: one that rests, and two that take turns on a device that they share.
+# Traces of sessions that do not always run: one that is suspended, and two that take turns on a device that they share.
 here=$(dirname "$0")
 . "$here/../pool/one-lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
@@ -12,28 +12,28 @@ checked()
     python3 "$top_srcdir/tests/session/trace_check.py" "$1" > "$scratch/checked" || fail "$at: $(cat "$scratch/checked")"
 }
 
-at="a session that rests"
+at="a suspended session"
 rested_twice()
 {
     [ "$(grep -c 'it goes on' "$scratch/err")" -ge 2 ]
 }
 : > "$scratch/err"
-VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 300 vocl run --trace "$scratch/rest.json" -- \
+VOCL_SUSPEND_EVERY=200 VOCL_LOG=info timeout -k 10 300 vocl run --trace "$scratch/suspended.json" -- \
     "$top_builddir/tests/session/moved" 4 0 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 program=$!
-wait_until rested_twice || fail "$at: it does not rest: $(tail -n 5 "$scratch/err")"
+wait_until rested_twice || fail "$at: it is not suspended: $(tail -n 5 "$scratch/err")"
 touch "$scratch/enough"
 wait $program || fail "$at: $?: $(tail -n 5 "$scratch/err")"
-checked "$scratch/rest.json"
-python3 - "$scratch/rest.json" "$(grep -c 'it goes on' "$scratch/err")" <<'END' || fail "$at"
+checked "$scratch/suspended.json"
+python3 - "$scratch/suspended.json" "$(grep -c 'it goes on' "$scratch/err")" <<'END' || fail "$at"
 import json, sys
-trace, rests = json.load(open(sys.argv[1])), int(sys.argv[2])
+trace, count = json.load(open(sys.argv[1])), int(sys.argv[2])
 slices = [e for e in trace["traceEvents"] if e["ph"] == "X"]
-spans = [e for e in slices if e["name"] == "the session rests"]
-print(rests, "rests", [e["dur"] for e in spans])
-assert rests > 0 and len(spans) == rests, (rests, spans)
+spans = [e for e in slices if e["name"] == "the session is suspended"]
+print(count, "suspended", [e["dur"] for e in spans])
+assert count > 0 and len(spans) == count, (count, spans)
 # another worker each time, and nothing that the program enqueued runs meanwhile: what is written is given back
-assert len(trace["otherData"]["programs"][0]["workers"]) == 1 + rests, trace["otherData"]
+assert len(trace["otherData"]["programs"][0]["workers"]) == 1 + count, trace["otherData"]
 worst = max(w["clock_error_us"] for w in trace["otherData"]["programs"][0]["workers"])
 for span in spans:
     for run in (e for e in slices if e["cat"] == "run" and e["args"]["number"]):

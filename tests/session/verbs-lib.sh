@@ -6,7 +6,7 @@
 #                                         runs it once with these settings and options of `vocl run`, and does these there, one
 #                                         after the other
 #
-#     spare     it moves to a spare worker      rest     it is suspended and resumed
+#     spare     it moves to a spare worker      suspend  it is suspended and resumed
 #     here      to a worker that comes          doze     it is suspended, and the program's next call resumes it
 #     save      its contents go to files        restore  as save, and the program is run again with them
 #     kill      all its workers are killed, and replaced (with --recover)
@@ -22,9 +22,9 @@ refusals()
 {
     cat <<'END'
 callback_waits,no_release,user_events spare,here shared,apart perhaps for a user event
-callback_waits,no_release,user_events rest,doze,save any perhaps for a user event
+callback_waits,no_release,user_events suspend,doze,save any perhaps for a user event
 effects,errors_svm,relay,svm save any shared virtual memory, which another program has at other addresses
-descriptors rest,doze,kill shared,shared-recover cannot have the memory that the program shares
+descriptors suspend,doze,kill shared,shared-recover cannot have the memory that the program shares
 END
 }
 
@@ -104,7 +104,7 @@ do_here()
     ask here vocl move "$pid" --to here
     wait_until as_many_workers || complain "workers that were left: $(session_workers "$mark")"
 }
-do_rest() { ! ask rest vocl suspend "$pid" || vocl resume "$pid" > "$scratch/asked" 2>&1 || complain "not resumed"; }
+do_suspend() { ! ask suspend vocl suspend "$pid" || vocl resume "$pid" > "$scratch/asked" 2>&1 || complain "not resumed"; }
 do_doze() { ask doze vocl suspend "$pid"; }
 do_save()
 {

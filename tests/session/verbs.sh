@@ -5,13 +5,13 @@
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/verbs-lib.sh"
 at_most 900
-once="spare here rest doze restore"
+once="spare here suspend doze restore"
 
 # in_pairs: each verb after each other one
 in_pairs()
 {
-    for first in here rest kill save; do
-        for second in here rest kill restore doze; do
+    for first in here suspend kill save; do
+        for second in here suspend kill restore doze; do
             verbs "$1" --recover -- $first $second
         done
     done
@@ -24,7 +24,7 @@ stress()
             verbs $share --spare=1 -- $verb
         done
         in_pairs $share
-        verbs $share --workers=2 --recover -- kill here rest restore doze
+        verbs $share --workers=2 --recover -- kill here suspend restore doze
     done
 }
 
@@ -45,7 +45,7 @@ for program in $(cd "$top_builddir/tests/parity" && ls | grep -v '[-.]'); do
     number=$((number + 1))
     case $((number % 4)) in
     0) these="kill restore" ;;
-    1) these="rest kill" ;;
+    1) these="suspend kill" ;;
     2) these="here save" ;;
     3) these="kill doze" ;;
     esac

@@ -16,7 +16,7 @@ is_not()
 
 # The program waits for its turn before it calls OpenCL.
 mkfifo "$scratch/begin"
-env "$mark" sh -c ': < "$0" && exec vocl run -- "$@"' "$scratch/begin" "$top_builddir/tests/session/rested" 4 "$scratch/words" \
+env "$mark" sh -c ': < "$0" && exec vocl run -- "$@"' "$scratch/begin" "$top_builddir/tests/session/suspended" 4 "$scratch/words" \
     > "$scratch/out" 2> "$scratch/err" &
 program=$!
 is_not 'has no session' running
@@ -41,7 +41,7 @@ vocl sessions --wait=ended $program &
 waiting=$!
 is_not 'is running, not ended' ended
 kill -0 $waiting 2> /dev/null || fail "it did not wait"
-touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+touch "$scratch/words/ask" "$scratch/words/resume" "$scratch/words/again"
 wait $waiting || fail "ended"
 [ -z "$(session_processes "$mark" | while read -r process; do cat "/proc/$process/comm"; done | grep launcher)" ] ||
     fail "it waited too short: $(session_processes "$mark")"

@@ -53,7 +53,7 @@ static void describe_session(const struct session *s, struct told_session *told)
                                   .memory = s->usage.memory,
                                   .limit = s->memory,
                                   .exclusive = s->exclusive,
-                                  .may_rest = idle_may_rest(s),
+                                  .may_be_suspended = idle_may_be_suspended(s),
                                   .asked = idle_asked(s),
                                   .move = s->move};
     memcpy(told->devices, s->devices, sizeof(told->devices));
@@ -85,7 +85,7 @@ struct told_node *node_describe(const struct daemon *d)
         measure_lately(s);
         describe_session(s, &node->sessions[node->session_count++]);
     }
-    node->resting = rests_describe(d, &node->resting_count);
+    node->suspended = suspended_describe(d, &node->suspended_count);
     node->queue = d->scheduler->queue(d, &node->queue_count);
     return node;
 }

@@ -1,25 +1,25 @@
-/* Sessions that do nothing: whether one may be put to rest for others who wait, and when. */
+/* Sessions that do nothing: whether one may be suspended for others who wait, and when. */
 #include "base/clock.h"
 #include "proxy/daemon/node/internal.h"
 
-#define ASKED_MS 15000   /* what was asked and goes on by then is asked no more for a while, */
-#define RESTLESS_MS 5000 /* nor what refused */
-#define START_MS 500     /* of a worker, of what a rest costs who has not had one; and, where nobody has, */
-#define FIRST_US 1000    /* of each MiB that goes, or comes again */
-#define LEAST_MIB 16     /* from which on it is known how long they take */
+#define ASKED_MS 15000  /* what was asked and goes on by then is asked no more for a while, */
+#define REFUSED_MS 5000 /* nor what refused */
+#define START_MS 500    /* of a worker, of what a suspension costs who has not had one; and, where nobody has, */
+#define FIRST_US 1000   /* of each MiB that goes, or comes again */
+#define LEAST_MIB 16    /* from which on it is known how long they take */
 #define MOST_PATIENCE_MS (3600 * 1000)
 
 bool idle_asked(const struct session *s)
 {
-    return s->asked_ms && clock_ms() - s->asked_ms < ASKED_MS && s->restless_ms < s->asked_ms;
+    return s->asked_ms && clock_ms() - s->asked_ms < ASKED_MS && s->refused_ms < s->asked_ms;
 }
 
 /* What a change costs, as who goes and is wanted again at once has had it for nothing: see proxy/launch/costs.c. Of who
- * has never rested it is what others took for as much. */
+ * has never been suspended it is what others took for as much. */
 long idle_patience(const struct session *s)
 {
     const long least = (long)s->daemon->config->oversubscribe * 1000;
-    const long of_mib = s->daemon->rest_us_of_mib ? s->daemon->rest_us_of_mib : FIRST_US;
+    const long of_mib = s->daemon->suspend_us_of_mib ? s->daemon->suspend_us_of_mib : FIRST_US;
     const long cost = s->patience_ms ? s->patience_ms : START_MS + 2 * (long)(s->usage.memory >> 20) * of_mib / 1000;
 
     return cost > MOST_PATIENCE_MS ? MOST_PATIENCE_MS : cost > least ? cost : least;
@@ -32,7 +32,7 @@ void idle_went(const struct session *s)
 
     if (took <= 0 || mib < LEAST_MIB)
         return;
-    d->rest_us_of_mib = d->rest_us_of_mib ? (d->rest_us_of_mib + took * 1000 / mib) / 2 : took * 1000 / mib;
+    d->suspend_us_of_mib = d->suspend_us_of_mib ? (d->suspend_us_of_mib + took * 1000 / mib) / 2 : took * 1000 / mib;
 }
 
 void idle_hear(struct session *s, const json_t *message)
@@ -40,16 +40,16 @@ void idle_hear(struct session *s, const json_t *message)
     const long ms = (long)message_number(message, "ms", 0);
 
     s->patience_ms = ms > 0 && ms < MOST_PATIENCE_MS ? ms : MOST_PATIENCE_MS;
-    daemon_log("notice", "session %s is to do nothing for %ld ms before it rests", s->of, s->patience_ms);
+    daemon_log("notice", "session %s is to do nothing for %ld ms before it is suspended", s->of, s->patience_ms);
 }
 
-bool idle_may_rest(const struct session *s)
+bool idle_may_be_suspended(const struct session *s)
 {
     const bool on = s->daemon->config->oversubscribe;
     const long now = clock_ms();
     const char *why;
 
     return on && move_may_ask(s, &why) && s->active_ms && now - s->active_ms >= idle_patience(s) &&
-           (!s->asked_ms || now - s->asked_ms > 2 * ASKED_MS || s->restless_ms >= s->asked_ms) &&
-           (!s->restless_ms || now - s->restless_ms > RESTLESS_MS);
+           (!s->asked_ms || now - s->asked_ms > 2 * ASKED_MS || s->refused_ms >= s->asked_ms) &&
+           (!s->refused_ms || now - s->refused_ms > REFUSED_MS);
 }

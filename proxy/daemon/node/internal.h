@@ -64,7 +64,7 @@ unsigned hold_users(const struct daemon *d, unsigned device, uint64_t *memory, b
 const char *hold_refuse(struct session *s, uint64_t memory, bool *never);
 
 /* ---- move.c ---- */
-/* That it moves, or is put to rest; false, and why: not now. */
+/* That it moves, or is suspended; false, and why: not now. */
 bool move_may_ask(const struct session *s, const char **why);
 /* What stands for its program says of the move. over: that was all. */
 void move_hear(struct session *s, const json_t *message, bool over);
@@ -73,16 +73,16 @@ void move_end(struct session *s, const char *why);
 
 /* ---- suspended.c ---- */
 /* A new array. */
-struct told_session *rests_describe(const struct daemon *d, unsigned *count);
+struct told_session *suspended_describe(const struct daemon *d, unsigned *count);
 
 /* ---- idle.c ---- */
-/* Whether it may be put to rest where others wait, or has just been asked to. */
-bool idle_may_rest(const struct session *s);
+/* Whether it may be suspended where others wait, or has just been asked to. */
+bool idle_may_be_suspended(const struct session *s);
 bool idle_asked(const struct session *s);
-/* It has gone to rest; vocl-join says what that costs it. */
+/* It has been suspended; vocl-join says what that costs it. */
 void idle_went(const struct session *s);
 void idle_hear(struct session *s, const json_t *message);
-/* In milliseconds, for which it has to do nothing before it may be put to rest. */
+/* In milliseconds, for which it has to do nothing before it may be suspended. */
 long idle_patience(const struct session *s);
 
 /* ---- account.c ---- */

@@ -26,7 +26,7 @@ bool move_may_ask(const struct session *s, const char **why)
 {
     *why = s->state == SESSION_ENDING || s->leaving          ? "the session ends"
            : s->state != SESSION_RUNNING || !s->client       ? "nobody stands for its program now"
-           : s->mover || *message_text(s->move, "phase", "") ? "a move of it is under way, or it is put to rest"
+           : s->mover || *message_text(s->move, "phase", "") ? "a move of it is under way, or it is suspended"
                                                              : NULL;
     return !*why;
 }
@@ -122,7 +122,7 @@ void move_end(struct session *s, const char *why)
 {
     const bool moved = s->move && !*message_text(s->move, "phase", "");
 
-    connection_answer(&s->mover, s->rests ? message_pack("{s:s}", "rests", s->of)
-                                 : moved  ? message_pack("{s:O}", "moved", s->move)
-                                          : message_error(why));
+    connection_answer(&s->mover, s->suspended ? message_pack("{s:s}", "suspended", s->of)
+                                 : moved      ? message_pack("{s:O}", "moved", s->move)
+                                              : message_error(why));
 }

@@ -52,17 +52,17 @@ struct session {
     uint64_t start_time;     /* of the process, in clock ticks since the host's start */
     int pidfd;
     struct event *exited;
-    struct timer timer;         /* reservation, time limit, killing */
-    struct connection *client;  /* it stands for the program */
-    struct start *start;        /* of its worker, while that is under way (start.c), or NULL */
-    struct relay *relay;        /* of its worker's PMI, or NULL */
-    char why[128];              /* it ends */
-    struct connection *mover;   /* waits for its move, or rest, or NULL */
-    bool ended;                 /* its worker has, and why may still be said */
-    bool leaving, rests;        /* its worker ends by itself: it is told as ending; and rests from then on */
-    json_t *move;               /* what is known of that, or NULL */
-    long asked_ms, restless_ms; /* when it was asked to rest, and when it would not */
-    long patience_ms;           /* so long it has to do nothing before that, by vocl-join's word, or 0 */
+    struct timer timer;        /* reservation, time limit, killing */
+    struct connection *client; /* it stands for the program */
+    struct start *start;       /* of its worker, while that is under way (start.c), or NULL */
+    struct relay *relay;       /* of its worker's PMI, or NULL */
+    char why[128];             /* it ends */
+    struct connection *mover;  /* waits for its move, or suspension, or NULL */
+    bool ended;                /* its worker has, and why may still be said */
+    bool leaving, suspended;   /* its worker ends by itself: it is told as ending; and is suspended from then on */
+    json_t *move;              /* what is known of that, or NULL */
+    long asked_ms, refused_ms; /* when it was asked to be suspended, and when it would not */
+    long patience_ms;          /* so long it has to do nothing before that, by vocl-join's word, or 0 */
     /* silence.c */
     long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
     long worked_ms;         /* processor time by then */
@@ -119,16 +119,16 @@ bool hold_begin(struct session *s, struct connection *c);
 void move_ask(struct session *s, struct connection *c, const json_t *message);
 
 /* ---- suspended.c ---- */
-/* It is to be put to rest; c hears when its place is free, or why not. NULL: nobody has to. */
-void rest_ask(struct session *s, struct connection *c);
-/* What stands for a program says that it rests. */
-void rest_take(struct connection *c, const json_t *message);
+/* It is to be suspended; c hears when its place is free, or why not. NULL: nobody has to. */
+void suspend_ask(struct session *s, struct connection *c);
+/* What stands for a program says that it is suspended. */
+void suspend_take(struct connection *c, const json_t *message);
 /* It is to go on; c hears when it does. */
-void rest_wake(struct connection *c, const json_t *message);
-/* It is not to go on any more. False: nothing of that name rests here that c may end. */
-bool rest_kill(struct connection *c, const char *id, const char *why);
-/* Whether a session of that user rests, and has told this daemon. */
-bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer);
+void resume_session(struct connection *c, const json_t *message);
+/* It is not to go on any more. False: nothing of that name is suspended here that c may end. */
+bool suspend_kill(struct connection *c, const char *id, const char *why);
+/* Whether a session of that user is suspended, and has told this daemon. */
+bool suspend_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer);
 
 /* ---- account.c ---- */
 /* Up to so many seconds each: what totals.lasted counts. */

@@ -134,8 +134,8 @@ static void leave(struct session *s, const json_t *message)
     if (s->state != SESSION_ENDING || s->ended) /* who ends it has said why */
         text_print(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
     s->leaving = true;
-    s->rests = json_is_true(json_object_get(message, "rests"));
-    if (s->rests)
+    s->suspended = json_is_true(json_object_get(message, "suspended"));
+    if (s->suspended)
         idle_went(s);
     if (s->ended) {
         conclude(s);
@@ -145,11 +145,11 @@ static void leave(struct session *s, const json_t *message)
     daemon_changed(s->daemon);
 }
 
-/* It was to be put to rest, and is not. */
+/* It was to be suspended, and is not. */
 static void stay(struct session *s, const char *why)
 {
-    daemon_log("notice", "session %s does not rest: %s", s->of, why);
-    s->restless_ms = clock_ms();
+    daemon_log("notice", "session %s is not suspended: %s", s->of, why);
+    s->refused_ms = clock_ms();
     move_end(s, why);
 }
 

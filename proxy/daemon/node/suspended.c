@@ -1,5 +1,5 @@
 /*
- * Sessions that rest. They have nothing of any node; vocl-join, which stands for the program, tells one daemon of each
+ * Suspended sessions. They have nothing of any node; vocl-join, which stands for the program, tells one daemon of each
  * (proxy/launch/suspend.c), and that tells the pool, for as long as there is the connection. Should this daemon be
  * lost, vocl-join tells another one.
  */
@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "proxy/daemon/node/internal.h"
 
-struct rest {
-    struct rest *next;
+struct suspension {
+    struct suspension *next;
     struct daemon *daemon;
     char id[SESSION_ID], program[64], job[64];
     unsigned devices;
@@ -20,9 +20,9 @@ struct rest {
     struct connection *client, *asker;
 };
 
-static struct rest *find(const struct daemon *d, const char *id)
+static struct suspension *find(const struct daemon *d, const char *id)
 {
-    struct rest *r = d->rests;
+    struct suspension *r = d->suspended;
 
     while (r && strcmp(r->id, id))
         r = r->next;
@@ -33,7 +33,7 @@ static struct rest *find(const struct daemon *d, const char *id)
 
 static void asker_closed(struct connection *c)
 {
-    struct rest *r = c->argument;
+    struct suspension *r = c->argument;
 
     r->asker = NULL;
 }
@@ -41,34 +41,34 @@ static void asker_closed(struct connection *c)
 static const struct connection_owner asker = {.closed = asker_closed};
 
 /* why NULL: it goes on. */
-static void answer(struct rest *r, const char *why)
+static void answer(struct suspension *r, const char *why)
 {
-    connection_answer(&r->asker, why ? message_error(why) : message_pack("{s:s}", "woken", r->id));
+    connection_answer(&r->asker, why ? message_error(why) : message_pack("{s:s}", "resumed", r->id));
 }
 
-static bool is_of(const struct rest *r, struct connection *c)
+static bool is_of(const struct suspension *r, struct connection *c)
 {
     return r->client->peer.uid == c->peer.uid || c->user.admin;
 }
 
-void rest_wake(struct connection *c, const json_t *message)
+void resume_session(struct connection *c, const json_t *message)
 {
-    struct rest *r = find(c->daemon, message_text(message, "session", ""));
+    struct suspension *r = find(c->daemon, message_text(message, "session", ""));
 
     if (!r || !is_of(r, c)) {
-        connection_fail(c, "no such session rests here that you may wake");
+        connection_fail(c, "no such session is suspended here that you may resume");
     } else if (r->asker) {
         connection_fail(c, "it is to go on already");
     } else {
         r->asker = c;
         connection_own(c, &asker, r);
-        connection_send(r->client, message_pack("{s:s}", "wake", c->peer.name));
+        connection_send(r->client, message_pack("{s:s}", "resume", c->peer.name));
     }
 }
 
-bool rest_kill(struct connection *c, const char *id, const char *why)
+bool suspend_kill(struct connection *c, const char *id, const char *why)
 {
-    struct rest *r = find(c->daemon, id);
+    struct suspension *r = find(c->daemon, id);
 
     if (!r || !is_of(r, c))
         return false;
@@ -81,7 +81,7 @@ bool rest_kill(struct connection *c, const char *id, const char *why)
 
 static void client_closed(struct connection *c)
 {
-    struct rest *r = c->argument, **at = &r->daemon->rests;
+    struct suspension *r = c->argument, **at = &r->daemon->suspended;
 
     while (*at != r)
         at = &(*at)->next;
@@ -94,71 +94,71 @@ static void client_closed(struct connection *c)
 static void client_message(struct connection *c, json_t *message)
 {
     const char *what = message_text(message, "do", ""), *text = message_text(message, "text", "");
-    struct rest *r = c->argument;
+    struct suspension *r = c->argument;
 
-    if (!strcmp(what, "woken")) {
+    if (!strcmp(what, "resumed")) {
         daemon_log("notice", "session %s goes on: user=%s", r->id, c->peer.name);
         answer(r, NULL);
         connection_close(c);
     } else if (!strcmp(what, "stays")) {
         answer(r, text);
     } else {
-        connection_fail(c, "there is no such request of what rests");
+        connection_fail(c, "there is no such request of a suspended session");
     }
 }
 
 static const struct connection_owner client = {.message = client_message, .closed = client_closed};
 
-void rest_take(struct connection *c, const json_t *message)
+void suspend_take(struct connection *c, const json_t *message)
 {
     const char *id = message_text(message, "session", ""), *user = c->peer.name;
     struct daemon *d = c->daemon;
-    struct rest *r;
+    struct suspension *r;
 
     if (!message_is_id(id) || find(d, id) || !(r = calloc(1, sizeof(*r)))) {
-        connection_fail(c, "no such session of yours can rest here");
+        connection_fail(c, "no such session of yours can be suspended here");
         return;
     }
-    *r = (struct rest){.next = d->rests, .daemon = d, .since = wall_seconds(), .client = c};
+    *r = (struct suspension){.next = d->suspended, .daemon = d, .since = wall_seconds(), .client = c};
     text_print(r->id, sizeof(r->id), "%s", id);
     text_print(r->program, sizeof(r->program), "%s", message_text(message, "program", ""));
     text_print(r->job, sizeof(r->job), "%s", message_text(message, "job", ""));
     r->devices = (unsigned)message_number(message, "devices", 0);
-    d->rests = r;
+    d->suspended = r;
     connection_own(c, &client, r);
-    daemon_log("notice", "session %s rests: user=%s program=%s", r->id, user, r->program);
+    daemon_log("notice", "session %s is suspended: user=%s program=%s", r->id, user, r->program);
     daemon_changed(d);
 }
 
-bool rest_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer)
+bool suspend_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer)
 {
-    const struct rest *r = find(d, id);
+    const struct suspension *r = find(d, id);
 
     return r && r->client->peer.uid == peer->uid;
 }
 
-struct told_session *rests_describe(const struct daemon *d, unsigned *count)
+struct told_session *suspended_describe(const struct daemon *d, unsigned *count)
 {
     struct told_session *list;
 
     *count = 0;
-    for (const struct rest *r = d->rests; r; r = r->next)
+    for (const struct suspension *r = d->suspended; r; r = r->next)
         ++*count;
     list = calloc(*count + 1, sizeof(*list));
     *count = 0;
-    for (const struct rest *r = d->rests; list && r; r = r->next)
+    for (const struct suspension *r = d->suspended; list && r; r = r->next)
         list[(*count)++] = (struct told_session){.id = r->id,
                                                  .user = r->client->peer.name,
                                                  .program = r->program,
                                                  .job = r->job,
                                                  .from = r->client->remote,
-                                                 .state = "at rest",
+                                                 .state = "suspended",
                                                  .device_count = r->devices,
                                                  .began = r->since};
     return list;
 }
 
-/* ---- who is to be put to rest ---- */
+/* ---- who is to be suspended ---- */
 
 static void suspender_closed(struct connection *c)
 {
@@ -169,7 +169,7 @@ static void suspender_closed(struct connection *c)
 
 static const struct connection_owner suspender = {.closed = suspender_closed};
 
-void rest_ask(struct session *s, struct connection *c)
+void suspend_ask(struct session *s, struct connection *c)
 {
     const char *why;
 
@@ -182,7 +182,7 @@ void rest_ask(struct session *s, struct connection *c)
     s->asked_ms = clock_ms();
     if (c)
         connection_own(c, &suspender, s);
-    daemon_log("notice", "session %s is to rest: asked by %s", s->of, c ? c->peer.name : "others who wait");
+    daemon_log("notice", "session %s is to be suspended: asked by %s", s->of, c ? c->peer.name : "others who wait");
     connection_send(s->client, message_pack("{s:s}", "suspend", s->id));
     daemon_changed(s->daemon);
 }

@@ -31,11 +31,11 @@ static const struct field of_sessions[] = {SESSION(id),
                                            SESSION(asked),
                                            SESSION(move),
                                            FIELD_IF_SET(struct told_session, idle, "idle"),
-                                           FIELD(struct told_session, may_rest, "may rest"),
+                                           FIELD(struct told_session, may_be_suspended, "may be suspended"),
                                            FIELD_END};
 
 /* They have no devices, but had so many. */
-static const struct field of_resting[] = {
+static const struct field of_suspended[] = {
     SESSION(id),   SESSION(user),  SESSION(program), SESSION(job),
     SESSION(from), SESSION(state), SESSION(began),   FIELD(struct told_session, device_count, "devices"),
     FIELD_END};
@@ -78,7 +78,7 @@ static const struct {
     LIST("devices", devices, device_count, of_devices, loads, struct told_device),
     LIST("sessions", sessions, session_count, of_sessions, uses, struct told_session),
     LIST("queue", queue, queue_count, of_waits, ages, struct told_wait),
-    LIST("resting", resting, resting_count, of_resting, NULL, struct told_session)};
+    LIST("suspended", suspended, suspended_count, of_suspended, NULL, struct told_session)};
 
 #define LISTS (sizeof(lists) / sizeof(*lists))
 

@@ -21,7 +21,7 @@ struct told_session {
     unsigned share, slot;
     double began, device_seconds, cpu_seconds, idle, patience;
     uint64_t launches, bytes_in, bytes_out, memory, limit;
-    bool exclusive, may_rest, asked;
+    bool exclusive, may_be_suspended, asked;
     json_t *move; /* what is known of its move, or NULL */
 };
 
@@ -40,9 +40,9 @@ struct told_node {
     double time;
     json_t *drains;
     struct told_device *devices;
-    struct told_session *sessions, *resting;
+    struct told_session *sessions, *suspended;
     struct told_wait *queue;
-    unsigned device_count, session_count, resting_count, queue_count;
+    unsigned device_count, session_count, suspended_count, queue_count;
     json_t *json; /* whose texts these are, or NULL: this node's own */
 };
 

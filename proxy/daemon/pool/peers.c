@@ -528,7 +528,7 @@ bool peers_have_anothers(struct daemon *d, const char *id, const char *user)
         const struct told_node *node = view->nodes[i];
 
         found |= is_anothers(node->sessions, node->session_count, id, user) ||
-                 is_anothers(node->resting, node->resting_count, id, user);
+                 is_anothers(node->suspended, node->suspended_count, id, user);
     }
     view_free(view);
     return found;

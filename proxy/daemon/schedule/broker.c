@@ -362,7 +362,7 @@ void broker_request(struct connection *c, const json_t *message)
     connection_own(c, &asking, r);
     bar_own(r);
     if ((json_object_get(message, "move") && !request_take_move(r, message)) ||
-        (json_object_get(message, "rest") && !request_take_rest(r, message)) ||
+        (json_object_get(message, "suspended") && !request_take_suspended(r, message)) ||
         (json_object_get(message, "instead") && !request_take_loss(r, message)))
         refuse(r, r->why);
     else

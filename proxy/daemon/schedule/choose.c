@@ -211,7 +211,7 @@ static unsigned count_parts(const struct pool_view *view, const char *user, cons
 }
 
 /* A session of several nodes counts once. It has no more parts than the pool has nodes: others that are said to be its
- * own, in the place of a lost one or of one that rests, count as sessions. */
+ * own, in the place of a lost one or of one that is suspended, count as sessions. */
 static unsigned weight_of(const struct pool_view *view, unsigned parts)
 {
     return parts > view->count ? parts - view->count + 1 : 1;

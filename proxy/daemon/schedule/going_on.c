@@ -1,4 +1,4 @@
-/* Requests for sessions that there are: a part that goes to another place, one that rests and goes on. */
+/* Requests for sessions that there are: a part that goes to another place, one that is suspended and goes on. */
 #include <stdio.h>
 #include <string.h>
 
@@ -130,14 +130,14 @@ bool request_take_move(struct request *r, const json_t *message)
     return good;
 }
 
-/* ---- rests ---- */
+/* ---- suspended sessions ---- */
 
-bool request_take_rest(struct request *r, const json_t *message)
+bool request_take_suspended(struct request *r, const json_t *message)
 {
-    const char *id = message_text(message, "rest", "");
+    const char *id = message_text(message, "suspended", "");
 
-    if (!rest_is_of(r->daemon, id, &r->client->peer) || json_object_get(message, "move")) {
-        text_print(r->why, sizeof(r->why), "no such session of yours rests here");
+    if (!suspend_is_of(r->daemon, id, &r->client->peer) || json_object_get(message, "move")) {
+        text_print(r->why, sizeof(r->why), "no suspended session of yours is here");
         return false;
     }
     text_print(r->of, sizeof(r->of), "%s", id);
@@ -153,7 +153,7 @@ bool request_take_loss(struct request *r, const json_t *message)
     const char *id = message_text(message, "instead", "");
 
     if (!message_is_id(id) || peers_have_anothers(r->daemon, id, r->client->peer.name) ||
-        json_object_get(message, "move") || json_object_get(message, "rest")) {
+        json_object_get(message, "move") || json_object_get(message, "suspended")) {
         text_print(r->why, sizeof(r->why), "no such session of yours has lost a worker");
         return false;
     }

@@ -79,8 +79,8 @@ void request_explain(struct request *r, const struct pool_view *view, const stru
 /* It is for a part of a running session of the same user that is to go elsewhere: what it has to have follows from what
  * it has. False, and r->why. */
 bool request_take_move(struct request *r, const json_t *message);
-/* It is for a session of the same user that rests, and goes on. False, and r->why. */
-bool request_take_rest(struct request *r, const json_t *message);
+/* It is for a session of the same user that is suspended, and goes on. False, and r->why. */
+bool request_take_suspended(struct request *r, const json_t *message);
 /* What a request says of devices that do not fit; NULL: nothing. */
 json_t *request_take_unfit(const json_t *message);
 /* Whether a device is on a node that is barred, or is one that does not fit: maps of the names of nodes, or NULL. */

@@ -1,5 +1,5 @@
 /*
- * More sessions than fit: where others wait, sessions that do nothing are put to rest (suspended.c), the one first that
+ * More sessions than fit: where others wait, sessions that do nothing are suspended (suspended.c), the one first that
  * has done nothing for longest, of all nodes whose configuration has it so. Each daemon looks at what all have told,
  * and asks its own sessions. One at a time goes: when it has, the place is given out before another is asked.
  */
@@ -25,8 +25,8 @@ static bool any_goes(const struct pool_view *view)
             if (session->asked || !strcmp(session->state, "ending") || !strcmp(session->state, "reserved"))
                 return true;
         }
-        for (unsigned k = 0; k < node->resting_count; k++) {
-            if (node->time - node->resting[k].began < SETTLED_SECONDS)
+        for (unsigned k = 0; k < node->suspended_count; k++) {
+            if (node->time - node->suspended[k].began < SETTLED_SECONDS)
                 return true;
         }
     }
@@ -62,7 +62,7 @@ static const struct told_session *find_idle(struct daemon *d, const struct pool_
             const struct told_session *session = &node->sessions[k];
             const double idle = session->idle + peer_seconds(d, node->name);
 
-            if (!session->may_rest || idle <= longest || !would_do(node, session, wait))
+            if (!session->may_be_suspended || idle <= longest || !would_do(node, session, wait))
                 continue;
             longest = idle;
             found = session;
@@ -85,7 +85,7 @@ static void ask_one(struct daemon *d, const struct pool_view *view, const struct
     }
     s = found && where == view->own ? session_find(d, found->part) : NULL;
     if (s)
-        rest_ask(s, NULL);
+        suspend_ask(s, NULL);
 }
 
 static void look_again(void *argument)

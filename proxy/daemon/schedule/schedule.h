@@ -15,7 +15,7 @@ struct told_wait *queue_of_pool(const struct daemon *d, unsigned *count);
 json_t *queue_print(const struct daemon *d);
 
 /* ---- oversubscribe.c ---- */
-/* Where others wait one that does nothing is put to rest. */
+/* Where others wait one that does nothing is suspended. */
 void oversubscribe_review(struct daemon *d);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A session that is put to rest and woken by `vocl suspend` and `vocl resume`, of the program itself: how fast contents
+ * A session that is suspended and resumed by `vocl suspend` and `vocl resume`, of the program itself: how fast contents
  * of 256 MiB come, all of the suspend counted, as most of them come before its pause, and go (GB/s, 10^9 bytes), beside
  * the program's own writes of as much into a new buffer and reads into new memory in the same rounds, and what all of
- * it takes (ms). Run it as VOCL_NETWORK=tls VOCL_SHARE=0 vocl run -- build/benchmarks/rest, with VOCL_HOSTS for the
+ * it takes (ms). Run it as VOCL_NETWORK=tls VOCL_SHARE=0 vocl run -- build/benchmarks/suspend, with VOCL_HOSTS for the
  * rate of a link.
  */
 #include <unistd.h>

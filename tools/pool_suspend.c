@@ -75,17 +75,17 @@ static int try_to_change(const struct poolfile *pool, const json_t *status, cons
     if (count > 1)
         snprintf(why, why_size, "more than one session begins with %s", id);
     else if (!count)
-        snprintf(why, why_size, "there is no session %s that %s", id, *what == 's' ? "runs" : "rests");
+        snprintf(why, why_size, "there is no session %s that %s", id, *what == 's' ? "runs" : "is suspended");
     else
         error = ask(pool, text_of(node, "address"),
                     json_pack("{s:s, s:s}", "do", what, "session", text_of(session, "id")), word, why, why_size);
     return error;
 }
 
-/* A daemon that does not have it at rest may have had when its status was told to the one that was asked. */
+/* A daemon that does not have it suspended may have had when its status was told to the one that was asked. */
 static bool may_pass(int error, const char *what)
 {
-    return error == -ENOENT || (error == -EPROTO && !strcmp(what, "wake"));
+    return error == -ENOENT || (error == -EPROTO && !strcmp(what, "resume session"));
 }
 
 /* The exit status. */
@@ -106,10 +106,10 @@ static int change(const struct poolfile *pool, const char *id, const char *list,
 
 int pool_suspend(const struct poolfile *pool, const char *id)
 {
-    return change(pool, id, "sessions", "suspend", "rests");
+    return change(pool, id, "sessions", "suspend", "suspended");
 }
 
-int pool_wake(const struct poolfile *pool, const char *id)
+int pool_resume(const struct poolfile *pool, const char *id)
 {
-    return change(pool, id, "resting", "wake", "woken");
+    return change(pool, id, "suspended", "resume session", "resumed");
 }

@@ -1,8 +1,8 @@
 /*
- * A program that is idle for a while, and is put to rest then: a buffer with contents from the beginning, one that a
+ * A program that is idle for a while, and is suspended then: a buffer with contents from the beginning, one that a
  * kernel has written, an image, and a large one that nobody writes. While DIRECTORY/ask comes it waits, then does what
- * needs no device; when DIRECTORY/wake comes it uses all of them, and looks at what they hold. A failure is said, and
- * after DIRECTORY/again it tries again. usage: rested MEGABYTES DIRECTORY
+ * needs no device; when DIRECTORY/resume comes it uses all of them, and looks at what they hold. A failure is said, and
+ * after DIRECTORY/again it tries again. usage: suspended MEGABYTES DIRECTORY
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -112,7 +112,7 @@ int main(int count, char **words)
     say("ready");
     wait_for_in(directory, "ask");
     ask(kernel, given, gone, event);
-    wait_for_in(directory, "wake");
+    wait_for_in(directory, "resume");
     for (int tries = 0; (error = use(kernel, given, made, image, untouched, size)); tries++) {
         if (tries > 3)
             return 1;

@@ -1,10 +1,11 @@
 /*
- * A session rests: its contents are kept here (store.c), and its workers have gone. The nodes stay what the program's
- * objects hang on, with no member behind them. A call that needs a node waits at the halt between calls, and a thread
- * that is there as long as the session rests brings workers and lets the calls go on (wake.c).
+ * A session is suspended: its contents are kept here (store.c), and its workers have gone. The nodes stay what the
+ * program's objects hang on, with no member behind them. A call that needs a node waits at the halt between calls, and
+ * a thread that is there as long as the session is suspended brings workers and lets the calls go on (resume.c).
  *
  * Until the workers go nothing that the program has is touched: if anything fails before, it goes on. If they cannot
- * come again, the calls that waited find their devices lost; the session still rests, and the next call tries again.
+ * come again, the calls that waited find their devices lost; the session is still suspended, and the next call tries
+ * again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #include "client/data/coherence.h"
 #include "client/memory/arena.h"
 #include "client/survive/recover.h"
-#include "client/survive/resting.h"
+#include "client/survive/suspension.h"
 #include "client/survive/store.h"
 #include "client/trace/timeline.h"
 
@@ -31,11 +32,11 @@
 static PER_PROCESS struct {
     struct mutex lock;
     pthread_cond_t news;
-    bool on, busy;  /* busy: it is being put to rest, or, while it is on, goes on */
+    bool on, busy;  /* busy: it is being suspended, or, while it is on, goes on */
     unsigned turns; /* how often a beginning or an end has come out */
     int error;      /* of the last one, and why */
     char reason[300];
-} state = {.lock = MUTEX(RANK_REST), .news = PTHREAD_COND_INITIALIZER};
+} state = {.lock = MUTEX(RANK_SUSPEND), .news = PTHREAD_COND_INITIALIZER};
 
 /* Under the state's lock. What is asked in between is not answered by how it was before. */
 static int wait_for_still(char *reason, size_t size)
@@ -49,25 +50,25 @@ static int wait_for_still(char *reason, size_t size)
     }
     if (!state.busy)
         return 0;
-    snprintf(reason, size, state.on ? "it is just going on" : "it is just being put to rest");
+    snprintf(reason, size, state.on ? "it is just going on" : "it is just being suspended");
     return -EBUSY;
 }
 
-int rest_settle(char *reason, size_t size)
+int suspend_settle(char *reason, size_t size)
 {
     int error;
 
     mutex_lock(&state.lock);
     error = wait_for_still(reason, size);
     if (!error && state.on) {
-        snprintf(reason, size, "it rests");
+        snprintf(reason, size, "it is suspended");
         error = -EBUSY;
     }
     mutex_unlock(&state.lock);
     return error;
 }
 
-bool rest_is_on(void)
+bool suspend_is_on(void)
 {
     bool on;
 
@@ -84,7 +85,7 @@ static void goes_on(void)
     mutex_unlock(&state.lock);
 }
 
-static void come_out(struct rest *r, bool on, int error)
+static void come_out(struct suspension *r, bool on, int error)
 {
     mutex_lock(&state.lock);
     state.on = on;
@@ -96,14 +97,14 @@ static void come_out(struct rest *r, bool on, int error)
     mutex_unlock(&state.lock);
 }
 
-static void describe(struct rest *r, const char *what)
+static void describe(struct suspension *r, const char *what)
 {
     session_lock(r->pause.session);
     transport_describe(session_transport(r->pause.session), what);
     session_unlock(r->pause.session);
 }
 
-int resting_each(struct rest *r, int (*what)(struct rest *r, struct resting *node))
+int suspended_each(struct suspension *r, int (*what)(struct suspension *r, struct suspended_node *node))
 {
     int error = 0;
 
@@ -112,7 +113,7 @@ int resting_each(struct rest *r, int (*what)(struct rest *r, struct resting *nod
     return error;
 }
 
-void resting_drop(struct rest *r)
+void suspended_drop(struct suspension *r)
 {
     for (unsigned i = 0; i < r->count; i++) {
         struct move *m = &r->nodes[i].move;
@@ -128,9 +129,9 @@ void resting_drop(struct rest *r)
     ends_free(&r->pause.ends);
 }
 
-static void rest_free(struct rest *r)
+static void suspend_free(struct suspension *r)
 {
-    resting_drop(r);
+    suspended_drop(r);
     for (unsigned i = 0; i < r->count; i++)
         free(r->nodes[i].move.failed_here);
     store_free(r->store);
@@ -140,7 +141,7 @@ static void rest_free(struct rest *r)
 
 /* ---- the workers go ---- */
 
-static int find_nodes(struct rest *r)
+static int find_nodes(struct suspension *r)
 {
     struct session *session = r->pause.session;
 
@@ -152,11 +153,11 @@ static int find_nodes(struct rest *r)
         r->nodes[r->count++].move = (struct move){.pause = &r->pause, .node = node};
     }
     r->pause.node = r->nodes[0].move.node;
-    return r->count ? 0 : pause_refuse(&r->pause, -ENOTSUP, "devices of the program's own process do not rest");
+    return r->count ? 0 : pause_refuse(&r->pause, -ENOTSUP, "devices of the program's own process are not suspended");
 }
 
 /* Whether it could come back. */
-static int check(struct rest *r, struct resting *node)
+static int check(struct suspension *r, struct suspended_node *node)
 {
     struct transport *transport = session_transport(r->pause.session);
     int error;
@@ -174,7 +175,7 @@ static int check(struct rest *r, struct resting *node)
     return error;
 }
 
-static int list_svm(struct rest *r, struct resting *node)
+static int list_svm(struct suspension *r, struct suspended_node *node)
 {
     const int error = store_plan_svm(r->store, node->move.node);
 
@@ -183,7 +184,7 @@ static int list_svm(struct rest *r, struct resting *node)
     return error ? pause_refuse(&r->pause, error, "no memory") : 0;
 }
 
-static int list_objects(struct rest *r, struct resting *node)
+static int list_objects(struct suspension *r, struct suspended_node *node)
 {
     int error = make_list(&node->move);
 
@@ -193,7 +194,7 @@ static int list_objects(struct rest *r, struct resting *node)
 }
 
 /* If the worker that comes is lost, another one is told what this one had. */
-static int save(struct rest *r, struct resting *node)
+static int save(struct suspension *r, struct suspended_node *node)
 {
     struct move *m = &node->move;
 
@@ -202,7 +203,7 @@ static int save(struct rest *r, struct resting *node)
     return 0;
 }
 
-static int save_not(struct rest *r, struct resting *node)
+static int save_not(struct suspension *r, struct suspended_node *node)
 {
     (void)r;
     snapshot_drop_early(node->move.node);
@@ -210,7 +211,7 @@ static int save_not(struct rest *r, struct resting *node)
 }
 
 /* Under the lock: nothing was heard, asked or released since. */
-static bool can_go(const struct rest *r)
+static bool can_go(const struct suspension *r)
 {
     for (unsigned i = 0; i < r->count; i++) {
         struct node *node = r->nodes[i].move.node;
@@ -222,7 +223,7 @@ static bool can_go(const struct rest *r)
     return true;
 }
 
-static bool any_lost(const struct rest *r)
+static bool any_lost(const struct suspension *r)
 {
     for (unsigned i = 0; i < r->count; i++) {
         if (!r->nodes[i].move.node->alive)
@@ -231,7 +232,7 @@ static bool any_lost(const struct rest *r)
     return false;
 }
 
-static int send_away(struct rest *r)
+static int send_away(struct suspension *r)
 {
     const long since = clock_ns();
     bool done = false;
@@ -240,7 +241,7 @@ static int send_away(struct rest *r)
         session_lock(r->pause.session);
         done = can_go(r);
         for (unsigned i = 0; done && i < r->count; i++)
-            session_rest(r->nodes[i].move.node);
+            session_suspend(r->nodes[i].move.node);
         session_need_progress(r->pause.session);
         session_unlock(r->pause.session);
         if (!done && any_lost(r))
@@ -253,7 +254,7 @@ static int send_away(struct rest *r)
     return 0;
 }
 
-static void read_ahead(struct rest *r, struct store_ahead *store)
+static void read_ahead(struct suspension *r, struct store_ahead *store)
 {
     struct savings *savings = NULL;
     struct ahead all[2];
@@ -266,14 +267,14 @@ static void read_ahead(struct rest *r, struct store_ahead *store)
     savings_free(savings);
 }
 
-static int begin(struct rest *r)
+static int begin(struct suspension *r)
 {
     struct store_ahead store = {.store = r->store, .session = r->pause.session};
     size_t taken;
     int error = find_nodes(r);
 
     if (!error)
-        error = resting_each(r, check);
+        error = suspended_each(r, check);
     if (error)
         return error;
     coherence_watch(true);
@@ -283,7 +284,7 @@ static int begin(struct rest *r)
     pause_phase(&r->pause, "list");
     store_ahead_end(&store);
     if (!error)
-        error = resting_each(r, list_objects);
+        error = suspended_each(r, list_objects);
     taken = store_missing(r->store);
     pause_phase(&r->pause, "take");
     r->contents = -clock_ns();
@@ -291,44 +292,44 @@ static int begin(struct rest *r)
         error = store_take(r->store, r->pause.reason, r->pause.reason_size);
     r->contents += clock_ns();
     if (!error)
-        error = resting_each(r, save);
+        error = suspended_each(r, save);
     pause_phase(&r->pause, "go");
     if (!error)
         error = send_away(r);
     coherence_watch(false);
     store_close(r->store);
-    resting_drop(r);
+    suspended_drop(r);
     if (error)
-        resting_each(r, save_not);
+        suspended_each(r, save_not);
     else
         snprintf(r->pause.reason, r->pause.reason_size,
-                 "it rests: %zu bytes are kept, %zu of them taken in the pause, %ld us for them, %ld us",
+                 "it is suspended: %zu bytes are kept, %zu of them taken in the pause, %ld us for them, %ld us",
                  store_bytes(r->store), taken, r->contents / 1000, (clock_ns() - r->pause.began) / 1000);
-    halt_set(error ? HALT_NONE : HALT_REST);
+    halt_set(error ? HALT_NONE : HALT_SUSPENDED);
     return error;
 }
 
 /* ---- they come again ---- */
 
 /* Where lost workers are replaced, those that are lost as they come are, too. */
-static int end_or_again(struct rest *r)
+static int end_or_again(struct suspension *r)
 {
     int error = -ECONNRESET;
 
     r->lost = true;
     for (unsigned tries = 0; error && r->lost && tries < MOST_TRIES && !program_ends(r->pause.session); tries++) {
-        error = rest_wake(r);
+        error = suspension_resume(r);
         if (!recover_will(r->nodes[0].move.node))
             break;
     }
     return error;
 }
 
-/* ---- the thread of a rest ---- */
+/* ---- the thread of a suspension ---- */
 
-static void *rest_thread(void *argument)
+static void *suspend_thread(void *argument)
 {
-    struct rest *r = argument;
+    struct suspension *r = argument;
     int error;
 
     summon_lock();
@@ -336,15 +337,16 @@ static void *rest_thread(void *argument)
     error = begin(r);
     pause_unlock();
     summon_unlock();
-    vocl_log(LOG_INFO, "%s%s", error ? "the session does not rest: " : "", r->pause.reason);
+    vocl_log(LOG_INFO, "%s%s", error ? "the session is not suspended: " : "", r->pause.reason);
     if (!error)
-        describe(r, "resting");
-    r->rests_since = timeline_now();
+        describe(r, "suspended");
+    r->suspended_since = timeline_now();
     come_out(r, !error, error);
     while (!error && halt_wait_wanted()) {
         goes_on();
         error = end_or_again(r);
-        vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session still rests: " : "", r->pause.reason);
+        vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session is still suspended: " : "",
+                 r->pause.reason);
         if (error)
             halt_let_through();
         else
@@ -355,13 +357,13 @@ static void *rest_thread(void *argument)
         error = 0;
     }
     if (!program_ends(r->pause.session)) /* else the program's memory may be in use */
-        rest_free(r);
+        suspend_free(r);
     return NULL;
 }
 
-static struct rest *rest_new(struct session *session)
+static struct suspension *suspend_new(struct session *session)
 {
-    struct rest *r = calloc(1, sizeof(*r) + sizeof(state.reason));
+    struct suspension *r = calloc(1, sizeof(*r) + sizeof(state.reason));
 
     if (!r)
         return NULL;
@@ -370,7 +372,7 @@ static struct rest *rest_new(struct session *session)
     r->pause.reason_size = sizeof(state.reason);
     r->pause.began = clock_ns();
     r->nodes = calloc(session_node_count(session), sizeof(*r->nodes));
-    r->store = store_new(settings_string(SETTING_REST_DIR));
+    r->store = store_new(settings_string(SETTING_SUSPEND_DIR));
     if (r->nodes && r->store)
         return r;
     store_free(r->store);
@@ -391,12 +393,12 @@ static int wait_for_turn(unsigned turns, char *reason, size_t size)
 /* Under the state's lock. */
 static int start(struct session *session, char *reason, size_t size)
 {
-    struct rest *r = rest_new(session);
+    struct suspension *r = suspend_new(session);
     pthread_t thread;
 
-    if (!r || thread_start(&thread, rest_thread, r)) {
+    if (!r || thread_start(&thread, suspend_thread, r)) {
         if (r)
-            rest_free(r);
+            suspend_free(r);
         snprintf(reason, size, "no memory");
         return -ENOMEM;
     }
@@ -405,21 +407,21 @@ static int start(struct session *session, char *reason, size_t size)
     return wait_for_turn(state.turns, reason, size);
 }
 
-int rest_begin(struct session *session, char *reason, size_t size)
+int suspend_begin(struct session *session, char *reason, size_t size)
 {
     int error;
 
     mutex_lock(&state.lock);
     error = wait_for_still(reason, size);
     if (!error && state.on)
-        snprintf(reason, size, "it rests");
+        snprintf(reason, size, "it is suspended");
     else if (!error)
         error = start(session, reason, size);
     mutex_unlock(&state.lock);
     return error;
 }
 
-int rest_end(struct session *session, char *reason, size_t size)
+int suspend_end(struct session *session, char *reason, size_t size)
 {
     int error;
 
@@ -430,18 +432,18 @@ int rest_end(struct session *session, char *reason, size_t size)
         halt_want();
         error = wait_for_turn(state.turns, reason, size);
     } else if (!error) {
-        snprintf(reason, size, "it does not rest");
+        snprintf(reason, size, "it is not suspended");
     }
     mutex_unlock(&state.lock);
     return error;
 }
 
-/* ---- VOCL_REST_EVERY ---- */
+/* ---- VOCL_SUSPEND_EVERY ---- */
 
 static void *every_thread(void *argument)
 {
     struct session *session = argument;
-    const long every = settings_number(SETTING_REST_EVERY);
+    const long every = settings_number(SETTING_SUSPEND_EVERY);
     unsigned seed = (unsigned)clock_ns();
     char reason[300];
 
@@ -452,15 +454,15 @@ static void *every_thread(void *argument)
         nanosleep(&pause, NULL);
         if (program_ends(session))
             return NULL;
-        if (!rest_is_on()) /* else the program would have no time to go on in */
-            rest_begin(session, reason, sizeof(reason));
+        if (!suspend_is_on()) /* else the program would have no time to go on in */
+            suspend_begin(session, reason, sizeof(reason));
     }
 }
 
-void rest_start(struct session *session)
+void suspend_start(struct session *session)
 {
     pthread_t thread;
 
-    if (settings_number(SETTING_REST_EVERY) && !thread_start(&thread, every_thread, session))
+    if (settings_number(SETTING_SUSPEND_EVERY) && !thread_start(&thread, every_thread, session))
         pthread_detach(thread);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sessions over TLS with workers on other hosts rest, and wake where they were.
+# Sessions over TLS with workers on other hosts are suspended, and go on where they were.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 parity=$top_builddir/tests/parity
@@ -12,22 +12,22 @@ for workers in 1 2; do
     for program in buffer_ops images many_devices; do
         "$parity/$program" > "$scratch/native" 2> /dev/null
         native=$?
-        env "$mark" VOCL_NETWORK=tls VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 300 "$two" --workers $workers -- \
+        env "$mark" VOCL_NETWORK=tls VOCL_SUSPEND_EVERY=60 VOCL_LOG=info timeout -k 10 300 "$two" --workers $workers -- \
             "$parity/$program" > "$scratch/out" 2> "$scratch/err"
         [ $? = $native ] || fail "$program: status $?: $(tail -n 5 "$scratch/err")"
         [ $program = many_devices ] || diff "$scratch/native" "$scratch/out" || fail "$program prints something else"
-        echo "$program, $workers: $(grep -c 'it goes on' "$scratch/err") rests"
+        echo "$program, $workers: $(grep -c 'it goes on' "$scratch/err") suspensions"
     done
 done
-has_rested()
+has_been_suspended()
 {
     grep -q 'it goes on' "$scratch/err"
 }
 : > "$scratch/err"
-env "$mark" VOCL_NETWORK=tls VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 300 "$two" --workers 1 -- \
+env "$mark" VOCL_NETWORK=tls VOCL_SUSPEND_EVERY=200 VOCL_LOG=info timeout -k 10 300 "$two" --workers 1 -- \
     "$top_builddir/tests/session/moved_svm" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 program=$!
-wait_until has_rested || fail "moved_svm has not rested: $(tail -n 5 "$scratch/err")"
+wait_until has_been_suspended || fail "moved_svm has not been suspended: $(tail -n 5 "$scratch/err")"
 touch "$scratch/enough"
 wait $program || fail "moved_svm: $(tail -n 5 "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "moved_svm: $(cat "$scratch/out")"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions that rest: what programs print is what they print natively, while they rest there is no worker, and where
-# resting or waking fails, in whichever phase, the program goes on.
+# Suspended sessions: what programs print is what they print natively, while they are suspended there is no worker, and where
+# suspending or resuming fails, in whichever phase, the program goes on.
 . "$(dirname "$0")/../lib.sh"
 parity=$top_builddir/tests/parity
 session=$top_builddir/tests/session
@@ -8,14 +8,14 @@ mark=VOCL_TEST_MARK=$$
 # Once in a while PoCL itself takes long on a loaded machine.
 at_most 900
 
-rests()
+suspensions()
 {
     grep -c 'it goes on' "$scratch/err"
 }
 
 rested_twice()
 {
-    [ "$(rests)" -ge 2 ]
+    [ "$(suspensions)" -ge 2 ]
 }
 
 # native PROGRAM...: prints so by itself; leaves its status in $native
@@ -32,30 +32,30 @@ as_natively()
     shift 2
     [ $status = $native ] || fail "$*, $how: status $status, natively $native: $(tail -n 5 "$scratch/err")"
     diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
-    echo "$how $*: $(rests) rests"
+    echo "$how $*: $(suspensions) times"
 }
 
-# always HOW PROGRAM...: put to rest every 60 ms
+# always HOW PROGRAM...: suspended every 60 ms
 always()
 {
     how=$1
     shift
     native "$@"
-    env $how "$mark" VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 300 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
+    env $how "$mark" VOCL_SUSPEND_EVERY=60 VOCL_LOG=info timeout -k 10 300 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
     as_natively $? "$how" "$@"
 }
 
-# until_rested HOW PROGRAM...: put to rest every 200 ms; it goes on until there is the file, which is when it has rested twice
-until_rested()
+# until_suspended HOW PROGRAM...: suspended every 200 ms; it goes on until there is the file, which is when it has been suspended twice
+until_suspended()
 {
     how=$1
     shift
     rm -f "$scratch/enough"
     : > "$scratch/err"
-    env $how "$mark" VOCL_REST_EVERY=200 VOCL_LOG=info timeout -k 10 300 vocl run -- "$@" "$scratch/enough" > "$scratch/out" \
+    env $how "$mark" VOCL_SUSPEND_EVERY=200 VOCL_LOG=info timeout -k 10 300 vocl run -- "$@" "$scratch/enough" > "$scratch/out" \
         2> "$scratch/err" &
     program=$!
-    wait_until rested_twice || fail "$*, $how: it has not rested: $(tail -n 5 "$scratch/err")"
+    wait_until rested_twice || fail "$*, $how: it has not been suspended: $(tail -n 5 "$scratch/err")"
     touch "$scratch/enough"
     wait $program
     as_natively $? "$how" "$@"
@@ -63,8 +63,8 @@ until_rested()
 
 mkdir "$scratch/store"
 native "$session/moved" 4 0
-for how in VOCL_SHARE=1 "VOCL_SHARE=0 MOVED_LINKED=yes" "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store"; do
-    until_rested "$how" "$session/moved" 4 0
+for how in VOCL_SHARE=1 "VOCL_SHARE=0 MOVED_LINKED=yes" "VOCL_SHARE=0 VOCL_SUSPEND_DIR=$scratch/store"; do
+    until_suspended "$how" "$session/moved" 4 0
 done
 [ -z "$(ls -A "$scratch/store")" ] || fail "left in the directory: $(ls -A "$scratch/store")"
 for program in $(few 2 map_unmap svm buffer_ops callbacks user_events); do
@@ -73,30 +73,30 @@ done
 for program in $(few 2 contents images several_contexts); do
     always VOCL_SHARE=0 "$parity/$program"
 done
-VOCL_SHARE=0 VOCL_REST_EVERY=60 VOCL_LOG=info timeout -k 10 300 vocl run --workers 2 -- "$session/graph" 1 600 \
+VOCL_SHARE=0 VOCL_SUSPEND_EVERY=60 VOCL_LOG=info timeout -k 10 300 vocl run --workers 2 -- "$session/graph" 1 600 \
     > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
-echo "graph: $(rests) rests"
+echo "graph: $(suspensions) times"
 # So many that all of them need numbers that nobody has had.
 networks=auto
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || networks="auto tls"
 for network in $networks; do
     rm -f "$scratch/enough"
     : > "$scratch/err"
-    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_REST_EVERY=1500 VOCL_LOG=info timeout -k 10 600 vocl run --workers 20 -- \
+    VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_SUSPEND_EVERY=1500 VOCL_LOG=info timeout -k 10 600 vocl run --workers 20 -- \
         "$session/graph" 1 40 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until grep -q 'it goes on' "$scratch/err" || fail "20 workers, $network: they have not rested: $(cat "$scratch/err")"
+    wait_until grep -q 'it goes on' "$scratch/err" || fail "20 workers, $network: they have not been suspended: $(cat "$scratch/err")"
     touch "$scratch/enough"
     wait $program || fail "20 workers, $network: $(tail -n 3 "$scratch/out" "$scratch/err")"
-    echo "graph on 20, $network: $(rests) rests"
+    echo "graph on 20, $network: $(suspensions) times"
 done
 
 # Shared virtual memory that the worker has for itself comes back where it was.
 echo "ready
 right" > "$scratch/native"
 native=0
-for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store" "VOCL_SHARE=0 VOCL_RECOVER=replay"; do
-    until_rested "$how" "$session/moved_svm"
+for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_SUSPEND_DIR=$scratch/store" "VOCL_SHARE=0 VOCL_RECOVER=replay"; do
+    until_suspended "$how" "$session/moved_svm"
 done
 
 # ---- asked for ----
@@ -121,7 +121,7 @@ idle()
     mkdir "$scratch/words"
     : > "$scratch/out"
     : > "$scratch/err"
-    env "$mark" VOCL_LOG=debug $1 vocl run -- "$session/rested" 4 "$scratch/words" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" VOCL_LOG=debug $1 vocl run -- "$session/suspended" 4 "$scratch/words" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
 }
@@ -129,26 +129,26 @@ idle()
 # What it holds is right in the end.
 finish()
 {
-    touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+    touch "$scratch/words/ask" "$scratch/words/resume" "$scratch/words/again"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
     wait_until none_left "$mark" || fail "$1: left: $(session_processes "$mark")"
     echo "$1: right"
 }
 
-for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
+for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_SUSPEND_DIR=$scratch/store VOCL_NETWORK=tls" "VOCL_SHARE=1 VOCL_NETWORK=tls"; do
     idle "$how"
-    said=$(vocl suspend $program) || fail "$how: not put to rest: $(tail -n 5 "$scratch/err")"
+    said=$(vocl suspend $program) || fail "$how: not suspended: $(tail -n 5 "$scratch/err")"
     wait_until no_worker || fail "$how: there is a worker"
     case $how in
     *SHARE=0*) # two buffers and a small image
         kept=$(echo "$said" | tr -dc '0-9 ' | awk '{ print $1 }')
         [ "$kept" -ge 8388608 ] && [ "$kept" -lt 8392704 ] || fail "$how: $said"
-        echo "$said" | grep -q " 0 of them taken in the pause" || fail "$how: what rests is read in the pause: $said"
+        echo "$said" | grep -q " 0 of them taken in the pause" || fail "$how: what is suspended is read in the pause: $said"
         ;;
     esac
-    vocl sessions | grep -qE "^ *$program .* resting$" || fail "$how: it is not listed as resting: $(vocl sessions)"
-    vocl move $program --to here > "$scratch/asked" 2>&1 && fail "$how: what rests has moved"
+    vocl sessions | grep -qE "^ *$program .* suspended$" || fail "$how: it is not listed as suspended: $(vocl sessions)"
+    vocl move $program --to here > "$scratch/asked" 2>&1 && fail "$how: what is suspended has moved"
     case $how in
     *SHARE=0*tls) # all that is left of the session: its channel, its control socket and its alarm
         ls -l /proc/$program/fd | grep -c socket: > "$scratch/sockets"
@@ -158,40 +158,40 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/store VOCL_NETWORK=
     esac
     touch "$scratch/words/ask"
     wait_until grep -q asked "$scratch/out" || fail "$how: not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
-    no_worker || fail "$how: a question has woken it: $(tail "$scratch/err")"
+    no_worker || fail "$how: a question has resumed it: $(tail "$scratch/err")"
     finish "$how"
 done
 
 # Woken on request; twice is no harm.
 idle VOCL_SHARE=0
-vocl resume $program > "$scratch/asked" || fail "what does not rest: $(cat "$scratch/asked")"
-vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
-vocl suspend $program > "$scratch/asked" || fail "not put to rest again: $(cat "$scratch/asked")"
-vocl resume $program > "$scratch/asked" || fail "not woken: $(cat "$scratch/asked")"
+vocl resume $program > "$scratch/asked" || fail "what is not suspended: $(cat "$scratch/asked")"
+vocl suspend $program > "$scratch/asked" || fail "not suspended: $(cat "$scratch/asked")"
+vocl suspend $program > "$scratch/asked" || fail "not suspended again: $(cat "$scratch/asked")"
+vocl resume $program > "$scratch/asked" || fail "not resumed: $(cat "$scratch/asked")"
 no_worker && fail "no worker has come"
-vocl sessions | grep -qE "^ *$program .* resting$" && fail "it is still listed as resting"
+vocl sessions | grep -qE "^ *$program .* suspended$" && fail "it is still listed as suspended"
 finish "resume"
 
 # No room where contents are to go: a directory that is not there, and a file system that is too small.
-idle "VOCL_SHARE=0 VOCL_REST_DIR=$scratch/nothing"
-vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest without a directory"
+idle "VOCL_SHARE=0 VOCL_SUSPEND_DIR=$scratch/nothing"
+vocl suspend $program > "$scratch/asked" 2>&1 && fail "suspended without a directory"
 grep -q "nothing.*No such file" "$scratch/asked" || fail "no directory: $(cat "$scratch/asked")"
 finish "no directory"
 if unshare -rm true 2> /dev/null; then
     rm -rf "$scratch/words"
     mkdir "$scratch/words" "$scratch/small"
     : > "$scratch/out"
-    env "$mark" VOCL_SHARE=0 VOCL_REST_DIR="$scratch/small" unshare -rm sh -c \
-        'mount -t tmpfs -o size=1m none "$0" && exec vocl run -- "$@"' "$scratch/small" "$session/rested" 4 "$scratch/words" \
+    env "$mark" VOCL_SHARE=0 VOCL_SUSPEND_DIR="$scratch/small" unshare -rm sh -c \
+        'mount -t tmpfs -o size=1m none "$0" && exec vocl run -- "$@"' "$scratch/small" "$session/suspended" 4 "$scratch/words" \
         > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
-    nsenter -t $program -U --preserve-credentials vocl suspend $program > "$scratch/asked" 2>&1 && fail "put to rest in too small a file"
+    nsenter -t $program -U --preserve-credentials vocl suspend $program > "$scratch/asked" 2>&1 && fail "suspended in too small a file"
     grep -q "small.*No space left" "$scratch/asked" || fail "disk full: $(cat "$scratch/asked")"
     finish "disk full"
 fi
 
-# A worker that dies while it is put to rest is lost as at any other time; nothing is left behind, nobody hangs.
+# A worker that dies while it is suspended is lost as at any other time; nothing is left behind, nobody hangs.
 for phase in ahead list take; do
     idle "VOCL_SHARE=0 $(held_at $phase)"
     vocl suspend $program > "$scratch/asked" 2>&1 &
@@ -201,17 +201,17 @@ for phase in ahead list take; do
     wait_until loss_noticed || fail "killed at $phase: $(tail -n 5 "$scratch/err")"
     release
     wait $asked && fail "killed at $phase: vocl suspend says $(cat "$scratch/asked")"
-    touch "$scratch/words/wake" "$scratch/words/ask" "$scratch/words/again"
+    touch "$scratch/words/resume" "$scratch/words/ask" "$scratch/words/again"
     wait $program && fail "killed at $phase: the program has not noticed"
     wait_until none_left "$mark" || fail "left after $phase: $(session_processes "$mark")"
     echo "killed at $phase: lost"
 done
 
-# One that dies while it wakes is as a lost device to the command that needed it; the next one wakes the session again.
-for phase in objects give wake; do
+# One that dies while it wakes is as a lost device to the command that needed it; the next one resumes the session again.
+for phase in objects give resume; do
     idle "VOCL_SHARE=0 $(held_at $phase)"
-    vocl suspend $program > "$scratch/asked" 2>&1 || fail "not put to rest: $(cat "$scratch/asked")"
-    touch "$scratch/words/ask" "$scratch/words/wake"
+    vocl suspend $program > "$scratch/asked" 2>&1 || fail "not suspended: $(cat "$scratch/asked")"
+    touch "$scratch/words/ask" "$scratch/words/resume"
     held || fail "no phase $phase: $(tail -n 5 "$scratch/err")"
     kill -KILL $(named vocl-proxy)
     wait_until loss_noticed || fail "killed at $phase: $(tail -n 5 "$scratch/err")"
@@ -220,9 +220,9 @@ for phase in objects give wake; do
     finish "killed at $phase"
 done
 
-# The program is killed while it rests.
+# The program is killed while it is suspended.
 idle VOCL_SHARE=0
-vocl suspend $program > "$scratch/asked" || fail "not put to rest: $(cat "$scratch/asked")"
+vocl suspend $program > "$scratch/asked" || fail "not suspended: $(cat "$scratch/asked")"
 kill -KILL $program
 wait $program
 wait_until none_left "$mark" || fail "left after the program: $(session_processes "$mark")"

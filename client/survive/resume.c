@@ -1,7 +1,7 @@
 /*
- * A session that rests goes on: workers come for its nodes, all objects are made there again, and are given their
+ * A suspended session goes on: workers come for its nodes, all objects are made there again, and are given their
  * contents; then the nodes have members again, in one moment under the session's lock. If any of it fails all goes back
- * to how it was, and the session still rests.
+ * to how it was, and the session is still suspended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #include "client/core/halt.h"
 #include "client/core/stream.h"
 #include "client/memory/arena.h"
-#include "client/survive/resting.h"
+#include "client/survive/suspension.h"
 #include "client/survive/store.h"
 #include "client/trace/timeline.h"
 
 #define NUMBER_NS 10000000000 /* until one that has gone leaves its number to another */
 
 /* One that is spare, and was not found for another node. */
-static int find_worker(struct rest *r, struct resting *node, struct node **found)
+static int find_worker(struct suspension *r, struct suspended_node *node, struct node **found)
 {
     const long until = clock_ns() + NUMBER_NS;
     int error;
@@ -30,7 +30,7 @@ static int find_worker(struct rest *r, struct resting *node, struct node **found
     return error;
 }
 
-static int bring_one(struct rest *r, struct resting *node)
+static int bring_one(struct suspension *r, struct suspended_node *node)
 {
     struct move *m = &node->move;
     int error = find_worker(r, node, &m->target);
@@ -46,7 +46,7 @@ static int bring_one(struct rest *r, struct resting *node)
 }
 
 /* One that has come goes again, as its devices are not like those that the program knows. */
-static bool may_have_another(struct rest *r, struct resting *node)
+static bool may_have_another(struct suspension *r, struct suspended_node *node)
 {
     struct node *target = node->move.target;
     bool others;
@@ -62,7 +62,7 @@ static bool may_have_another(struct rest *r, struct resting *node)
 }
 
 /* In a pool the next one has other devices, until there is no other place: why the last one did not fit says more. */
-static int bring(struct rest *r, struct resting *node)
+static int bring(struct suspension *r, struct suspended_node *node)
 {
     char unfit[256] = "", last[256];
     int error;
@@ -75,13 +75,13 @@ static int bring(struct rest *r, struct resting *node)
     return pause_refuse(&r->pause, -EXDEV, "%s; %s", unfit, last);
 }
 
-static int make(struct rest *r, struct resting *node)
+static int make(struct suspension *r, struct suspended_node *node)
 {
     (void)r;
     return make_all(&node->move);
 }
 
-static int give(struct rest *r, struct resting *node)
+static int give(struct suspension *r, struct suspended_node *node)
 {
     struct move *m = &node->move;
 
@@ -97,7 +97,7 @@ static bool has_sent(void *argument)
     return !target->alive || !target->batch.length;
 }
 
-static int give_members(struct rest *r)
+static int give_members(struct suspension *r)
 {
     bool alive = true;
 
@@ -119,7 +119,7 @@ static int give_members(struct rest *r)
 }
 
 /* With others it may go well. */
-static bool any_target_lost(const struct rest *r, int error)
+static bool any_target_lost(const struct suspension *r, int error)
 {
     bool lost = error == -ECHILD || error == -EHOSTUNREACH || error == -ECONNRESET;
 
@@ -129,14 +129,14 @@ static bool any_target_lost(const struct rest *r, int error)
 }
 
 /* Workers that came for nothing go; one that was spare is so again. */
-static void give_up(struct rest *r)
+static void give_up(struct suspension *r)
 {
     struct wire_forget ask = {0};
     struct wire_forget_reply reply;
     struct call call;
 
     for (unsigned i = 0; i < r->count; i++) {
-        struct resting *node = &r->nodes[i];
+        struct suspended_node *node = &r->nodes[i];
 
         if (node->move.target)
             node->move.target->promised = false;
@@ -150,7 +150,7 @@ static void give_up(struct rest *r)
 }
 
 /* Calls that need no node are let out, and no call is let in. */
-static int halt_all(struct rest *r)
+static int halt_all(struct suspension *r)
 {
     halt_set(HALT_ALL);
     while (halt_any_inside()) {
@@ -164,7 +164,7 @@ static int halt_all(struct rest *r)
     return 0;
 }
 
-int rest_wake(struct rest *r)
+int suspension_resume(struct suspension *r)
 {
     int error;
 
@@ -174,25 +174,26 @@ int rest_wake(struct rest *r)
     r->pause.began = clock_ns();
     pause_phase(&r->pause, "come");
     if (!error)
-        error = resting_each(r, bring);
+        error = suspended_each(r, bring);
     r->pause.other = r->nodes[0].move.target;
     pause_phase(&r->pause, "objects");
     if (!error)
-        error = resting_each(r, make);
+        error = suspended_each(r, make);
     pause_phase(&r->pause, "give");
     r->contents = -clock_ns();
     if (!error)
-        error = resting_each(r, give);
+        error = suspended_each(r, give);
     r->contents += clock_ns();
-    pause_phase(&r->pause, "wake");
+    pause_phase(&r->pause, "resume");
     if (!error)
         error = give_members(r);
-    resting_drop(r);
+    suspended_drop(r);
     r->lost = error && any_target_lost(r, error);
     if (error) {
         give_up(r);
     } else {
-        timeline_span(r->rests_since, r->pause.node, "the session rests"); /* the program's next command is after it */
+        timeline_span(r->suspended_since, r->pause.node,
+                      "the session is suspended"); /* the program's next command is after it */
         halt_set(HALT_NONE);
     }
     pause_unlock();

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sessions of a pool rest: what they had goes back to the pool, and when they need it again they wait for a place, maybe on
+# Sessions of a pool are suspended: what they had goes back to the pool, and when they need it again they wait for a place, maybe on
 # another node.
 . "$(dirname "$0")/move-lib.sh"
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/parity/images" "$scratch/bin/" && chmod -R a+rX "$scratch/bin"
@@ -10,35 +10,35 @@ for host in n1 n2; do
 done
 await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
-# resting FIELD: of the sessions that rest
-resting()
+# suspended FIELD: of the suspended sessions
+suspended()
 {
     root vocl pool --json sessions | python3 -c '
 import json, sys
 for node in json.load(sys.stdin)["nodes"]:
-    for s in node.get("resting", []):
+    for s in node.get("suspended", []):
         print(s[sys.argv[1]])' "$1"
 }
-one_rests()
+one_is_suspended()
 {
-    await resting=1 sessions=1 && wait_until is_at_rest
+    await suspended=1 sessions=1 && wait_until is_suspended
 }
-is_at_rest()
+is_suspended()
 {
-    [ "$(resting state)" = "at rest" ] && [ -z "$(part node)" ]
+    [ "$(suspended state)" = "suspended" ] && [ -z "$(part node)" ]
 }
 # idle: a program that waits for files; $session
 idle()
 {
     rm -rf "$scratch/words"
     mkdir "$scratch/words"
-    begins $alice ${1:+env} $1 "$scratch/bin/rested" 4 "$scratch/words"
+    begins $alice ${1:+env} $1 "$scratch/bin/suspended" 4 "$scratch/words"
     ready
     session=$(part id)
 }
 finish()
 {
-    touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+    touch "$scratch/words/ask" "$scratch/words/resume" "$scratch/words/again"
     wait $program || fail "$1: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
     grep -qx right "$scratch/out" || fail "$1: $(cat "$scratch/out")"
     await sessions=0 || fail "$1: left: $(root vocl pool sessions)"
@@ -47,42 +47,42 @@ finish()
 suspend()
 {
     as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 ||
-        fail "not put to rest: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
-    one_rests || fail "it does not rest: $(root vocl pool sessions)"
+        fail "not suspended: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+    one_is_suspended || fail "it is not suspended: $(root vocl pool sessions)"
 }
 # Its place is another's, and when it goes on it gets the other node's.
 idle
 here=$(part node) other=n1
 [ "$here" != n1 ] || other=n2
-as $bob vocl pool suspend "$session" 2> "$scratch/asked" && fail "another user puts it to rest"
-grep -q 'no such session here that you may put to rest' "$scratch/asked" || fail "another user: $(cat "$scratch/asked")"
+as $bob vocl pool suspend "$session" 2> "$scratch/asked" && fail "another user suspends it"
+grep -q 'no such session here that you may suspend' "$scratch/asked" || fail "another user: $(cat "$scratch/asked")"
 suspend
 [ -z "$(workers_on n1; workers_on n2)" ] || fail "there is a worker: $(ps -fp $(workers_on n1; workers_on n2))"
-root vocl pool sessions | grep -q "^$(echo "$session" | cut -c 1-12) .* at rest" || fail "not seen: $(root vocl pool sessions)"
+root vocl pool sessions | grep -q "^$(echo "$session" | cut -c 1-12) .* suspended" || fail "not seen: $(root vocl pool sessions)"
 [ "$(root vocl pool --json devices | grep -c '"sessions": 1')" = 0 ] || fail "a device is held: $(root vocl pool devices)"
-grep -q '"why":"put to rest"' "$scratch/accounting-$here" || fail "accounting: $(cat "$scratch"/accounting-n?)"
-as $alice vocl pool suspend "$session" 2> "$scratch/asked" && fail "put to rest twice"
+grep -q '"why":"suspended"' "$scratch/accounting-$here" || fail "accounting: $(cat "$scratch"/accounting-n?)"
+as $alice vocl pool suspend "$session" 2> "$scratch/asked" && fail "suspended twice"
 grep -q 'there is no session .* that runs' "$scratch/asked" || fail "twice: $(cat "$scratch/asked")"
 touch "$scratch/words/ask"
 wait_until grep -q asked "$scratch/out" || fail "not answered: $(tail -n 5 "$scratch/out" "$scratch/err")"
-is_at_rest || fail "a question has woken it: $(root vocl pool sessions)"
+is_suspended || fail "a question has resumed it: $(root vocl pool sessions)"
 as $bob vocl run --policy order -- "$scratch/bin/moved" 1 0 "$scratch/enough" > "$scratch/out2" 2> "$scratch/err2" &
 second=$!
 wait_until grep -q ready "$scratch/out2" || fail "no second program: $(cat "$scratch/err2" "$scratch"/n?.log)"
 taken=$(part node)
 as $bob vocl pool resume "$session" 2> "$scratch/asked" && fail "another user wakes it"
-as $alice vocl pool resume "$session" > "$scratch/asked" 2>&1 || fail "not woken: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
+as $alice vocl pool resume "$session" > "$scratch/asked" 2>&1 || fail "not resumed: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 [ "$(part node | sort | tr '\n' ' ')" = "n1 n2 " ] || fail "it goes on: $(root vocl pool sessions)"
-[ -z "$(resting id)" ] || fail "it is told as resting still: $(root vocl pool sessions)"
+[ -z "$(suspended id)" ] || fail "it is told as suspended still: $(root vocl pool sessions)"
 root vocl pool --json sessions | grep -q "\"id\": \"$session\"" || fail "it has another name: $(root vocl pool sessions)"
 
 # Both places are taken: it waits in the queue, as long as it takes.
-as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 || fail "not put to rest again: $(cat "$scratch/asked" "$scratch"/n?.log)"
-await resting=1 sessions=2 && [ "$(part node)" = "$taken" ] || fail "its place is taken: $(root vocl pool sessions)"
+as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 || fail "not suspended again: $(cat "$scratch/asked" "$scratch"/n?.log)"
+await suspended=1 sessions=2 && [ "$(part node)" = "$taken" ] || fail "its place is taken: $(root vocl pool sessions)"
 as $bob vocl run -- "$scratch/bin/moved" 1 0 "$scratch/enough3" > "$scratch/out3" 2> "$scratch/err3" &
 third=$!
 wait_until grep -q ready "$scratch/out3" || fail "no third program: $(cat "$scratch/err3" "$scratch"/n?.log)"
-touch "$scratch/words/wake"
+touch "$scratch/words/resume"
 root vocl pool wait --user=$alice --timeout=300 queue=1 || fail "it does not wait: $(root vocl pool status)"
 sleep 1 # that it goes on waiting is nothing that could be waited for
 grep -q . "$scratch/out" && ! grep -qE 'right|error' "$scratch/out" || fail "it did not wait: $(cat "$scratch/out")"
@@ -93,16 +93,16 @@ finish_second()
     touch "$scratch/enough"
     wait $second || fail "second: status $?: $(tail -n 3 "$scratch/err2")"
 }
-wait $program || fail "woken: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
-grep -qx right "$scratch/out" || fail "woken: $(cat "$scratch/out")"
+wait $program || fail "resumed: status $?: $(tail -n 5 "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
+grep -qx right "$scratch/out" || fail "resumed: $(cat "$scratch/out")"
 finish_second
 await sessions=0 || fail "left: $(root vocl pool sessions)"
-echo "woken: right"
+echo "resumed: right"
 
 # What is left of it: no MPI, no memory that it shares, and no socket but those to vocl-join and itself.
 idle
 suspend
-process=$(pgrep -u $alice -x rested)
+process=$(pgrep -u $alice -x suspended)
 [ "$(ls -l /proc/$process/fd | grep -c socket:)" -le 3 ] || fail "sockets: $(ls -l /proc/$process/fd)"
 grep ' [r-][w-][x-]s .*\(memfd\|shm\|SYSV\)' /proc/$process/maps && fail "it shares memory"
 grep 'libmpi' /proc/$process/maps && fail "it has MPI"
@@ -110,9 +110,9 @@ finish "little is left"
 
 # To files, and again and again, wherever there is a place.
 mkdir -m 1777 "$scratch/store"
-has_rested()
+has_been_suspended()
 {
-    [ "$(cat "$scratch"/accounting-n? | grep -c 'put to rest')" -ge 3 ]
+    [ "$(cat "$scratch"/accounting-n? | grep -c 'suspended')" -ge 3 ]
 }
 for command in moved images; do
     arguments=
@@ -122,45 +122,45 @@ for command in moved images; do
     rm "$scratch/enough"
     : > "$scratch/accounting-n1"
     : > "$scratch/accounting-n2"
-    as $alice env VOCL_REST_EVERY=100 VOCL_REST_DIR="$scratch/store" vocl run -- "$scratch/bin/$command" $arguments \
+    as $alice env VOCL_SUSPEND_EVERY=100 VOCL_SUSPEND_DIR="$scratch/store" vocl run -- "$scratch/bin/$command" $arguments \
         > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    [ $command != moved ] || wait_until has_rested || fail "it does not rest: $(cat "$scratch/err" "$scratch"/n?.log)"
+    [ $command != moved ] || wait_until has_been_suspended || fail "it is not suspended: $(cat "$scratch/err" "$scratch"/n?.log)"
     touch "$scratch/enough"
     wait $program || fail "$command: status $?: $(tail -n 5 "$scratch/err" "$scratch"/n?.log)"
     diff "$scratch/native" "$scratch/out" || fail "$command prints something else"
     await sessions=0 || fail "$command: left: $(root vocl pool sessions)"
-    echo "$command: $(cat "$scratch"/accounting-n? | grep -c 'put to rest') rests"
+    echo "$command: $(cat "$scratch"/accounting-n? | grep -c 'suspended') suspensions"
 done
-grep -q 'put to rest' "$scratch"/accounting-n? || fail "it did not rest"
+grep -q 'suspended' "$scratch"/accounting-n? || fail "it was not suspended"
 
-# By the number of the process; and the daemon that knows of it is lost while it rests.
+# By the number of the process; and the daemon that knows of it is lost while it is suspended.
 idle
-process=$(pgrep -u $alice -x rested)
+process=$(pgrep -u $alice -x suspended)
 as $alice vocl suspend "$process" > "$scratch/asked" 2>&1 || fail "vocl suspend: $(cat "$scratch/asked" "$scratch/err")"
-one_rests || fail "it does not rest: $(root vocl pool sessions)"
+one_is_suspended || fail "it is not suspended: $(root vocl pool sessions)"
 for host in n1 n2; do
     kill -9 "$(cat "$scratch/$host.pid")"
     wait "$(cat "$scratch/$host.pid")" 2> /dev/null
     start_daemon $host
 done
 await nodes=2 || fail "the daemons are lost: $(cat "$scratch"/n?.log)"
-one_rests || fail "nobody knows that it rests: $(root vocl pool sessions) $(cat "$scratch/err")"
+one_is_suspended || fail "nobody knows that it is suspended: $(root vocl pool sessions) $(cat "$scratch/err")"
 finish "vocl suspend"
 
-# Killed while it rests: it does not go on.
+# Killed while it is suspended: it does not go on.
 idle
 suspend
 as $alice vocl pool kill "$session" || fail "kill"
-touch "$scratch/words/ask" "$scratch/words/wake" "$scratch/words/again"
+touch "$scratch/words/ask" "$scratch/words/resume" "$scratch/words/again"
 wait $program && fail "it goes on: $(cat "$scratch/out")"
 grep -q "error" "$scratch/out" || fail "killed: $(cat "$scratch/out")"
 await sessions=0 || fail "killed: left: $(root vocl pool sessions)"
 
-# A program that ends while it rests, or while it waits.
+# A program that ends while it is suspended, or while it waits.
 idle
 suspend
-kill -9 "$(pgrep -u $alice -x rested)"
+kill -9 "$(pgrep -u $alice -x suspended)"
 wait $program
 await sessions=0 || fail "ended: left: $(root vocl pool sessions)"
 grep Sanitizer "$scratch"/n?.log && fail "the sanitizer found something"

@@ -23,6 +23,7 @@
 #include "base/journal.h"
 #include "base/socket.h"
 #include "proxy/daemon/internal.h"
+#include "proxy/daemon/net/question.h"
 #include "proxy/daemon/node/node.h"
 
 #define ANSWER_MS 2000
@@ -395,11 +396,26 @@ static void check_rest(const struct config *config, const struct poolfile *pool)
     check_limits(config);
 }
 
-void check_serving(const struct config *config, const struct poolfile *pool)
+static void check_there(const struct daemon *d, void *bytes)
 {
+    (void)bytes;
     serving = true;
-    check_rest(config, pool);
-    check_reach(config, pool);
+    check_rest(d->config, &d->pool);
+    check_reach(d->config, &d->pool);
+}
+
+static void checked(void *argument, void *bytes)
+{
+    (void)argument;
+    if (!bytes)
+        daemon_log("warning", "the configuration could not be looked at: who knows names and users does not answer");
+}
+
+/* By a helper, as others are asked for the names of users and hosts. */
+void check_serving(struct daemon *d)
+{
+    if (!question_ask(d, QUESTION_CHECK, check_there, "", 1, checked, NULL))
+        checked(NULL, NULL);
 }
 
 int check_config(const char *path)

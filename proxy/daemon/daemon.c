@@ -159,7 +159,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
     d->pool = pool;
     fork_server_open(d);
     peers_open(d);
-    check_serving(d->config, &d->pool);
+    check_serving(d);
     daemon_log("notice", "read %s again", d->config->path);
     say_ready(d);
     daemon_changed(d);
@@ -281,7 +281,7 @@ static int run(const char *path, bool detach)
     look_for_silence(d);
     fork_server_open(d);
     peers_open(d);
-    check_serving(d->config, &d->pool);
+    check_serving(d);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     say_ready(d);
     daemon_changed(d);

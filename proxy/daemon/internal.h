@@ -21,6 +21,6 @@ void notify_reloading(void);
 /* Says whether the configuration is good, and could be followed here. The exit status. */
 int check_config(const char *path);
 /* Logs what the daemon serves without, which somebody may not know. */
-void check_serving(const struct config *config, const struct poolfile *pool);
+void check_serving(struct daemon *d);
 
 #endif

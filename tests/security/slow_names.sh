@@ -77,6 +77,16 @@ no_place()
 wait_until no_place || fail "why three is lost: $(VOCL_POOL=$scratch/pool vocl pool nodes)"
 VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2>&1 || fail "a session: $(cat "$scratch/out" "$scratch/log")"
 
+# Its configuration, read again, names that host: that nobody knows it is said when it is known.
+asked="the configuration"
+kill -HUP $daemon
+wait_until grep -q 'read .* again' "$scratch/log" || fail "$asked: it is not read: $(cat "$scratch/log")"
+others
+wait_until grep -q 'could not be looked at' "$scratch/log" || fail "$asked: nothing is said of it: $(cat "$scratch/log")"
+rm "$SLOW"
+kill -HUP $daemon
+wait_until grep -q 'which no other host reaches, but .* has node three' "$scratch/log" || fail "$asked: $(cat "$scratch/log")"
+
 # the daemon ends, and nothing of it is left
 kill -TERM $daemon
 wait $daemon || fail "it ends with $?: $(cat "$scratch/log")"

@@ -19,7 +19,7 @@ struct user {
 };
 
 /* ---- question.c ---- */
-enum question_kind { QUESTION_PROOF, QUESTION_HOST, QUESTION_USER };
+enum question_kind { QUESTION_PROOF, QUESTION_HOST, QUESTION_USER, QUESTION_CHECK };
 struct question;
 /* Calls find() in another process, with a copy of the bytes, and then answered() here with what has become of them, or
  * with NULL: there is no answer in time. It does so from the event loop. Who asks with the same bytes shares the

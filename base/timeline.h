@@ -85,7 +85,7 @@ struct timeline_bytes {
     uint32_t out, direct; /* direct: in memory that the worker has, too, without a message */
 };
 
-/* A message is known by its lane and its place there: both sides know these. */
+/* A message is known by its ring and its place there: both sides know these. */
 struct timeline_message {
     uint64_t context, end, signal; /* signal: of the target's own, 0: none */
     uint64_t bytes;

@@ -73,10 +73,10 @@ static int open_peers(struct transport *t)
 }
 
 /* The first frame to every worker. One of another host cannot take it, and says nothing. */
-static void offer_lanes(struct transport *t)
+static void offer_rings(struct transport *t)
 {
     for (unsigned number = 1; number < link_local(t); number++)
-        link_offer_lane(t, number);
+        link_offer_ring(t, number);
 }
 
 static int transport_open(bool client, const struct transport_callbacks *callbacks, char *why, size_t why_size,
@@ -105,7 +105,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
             return error;
         }
         if (client)
-            offer_lanes(t);
+            offer_rings(t);
         *out = t;
         return 0;
     }

@@ -60,7 +60,7 @@ void bell_take(struct bell *bell, const struct bell_record *record)
     case BELL_ACK:
         acked(bell, record->value);
         break;
-    case BELL_LANE:
+    case BELL_ACCEPTED:
         bell->ring = true;
         break;
     case BELL_RING:

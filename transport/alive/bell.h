@@ -9,7 +9,7 @@
 
 #include "transport/alive/fd_store.h"
 
-enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE, BELL_LANE, BELL_BEAT, BELL_STOPPED };
+enum bell_kind { BELL_SLEEP = 1, BELL_ACK, BELL_RING, BELL_RANK, BELL_BYE, BELL_ACCEPTED, BELL_BEAT, BELL_STOPPED };
 
 struct bell_record {
     uint32_t kind, value;

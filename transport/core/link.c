@@ -243,14 +243,14 @@ static int send_frame(struct transport *t, unsigned number, uint32_t kind, const
     return 0;
 }
 
-void link_offer_lane(struct transport *t, unsigned number)
+void link_offer_ring(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
     struct memory_address offer;
 
     if (!peer->alive || shm_ring_offer(&peer->ring, &offer))
         return;
-    if (send_frame(t, number, FRAME_LANE, &offer, sizeof(offer)))
+    if (send_frame(t, number, FRAME_OFFER, &offer, sizeof(offer)))
         shm_ring_close(&peer->ring);
 }
 

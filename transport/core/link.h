@@ -20,7 +20,7 @@
 enum frame_kind {
     FRAME_WHOLE = 1,
     FRAME_LARGE,
-    FRAME_LANE,
+    FRAME_OFFER,
     FRAME_MEMBER,       /* struct member_news */
     FRAME_THERE,        /* a provider's own (transport/stream/reach.c): bulk data that can be read where they are, */
     FRAME_TOOK,         /* and have been */
@@ -175,7 +175,7 @@ static inline size_t link_capacity(const struct transport *t)
 }
 /* A member's slot is filled, and he can be spoken to. 0 or negative errno. */
 int link_open_peer(struct transport *t, struct member *member);
-void link_offer_lane(struct transport *t, unsigned number);
+void link_offer_ring(struct transport *t, unsigned number);
 /* One of the transport's own frames; 0 or negative errno: -EAGAIN, there is no room for it now. */
 int link_say(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length);
 int link_tell(struct transport *t, unsigned number, const struct member_news *news);

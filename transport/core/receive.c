@@ -35,7 +35,7 @@ static void take_offer(struct transport *t, unsigned number, const uint8_t *byte
     }
     memcpy(&offer, bytes, sizeof(offer));
     if (!shm_ring_accept(&peer->ring, &offer)) /* what it says there, and knows, counts from now on */
-        bell_send(&peer->bell, BELL_LANE, 0);
+        bell_send(&peer->bell, BELL_ACCEPTED, 0);
 }
 
 static void take_news(struct transport *t, unsigned number, const uint8_t *bytes, size_t length)
@@ -65,7 +65,7 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
     case FRAME_WHOLE:
         deliver(t, number, frame->header.kind & FRAME_LOCAL, frame->bytes, frame->length);
         break;
-    case FRAME_LANE:
+    case FRAME_OFFER:
         take_offer(t, number, frame->bytes, frame->length);
         break;
     case FRAME_MEMBER:

@@ -184,7 +184,7 @@ static void succeed(struct transport *t)
     if (!t->client)
         tell_program(t, join->number, MEMBER_MET, "");
     else
-        link_offer_lane(t, join->number);
+        link_offer_ring(t, join->number);
     if (t->client && join->plain)
         tell_of_others(t, join->number);
     t->join = NULL;

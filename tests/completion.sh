@@ -25,16 +25,17 @@ options()
 }
 
 partial=
-commands=$(sed -n 's/.*strcmp(command, "\([a-z][a-z]*\)").*/\1/p' "$top_srcdir/tools/vocl.c" | sort -u)
+commands=$(sed -n 's/.*{"\([a-z][a-z]*\)", "vocl \1".*/\1/p' "$top_srcdir/tools/vocl.c" | sort -u)
 [ "$(echo "$commands" | wc -l)" -ge 6 ] || fail "which subcommands there are is not found: $commands"
 offers vocl // $commands
 partial=d
 [ "$(completed vocl d)" = "$(printf 'devices\ndoctor')" ] || fail "vocl d: $(completed vocl d)"
 
 partial=--
-offers vocl run // $(options tools/vocl.c | grep -v -e --help)
-offers vocl devices // $(options tools/vocl.c | grep -v -e --door -e --restore -e --trace -e --help)
-offers vocl doctor // $(options tools/vocl.c | grep -v -e --door -e --restore -e --trace -e --help)
+offers vocl run // $(options tools/vocl.c | grep -v -e --help -e --json -e --share)
+others='-e --door -e --restore -e --trace -e --recover -e --help -e --share' # a session's that lists nothing; as it was called
+offers vocl devices // $(options tools/vocl.c | grep -v $others)
+offers vocl doctor // $(options tools/vocl.c | grep -v $others -e --deploy)
 [ ! -x "$VOCL_LIBEXECDIR/vocl-pool" ] || offers vocl pool // $(options tools/pool.c | grep -v -e --help)
 offers vocl sessions // $(options tools/sessions_wait.c | grep -v -e --help)
 offers vocl move // $(options tools/sessions.c | grep -v -e --help)

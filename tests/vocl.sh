@@ -58,7 +58,35 @@ status 2 devices --door icd
 status 2 devices extra
 says '"2x"' run --workers 2x -- true
 says --nonsense run --nonsense -- true
-says "vocl --help" run
+says "vocl run --help" run
+says "vocl devices --help" devices extra
+says "vocl move --help" move
+
+# A value that was forgotten is not the word behind it.
+cd "$scratch" || exit
+status 2 run --trace -- true
+[ ! -e -- ] || fail "--trace made a file --"
+says '--trace needs a value' run --trace -- true
+says '--to needs a value' move --to --
+cd "$OLDPWD" || exit
+
+# Help by each of its names, and versions
+status 0 -V
+status 0 help
+status 2 help run devices
+for command in run devices sessions move suspend resume checkpoint trace explain doctor topo; do
+    vocl help $command > "$scratch/help" || fail "vocl help $command"
+    vocl $command --help > "$scratch/option" || fail "vocl $command --help"
+    cmp "$scratch/help" "$scratch/option" || fail "vocl help $command is not vocl $command --help"
+    grep -q '^usage: vocl '"$command" "$scratch/help" || fail "vocl help $command: $(cat "$scratch/help")"
+done
+# Every option that a command lists it takes: it does not say that there is none.
+for command in run devices doctor; do
+    for option in $(vocl $command --help | grep -oE '^  (-[a-zA-Z], )?(   )?(   )?--[a-z]+' | grep -oE -e '--[a-z]+' | sort -u); do
+        vocl $command $option --nonsense > "$scratch/output" 2>&1
+        grep -q -e "unknown option $option\|belongs to" "$scratch/output" && fail "vocl $command $option: $(cat "$scratch/output")"
+    done
+done
 
 # The program is itself, not a child.
 status 0 run -- true
@@ -81,6 +109,41 @@ environment VOCL_LOG=error
 environment VOCL_WORKERS=3 --workers 3
 environment VOCL_HOSTS=a,b --hosts=a,b
 environment VOCL_MPI=openmpi --mpi openmpi
+environment VOCL_POOL_WEIGHT=7 --weight 7 --pool a:1
+environment VOCL_POOL_WEIGHT=7 --share 7 --pool a:1
+
+# Hosts: ranges, and files of them
+environment VOCL_HOSTS=n1,n2,n3,n7,m --hosts 'n[1-3,7],m'
+environment VOCL_HOSTS=u@n08x,u@n09x,u@n10x --hosts 'u@n[08-10]x'
+environment 'VOCL_HOSTS=a1b1,a1b2,a2b1,a2b2' --hosts 'a[1-2]b[1-2]'
+environment 'VOCL_HOSTS=[fe80::1],n' --hosts '[fe80::1],n'
+for wrong in 'n[' 'n[]' 'n[a]' 'n[3-1]' 'n[1-]' 'n[1-99999999]' 'a b' ',a' 'a,'; do
+    status 2 run --hosts "$wrong" -- true
+done
+printf '# two hosts\na slots=2\n\n b:3 # three\nc[1-2]\n' > "$scratch/hosts"
+environment VOCL_HOSTS=a,a,b,b,b,c1,c2 --hostfile "$scratch/hosts"
+status 2 run --hostfile "$scratch/none" -- true
+for wrong in '' '# none' 'a slots=0' 'a slots=x' 'a b' 'a:2 slots=2'; do
+    echo "$wrong" > "$scratch/hosts"
+    status 2 run --hostfile "$scratch/hosts" -- true
+done
+
+# What is nearly a setting is told of, and what is none at all is somebody else's.
+VOCL_WROKERS=2 VOCL_NETWORKS=x VOCL_ELSE=1 vocl run -- true 2> "$scratch/output"
+for word in 'VOCL_WROKERS; is VOCL_WORKERS' 'VOCL_NETWORKS; is VOCL_NETWORK'; do
+    grep -q "no setting $word meant" "$scratch/output" || fail "misspelt: $(cat "$scratch/output")"
+done
+[ "$(wc -l < "$scratch/output")" = 2 ] || fail "misspelt: $(cat "$scratch/output")"
+
+# For programs
+python3 - "$(vocl devices --json)" "$(vocl sessions --json)" "$(vocl doctor --json)" <<'END' || fail "JSON"
+import json, sys
+
+devices, sessions, doctor = map(json.loads, sys.argv[1:])
+assert devices and set(devices[0]) == {"host", "type", "compute_units", "memory_bytes", "name"}, devices
+assert all(set(s) == {"pid", "program", "network", "nodes", "session", "state"} for s in sessions), sessions
+assert any(d["topic"] == "devices" for d in doctor) and all(set(d) == {"verdict", "topic", "text"} for d in doctor), doctor
+END
 lacks OCL_ICD_VENDORS --door preload
 [ -n "$others" ] || lacks LD_PRELOAD --door icd
 lacks VOCL_WORKERS

@@ -14,8 +14,6 @@
 #include "tools/checkpoint.h"
 #include "tools/tools.h"
 
-#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
-
 /* Who is asked opens it, as the user that he is. */
 static void give_to_owner(long program, int fd)
 {

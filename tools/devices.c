@@ -49,22 +49,55 @@ static const char *type_name(cl_device_type type)
     return "other";
 }
 
-static void print_device(cl_device_id device)
-{
-    char name[256] = "?", host[256] = "?";
-    cl_device_type type = 0;
-    cl_uint units = 0;
-    cl_ulong memory = 0;
+struct shown {
+    char name[256], host[256];
+    const char *type;
+    cl_uint units;
+    cl_ulong memory;
+};
 
-    cl.device_info(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+static void look_at(cl_device_id device, struct shown *shown)
+{
+    cl_device_type type = 0;
+
+    *shown = (struct shown){.name = "?", .host = "?"};
+    cl.device_info(device, CL_DEVICE_NAME, sizeof(shown->name), shown->name, NULL);
     cl.device_info(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-    cl.device_info(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
-    cl.device_info(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
-    cl.device_host(device, sizeof(host), host, NULL);
-    printf("%-20s %-11s %5u %6llu MiB  %s\n", host, type_name(type), units, (unsigned long long)(memory >> 20), name);
+    cl.device_info(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(shown->units), &shown->units, NULL);
+    cl.device_info(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(shown->memory), &shown->memory, NULL);
+    cl.device_host(device, sizeof(shown->host), shown->host, NULL);
+    shown->type = type_name(type);
 }
 
-int devices_list(void)
+static void print_table(const cl_device_id *devices, cl_uint count)
+{
+    struct shown one;
+
+    printf("%-20s %-11s %5s %10s  %s\n", "HOST", "TYPE", "UNITS", "MEMORY", "NAME");
+    for (cl_uint i = 0; i < count; i++) {
+        look_at(devices[i], &one);
+        printf("%-20s %-11s %5u %6llu MiB  %s\n", one.host, one.type, one.units, (unsigned long long)(one.memory >> 20),
+               one.name);
+    }
+}
+
+static void print_json(const cl_device_id *devices, cl_uint count)
+{
+    struct shown one;
+
+    for (cl_uint i = 0; i < count; i++) {
+        look_at(devices[i], &one);
+        fputs(i ? ",\n {\"host\": " : "[{\"host\": ", stdout);
+        json_text(one.host);
+        printf(", \"type\": \"%s\", \"compute_units\": %u, \"memory_bytes\": %llu, \"name\": ", one.type, one.units,
+               (unsigned long long)one.memory);
+        json_text(one.name);
+        putchar('}');
+    }
+    puts("]");
+}
+
+int devices_list(bool json)
 {
     cl_platform_id platform;
     cl_device_id *devices;
@@ -78,9 +111,7 @@ int devices_list(void)
     devices = calloc(count, sizeof(*devices));
     if (!devices || cl.device_ids(platform, CL_DEVICE_TYPE_ALL, count, devices, NULL) != CL_SUCCESS)
         fail(EXIT_FAILURE, "the devices went away");
-    printf("%-20s %-11s %5s %10s  %s\n", "HOST", "TYPE", "UNITS", "MEMORY", "NAME");
-    for (cl_uint i = 0; i < count; i++)
-        print_device(devices[i]);
+    (json ? print_json : print_table)(devices, count);
     free(devices);
     return 0;
 }

@@ -9,19 +9,30 @@
 #include "tools/doctor.h"
 #include "tools/tools.h"
 
-static unsigned faults;
+static unsigned faults, lines;
+static bool json;
 
 void doctor_say(enum verdict verdict, const char *topic, const char *format, ...)
 {
     static const char *const names[] = {"ok", "note", "wrong"};
+    char *text = NULL;
     va_list arguments;
 
     faults += verdict == WRONG;
-    printf("%-6s %s: ", names[verdict], topic);
     va_start(arguments, format);
-    vprintf(format, arguments);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
     va_end(arguments);
-    putchar('\n');
+    if (json) {
+        printf("%s{\"verdict\": \"%s\", \"topic\": ", lines++ ? ",\n " : "[", names[verdict]);
+        json_text(topic);
+        fputs(", \"text\": ", stdout);
+        json_text(text ? text : "");
+        putchar('}');
+    } else {
+        printf("%-6s %s: %s\n", names[verdict], topic, text ? text : "");
+    }
+    free(text);
     fflush(stdout);
 }
 
@@ -45,7 +56,8 @@ int main(int count, char **words)
         return doctor_be_node(words[2]);
     if (count == 2 && !strcmp(words[1], DOCTOR_SESSION))
         return doctor_be_session();
-    if (count > 1)
+    json = count == 2 && !strcmp(words[1], "--json");
+    if (count > 1 && !json)
         fail(EXIT_USAGE, "doctor takes no argument such as \"%s\"", words[1]);
 
     doctor_look_here();
@@ -56,7 +68,9 @@ int main(int count, char **words)
             doctor_look_there(hosts);
         doctor_try_session();
     }
-    if (faults)
+    if (json)
+        puts(lines ? "]" : "[]");
+    if (faults && !json)
         printf("\n%u thing%s wrong\n", faults, faults == 1 ? " is" : "s are");
     return faults ? EXIT_FAILURE : 0;
 }

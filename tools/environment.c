@@ -94,7 +94,7 @@ void environment_set_session(const struct choices *choices)
     set_given("VOCL_POOL_TYPE", choices->type);
     set_given("VOCL_POOL_MEMORY", choices->memory);
     set_given("VOCL_POOL_NAME", choices->name);
-    set_given("VOCL_POOL_SHARE", choices->share);
+    set_given("VOCL_POOL_WEIGHT", choices->weight);
     set_given("VOCL_POOL_WAIT", choices->wait);
     set_given("VOCL_POOL_POLICY", choices->policy);
     if (choices->exclusive)

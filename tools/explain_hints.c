@@ -163,7 +163,7 @@ static void about_session(struct hints *h)
     if (hint)
         snprintf(hint->text, sizeof(hint->text),
                  "the program waited %s of %s for its turn: others use the same devices; `vocl run --exclusive`, or a "
-                 "greater --share",
+                 "greater --weight",
                  seconds(e->turn, cost), wall);
     hint = add(h, e->compiler);
     if (hint)

@@ -2,19 +2,50 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/tools.h"
 
+static const char *helped = "vocl"; /* by whose --help */
+
+void help_is_of(const char *command)
+{
+    helped = command;
+}
+
+static void print(int error, const char *format, va_list arguments)
+{
+    fputs("vocl: ", stderr);
+    errno = error; /* for a %m in the format */
+    vfprintf(stderr, format, arguments);
+}
+
 void fail(int status, const char *format, ...)
 {
-    int error = errno; /* for a %m in the format */
+    const int error = errno;
     va_list arguments;
 
-    fputs("vocl: ", stderr);
-    errno = error;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    print(error, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
     exit(status);
+}
+
+void misuse(const char *format, ...)
+{
+    const int error = errno;
+    va_list arguments;
+
+    va_start(arguments, format);
+    print(error, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "; try `%s --help`\n", helped);
+    exit(EXIT_USAGE);
+}
+
+void check_value(char **words)
+{
+    if (optarg && optarg == words[optind - 1] && !strcmp(optarg, "--"))
+        misuse("%s needs a value", words[optind - 2]);
 }

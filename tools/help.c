@@ -1,5 +1,6 @@
 /* What `vocl --help` and the subcommands' own --help print. Shells complete by it (etc/completion): an option stands at
  * the beginning of a line, a subcommand at that of the list under "commands:". */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,14 +32,17 @@ static const char overview[] =
     "    vocl run --hosts node1,node2 -- program      one on each of these\n"
     "    vocl run --gpus 2 --mem 8G -- program        devices of a pool\n";
 
+/* Lines that begin with a digit are not of every command: see show_session(). */
 static const char session[] =
     "\n"
     "Which devices:\n"
     "  -w, --workers=N    use N workers on this host (default 1)\n"
     "  -S, --spare=N      and N that the program does not see, for it to move to (default 0)\n"
-    "  -R, --recover      a worker that is lost is replaced, and the program goes on\n"
-    "  -H, --hosts=A,B    use one worker on each of these hosts\n"
-    "  -y, --deploy       run and devices: hosts that lack this VOCL get it, by ssh, in ~/.cache/vocl\n"
+    "1  -R, --recover      a worker that is lost is replaced, and the program goes on\n"
+    "  -H, --hosts=A,B    use one worker on each of these hosts, for instance node[1-3],user@other\n"
+    "      --hostfile=FILE\n"
+    "                     on each host of FILE: a name on a line, maybe with slots=N for so many workers\n"
+    "2  -y, --deploy       hosts that lack this VOCL get it, by ssh, in ~/.cache/vocl\n"
     "  -l, --local        the devices of this host, too, inside the program; alone: only them\n"
     "  -D, --devices=LIST show only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
     "\n"
@@ -49,8 +53,8 @@ static const char session[] =
     "  -M, --mem=BYTES    each with so much memory, such as 8G\n"
     "  -N, --name=PATTERN each with such a name\n"
     "  -x, --exclusive    which nobody else uses meanwhile\n"
-    "      --hold         held while the program runs, for it and what it starts, from one session to the next\n"
-    "  -s, --share=N      the weight of the program where others use them, too (default 100)\n"
+    "1      --hold         held while the program runs, for it and what it starts, from one session to the next\n"
+    "  -s, --weight=N     the weight of the program where others use them, too (default 100)\n"
     "  -W, --wait=SECONDS wait so long for them (default 0)\n"
     "  -p, --policy=NAME  pack, spread, least-loaded or order (default: the pool's)\n"
     "\n"
@@ -70,9 +74,11 @@ static const struct {
      "The exit status is that of PROGRAM; 127 if PROGRAM was not found, 126 if it could not be executed, 125 if VOCL "
      "is\n"
      "not installed completely, 2 after a mistake on the command line. See vocl(1), and vocl(7) for the settings.\n"},
-    {"devices", "usage: vocl devices [OPTION]...\n", "\nThe exit status is 1 if there are none. See vocl(1).\n"},
+    {"devices", "usage: vocl devices [OPTION]...\n",
+     "  -j, --json         for programs\n\nThe exit status is 1 if there are none. See vocl(1).\n"},
     {"doctor", "usage: vocl doctor [OPTION]...\n\nThe options are those of the session that is to be looked at.\n",
-     "\nA line for each thing: ok, note, or wrong and what to do about it. The exit status is 1 if something is "
+     "  -j, --json         for programs\n\nA line for each thing: ok, note, or wrong and what to do about it. The exit "
+     "status is 1 if something is "
      "wrong.\n"},
     {"move",
      "usage: vocl move [OPTION]... PID --to=HOST\n\n"
@@ -123,21 +129,38 @@ static const struct {
      ".json.\n",
      NULL},
     {"sessions",
-     "usage: vocl sessions\n"
+     "usage: vocl sessions [--json]\n"
      "       vocl sessions --wait=STATE [--timeout=SECONDS] PID\n\n"
      "This user's programs that have devices here; or waits for the session of the program PID. See vocl(1).\n\n"
-     "  -w, --wait=STATE       until it is running, suspended or ended\n"
+     "  -j, --json             for programs\n"
+     "  -W, --wait=STATE       until it is running, suspended or ended\n"
      "  -T, --timeout=SECONDS  so long at most (default: no limit)\n",
      NULL},
 };
+
+/* All options of a session; 1: that `vocl run` alone has, 2: that `vocl doctor` does not have. */
+static void show_session(const char *command)
+{
+    const bool runs = !strcmp(command, "run"), looks = !strcmp(command, "doctor");
+
+    for (const char *line = session; *line; line += strcspn(line, "\n") + 1) {
+        const bool shown = *line == '1' ? runs : *line == '2' ? !looks : true;
+        const char *text = line + (*line == '1' || *line == '2');
+
+        if (shown)
+            printf("%.*s\n", (int)strcspn(text, "\n"), text);
+    }
+}
 
 void help_show(const char *command)
 {
     for (size_t i = 0; command && i < sizeof(helps) / sizeof(*helps); i++) {
         if (!strcmp(helps[i].name, command)) {
             fputs(helps[i].before, stdout);
-            if (helps[i].after)
-                printf("%s%s", session, helps[i].after);
+            if (!helps[i].after)
+                return;
+            show_session(command);
+            fputs(helps[i].after, stdout);
             return;
         }
     }

@@ -8,7 +8,7 @@
 static double checked(bool is_one, double value, const char *text, const char *what, double least, double most)
 {
     if (!is_one || !(value >= least && value <= most))
-        topo_misuse("%s is no %s", text, what);
+        misuse("%s is no %s", text, what);
     return value;
 }
 

@@ -40,21 +40,21 @@ static const char help[] =
     "  -c, --csv          history: as a table for programs\n"
     "  -u, --user=NAME    history, wait: of this user\n"
     "  -J, --job=JOB,...  history, kill: of these batch jobs\n"
-    "  -s, --since=WHEN   history: that ended since a date, or 12h or 7d ago\n"
-    "  -S, --sum=KEYS     history: added up by user, day, program, node, job or end\n"
+    "      --since=WHEN   history: that ended since a date, or 12h or 7d ago\n"
+    "      --sum=KEYS     history: added up by user, day, program, node, job or end\n"
     "  -o, --owner=NAME   whose drain it is (default: the user)\n"
     "  -r, --reason=TEXT  why it is drained\n"
     "  -T, --timeout=SECONDS\n"
     "                     wait: so long at most (default: no limit); drain, resume: until the\n"
     "                     daemon, which may be starting again, does it (default: at once)\n"
-    "  -w, --wait=SECONDS drain: until no session is left, so long at most; move: for a place\n"
+    "  -W, --wait=SECONDS drain: until no session is left, so long at most; move: for a place\n"
     "  -m, --move         drain: its sessions go to other nodes\n"
     "  -t, --to=NODE      move: where to (default: by the policy)\n"
-    "  -d, --device=N     move: to that device\n"
+    "      --device=N     move: to that device\n"
     "  -a, --any          move, drain, rebalance: another kind of device will do, if it has what\n"
     "                     the program was told of its own\n"
     "  -f, --from=NODE    move: what the session has there, if it has devices of several\n"
-    "  -D, --do           rebalance: moves them there\n"
+    "      --do           rebalance: moves them there\n"
     "  -q, --quiet        move: says nothing of how far it is\n"
     "\n"
     "The exit status is 0, 1 if a daemon did not do what it was asked for or the time was up, 2 after a mistake "
@@ -438,7 +438,7 @@ int main(int count, char **words)
     uint64_t number;
     int option, error, status = 0;
 
-    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:T:mt:d:af:Dqh", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:W:T:mt:d:af:Dqh", options, NULL)) != -1) {
         switch (option) {
         case 'P':
             where = optarg;
@@ -469,7 +469,8 @@ int main(int count, char **words)
         case 'r':
             choices.reason = optarg;
             break;
-        case 'w':
+        case 'w': /* -w, -s, -S, -d and -D: as they were called, and mean other things elsewhere */
+        case 'W':
             if (!text_read_number(optarg, 0, MOST_WAIT, &number))
                 fail(2, "--wait takes a number of seconds, not \"%s\"", optarg);
             choices.wait = (long)number;
@@ -509,6 +510,10 @@ int main(int count, char **words)
             return 2;
         }
     }
+    if (!is_top && !words[optind]) {
+        fputs(help, stderr);
+        return 2;
+    }
     error = poolfile_read(&pool, where, why, sizeof(why));
     if (error)
         fail(error == -ENOENT ? NO_NODE : 1, "%s", why);
@@ -528,10 +533,8 @@ int main(int count, char **words)
         status = suspend_sessions(&pool, words + optind + 1);
     else if (words[optind] && !strcmp(words[optind], "rebalance") && !words[optind + 1])
         status = pool_rebalance(&pool, choices.carries_out, choices.wish);
-    else if (words[optind])
-        status = command(&pool, words + optind, &choices);
     else
-        fail(2, "no command; try `vocl pool --help`");
+        status = command(&pool, words + optind, &choices);
     poolfile_free(&pool);
     return status;
 }

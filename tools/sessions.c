@@ -26,8 +26,6 @@
  * busy machine nothing need happen for seconds; who ends or is stopped is not waited for. */
 #define ANSWER_MS 10000
 
-#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
-
 struct question {
     int out;   /* where it goes */
     int in[2]; /* the pipe for answers */
@@ -212,33 +210,62 @@ void sessions_each(bool (*found)(void *context, pid_t starter, const char *line)
 
 /* ---- vocl sessions ---- */
 
+struct printing {
+    bool json, any;
+};
+
+/* PID, program, network, nodes, name in the pool, state. False: it is not whole. */
+static bool split(char *line, char *fields[6])
+{
+    unsigned count = 0;
+
+    while (line && count < 6)
+        fields[count++] = strsep(&line, "\t");
+    return count == 6;
+}
+
+static void print_row(const struct printing *printing, char *const fields[6])
+{
+    if (!printing->any)
+        printf("%8s  %-16s %-8s %s\n", "PID", "PROGRAM", "NETWORK", "NODES");
+    printf("%8s  %-16s %-8s %s\n", fields[0], fields[1], fields[2], fields[3]);
+}
+
+static void print_member(const struct printing *printing, char *const fields[6])
+{
+    static const char *const names[] = {NULL, "program", "network", "nodes", "session", "state"};
+
+    printf("%s{\"pid\": %ld", printing->any ? ",\n " : "[", atol(fields[0]));
+    for (unsigned i = 1; i < 6; i++) {
+        printf(", \"%s\": ", names[i]);
+        json_text(fields[i]);
+    }
+    putchar('}');
+}
+
 static bool print_one(void *context, pid_t starter, const char *line)
 {
-    bool *any = context;
-    char copy[REQUESTS_MOST], *save = NULL, *pid, *program, *network, *nodes;
+    struct printing *printing = context;
+    char copy[REQUESTS_MOST], *fields[6];
 
     (void)starter;
     if (!line)
         return true;
     snprintf(copy, sizeof(copy), "%s", line);
-    pid = strtok_r(copy, "\t", &save);
-    program = strtok_r(NULL, "\t", &save);
-    network = strtok_r(NULL, "\t", &save);
-    nodes = strtok_r(NULL, "\t", &save);
-    if (!nodes)
+    if (!split(copy, fields))
         return true;
-    if (!*any)
-        printf("%8s  %-16s %-8s %s\n", "PID", "PROGRAM", "NETWORK", "NODES");
-    *any = true;
-    printf("%8s  %-16s %-8s %s\n", pid, program, network, nodes);
+    (printing->json ? print_member : print_row)(printing, fields);
+    printing->any = true;
     return true;
 }
 
-int sessions_list(void)
+int sessions_list(bool json)
 {
-    bool any = false;
+    struct printing printing = {.json = json};
 
-    sessions_each(print_one, &any);
+    sessions_each(print_one, &printing);
+    if (json)
+        puts(printing.any ? "]" : "[]");
     return 0;
 }
 
@@ -372,9 +399,10 @@ int session_option(int count, char **words, const char *letters, const struct op
 
     opterr = 0;
     option = getopt_long(count, words, letters, options, NULL);
+    check_value(words);
     switch (option) {
     case 'l':
-        exit(sessions_list());
+        exit(sessions_list(false));
     case 'h':
         help_show(words[0]);
         exit(0);

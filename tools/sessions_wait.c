@@ -14,8 +14,6 @@
 
 #define MOST_SECONDS 1000000
 
-#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl sessions --help`" __VA_OPT__(, ) __VA_ARGS__)
-
 /* What a look at all sessions of this host finds. */
 struct seen {
     const char *text; /* what was named, */
@@ -106,18 +104,22 @@ static int await(const char *text, const char *state, long milliseconds)
 
 int sessions_command(int count, char **words)
 {
-    static const struct option options[] = {{"wait", required_argument, NULL, 'w'},
+    static const struct option options[] = {{"wait", required_argument, NULL, 'W'},
                                             {"timeout", required_argument, NULL, 'T'},
+                                            {"json", no_argument, NULL, 'j'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     const char *state = NULL;
     long milliseconds = -1;
+    bool json = false;
     uint64_t seconds;
     int option;
 
-    while ((option = session_option(count, words, ":w:T:h", options)) != -1) {
-        if (option == 'w') {
+    while ((option = session_option(count, words, ":w:W:T:jh", options)) != -1) {
+        if (option == 'w' || option == 'W') { /* -w: as it was called */
             state = optarg;
+        } else if (option == 'j') {
+            json = true;
         } else if (text_read_number(optarg, 0, MOST_SECONDS, &seconds)) {
             milliseconds = (long)seconds * 1000;
         } else {
@@ -127,7 +129,7 @@ int sessions_command(int count, char **words)
     if (!state && optind < count)
         misuse("sessions takes no argument such as \"%s\"", words[optind]);
     if (!state)
-        return sessions_list();
+        return sessions_list(json);
     if (strcmp(state, REQUEST_RUNNING) && strcmp(state, REQUEST_SUSPENDED) && strcmp(state, "ended"))
         misuse("--wait takes running, suspended or ended, not \"%s\"", state);
     if (count - optind != 1)

@@ -10,7 +10,9 @@
  *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume; sessions_wait.c its --wait
  *     look.c         how often what waits looks (look.h)
  *     checkpoint.c   vocl checkpoint, and what --restore is told (checkpoint.h); checkpoint_write.c writes the files
- *     help.c         what --help prints
+ *     help.c         what --help prints; json.c, texts of JSON
+ *     hosts.c        --hosts and --hostfile, as they are typed
+ *     misspelt.c     settings that are none
  *     doctor.c       vocl doctor (doctor.h), of doctor_here.c, doctor_hosts.c, doctor_pool.c or doctor_no_pool.c,
  *                    doctor_session.c and doctor_try.c
  *     fail.c         how all of them end
@@ -49,10 +51,11 @@ struct choices {
     const char *hosts;
     const char *mpi;
     const char *network;
-    const char *pool, *count, *type, *memory, *name, *share, *wait, *policy; /* of the pool's devices */
-    const char *hold;                                                        /* a process, or "" for the program */
-    const char *trace, *report;                                              /* files; report: "-" for stderr */
+    const char *pool, *count, *type, *memory, *name, *weight, *wait, *policy; /* of the pool's devices */
+    const char *hold;                                                         /* a process, or "" for the program */
+    const char *trace, *report;                                               /* files; report: "-" for stderr */
     bool exclusive;
+    bool json;
     bool deploy;
     bool local;
     bool recover;
@@ -62,6 +65,14 @@ struct choices {
 
 /* Prints "vocl: ..." and ends with the given status. */
 void fail(int status, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+/* The same of what somebody who types has done wrong, and whose --help says more: help_is_of()'s. */
+void misuse(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void help_is_of(const char *command);
+/* After getopt_long(3): "--" is nobody's value, but where one was forgotten. */
+void check_value(char **words);
+
+/* A text of JSON goes to standard output. */
+void json_text(const char *text);
 
 /* The absolute path of libvocl, by its soname; fails when it is not there. The caller frees it. */
 char *library_path(void);
@@ -89,14 +100,23 @@ void hold_devices(const char *process);
 /* How a program comes to call VOCL: LD_PRELOAD, OCL_ICD_VENDORS. */
 void environment_set_doors(const struct choices *choices);
 
+/* Tells of settings in the environment that are none, and like one. */
+void misspelt_tell(void);
+
+/* The hosts of --hosts, with commas between them: a name, or several as in n[1-3,7] (n01 and so on: as wide as the
+ * first is); and of --hostfile, a name on a line, maybe with slots=N, for so many workers. Ends with the reason if it
+ * is none. The caller frees it. */
+char *hosts_expand(const char *text);
+char *hosts_read(const char *path);
+
 /* `vocl devices`, after its options. Returns the exit status. */
-int devices_list(void);
+int devices_list(bool json);
 
 /* `vocl sessions`, `vocl move`, `vocl suspend` and `vocl resume` from that word on. Return the exit status. */
 int sessions_command(int count, char **words);
 int sessions_move(int count, char **words);
 int sessions_suspend(int count, char **words);
-int sessions_list(void);
+int sessions_list(bool json);
 /* Each session that this user may ask about: the process that has started it, and what that says of it
  * (base/requests.h), or NULL if it does not answer. False ends it. */
 void sessions_each(bool (*found)(void *context, pid_t starter, const char *line), void *context);
@@ -122,9 +142,6 @@ int trace_run(const struct choices *choices, char **program);
 /* `vocl trace` and `vocl explain`, from that word on. Return the exit status. */
 int trace_command(int count, char **words);
 int explain_command(int count, char **words);
-
-/* How `vocl topo` ends if it is told something wrong. */
-#define topo_misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl topo --help`" __VA_OPT__(, ) __VA_ARGS__)
 
 /* Within these bounds, or the program ends and says that it is not what it should be: a number, and bytes such as 8G.
  */

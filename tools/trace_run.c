@@ -20,7 +20,6 @@
 #include "base/text.h"
 #include "tools/tools.h"
 
-#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
 #define PARTS ".parts"
 #define LARGE (4 << 20) /* bytes of records: what is made of them takes seconds */
 

@@ -14,8 +14,6 @@
 #include "base/text.h"
 #include "tools/tools.h"
 
-#define misuse(format, ...) fail(EXIT_USAGE, format "; try `vocl --help`" __VA_OPT__(, ) __VA_ARGS__)
-
 static const char *check_number(const char *option, const char *text, long least)
 {
     char *end;
@@ -42,14 +40,6 @@ static const char *check_policy(const char *text)
     if (strcmp(text, "pack") && strcmp(text, "spread") && strcmp(text, "least-loaded") && strcmp(text, "order"))
         misuse("--policy takes pack, spread, least-loaded or order, not \"%s\"", text);
     return text;
-}
-
-static void check_hosts(const char *text)
-{
-    size_t length = strlen(text);
-
-    if (!length || text[0] == ',' || text[length - 1] == ',' || strstr(text, ",,") || strpbrk(text, " \t"))
-        misuse("--hosts takes names with commas between them, not \"%s\"", text);
 }
 
 static void check_devices(const char *text)
@@ -91,7 +81,7 @@ static void choose_doors(struct choices *choices, const char *text)
 static void check_environment(const struct choices *choices)
 {
     const char *log = getenv("VOCL_LOG"), *pool = getenv("VOCL_POOL");
-    const bool asks = choices->count || choices->memory || choices->name || choices->share || choices->wait ||
+    const bool asks = choices->count || choices->memory || choices->name || choices->weight || choices->wait ||
                       choices->policy || choices->exclusive || choices->hold;
 
     if (log && *log && !vocl_log_is_level(log))
@@ -99,7 +89,7 @@ static void check_environment(const struct choices *choices)
     if (!asks || choices->pool)
         return;
     if (choices->workers || choices->hosts || choices->local)
-        misuse("--count, --gpus, --mem, --name, --exclusive, --share, --wait, --policy and --hold are for pools only");
+        misuse("--count, --gpus, --mem, --name, --exclusive, --weight, --wait, --policy and --hold are for pools only");
     if (pool && *pool ? !strcmp(pool, "none") : access(SETTINGS_POOL_FILE, R_OK))
         misuse("there is no pool to ask for devices: no --pool, VOCL_POOL or " SETTINGS_POOL_FILE);
 }
@@ -113,6 +103,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
         {"recover", no_argument, NULL, 'R'},
         {"restore", required_argument, NULL, 'C'},
         {"hosts", required_argument, NULL, 'H'},
+        {"hostfile", required_argument, NULL, 'f'},
         {"mpi", required_argument, NULL, 'm'},
         {"network", required_argument, NULL, 'k'},
         {"door", required_argument, NULL, 'd'},
@@ -125,13 +116,15 @@ static struct choices parse_options(int count, char **words, bool with_door)
         {"mem", required_argument, NULL, 'M'},
         {"name", required_argument, NULL, 'N'},
         {"exclusive", no_argument, NULL, 'x'},
-        {"share", required_argument, NULL, 's'},
+        {"weight", required_argument, NULL, 's'},
+        {"share", required_argument, NULL, 's'}, /* as it was called */
         {"wait", required_argument, NULL, 'W'},
         {"policy", required_argument, NULL, 'p'},
         {"hold", optional_argument, NULL, 'o'},
         {"trace", required_argument, NULL, 't'},
         {"report", optional_argument, NULL, 'r'},
         /* no session's */
+        {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -139,7 +132,8 @@ static struct choices parse_options(int count, char **words, bool with_door)
     int option;
 
     opterr = 0; /* getopt would call the command "run" */
-    while ((option = getopt_long(count, words, "+:w:S:RC:H:m:k:d:D:lyhP:n:g:M:N:xs:W:p:t:r::", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "+:w:S:RC:H:m:k:d:D:lyhP:n:g:M:N:xs:W:p:t:r::j", options, NULL)) != -1) {
+        check_value(words);
         switch (option) {
         case 'w':
             choices.workers = check_number("--workers", optarg, 0);
@@ -148,6 +142,8 @@ static struct choices parse_options(int count, char **words, bool with_door)
             choices.spare = check_number("--spare", optarg, 0);
             break;
         case 'R':
+            if (!with_door)
+                misuse("--recover belongs to `vocl run`");
             choices.recover = true;
             break;
         case 'C':
@@ -156,8 +152,15 @@ static struct choices parse_options(int count, char **words, bool with_door)
             choices.restore = optarg;
             break;
         case 'H':
-            check_hosts(optarg);
-            choices.hosts = optarg;
+            choices.hosts = hosts_expand(optarg);
+            break;
+        case 'f':
+            choices.hosts = hosts_read(optarg);
+            break;
+        case 'j':
+            if (with_door)
+                misuse("--json belongs to `vocl devices` and `vocl doctor`");
+            choices.json = true;
             break;
         case 'm':
             check_mpi(optarg);
@@ -197,7 +200,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
             choices.exclusive = true;
             break;
         case 's':
-            choices.share = check_number("--share", optarg, 1);
+            choices.weight = check_number("--weight", optarg, 1);
             break;
         case 'W':
             choices.wait = check_number("--wait", optarg, 0);
@@ -244,6 +247,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
 
 static void prepare_session(const struct choices *choices)
 {
+    misspelt_tell();
     environment_set_session(choices);
     if (choices->deploy)
         deploy(settings_string(SETTING_HOSTS));
@@ -275,15 +279,15 @@ static int devices(int count, char **words)
     if (words[optind])
         misuse("devices takes no argument such as \"%s\"", words[optind]);
     prepare_session(&choices);
-    return devices_list();
+    return devices_list(choices.json);
 }
 
 /* A program of its own, for it needs more than this one. */
-__attribute__((noreturn)) static void become(const char *helper, char *name, char **words)
+__attribute__((noreturn)) static void become(const char *helper, const char *name, char **words)
 {
     const char *path = helper_path(helper);
 
-    words[0] = name;
+    words[0] = (char *)name;
     execv(path, words);
     fail(EXIT_BROKEN, "%s: %m", path);
 }
@@ -291,45 +295,61 @@ __attribute__((noreturn)) static void become(const char *helper, char *name, cha
 static int doctor(int count, char **words)
 {
     struct choices choices = parse_options(count, words, false);
-    char *name[] = {NULL, NULL};
+    char *name[] = {NULL, choices.json ? "--json" : NULL, NULL};
 
     if (words[optind])
         misuse("doctor takes no argument such as \"%s\"", words[optind]);
     if (choices.deploy)
         misuse("--deploy belongs to `vocl run` and `vocl devices`");
+    misspelt_tell();
     environment_set_session(&choices);
     become("vocl-doctor", "vocl doctor", name);
 }
 
+/* `vocl help COMMAND` is `vocl COMMAND --help`. */
+static void ask_for_help(int *count, char **words)
+{
+    if (*count < 2 || strcmp(words[1], "help"))
+        return;
+    words[1] = *count > 2 ? words[2] : "--help";
+    if (*count > 2)
+        words[2] = "--help";
+    if (*count > 3)
+        misuse("help takes one command");
+}
+
 int main(int count, char **words)
 {
-    const char *command = count > 1 ? words[1] : "";
+    static const struct {
+        const char *name, *whole;
+        int (*run)(int count, char **words);
+        const char *helper; /* or a program of its own does it */
+    } commands[] = {{"run", "vocl run", run, NULL},
+                    {"devices", "vocl devices", devices, NULL},
+                    {"sessions", "vocl sessions", sessions_command, NULL},
+                    {"move", "vocl move", sessions_move, NULL},
+                    {"suspend", "vocl suspend", sessions_suspend, NULL},
+                    {"resume", "vocl resume", sessions_suspend, NULL},
+                    {"checkpoint", "vocl checkpoint", checkpoint_command, NULL},
+                    {"trace", "vocl trace", trace_command, NULL},
+                    {"explain", "vocl explain", explain_command, NULL},
+                    {"doctor", "vocl doctor", doctor, NULL},
+                    {"pool", "vocl pool", NULL, "vocl-pool"},
+                    {"top", "vocl top", NULL, "vocl-pool"},
+                    {"topo", "vocl topo", NULL, "vocl-topo"}};
+    const char *command;
 
-    if (!strcmp(command, "run"))
-        return run(count - 1, words + 1);
-    if (!strcmp(command, "devices"))
-        return devices(count - 1, words + 1);
-    if (!strcmp(command, "sessions"))
-        return sessions_command(count - 1, words + 1);
-    if (!strcmp(command, "move"))
-        return sessions_move(count - 1, words + 1);
-    if (!strcmp(command, "suspend") || !strcmp(command, "resume"))
-        return sessions_suspend(count - 1, words + 1);
-    if (!strcmp(command, "checkpoint"))
-        return checkpoint_command(count - 1, words + 1);
-    if (!strcmp(command, "trace"))
-        return trace_command(count - 1, words + 1);
-    if (!strcmp(command, "explain"))
-        return explain_command(count - 1, words + 1);
-    if (!strcmp(command, "doctor"))
-        return doctor(count - 1, words + 1);
-    if (!strcmp(command, "pool"))
-        become("vocl-pool", "vocl pool", words + 1);
-    if (!strcmp(command, "top"))
-        become("vocl-pool", "vocl top", words + 1);
-    if (!strcmp(command, "topo"))
-        become("vocl-topo", "vocl topo", words + 1);
-    if (!strcmp(command, "--version")) {
+    ask_for_help(&count, words);
+    command = count > 1 ? words[1] : "";
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+        if (strcmp(command, commands[i].name) != 0)
+            continue;
+        help_is_of(commands[i].whole);
+        if (commands[i].helper)
+            become(commands[i].helper, commands[i].whole, words + 1);
+        return commands[i].run(count - 1, words + 1);
+    }
+    if (!strcmp(command, "--version") || !strcmp(command, "-V")) {
         puts("vocl " PACKAGE_VERSION);
         return 0;
     }

@@ -27,7 +27,7 @@ _vocl_pool_words()
     local i what= pool=
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        -[PuJsSorTwtdf] | --pool | --user | --job | --since | --sum | --owner | --reason | --timeout | --wait | --to | --device | --from)
+        -[PuJsSorTwWtdf] | --pool | --user | --job | --since | --sum | --owner | --reason | --timeout | --wait | --to | --device | --from)
             local option=${COMP_WORDS[i]}
             [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++))
             ((i++))
@@ -55,7 +55,7 @@ _vocl_program()
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) echo $((i + 1)); return ;;
-        -[wSCHPnMNsWpDmkdgt] | --spare | --restore | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --share | --wait | --policy | \
+        -[wSCHPnMNsWpDmkdgt] | --spare | --restore | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --weight | --share | --hostfile | --wait | --policy | \
             --devices | --mpi | --network | --door | --trace) [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++)); ((i++)) ;;
         -*) ;;
         *) echo $i; return ;;

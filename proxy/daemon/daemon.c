@@ -340,7 +340,7 @@ int main(int count, char **words)
     bool check = false, detach = false;
     int option;
 
-    while ((option = getopt_long(count, words, "c:", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "c:hV", options, NULL)) != -1) {
         switch (option) {
         case 'c':
             path = optarg;
@@ -357,6 +357,7 @@ int main(int count, char **words)
             usage(stdout);
             return 0;
         case 'v':
+        case 'V':
             puts("vocl-proxy " PACKAGE_VERSION);
             return 0;
         default:

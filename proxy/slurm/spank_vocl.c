@@ -76,7 +76,7 @@ static struct spank_option options[OPTIONS] = {
 };
 
 /* What they are called in `vocl run`. */
-static const char *const names[OPTIONS] = {"--count", NULL, "--mem", "--name", "--exclusive", "--share", "--wait"};
+static const char *const names[OPTIONS] = {"--count", NULL, "--mem", "--name", "--exclusive", "--weight", "--wait"};
 
 static int take(int which, const char *value, int remote)
 {

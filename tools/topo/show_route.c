@@ -43,7 +43,9 @@ static struct wishes parse(int count, char **words)
     struct wishes w = {.positions = 8, .rings = 1, .channels = 2, .model = route_peach2, .bytes = 65536};
     int option;
 
+    help_is_of("vocl topo");
     while ((option = getopt_long(count, words, "+", options, NULL)) != -1) {
+        check_value(words);
         switch (option) {
         case 'r':
             w.positions = (unsigned)topo_number(optarg, "ring", 1, ROUTE_MOST_NODES);
@@ -84,9 +86,9 @@ static struct wishes parse(int count, char **words)
 static void message_add(struct plan *p, unsigned source, unsigned target, size_t bytes, double start)
 {
     if (source >= p->net.nodes || target >= p->net.nodes)
-        topo_misuse("nodes are 0 to %u", p->net.nodes - 1);
+        misuse("nodes are 0 to %u", p->net.nodes - 1);
     if (p->count == MOST_MESSAGES)
-        topo_misuse("at most %d messages", MOST_MESSAGES);
+        misuse("at most %d messages", MOST_MESSAGES);
     p->messages[p->count] = (struct route_message){.source = source, .bytes = bytes, .start = start};
     p->messages[p->count].from = p->used[source];
     p->used[source] += bytes;
@@ -105,7 +107,7 @@ static void parse_messages(struct plan *p, const struct wishes *w, const char *t
         char *late, *size;
 
         if (length >= sizeof(word))
-            topo_misuse("\"%s\" is no message", text);
+            misuse("\"%s\" is no message", text);
         memcpy(word, text, length);
         word[length] = 0;
         if ((late = strchr(word, '@'))) {
@@ -118,11 +120,11 @@ static void parse_messages(struct plan *p, const struct wishes *w, const char *t
         }
         source = strtoul(at, &end, 10);
         if (end == at || *end != '>' || *at < '0' || *at > '9')
-            topo_misuse("\"%s\" is not SOURCE>TARGET", word);
+            misuse("\"%s\" is not SOURCE>TARGET", word);
         at = end + 1;
         target = strtoul(at, &end, 10);
         if (end == at || *end || *at < '0' || *at > '9' || source > UINT16_MAX || target > UINT16_MAX)
-            topo_misuse("\"%s\" is not SOURCE>TARGET", word);
+            misuse("\"%s\" is not SOURCE>TARGET", word);
         message_add(p, (unsigned)source, (unsigned)target, bytes, start);
         if (!text[length])
             return;
@@ -173,7 +175,7 @@ static size_t memory_open(struct plan *p)
     for (unsigned i = 0; i < p->net.nodes; i++)
         most = p->used[i] > most ? p->used[i] : most;
     if (most > MOST_MEMORY / p->net.nodes)
-        topo_misuse("that is more than a simulation has memory for");
+        misuse("that is more than a simulation has memory for");
     for (unsigned i = 0; i < p->net.nodes; i++) {
         p->memories[i] = malloc((size_t)most);
         if (!p->memories[i])
@@ -319,9 +321,9 @@ int topo_route(int count, char **words)
     if (!p)
         fail(1, "no memory");
     if (route_net_make(&p->net, w.positions, w.rings, w.channels))
-        topo_misuse("at most %d nodes", ROUTE_MOST_NODES);
+        misuse("at most %d nodes", ROUTE_MOST_NODES);
     if (what && words[optind + 1])
-        topo_misuse("what is \"%s\"?", words[optind + 1]);
+        misuse("what is \"%s\"?", words[optind + 1]);
     if (!w.json)
         printf(
             "SIMULATED: %u ring%s of %u nodes, %u channel%s with room for %u packets, %.4g ns and %.4g GB/s a link\n",

@@ -63,7 +63,9 @@ static struct wishes parse(int count, char **words)
         .topology = settings_string(SETTING_TOPOLOGY), .tau = -1, .bytes = 300.0 * MEGA, .dimensions = 2};
     int option;
 
+    help_is_of("vocl topo");
     while ((option = getopt_long(count, words, "+h", options, NULL)) != -1) {
+        check_value(words);
         switch (option) {
         case 't':
             w.topology = optarg;
@@ -74,7 +76,7 @@ static struct wishes parse(int count, char **words)
         case 'b':
             w.bandwidth = topo_number(optarg, "bandwidth", 0, MOST);
             if (w.bandwidth <= 0)
-                topo_misuse("%s is no bandwidth", optarg);
+                misuse("%s is no bandwidth", optarg);
             break;
         case 's':
             w.bytes = topo_size(optarg, 0, MOST);
@@ -104,7 +106,7 @@ static struct topology *open_tree(const struct wishes *w)
     char why[256] = "";
 
     if (topology_open(w->topology, &t, why, sizeof(why)))
-        topo_misuse("%s%s", why, strcmp(w->topology, "machine") ? "" : "; --topology T1 is an example");
+        misuse("%s%s", why, strcmp(w->topology, "machine") ? "" : "; --topology T1 is an example");
     t->tau = w->tau < 0 ? t->tau : w->tau;
     t->bandwidth = w->bandwidth > 0 ? w->bandwidth * 1024 * MEGA : t->bandwidth;
     return t;
@@ -123,9 +125,9 @@ static const char *parse_end(const struct topology *t, const char *text, const c
     }
     *device = (unsigned)strtoul(text, &end, 10);
     if (end == text || *text < '0' || *text > '9')
-        topo_misuse("\"%s\" does not begin with SOURCE>TARGET", all);
+        misuse("\"%s\" does not begin with SOURCE>TARGET", all);
     if (end - text > 6 || *device >= t->device_count)
-        topo_misuse("%s has devices 0 to %u, not %.*s", t->name, t->device_count - 1, (int)(end - text), text);
+        misuse("%s has devices 0 to %u, not %.*s", t->name, t->device_count - 1, (int)(end - text), text);
     return end;
 }
 
@@ -136,10 +138,10 @@ static const char *parse_transfer(const struct wishes *w, const struct topology 
     char size[32];
 
     if (*at != '>')
-        topo_misuse("\"%s\" does not begin with SOURCE>TARGET", text);
+        misuse("\"%s\" does not begin with SOURCE>TARGET", text);
     at = parse_end(t, at + 1, text, &out->target);
     if (out->source == out->target)
-        topo_misuse("\"%.*s\" goes nowhere", (int)(at - text), text);
+        misuse("\"%.*s\" goes nowhere", (int)(at - text), text);
     out->bytes = w->bytes;
     if (*at == ':') {
         snprintf(size, sizeof(size), "%.*s", (int)strcspn(at + 1, ",@"), at + 1);
@@ -164,15 +166,15 @@ static unsigned parse_transfers(const struct wishes *w, const struct topology *t
 
         text = parse_transfer(w, t, text, &transfer);
         if (count == TOPOLOGY_MOST_TRANSFERS)
-            topo_misuse("more than %d transfers", TOPOLOGY_MOST_TRANSFERS);
+            misuse("more than %d transfers", TOPOLOGY_MOST_TRANSFERS);
         transfers[count++] = transfer;
         if (*text == ',')
             text++;
         else if (*text)
-            topo_misuse("\"%s\" does not begin with a comma", text);
+            misuse("\"%s\" does not begin with a comma", text);
     }
     if (!count)
-        topo_misuse("no transfers");
+        misuse("no transfers");
     return count;
 }
 
@@ -240,18 +242,6 @@ static void print_ends(const struct topology_transfer *transfers, unsigned count
 }
 
 /* ---- JSON ---- */
-
-static void json_text(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ')
-            printf("\\u%04x", *text);
-        else
-            printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    }
-    putchar('"');
-}
 
 static void json_tree(const struct topology *t)
 {
@@ -375,7 +365,7 @@ static int predict(const struct wishes *w, const char *text)
     }
     free(t);
     if (error)
-        topo_misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
+        misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
     return 0;
 }
 
@@ -393,7 +383,7 @@ static int order(const struct wishes *w, const char *text)
 
     for (unsigned i = 0; i < count; i++) {
         if (transfers[i].start > 0)
-            topo_misuse("an order is of transfers that all wait: without @MS");
+            misuse("an order is of transfers that all wait: without @MS");
     }
     if (!error && w->json) {
         json_tree(t);
@@ -404,7 +394,7 @@ static int order(const struct wishes *w, const char *text)
     }
     free(t);
     if (error)
-        topo_misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
+        misuse("%s", error == -EINVAL ? "tau is to be from 0 to below 1" : strerror(-error));
     for (unsigned i = 0; i < count && !w->json; i++)
         printf("%s\n", transfer_name(&transfers[best_order[i]], name));
     if (!w->json)
@@ -436,9 +426,9 @@ static int halo(const struct wishes *w)
     if (!error && w->json)
         return 0;
     if (error == -EINVAL)
-        topo_misuse("a halo exchange is among 8 devices in 2 or 3 dimensions, tau from 0 to below 1");
+        misuse("a halo exchange is among 8 devices in 2 or 3 dimensions, tau from 0 to below 1");
     if (error)
-        topo_misuse("%s", strerror(-error));
+        misuse("%s", strerror(-error));
     printf("the fastest of %lu orders:\n", h.orders);
     for (unsigned device = 0; device < 8; device++) {
         printf("%u >", device);
@@ -459,7 +449,7 @@ static int measure(const struct wishes *w)
     char why[256];
 
     if (w->bytes < 1 || w->bytes > (double)(1ull << 40))
-        topo_misuse("transfers of 1 byte to 1024 GB");
+        misuse("transfers of 1 byte to 1024 GB");
     printf("# %s, measured with transfers of %.0f bytes\n", t->name, w->bytes);
     if (calibrate(t, (size_t)w->bytes, stdout, why, sizeof(why)))
         fail(1, "%s", why);
@@ -514,13 +504,13 @@ int main(int count, char **words)
     rest = words + !bare + optind;
 
     if (w.svg && w.json)
-        topo_misuse("--svg and --json exclude each other");
+        misuse("--svg and --json exclude each other");
     if (w.svg && strcmp(what, "show") && strcmp(what, "predict"))
-        topo_misuse("%s draws nothing", what);
+        misuse("%s draws nothing", what);
     if (transfers && !*rest)
-        topo_misuse("no transfers");
+        misuse("no transfers");
     if (rest[0] && rest[transfers])
-        topo_misuse("what is \"%s\"?", rest[transfers]);
+        misuse("what is \"%s\"?", rest[transfers]);
     if (transfers)
         return *what == 'p' ? predict(&w, *rest) : order(&w, *rest);
     if (!strcmp(what, "halo"))
@@ -531,5 +521,5 @@ int main(int count, char **words)
         return measure(&w);
     if (!strcmp(what, "show"))
         return show(&w);
-    topo_misuse("unknown command \"topo %s\"", what);
+    misuse("unknown command \"topo %s\"", what);
 }

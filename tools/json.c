@@ -1,0 +1,16 @@
+/* Texts of JSON, for the tools that print some. */
+#include <stdio.h>
+
+#include "tools/tools.h"
+
+void json_text(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ')
+            printf("\\u%04x", *text);
+        else
+            printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    }
+    putchar('"');
+}

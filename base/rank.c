@@ -13,7 +13,7 @@ static _Thread_local unsigned held_count;
 /* Said whatever VOCL_LOG is: nothing comes after it. */
 __attribute__((noreturn)) static void wrong(const struct rank *rank, const char *what, const struct rank *other)
 {
-    vocl_trace("a thread %s %s while it holds %s (doc/locks.md)", what, rank->name, other->name);
+    vocl_trace("a thread %s %s while it holds %s (doc/internals/locks.md)", what, rank->name, other->name);
     abort();
 }
 

@@ -1,6 +1,6 @@
 /*
  * Entry points that libOpenCL exports and VOCL does not carry: no device of VOCL offers what they need, and they
- * answer as OpenCL has it for that. doc/opencl-support.md lists them.
+ * answer as OpenCL has it for that. doc/user/opencl-support.md lists them.
  */
 #include "libvocl/internal.h"
 

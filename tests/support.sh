@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every function has a program that compares it with native, and doc/opencl-support.md says which.
+# Every function has a program that compares it with native, and doc/user/opencl-support.md says which.
 . "$(dirname "$0")/lib.sh"
 
 "$top_srcdir/tests/support-table" > "$scratch/table" || fail "no table"
@@ -7,6 +7,6 @@
 if grep '|  |$' "$scratch/table" || grep '| |$' "$scratch/table"; then
     fail "no program in tests/parity exercises these"
 fi
-sed -n '/^| function | since, or of | programs |$/,$p' "$top_srcdir/doc/opencl-support.md" > "$scratch/documented"
+sed -n '/^| function | since, or of | programs |$/,$p' "$top_srcdir/doc/user/opencl-support.md" > "$scratch/documented"
 diff "$scratch/table" "$scratch/documented" ||
-    fail "doc/opencl-support.md ends with an old table: tests/support-table prints the new one"
+    fail "doc/user/opencl-support.md ends with an old table: tests/support-table prints the new one"

@@ -1,6 +1,6 @@
 /*
  * The locks of the client and of libvocl, in the order in which a thread may take them: what each guards, and why it is
- * where it is, is in doc/locks.md. No two of one rank are held together.
+ * where it is, is in doc/internals/locks.md. No two of one rank are held together.
  */
 #ifndef VOCL_CLIENT_CORE_RANKS_H
 #define VOCL_CLIENT_CORE_RANKS_H

@@ -113,7 +113,7 @@ let_go
 [ -e "$scratch/open/held" ] || fail "the stranger found nothing to hold"
 [ "$status $(cat "$scratch/out")" = "0 2 devices" ] || fail "strangers that say nothing: $status: $(cat "$scratch/out" "$scratch/err")"
 
-# What listens between hosts is UCX, whose port is not to be trusted (doc/security.md); but it runs no commands, and
+# What listens between hosts is UCX, whose port is not to be trusted (doc/admin/security.md); but it runs no commands, and
 # nobody gives the environment away.
 $at_near env "$mark" VOCL_SHARE=0 UCX_TLS=tcp,self VOCL_RSH="$scratch/rsh" vocl run $hosts -- \
     "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &

@@ -37,5 +37,5 @@ beside faults transpose 'phase:*' checkpoint
 beside faults vector_add '[mdw]*' plain
 beside faults vector_add 'write:vocl*' checkpoint
 # Not here: svm, whose allocations fail without a code, and which prints of fine-grained memory what differs with --recover
-# (doc/moving.md).
+# (doc/internals/moving.md).
 well_beside

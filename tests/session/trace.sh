@@ -1,6 +1,6 @@
 #!/bin/sh
 # Traces and reports: what a program that was counted by hand did is in the file, calls, round trips and bytes, and the
-# file is as doc/tracing.md has it; of a program that was killed, of two workers, of clocks that differ, of a move.
+# file is as doc/user/tracing.md has it; of a program that was killed, of two workers, of clocks that differ, of a move.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
 need python3 python3

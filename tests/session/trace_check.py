@@ -1,4 +1,4 @@
-"""What has to be true of every trace (doc/tracing.md), and of one that was counted by hand.
+"""What has to be true of every trace (doc/user/tracing.md), and of one that was counted by hand.
 
 usage: trace_check.py FILE [ROUNDS] [workers=N] [moves=N] [programs=N] [ahead=US]
 

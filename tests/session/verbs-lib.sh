@@ -17,7 +17,7 @@ verbs_limit=300
 mark=VOCL_TEST_MARK=$$
 
 # PROGRAM, VERBS, the MODES (shared or apart memory, with recover) in which it is so, and words of the reason.
-# The reasons: doc/moving.md, "What is refused".
+# The reasons: doc/internals/moving.md, "What is refused".
 refusals()
 {
     cat <<'END'
@@ -29,7 +29,7 @@ END
 }
 
 # Restored programs that do not end as natively: they make objects with contents that they need, and get those of the
-# checkpoint instead, as it is documented (doc/moving.md, "What is given back").
+# checkpoint instead, as it is documented (doc/internals/moving.md, "What is given back").
 restored_otherwise()
 {
     cat <<'END'

@@ -6,9 +6,10 @@
 
 #include "transport/core/link.h"
 
-#define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
-#define JOIN_US 1000    /* between looks at somebody who comes, */
-#define RUNG_US 1000    /* and at what the bell was quicker than: MPI goes on with it when it is looked at */
+#define UNHEARD_US 10000 /* where no descriptor is to be had by which others wake it */
+#define CONFIRM_US 2000  /* a program that sleeps says then what it has heard */
+#define JOIN_US 1000     /* between looks at somebody who comes, */
+#define RUNG_US 1000     /* and at what the bell was quicker than: MPI goes on with it when it is looked at */
 
 /* To confirm what came costs the worker that is computing the answer a look. The next frame says it, too, and only a
  * program whose worker has nothing to tell and much to hear never sends one. */
@@ -120,6 +121,8 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
 
     if (timeout_us > t->sleep_most_us)
         timeout_us = t->sleep_most_us;
+    if (t->heard && t->poll_set < 0 && timeout_us > UNHEARD_US)
+        timeout_us = UNHEARD_US;
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
     t->sleep_on[count++] = (struct pollfd){stored_fd(&t->wake), POLLIN, 0};
     t->starter = starter_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;

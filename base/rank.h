@@ -1,7 +1,7 @@
 /*
- * Ranks of locks: a thread takes a lock only if its rank is above those of all that it holds (doc/internals/locks.md). In
- * sanitizer builds each taking is checked, and a wrong one aborts; elsewhere a rank takes no memory and its functions
- * do nothing.
+ * Ranks of locks: a thread takes a lock only if its rank is above those of all that it holds (doc/internals/locks.md).
+ * In sanitizer builds each taking is checked, and a wrong one aborts; elsewhere a rank takes no memory and its
+ * functions do nothing.
  */
 #ifndef VOCL_BASE_RANK_H
 #define VOCL_BASE_RANK_H

@@ -9,6 +9,21 @@ struct query {
     const struct device *device; /* second, or NULL */
 };
 
+/* Of one query the size of the answer is part of the question: it stands behind the input. */
+static bool has_size(const struct exec_get_info *m)
+{
+    return m->kind == WIRE_INFO_SUB_GROUP && m->param == CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT &&
+           m->input_length == 2 * sizeof(size_t);
+}
+
+static size_t size_of(const struct exec_get_info *m)
+{
+    size_t size;
+
+    memcpy(&size, (const uint8_t *)m->input + sizeof(size), sizeof(size));
+    return size < 3 * sizeof(size) ? size : 3 * sizeof(size);
+}
+
 static cl_int ask(const struct query *q, size_t size, void *value, size_t *length)
 {
     const struct exec_get_info *m = q->m;
@@ -35,8 +50,9 @@ static cl_int ask(const struct query *q, size_t size, void *value, size_t *lengt
     case WIRE_INFO_WORK_GROUP:
         return clGetKernelWorkGroupInfo(q->object->native, q->device->native, m->param, size, value, length);
     case WIRE_INFO_SUB_GROUP:
-        return clGetKernelSubGroupInfo(q->object->native, q->device->native, m->param, m->input_length,
-                                       m->input_length ? m->input : NULL, size, value, length);
+        return clGetKernelSubGroupInfo(
+            q->object->native, q->device->native, m->param, has_size(m) ? sizeof(size_t) : m->input_length,
+            m->input_length ? m->input : NULL, has_size(m) ? size_of(m) : size, value, length);
     }
     return CL_INVALID_VALUE;
 }
@@ -84,7 +100,7 @@ static cl_int simple(const struct query *q, struct wire_buffer *value)
         return error;
     if (length > MOST)
         return CL_OUT_OF_RESOURCES;
-    to = wire_reserve(value, length);
+    to = wire_reserve(value, has_size(q->m) && length < size_of(q->m) ? size_of(q->m) : length);
     if (!to)
         return CL_OUT_OF_HOST_MEMORY;
     value->length = length; /* without the padding */

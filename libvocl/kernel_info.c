@@ -113,6 +113,8 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
 {
     TIMELINE(clGetKernelSubGroupInfo);
 
+    size_t wanted[2];
+
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
     device = kernel_device(kernel, device);
@@ -120,6 +122,12 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
         return CL_INVALID_DEVICE;
     if (input_size > 4096)
         return CL_INVALID_VALUE;
+    if (param == CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT && input && input_size == sizeof(wanted[0])) {
+        memcpy(wanted, input, input_size); /* how many dimensions is said by the size of the answer */
+        wanted[1] = size;
+        input = wanted;
+        input_size = sizeof(wanted);
+    }
     return cl_error(info_ask_kept(&kernel->description->answers, device->node, WIRE_INFO_SUB_GROUP, kernel->object.id,
                                   device->object.id, param, input, input ? input_size : 0, size, value, size_ret));
 }

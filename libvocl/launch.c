@@ -34,7 +34,8 @@ static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, c
     return CL_SUCCESS;
 }
 
-/* Nothing of size 0 and nothing that overflows, which versions of OpenCL see differently. */
+/* Nothing of size 0 and nothing that overflows, which versions of OpenCL see differently, as they do a kernel of a
+ * fixed size without a local size. */
 static bool is_plain(cl_uint dims, const size_t *offset, const size_t *global, const size_t *local)
 {
     for (cl_uint i = 0; global && i < dims; i++) {
@@ -45,7 +46,7 @@ static bool is_plain(cl_uint dims, const size_t *offset, const size_t *global, c
 }
 
 static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-                           const size_t *global, const size_t *local, bool *plain)
+                           const size_t *global, const size_t *local, bool recorded, bool *plain)
 {
     uint64_t room;
 
@@ -69,7 +70,7 @@ static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dim
             return CL_OUT_OF_RESOURCES;
         room -= argument->local;
     }
-    *plain = is_plain(dims, offset, global, local);
+    *plain = is_plain(dims, offset, global, local) && (local || recorded || !kernel->description->fixed_group[0]);
     return *plain ? check_group(kernel, queue->device, dims, global, local) : CL_SUCCESS;
 }
 
@@ -245,7 +246,7 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
         restore_before_kernel();
     if (!handle_check(site->queue, WIRE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    error = check_launch(site->queue, kernel, dims, offset, global, local, &plain);
+    error = check_launch(site->queue, kernel, dims, offset, global, local, site->buffer, &plain);
     if (!error && !plain && site->buffer)
         error = check_recorded(dims, offset, global, local, &nothing);
     if (!error)

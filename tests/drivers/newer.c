@@ -104,6 +104,7 @@ static void change(struct _cl_icd_dispatch *table)
     bda_install(table);
     il_install(table);
     pipe_install(table);
+    groups_install(table);
 }
 
 /* Debian's PoCL, by its own ICD file. */

@@ -50,6 +50,7 @@ bool usm_has(const void *pointer);
 void bda_install(struct _cl_icd_dispatch *table);
 void *bda_function(const char *name);
 bool bda_has(uint64_t address);
+void groups_install(struct _cl_icd_dispatch *table);
 void pipe_install(struct _cl_icd_dispatch *table);
 /* CL_INVALID_VALUE if the query is none of it. */
 cl_int pipe_device_info(cl_device_info param, size_t size, void *value, size_t *size_ret);

@@ -14,7 +14,7 @@ spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/
 export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_IL="$scratch/scale.spv"
 
 # both doors, on the same host
-for name in usm device_address il extensions; do
+for name in usm device_address il extensions kernel_info; do
     "$top_srcdir/tests/run-parity" "$parity/$name" > "$scratch/tap" 2>&1
     [ "$(grep -c '^ok [12] - [a-z]*$' "$scratch/tap")" = 2 ] || fail "$name: $(cat "$scratch/tap")"
 done

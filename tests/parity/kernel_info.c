@@ -184,6 +184,25 @@ static void sub_groups_show(void)
     SHOW("most",
          clGetKernelSubGroupInfo(kernel, p.device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, NULL, sizeof(value), &value, NULL));
     printf("%zu\n", value);
+    for (size_t dims = 1; dims <= 3; dims++) {
+        size_t count = 2, sizes[3] = {7, 7, 7}, size = 0;
+        SHOW("sizes", clGetKernelSubGroupInfo(kernel, p.device, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, sizeof(count),
+                                              &count, dims * sizeof(*sizes), sizes, &size));
+        printf("%zu: %zu %zu %zu\n", size, sizes[0], sizes[1], sizes[2]);
+    }
+    CHECK(clReleaseKernel(kernel));
+}
+
+/* Whether a kernel of a fixed size needs to be told it versions see differently. */
+static void fixed_run(void)
+{
+    cl_kernel kernel = parity_kernel(program, "fixed_size");
+    cl_mem to = parity_buffer(&p, CL_MEM_READ_WRITE, 64 * sizeof(cl_int), NULL);
+    parity_args(kernel, 1, sizeof(to), &to);
+    SHOW("without a local size",
+         clEnqueueNDRangeKernel(p.queue, kernel, 3, NULL, (size_t[]){8, 4, 2}, NULL, 0, NULL, NULL));
+    CHECK(clFinish(p.queue));
+    CHECK(clReleaseMemObject(to));
     CHECK(clReleaseKernel(kernel));
 }
 
@@ -403,6 +422,7 @@ int main(void)
         group_show(names[i]);
     local_memory_show();
     sub_groups_show();
+    fixed_run();
 
     printf("-- values\n");
     cl_mem to = parity_buffer(&p, CL_MEM_READ_WRITE, 256, NULL);

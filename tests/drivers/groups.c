@@ -1,0 +1,39 @@
+/* Sizes of work-groups as OpenCL 2.1 and later have them: from a number of sub-groups of 8, and those that a kernel has
+ * fixed. */
+#include "newer.h"
+
+enum { SUB_GROUP = 8 };
+
+static cl_int CL_API_CALL sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param,
+                                         size_t input_size, const void *input, size_t size, void *value,
+                                         size_t *size_ret)
+{
+    size_t sizes[3] = {1, 1, 1}, count;
+
+    if (param != CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT)
+        return real.clGetKernelSubGroupInfo(kernel, device, param, input_size, input, size, value, size_ret);
+    if (input_size != sizeof(count) || !input || size % sizeof(*sizes) || size > sizeof(sizes))
+        return CL_INVALID_VALUE;
+    memcpy(&count, input, sizeof(count));
+    sizes[0] = count * SUB_GROUP;
+    return driver_return(sizes, size, size, value, size_ret);
+}
+
+static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+                                 const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
+                                 cl_event *event)
+{
+    size_t fixed[3] = {0};
+    cl_device_id device;
+
+    if (!local && !real.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL))
+        real.clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof(fixed), fixed, NULL);
+    return real.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, fixed[0] ? fixed : local, count, list,
+                                       event);
+}
+
+void groups_install(struct _cl_icd_dispatch *table)
+{
+    table->clGetKernelSubGroupInfo = sub_group_info;
+    table->clEnqueueNDRangeKernel = launch;
+}

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "xtq/internal.h"
+#include "xtq/inside.h"
 #include "xtq/mpi_device.h"
 #include "xtq/mpi_jobs.h"
 #include "xtq/mpi_window.h"
@@ -62,7 +62,7 @@ static void link_open(struct link *link, MPI_Comm comm)
     int error = xtq_init(comm, &xtq_options, &link->x);
 
     if (!error) {
-        link->x->in_mpi = true;
+        context_waits_in_mpi(link->x);
         choose_device(&options);
         error = xtq_collectives_open(link->x, &options, &link->c);
         if (options.context)

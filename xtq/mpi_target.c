@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ground/elements.h"
-#include "xtq/internal.h"
+#include "xtq/inside.h"
 #include "xtq/mpi_window.h"
 
 #define REPLY WINDOWS /* function index after those of windows */
@@ -223,7 +223,7 @@ static int operate(const struct xtq_task *task, void *argument)
         compute((uint8_t *)task->buffer + in.runs[i].offset, from, in.runs[i].count, in.a.type, in.a.op);
         from += in.runs[i].count * in.element;
     }
-    context_sent(((struct link *)argument)->x);
+    context_tell_sent(((struct link *)argument)->x);
     return error;
 }
 

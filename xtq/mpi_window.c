@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/settings.h"
-#include "xtq/internal.h"
+#include "xtq/inside.h"
 #include "xtq/mpi_device.h"
 #include "xtq/mpi_window.h"
 
@@ -224,8 +224,8 @@ static void order_told(const struct window *window)
 {
     if (!window)
         return;
-    context_sent(window->link->x);
-    context_received(window->link->x);
+    context_tell_sent(window->link->x);
+    context_tell_received(window->link->x);
 }
 
 /*

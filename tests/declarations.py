@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-FOLDERS = ("base wire transport client libvocl executor pool proxy ground xtq devcom topology tools include examples benchmarks "
+FOLDERS = ("base wire transport client libvocl executor pool proxy ground xtq mpi devcom topology tools include examples benchmarks "
            "tests doc etc").split()
 
 # What is not of this tree, or is made in building it.
@@ -18,7 +18,7 @@ FOREIGN = {"mpi.h", "cl.h", "cl_ext.h", "config.h", "opencl.h", "CL/cl.h", "CL/o
 NATIVE = {"clSetKernelArgDevicePointerEXT", "clSetContentSizeBufferPoCL", "clIcdGetPlatformIDsKHR"}
 
 # Headers that begin with a map of their folder.
-MAPS = ("client/client.h pool/channel.h proxy/daemon/daemon.h proxy/launch/ranks.h proxy/worker/worker.h tools/tools.h "
+MAPS = ("client/client.h mpi/intercept.h pool/channel.h proxy/daemon/daemon.h proxy/launch/ranks.h proxy/worker/worker.h tools/tools.h "
         "topology/topology.h transport/transport.h").split()
 
 HEADING = re.compile(r"/\* ---- (.*?)(?: ----|:|$)", re.M)

@@ -8,7 +8,7 @@ cd "$top_srcdir" || exit 99
 room()
 {
     case $1 in
-    client/*/* | transport/*/* | proxy/*/*) echo "${1%/*}" ;;
+    client/*/* | transport/*/* | proxy/*/* | mpi/*/*) echo "${1%/*}" ;;
     *)         echo "${1%%/*}" ;;
     esac
 }
@@ -54,6 +54,10 @@ allowed()
     benchmarks)   echo "benchmarks/* tools/topo/* pool/* base/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;
     xtq)          echo "xtq/* ground/* base/*" ;;
+    mpi)             echo "mpi/* xtq/inside.h base/*" ;;
+    mpi/rma)         echo "mpi/rma/* mpi/intercept.h mpi/collectives/meet.h mpi/device/device.h xtq/inside.h ground/* base/*" ;;
+    mpi/collectives) echo "mpi/collectives/* mpi/intercept.h mpi/device/device.h base/*" ;;
+    mpi/device)      echo "mpi/device/* mpi/intercept.h mpi/rma/window.h base/*" ;;
     devcom)       echo "devcom/* ground/* base/*" ;;
     topology)     echo "topology/* base/*" ;;
     esac
@@ -101,7 +105,7 @@ while read -r file; do
             [ "$file" = transport/plugin/tls.c ] || echo "$file includes $include; only transport/plugin/tls.c may" ;;
         *:zstd*)
             [ "$file" = transport/plugin/pack.c ] || echo "$file includes $include; only transport/plugin/pack.c may" ;;
-        include:mpi.h | ground:mpi.h | xtq:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
+        include:mpi.h | ground:mpi.h | xtq:mpi.h | mpi:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;
         *:mpi.h)
             echo "$file includes mpi.h; only transport/plugin/mpi.c may" ;;
         base:CL/* | transport:CL/*)

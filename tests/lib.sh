@@ -104,7 +104,7 @@ no_files_left()
 sources()
 {
     (cd "$top_srcdir" &&
-        for directory in base wire transport client libvocl executor pool proxy ground xtq devcom topology tools include examples benchmarks \
+        for directory in base wire transport client libvocl executor pool proxy ground xtq mpi devcom topology tools include examples benchmarks \
                 tests; do
             [ ! -d $directory ] || find $directory -name '*.[ch]' -o -name '*.def'
         done)

@@ -1,5 +1,5 @@
 /*
- * Operations of several ranks on one element of a window, some carried by XTQ and some by MPI (xtq/mpi_accumulate.c), for
+ * Operations of several ranks on one element of a window, some carried by XTQ and some by MPI (mpi/rma/accumulate.c), for
  * spin. Of each rank either carrier does them in order, and one at a time; but neither knows of the other. In each epoch,
  * which begin and end with fences, all are carried by the same. Then none is lost, those of one rank are done in order,
  * and none before what belongs to an epoch before it.

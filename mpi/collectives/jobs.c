@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
-#include "xtq/mpi_device.h"
-#include "xtq/mpi_jobs.h"
+#include "mpi/device/device.h"
+#include "mpi/collectives/jobs.h"
 
 /* What somebody waits for who must. */
 struct ending {

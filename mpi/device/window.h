@@ -1,10 +1,10 @@
 /* What a window has to do with device memory. */
-#ifndef XTQ_MPI_DEVICE_WINDOW_H
-#define XTQ_MPI_DEVICE_WINDOW_H
+#ifndef XTQMPI_DEVICE_WINDOW_H
+#define XTQMPI_DEVICE_WINDOW_H
 
 #include <pthread.h>
 
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 struct device_window {
     pthread_mutex_t lock;

@@ -1,4 +1,4 @@
-/* See mpi_intercept.h: start and end, XTQ on communicators, and what MPI's types and operations are in XTQ. */
+/* See intercept.h: start and end, XTQ on communicators, and what MPI's types and operations are in XTQ. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,9 +8,10 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "xtq/inside.h"
-#include "xtq/mpi_device.h"
-#include "xtq/mpi_jobs.h"
-#include "xtq/mpi_window.h"
+#include "mpi/device/device.h"
+#include "mpi/collectives/jobs.h"
+#include "mpi/collectives/meet.h"
+#include "mpi/rma/window.h"
 
 #define QUEUES 3
 #define INDICES (FIRST_WINDOW_INDEX + WINDOWS + 1)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 /* ---- lists of pieces ---- */
 

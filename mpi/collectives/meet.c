@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtq/mpi_device.h"
+#include "mpi/collectives/meet.h"
 
 #define MEETING 1                     /* tag, on the link's communicator */
 #define MOST_BYTES ((size_t)32 << 10) /* above, MPI has better ways */

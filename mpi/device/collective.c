@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 /* ---- broadcast ---- */
 

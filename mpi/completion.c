@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "xtq/mpi_intercept.h"
+#include "mpi/intercept.h"
 
 struct completion {
     MPI_Request request;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtq/mpi_device.h"
-#include "xtq/mpi_window.h"
+#include "mpi/device/device.h"
+#include "mpi/rma/window.h"
 
 struct operand {
     const void *address; /* unused for the target's */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "xtq/mpi_device_memory.h"
+#include "mpi/device/memory.h"
 
 #define PAGE ((size_t)4096)
 

@@ -4,7 +4,8 @@
  */
 #include <sched.h>
 
-#include "xtq/mpi_device.h"
+#include "mpi/collectives/meet.h"
+#include "mpi/device/device.h"
 
 #define YIELD_EVERY 64 /* there may be more ranks than cores */
 

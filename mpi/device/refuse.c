@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 static bool any(const void *first, const void *second)
 {

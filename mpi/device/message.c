@@ -1,11 +1,11 @@
 /*
  * Messages in device memory. MPI's requests are those of messages in the host's memory, so all that MPI does with them
- * it does with these; what is left to be done when they are complete is in mpi_device_request.c.
+ * it does with these; what is left to be done when they are complete is in request.c.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 /* ---- when a message is over ---- */
 
@@ -184,7 +184,7 @@ static int received(struct device_operand *o, int result, const MPI_Status *stat
         return hand_over(PMPI_Imrecv##suffix(o.host, count, datatype, message, request), request, &o, on_received);    \
     }
 
-/* MPI_Recv itself is in mpi_wait.c. */
+/* MPI_Recv itself is in wait.c. */
 int device_recv(void *data, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     MPI_Request request;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 #define MAGIC UINT64_C(0x766f636c70697065)
 #define TAGS 0x8000

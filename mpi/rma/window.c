@@ -10,8 +10,9 @@
 
 #include "base/settings.h"
 #include "xtq/inside.h"
-#include "xtq/mpi_device.h"
-#include "xtq/mpi_window.h"
+#include "mpi/collectives/meet.h"
+#include "mpi/device/device.h"
+#include "mpi/rma/window.h"
 
 #define POSTED 1 /* tag, on the window's communicator */
 

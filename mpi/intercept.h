@@ -1,10 +1,16 @@
 /*
- * libxtqmpi: what an MPI program that preloads it has done by XTQ (section V-C), through MPI's profiling interface:
- * MPI_Allreduce and MPI_Reduce of large vectors (mpi_collectives.c), and MPI_Accumulate and all that is atomic with it
- * (mpi_accumulate.c). Everything else is MPI's.
+ * libxtqmpi: what an MPI program that preloads it has done otherwise, through MPI's profiling interface. Everything
+ * else is MPI's.
+ *
+ * intercept.c: start, end, and XTQ on communicators; wait.c: waiting for MPI while others' operations are run;
+ * completion.c: requests that are complete when XTQ says so.
+ * rma/: MPI_Accumulate and all that is atomic with it, by XTQ (section V-C). accumulate.c says which, window.c has the
+ * epochs, target.c does them, layout.c knows datatypes. collectives/: MPI_Allreduce and MPI_Reduce of large vectors, by
+ * XTQ (collectives.c, jobs.c), and what ranks with windows do together by messages of their own (meet.c). device/:
+ * device memory in MPI's calls, which has nothing to do with XTQ (device.h).
  */
-#ifndef XTQ_MPI_INTERCEPT_H
-#define XTQ_MPI_INTERCEPT_H
+#ifndef XTQMPI_INTERCEPT_H
+#define XTQMPI_INTERCEPT_H
 
 #include "xtq.h"
 
@@ -27,7 +33,7 @@ struct link {
     bool opened, wanted;     /* whether there may be x and c; whether there should be */
     unsigned users;          /* the communicator and the windows */
     uint64_t exposed;        /* numbers that windows have: a bit for each */
-    MPI_Comm meeting;        /* of mpi_meet.c; MPI_COMM_NULL: no windows yet */
+    MPI_Comm meeting;        /* of meet.c; MPI_COMM_NULL: no windows yet */
 };
 
 /* Collective, and opens what is not open. NULL: there is none, on any of the ranks. */
@@ -51,7 +57,7 @@ void link_progress(void);
 void link_count_collective(void);
 void link_count_accumulate(void);
 
-/* The status of having started what MPI does with *request: wait for it and serve meanwhile (mpi_wait.c). */
+/* The status of having started what MPI does with *request: wait for it and serve meanwhile (wait.c). */
 int serve_until(int started, MPI_Request *request);
 int serve_until_all(int count, MPI_Request *requests);
 
@@ -62,16 +68,5 @@ void completion_end(struct completion *completion, int error);
 
 bool intercept_type(MPI_Datatype datatype, enum xtq_type *type);
 bool intercept_op(MPI_Op mpi_op, enum xtq_op *op);
-
-/* ---- mpi_meet.c ---- */
-
-/* Collective: what the others need. MPI's error codes. */
-int meet_open(struct link *link, MPI_Comm comm);
-void meet_close(struct link *link);
-int meet_barrier(struct link *link);
-/* Whether meet_allreduce() does such a reduction, and of how many bytes it is. */
-bool meet_takes(MPI_Count count, MPI_Datatype datatype, MPI_Op op, size_t *bytes);
-int meet_allreduce(struct link *link, const void *data, void *result, int count, MPI_Datatype datatype, MPI_Op op,
-                   size_t bytes);
 
 #endif

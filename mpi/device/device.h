@@ -2,18 +2,18 @@
  * MPI on device memory (xtqmpi.h): the program's call finds a copy of that memory in the host's, laid out alike, and is
  * MPI's own with that. What MPI is to read is copied before, what it has written afterwards.
  */
-#ifndef XTQ_MPI_DEVICE_H
-#define XTQ_MPI_DEVICE_H
+#ifndef XTQMPI_DEVICE_H
+#define XTQMPI_DEVICE_H
 
 #include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xtq/mpi_intercept.h"
+#include "mpi/intercept.h"
 #include "xtqmpi.h"
 
-/* ---- mpi_device.c: addresses ---- */
+/* ---- address.c: addresses ---- */
 
 struct device_memory;
 
@@ -43,7 +43,7 @@ enum device_where device_find(const void *address, struct device_memory **out, s
 void device_give_back(struct device_memory *memory);
 size_t device_bytes(const struct device_memory *memory);
 
-/* ---- mpi_device_type.c: what of the memory a datatype means ---- */
+/* ---- type.c: what of the memory a datatype means ---- */
 
 /* So many blocks at a distance of each other, from an offset on. */
 struct piece {
@@ -70,7 +70,7 @@ void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end);
 /* Only so many bytes of it, from the first on. */
 void pieces_cut(struct pieces *pieces, size_t bytes);
 
-/* ---- mpi_device_stage.c, mpi_device_collective.c ---- */
+/* ---- stage.c, collective.c ---- */
 
 /* A place in the host's memory, from what MPI gets for an address, which may itself be anywhere. */
 static inline uint8_t *place_at(const void *address, int64_t offset)
@@ -138,7 +138,7 @@ int device_win_error(MPI_Win win, int error, const char *function);
 /* Bytes that a status tells of; 0 for a message that was cancelled. */
 size_t status_bytes(const MPI_Status *status);
 
-/* ---- mpi_device_request.c: requests with something to be done when they are complete ---- */
+/* ---- request.c: requests with something to be done when they are complete ---- */
 
 struct pending;
 typedef int pending_end(void *argument, MPI_Status *status); /* MPI's error code */
@@ -174,7 +174,7 @@ int device_waitall(int count, MPI_Request *requests, MPI_Status *statuses, wait_
 
 int device_recv(void *data, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
 
-/* ---- mpi_device_pipe.c, mpi_device_collective.c: messages in pieces (xtqmpi_comm_pipeline) ---- */
+/* ---- pipe.c, collective.c: messages in pieces (xtqmpi_comm_pipeline) ---- */
 
 struct pipe;
 /* NULL: not on this communicator. */
@@ -205,7 +205,7 @@ static inline bool device_reduces(const void *data, const void *result)
     return device_near(data) || device_near(result);
 }
 
-/* ---- mpi_device_window.c: windows of device memory ---- */
+/* ---- window.c: windows of device memory ---- */
 
 struct device_window;
 /* A window is to be made of device memory: of its copy, then. NULL: it is not; or *error, and it is to be made of
@@ -238,7 +238,7 @@ int device_rank(MPI_Win win);
 /* The window is gone. */
 void device_window_close(struct device_window *w);
 
-/* ---- mpi_device_origin.c: operations whose origin is device memory ---- */
+/* ---- origin.c: operations whose origin is device memory ---- */
 
 struct origin;
 /* An operation has been begun, or not, by MPI's error code; its operand is kept until it is complete at the target.

@@ -1,10 +1,10 @@
-/* See mpi_layout.h. */
+/* See layout.h. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtq/mpi_layout.h"
+#include "mpi/rma/layout.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;

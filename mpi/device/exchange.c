@@ -1,12 +1,12 @@
 /*
  * Collectives on device memory in which each rank has something for each, or for its neighbours: gather, scatter, what
- * is made of them, and scans. Each side's memory is staged whole, as one operand (mpi_device_stage.c), and MPI's own
+ * is made of them, and scans. Each side's memory is staged whole, as one operand (stage.c), and MPI's own
  * call gets the host's; nobody waits for anybody but in that.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 /* What this rank sends, or receives: nothing without ways. */
 struct side {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "xtq/mpi_device_memory.h"
+#include "mpi/device/memory.h"
 
 /* ---- copies ---- */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 _Atomic unsigned device_pending_count;
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "xtq/mpi_device_window.h"
+#include "mpi/device/window.h"
 
 struct origin {
     struct origin *next;

@@ -13,7 +13,7 @@
 
 #include "ground/elements.h"
 #include "xtq/inside.h"
-#include "xtq/mpi_window.h"
+#include "mpi/rma/window.h"
 
 #define REPLY WINDOWS /* function index after those of windows */
 #define LOOK_EVERY 1024

@@ -1,10 +1,10 @@
 /*
- * Windows whose accumulates XTQ carries, and how an operation gets to its target and its result back (mpi_target.c).
+ * Windows whose accumulates XTQ carries, and how an operation gets to its target and its result back (target.c).
  */
-#ifndef XTQ_MPI_WINDOW_H
-#define XTQ_MPI_WINDOW_H
+#ifndef XTQMPI_RMA_WINDOW_H
+#define XTQMPI_RMA_WINDOW_H
 
-#include "xtq/mpi_layout.h"
+#include "mpi/rma/layout.h"
 
 /* What this rank knows of a target. */
 struct target {

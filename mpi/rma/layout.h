@@ -2,10 +2,10 @@
  * Where the elements of an MPI datatype lie, if they are all of one type that XTQ computes with. Small ones by far, and
  * made once for each datatype: kept as an attribute of it, and for as long as an operation needs it.
  */
-#ifndef XTQ_MPI_LAYOUT_H
-#define XTQ_MPI_LAYOUT_H
+#ifndef XTQMPI_RMA_LAYOUT_H
+#define XTQMPI_RMA_LAYOUT_H
 
-#include "xtq/mpi_intercept.h"
+#include "mpi/intercept.h"
 
 /* So many elements beside each other, from an offset in bytes. */
 struct run {

@@ -1,8 +1,8 @@
 /* What an address of device memory stands for. */
-#ifndef XTQ_MPI_DEVICE_MEMORY_H
-#define XTQ_MPI_DEVICE_MEMORY_H
+#ifndef XTQMPI_DEVICE_MEMORY_H
+#define XTQMPI_DEVICE_MEMORY_H
 
-#include "xtq/mpi_device.h"
+#include "mpi/device/device.h"
 
 struct device_memory {
     _Atomic unsigned users;

@@ -1,8 +1,8 @@
 /* Reductions, at once and later. Errors are negative errnos. */
-#ifndef XTQ_MPI_JOBS_H
-#define XTQ_MPI_JOBS_H
+#ifndef XTQMPI_COLLECTIVES_JOBS_H
+#define XTQMPI_COLLECTIVES_JOBS_H
 
-#include "xtq/mpi_intercept.h"
+#include "mpi/intercept.h"
 
 #define TO_ALL (-1)
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "xtq/mpi_device_window.h"
-#include "xtq/mpi_window.h"
+#include "mpi/device/window.h"
+#include "mpi/rma/window.h"
 
 #define PART ((size_t)256 << 10)
 
@@ -244,7 +244,7 @@ unsigned device_fence_after(MPI_Win win, int assertion)
     return none ? 0 : DEVICE_IN;
 }
 
-/* The others, which mpi_window.c has nothing to do with. */
+/* The others, which window.c has nothing to do with. */
 
 INTERCEPT MPI_Win_post(MPI_Group group, int assertion, MPI_Win win)
 {

@@ -1,10 +1,11 @@
-/* MPI_Allreduce and MPI_Reduce of large vectors, with their non-blocking and persistent forms. See mpi_intercept.h. */
+/* MPI_Allreduce and MPI_Reduce of large vectors, with their non-blocking and persistent forms. See intercept.h. */
 #include <errno.h>
 #include <pthread.h>
 
 #include "base/settings.h"
-#include "xtq/mpi_device.h"
-#include "xtq/mpi_jobs.h"
+#include "mpi/device/device.h"
+#include "mpi/collectives/jobs.h"
+#include "mpi/collectives/meet.h"
 
 /* Settings are read once: reading takes as long as a small reduction. */
 static unsigned long long least, most_for_all;

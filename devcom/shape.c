@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "devcom/internal.h"
+#include "ground/rows.h"
 
 static uint32_t at_least_one(uint32_t count)
 {
@@ -70,34 +71,6 @@ struct layout layout_packed(const struct layout *layout)
     return packed;
 }
 
-static void copy_row(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride, size_t bytes,
-                     uint32_t count)
-{
-    switch (bytes) { /* sizes that the compiler knows become loads and stores */
-    case 4:
-        for (uint32_t i = 0; i < count; i++)
-            memcpy(to + i * to_stride, from + i * from_stride, 4);
-        break;
-    case 8:
-        for (uint32_t i = 0; i < count; i++)
-            memcpy(to + i * to_stride, from + i * from_stride, 8);
-        break;
-    case 64:
-        for (uint32_t i = 0; i < count; i++)
-            memcpy(to + i * to_stride, from + i * from_stride, 64);
-        break;
-    default:
-        for (uint32_t i = 0; i < count; i++) { /* the processor does not see by itself where the next begins */
-            __builtin_prefetch(from + (i + 1) * from_stride);
-            __builtin_prefetch(from + (i + 1) * from_stride + LINE);
-            __builtin_prefetch(from + (i + 1) * from_stride + (size_t)2 * LINE);
-            __builtin_prefetch(to + (i + 1) * to_stride, 1);
-            __builtin_prefetch(to + (i + 1) * to_stride + LINE, 1);
-            memcpy(to + i * to_stride, from + i * from_stride, bytes);
-        }
-    }
-}
-
 void layout_copy(uint8_t *to, const struct layout *to_layout, const uint8_t *from, const struct layout *from_layout)
 {
     if (layout_contiguous(to_layout) && layout_contiguous(from_layout)) {
@@ -105,36 +78,20 @@ void layout_copy(uint8_t *to, const struct layout *to_layout, const uint8_t *fro
         return;
     }
     for (uint32_t i = 0; i < from_layout->count[1]; i++)
-        copy_row(to + i * to_layout->stride[1], to_layout->stride[0], from + i * from_layout->stride[1],
-                 from_layout->stride[0], from_layout->bytes, from_layout->count[0]);
+        rows_copy(to + i * to_layout->stride[1], to_layout->stride[0], from + i * from_layout->stride[1],
+                  from_layout->stride[0], from_layout->bytes, from_layout->count[0]);
 }
 
 /* ---- device memory ---- */
 
-/* One row, of so many blocks, to or from packed memory. */
-static cl_int move_row(const struct segment *segment, size_t offset, const struct layout *layout, uint8_t *packed,
-                       bool write)
-{
-    size_t bytes = layout->bytes * layout->count[0];
-    size_t origin[3] = {offset, 0, 0}, zero[3] = {0}, region[3] = {layout->bytes, layout->count[0], 1};
-
-    if (layout->count[0] == 1 || layout->stride[0] == layout->bytes)
-        return write ? clEnqueueWriteBuffer(segment->commands, segment->buffer, CL_TRUE, offset, bytes, packed, 0, NULL,
-                                            NULL)
-                     : clEnqueueReadBuffer(segment->commands, segment->buffer, CL_TRUE, offset, bytes, packed, 0, NULL,
-                                           NULL);
-    return write ? clEnqueueWriteBufferRect(segment->commands, segment->buffer, CL_TRUE, origin, zero, region,
-                                            layout->stride[0], 0, layout->bytes, 0, packed, 0, NULL, NULL)
-                 : clEnqueueReadBufferRect(segment->commands, segment->buffer, CL_TRUE, origin, zero, region,
-                                           layout->stride[0], 0, layout->bytes, 0, packed, 0, NULL, NULL);
-}
-
+/* To or from packed memory. */
 static int move(const struct segment *segment, size_t offset, const struct layout *layout, uint8_t *packed, bool write)
 {
-    for (uint32_t i = 0; i < layout->count[1]; i++) {
-        size_t done = (size_t)i * layout->bytes * layout->count[0];
+    const struct rows rows = {layout->bytes, layout->count[0], layout->stride[0]};
 
-        if (move_row(segment, offset + i * layout->stride[1], layout, packed + done, write))
+    for (uint32_t i = 0; i < layout->count[1]; i++) {
+        if (rows_move(segment->commands, segment->buffer, offset + i * layout->stride[1], &rows,
+                      packed + i * layout->bytes * layout->count[0], layout->bytes, write, true))
             return -EIO;
     }
     return 0;

@@ -14,10 +14,11 @@
  *     MPI_Win_create, and the origin of MPI_Put, Get, Rput, Rget and Accumulate
  *
  * with all of MPI_Wait and MPI_Test, and with datatypes that are made of MPI's own by MPI_Type_contiguous, vector,
- * hvector, indexed, hindexed, indexed_block, hindexed_block, struct, subarray, resized and dup. Anything else that is
- * given such an address returns MPI_ERR_UNSUPPORTED_OPERATION, a datatype that is not one of these MPI_ERR_TYPE, what
- * is not inside of the buffer MPI_ERR_BUFFER, and where OpenCL fails it is MPI_ERR_OTHER; by the communicator's, or the
- * window's, error handler, and with VOCL_LOG=error a line says what is wrong. C's functions of MPI only.
+ * hvector, indexed, hindexed, indexed_block, hindexed_block, struct, subarray, darray, resized and dup, also with
+ * MPI_Count. Anything else that is given such an address returns MPI_ERR_UNSUPPORTED_OPERATION, a datatype that is not
+ * one of these, or a pair with a hole, as MPI_SHORT_INT, MPI_ERR_TYPE, what is not inside of the buffer MPI_ERR_BUFFER,
+ * and where OpenCL fails it is MPI_ERR_OTHER; by the communicator's, or the window's, error handler, and with
+ * VOCL_LOG=error a line says what is wrong. C's functions of MPI only.
  *
  * Memory that the host may touch needs none of this: fine-grained SVM, coarse-grained SVM while it is mapped, what
  * clEnqueueMapBuffer has returned, and a devcom segment that has an address (devcom_segment_ptr) are MPI's as any other

@@ -3,7 +3,7 @@
  * else is MPI's.
  *
  * intercept.c: start, end, and XTQ on communicators; wait.c: waiting for MPI while others' operations are run;
- * completion.c: requests that are complete when XTQ says so.
+ * completion.c: requests that are complete when XTQ says so; pieces.c: what datatypes mean.
  * rma/: MPI_Accumulate and all that is atomic with it, by XTQ (section V-C). accumulate.c says which, window.c has the
  * epochs, target.c does them, layout.c knows datatypes. collectives/: MPI_Allreduce and MPI_Reduce of large vectors, by
  * XTQ (collectives.c, jobs.c), and what ranks with windows do together by messages of their own (meet.c). device/:

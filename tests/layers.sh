@@ -54,10 +54,10 @@ allowed()
     benchmarks)   echo "benchmarks/* tools/topo/* pool/* base/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;
     xtq)          echo "xtq/* ground/* base/*" ;;
-    mpi)             echo "mpi/* xtq/inside.h base/*" ;;
-    mpi/rma)         echo "mpi/rma/* mpi/intercept.h mpi/collectives/meet.h mpi/device/device.h xtq/inside.h ground/* base/*" ;;
+    mpi)             echo "mpi/* xtq/inside.h ground/* base/*" ;;
+    mpi/rma)         echo "mpi/rma/* mpi/intercept.h mpi/pieces.h mpi/collectives/meet.h mpi/device/device.h xtq/inside.h ground/* base/*" ;;
     mpi/collectives) echo "mpi/collectives/* mpi/intercept.h mpi/device/device.h base/*" ;;
-    mpi/device)      echo "mpi/device/* mpi/intercept.h mpi/rma/window.h base/*" ;;
+    mpi/device)      echo "mpi/device/* mpi/intercept.h mpi/pieces.h mpi/rma/window.h ground/* base/*" ;;
     devcom)       echo "devcom/* ground/* base/*" ;;
     topology)     echo "topology/* base/*" ;;
     esac

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mpi/intercept.h"
+#include "mpi/pieces.h"
 #include "xtqmpi.h"
 
 /* ---- address.c: addresses ---- */
@@ -43,40 +43,8 @@ enum device_where device_find(const void *address, struct device_memory **out, s
 void device_give_back(struct device_memory *memory);
 size_t device_bytes(const struct device_memory *memory);
 
-/* ---- type.c: what of the memory a datatype means ---- */
-
-/* So many blocks at a distance of each other, from an offset on. */
-struct piece {
-    int64_t offset;
-    size_t bytes, count, stride;
-};
-struct pieces {
-    struct piece *list; /* in the order of MPI's packing */
-    size_t count, room;
-};
-/* So many of a datatype, from its address. -EOPNOTSUPP: it is made in another way than xtqmpi.h says; -ENOMEM. */
-int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out);
-/* So many, that many extents from there. */
-struct block {
-    MPI_Count count;
-    int64_t place;
-};
-int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int count, struct pieces *out);
-/* Each of a datatype of its own, and so many bytes from there. */
-int pieces_make_typed(const MPI_Datatype *datatypes, const struct block *blocks, int count, struct pieces *out);
-void pieces_free(struct pieces *pieces);
-/* From where to where; bytes. */
-void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end);
-/* Only so many bytes of it, from the first on. */
-void pieces_cut(struct pieces *pieces, size_t bytes);
-
 /* ---- stage.c, collective.c ---- */
 
-/* A place in the host's memory, from what MPI gets for an address, which may itself be anywhere. */
-static inline uint8_t *place_at(const void *address, int64_t offset)
-{
-    return (uint8_t *)((uintptr_t)address + (uintptr_t)offset);
-}
 /* Between device memory, from an offset in it, and the host's, where place is for that offset. -EIO. */
 int device_read(struct device_memory *memory, size_t offset, uint8_t *place, const struct pieces *pieces);
 int device_write(struct device_memory *memory, size_t offset, const uint8_t *place, const struct pieces *pieces);

@@ -104,27 +104,7 @@ int xtqmpi_comm_pipeline(MPI_Comm comm, size_t piece_bytes)
 
 static bool is_one_block(const struct device_operand *o)
 {
-    return o->pieces.count == 1 && o->pieces.list->count == 1;
-}
-
-/* Between the operand's place in the host's memory and packed memory; at most so many bytes. */
-static void pack(const struct device_operand *o, uint8_t *packed, size_t most, bool into)
-{
-    for (size_t i = 0; i < o->pieces.count; i++) {
-        const struct piece *p = &o->pieces.list[i];
-
-        for (size_t k = 0; k < p->count && most; k++) {
-            uint8_t *at = place_at(o->host, p->offset + (int64_t)(k * p->stride));
-            const size_t some = p->bytes < most ? p->bytes : most;
-
-            if (into)
-                memcpy(packed, at, some);
-            else
-                memcpy(at, packed, some);
-            packed += some;
-            most -= some;
-        }
-    }
+    return o->pieces.count == 1 && o->pieces.list->rows.count == 1;
 }
 
 static uint8_t *data_of(const struct passing *p)
@@ -283,7 +263,7 @@ int pipe_isend(struct pipe *pipe, struct device_operand *o, int to, int tag, MPI
         return device_error(comm, -ENOMEM, "MPI_Isend");
     if (p->bytes && !is_one_block(&p->o)) {
         error = operand_read(&p->o);
-        pack(&p->o, data_of(p), p->bytes, true);
+        pieces_pack(&p->o.pieces, p->o.host, data_of(p), p->bytes);
     }
     result = pieces_send(p, to, tag, comm, request, &error);
     if (result) {
@@ -338,7 +318,7 @@ static int pieces_receive(struct passing *p, const struct header *header)
     if (device_event_wait(before))
         error = -EIO;
     if (!error && !result && bytes && !is_one_block(&p->o)) {
-        pack(&p->o, data_of(p), bytes, false);
+        pieces_unpack(&p->o.pieces, p->o.host, data_of(p), bytes);
         error = operand_write(&p->o, bytes);
     }
     return result ? -EIO : error;

@@ -11,52 +11,15 @@
 
 enum way { READ, WRITE };
 
-static cl_int copy_begin(const struct device_memory *m, enum way way, size_t offset, uint8_t *host, size_t bytes,
-                         cl_event *event)
-{
-    return way == READ ? clEnqueueReadBuffer(m->commands, m->buffer, CL_FALSE, offset, bytes, host, 0, NULL, event)
-                       : clEnqueueWriteBuffer(m->commands, m->buffer, CL_FALSE, offset, bytes, host, 0, NULL, event);
-}
-
-/* Blocks as the rows of a rectangle. */
-static cl_int rows_begin(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
-                         const struct piece *p)
-{
-    const size_t there[3] = {offset % p->stride, offset / p->stride, 0}, here[3] = {0, 0, 0},
-                 region[3] = {p->bytes, p->count, 1};
-
-    return way == READ ? clEnqueueReadBufferRect(m->commands, m->buffer, CL_FALSE, there, here, region, p->stride, 0,
-                                                 p->stride, 0, host, 0, NULL, NULL)
-                       : clEnqueueWriteBufferRect(m->commands, m->buffer, CL_FALSE, there, here, region, p->stride, 0,
-                                                  p->stride, 0, host, 0, NULL, NULL);
-}
-
-static cl_int piece_begin(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
-                          const struct piece *p)
-{
-    cl_int status = CL_SUCCESS;
-
-    if (p->count == 1)
-        return copy_begin(m, way, offset, host, p->bytes, NULL);
-    if (offset % p->stride + p->bytes <= p->stride) /* else the rows are over the rectangle's edge */
-        return rows_begin(m, way, offset, host, p);
-    for (size_t i = 0; i < p->count && !status; i++)
-        status = copy_begin(m, way, offset + i * p->stride, host + i * p->stride, p->bytes, NULL);
-    return status;
-}
-
 static void copy_svm(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
                      const struct pieces *pieces)
 {
     for (size_t i = 0; i < pieces->count; i++) {
-        const struct piece *p = &pieces->list[i];
+        const struct rows *rows = &pieces->list[i].rows;
+        uint8_t *there = m->svm + offset + pieces->list[i].offset, *here = place_at(host, pieces->list[i].offset);
 
-        for (size_t k = 0; k < p->count; k++) {
-            const int64_t at = p->offset + (int64_t)(k * p->stride);
-            uint8_t *there = m->svm + offset + at;
-
-            memcpy(way == READ ? place_at(host, at) : there, way == READ ? there : place_at(host, at), p->bytes);
-        }
+        rows_copy(way == READ ? here : there, rows->stride, way == READ ? there : here, rows->stride, rows->bytes,
+                  rows->count);
     }
 }
 
@@ -87,7 +50,8 @@ static int copy(const struct device_memory *m, enum way way, size_t offset, uint
     for (size_t i = 0; i < pieces->count && !status && !m->svm; i++) {
         const struct piece *p = &pieces->list[i];
 
-        status = piece_begin(m, way, offset + (size_t)p->offset, place_at(host, p->offset), p);
+        status = rows_move(m->commands, m->buffer, offset + (size_t)p->offset, &p->rows, place_at(host, p->offset),
+                           p->rows.stride, way == WRITE, false);
     }
     finished = clFinish(m->commands);
     if (status || finished)
@@ -112,11 +76,12 @@ static int block_begin(struct device_memory *m, enum way way, size_t offset, uin
 {
     *event = NULL;
     if (m->svm) {
-        struct piece piece = {.bytes = bytes, .count = 1};
+        struct piece piece = {.rows = {.bytes = bytes, .count = 1}};
 
         return copy(m, way, offset, host, &(struct pieces){.list = &piece, .count = 1});
     }
-    if (copy_begin(m, way, offset, host, bytes, event))
+    if (way == READ ? clEnqueueReadBuffer(m->commands, m->buffer, CL_FALSE, offset, bytes, host, 0, NULL, event)
+                    : clEnqueueWriteBuffer(m->commands, m->buffer, CL_FALSE, offset, bytes, host, 0, NULL, event))
         return -EIO;
     clFlush(m->commands);
     return 0;
@@ -220,15 +185,6 @@ static int operand_place(struct device_operand *o, const void *address)
         (uint64_t)((int64_t)offset + o->end - before) > device_bytes(o->memory))
         return -ERANGE;
     return 0;
-}
-
-static size_t pieces_bytes(const struct pieces *pieces)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < pieces->count; i++)
-        bytes += pieces->list[i].bytes * pieces->list[i].count;
-    return bytes;
 }
 
 int operand_open(struct device_operand *o, const void *address, MPI_Count count, MPI_Datatype datatype, unsigned ways,

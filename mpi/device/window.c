@@ -21,7 +21,7 @@ static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int part_copy(struct device_window *w, size_t at, uint8_t *part, size_t bytes, bool in)
 {
-    struct piece piece = {.bytes = bytes, .count = 1};
+    struct piece piece = {.rows = {.bytes = bytes, .count = 1}};
     struct pieces pieces = {.list = &piece, .count = 1};
 
     return in ? device_write(w->memory, w->offset + at, part, &pieces)

@@ -177,8 +177,19 @@ static int run_add(struct sending *s, int64_t offset, uint64_t count)
     return 0;
 }
 
+/* The blocks of a piece. */
+static int rows_add(struct sending *s, const struct rows *rows, int64_t offset)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < rows->count && !error; i++)
+        error = run_add(s, offset + (int64_t)(i * rows->stride), rows->bytes / s->element);
+    return error;
+}
+
 static int runs_send(struct sending *s, const struct layout *layout, size_t count, int64_t place)
 {
+    const struct pieces *pieces = &layout->pieces;
     int64_t first;
     int error = 0;
 
@@ -186,8 +197,9 @@ static int runs_send(struct sending *s, const struct layout *layout, size_t coun
         error = run_add(s, place + first, layout->count * count);
     else
         for (size_t i = 0; i < count && !error; i++) {
-            for (size_t k = 0; k < layout->run_count && !error; k++)
-                error = run_add(s, place + (int64_t)i * layout->extent + layout->runs[k].offset, layout->runs[k].count);
+            for (size_t k = 0; k < pieces->count && !error; k++)
+                error =
+                    rows_add(s, &pieces->list[k].rows, place + (int64_t)i * layout->extent + pieces->list[k].offset);
         }
     return error ? error : message_send(s);
 }

@@ -5,21 +5,15 @@
 #ifndef XTQMPI_RMA_LAYOUT_H
 #define XTQMPI_RMA_LAYOUT_H
 
-#include "mpi/intercept.h"
-
-/* So many elements beside each other, from an offset in bytes. */
-struct run {
-    int64_t offset;
-    uint64_t count;
-};
+#include "mpi/pieces.h"
 
 struct layout {
     unsigned users;
     enum xtq_type type;
     size_t element, count; /* bytes of an element; how many elements */
     MPI_Aint extent;       /* from one of the datatype to the next */
-    size_t run_count;
-    struct run runs[];
+    struct pieces pieces;
+    struct piece one; /* the list of a basic type */
 };
 
 /* NULL: of other types, of several, or one that MPI does not explain. To be given to layout_release(). */

@@ -48,6 +48,12 @@ enum {
 
 bool window_op_fits(enum xtq_type type, unsigned op);
 
+/* So many elements beside each other, from an offset in bytes. */
+struct run {
+    int64_t offset;
+    uint64_t count;
+};
+
 /* An operation, or a part of one, in the arguments of its put; as many runs follow. */
 struct window_arguments {
     uint64_t token; /* of fetch_begin(); 0: what was there is not asked for */

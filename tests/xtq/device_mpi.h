@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 enum kind { HOST, BUFFER, PART, SVM, KINDS };
-enum { LONGEST = 1 << 20, TYPES = 9 };
+enum { LONGEST = 1 << 20, TYPES = 12 };
 
 extern const char *const names[KINDS];
 extern int rank, size, wrong;

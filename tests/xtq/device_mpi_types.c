@@ -9,7 +9,7 @@ enum { TYPED = 40000 };
 static MPI_Datatype type_make(int which)
 {
     const int lengths[] = {3, 1, 5}, places[] = {40, 2, 10}, sizes[] = {6, 7, 8}, parts[] = {3, 2, 5},
-              starts[] = {1, 4, 2};
+              starts[] = {1, 4, 2}, whole[] = {10, 12}, grid[] = {2, 3}, by[] = {3, MPI_DISTRIBUTE_DFLT_DARG};
     const MPI_Aint bytes[] = {0, 100, 64};
     const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR};
     MPI_Datatype type, inner;
@@ -39,6 +39,20 @@ static MPI_Datatype type_make(int which)
     case 7:
         MPI_Type_create_subarray(3, sizes, parts, starts, MPI_ORDER_FORTRAN, MPI_SHORT, &type);
         break;
+    case 8:
+        MPI_Type_create_darray(6, 4, 2, whole, (int[]){MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_BLOCK},
+                               (int[]){MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG}, grid, MPI_ORDER_C, MPI_INT,
+                               &type);
+        break;
+    case 9:
+        MPI_Type_create_darray(6, 3, 2, whole, (int[]){MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC}, by, grid,
+                               MPI_ORDER_FORTRAN, MPI_SHORT, &type);
+        break;
+    case 10:
+#if MPI_VERSION >= 4
+        MPI_Type_create_hvector_c(5, 2, 31, MPI_CHAR, &type);
+        break;
+#endif
     default:
         MPI_Type_vector(3, 2, 4, MPI_INT, &inner);
         MPI_Type_create_resized(inner, 0, 60, &type);

@@ -1,0 +1,494 @@
+/* See pieces.h: what a datatype means is found by how it was made (MPI 3.1, 4.1). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/pieces.h"
+
+/* ---- lists of pieces ---- */
+
+#define SEVERAL (-1)
+
+void pieces_free(struct pieces *pieces)
+{
+    free(pieces->list);
+    *pieces = (struct pieces){0};
+}
+
+static int push(struct pieces *to, const struct piece *piece)
+{
+    if (to->count == to->room) {
+        size_t room = to->room ? 2 * to->room : 8;
+        struct piece *more = realloc(to->list, room * sizeof(*more));
+
+        if (!more)
+            return -ENOMEM;
+        to->list = more;
+        to->room = room;
+    }
+    to->list[to->count++] = *piece;
+    return 0;
+}
+
+/* The last, if it is one block more of those before it. */
+static void fold(struct pieces *p)
+{
+    struct piece *last, *before;
+
+    if (p->count < 2)
+        return;
+    last = &p->list[p->count - 1];
+    before = last - 1;
+    if (last->rows.count != 1 || last->rows.bytes != before->rows.bytes)
+        return;
+    if (before->rows.count == 1 && last->offset > before->offset + (int64_t)before->rows.bytes)
+        before->rows.stride = (size_t)(last->offset - before->offset);
+    else if (before->rows.count == 1 ||
+             last->offset != before->offset + (int64_t)(before->rows.count * before->rows.stride))
+        return;
+    before->rows.count++;
+    p->count--;
+}
+
+static int add(struct pieces *to, int64_t offset, struct rows rows)
+{
+    struct piece *last = to->count ? &to->list[to->count - 1] : NULL;
+
+    if (!rows.bytes || !rows.count)
+        return 0;
+    if (rows.count > 1 && rows.stride == rows.bytes)
+        rows = (struct rows){.bytes = rows.bytes * rows.count, .count = 1};
+    if (last && last->rows.count == 1 && rows.count == 1 && offset == last->offset + (int64_t)last->rows.bytes) {
+        last->rows.bytes += rows.bytes;
+        return 0;
+    }
+    fold(to);
+    return push(to, &(struct piece){offset, rows});
+}
+
+/* So many of a list at a distance. */
+static int repeat(struct pieces *to, const struct pieces *one, size_t count, int64_t offset, int64_t step)
+{
+    const struct piece *piece = one->list;
+    int error = 0;
+
+    if (one->count && to->element != one->element)
+        to->element = to->element ? SEVERAL : one->element;
+    if (one->count == 1 && piece->rows.count == 1 && step >= (int64_t)piece->rows.bytes)
+        return add(to, piece->offset + offset, (struct rows){piece->rows.bytes, count, (size_t)step});
+    for (size_t i = 0; i < count && !error; i++) {
+        for (size_t k = 0; k < one->count && !error; k++)
+            error = add(to, one->list[k].offset + offset + (int64_t)i * step, one->list[k].rows);
+    }
+    return error;
+}
+
+bool pieces_type(const struct pieces *pieces, enum xtq_type *type)
+{
+    if (pieces->element > 0)
+        *type = (enum xtq_type)(pieces->element - 1);
+    return pieces->element > 0;
+}
+
+size_t pieces_bytes(const struct pieces *pieces)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < pieces->count; i++)
+        bytes += pieces->list[i].rows.bytes * pieces->list[i].rows.count;
+    return bytes;
+}
+
+void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end)
+{
+    *first = pieces->count ? INT64_MAX : 0;
+    *end = pieces->count ? INT64_MIN : 0;
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct rows *rows = &pieces->list[i].rows;
+        int64_t offset = pieces->list[i].offset,
+                last = offset + (int64_t)((rows->count - 1) * rows->stride + rows->bytes);
+
+        *first = offset < *first ? offset : *first;
+        *end = last > *end ? last : *end;
+    }
+}
+
+void pieces_cut(struct pieces *pieces, size_t bytes)
+{
+    for (size_t i = 0; i < pieces->count; i++) {
+        struct piece *p = &pieces->list[i];
+        struct rows *rows = &p->rows;
+
+        if (bytes >= rows->bytes * rows->count) {
+            bytes -= rows->bytes * rows->count;
+            continue;
+        }
+        if (bytes % rows->bytes && bytes > rows->bytes) { /* whole blocks, and a part of one */
+            const size_t whole = bytes / rows->bytes;
+
+            pieces->list[i + 1] = (struct piece){/* there is room for it: made_whole() */
+                                                 .offset = p->offset + (int64_t)(whole * rows->stride),
+                                                 .rows = {.bytes = bytes % rows->bytes, .count = 1}};
+            rows->count = whole;
+            i++;
+        } else if (bytes < rows->bytes) {
+            *rows = (struct rows){.bytes = bytes, .count = 1};
+        } else {
+            rows->count = bytes / rows->bytes;
+        }
+        pieces->count = bytes ? i + 1 : i;
+        return;
+    }
+}
+
+/* Each piece is copied by rows, but for what is left of the last block. */
+static void pack(const struct pieces *pieces, uint8_t *address, uint8_t *packed, size_t most, bool into)
+{
+    for (size_t i = 0; i < pieces->count && most; i++) {
+        const struct rows *rows = &pieces->list[i].rows;
+        uint8_t *at = place_at(address, pieces->list[i].offset);
+        const size_t left = most / rows->bytes, whole = left < rows->count ? left : rows->count;
+        const size_t part = whole < rows->count ? most % rows->bytes : 0;
+
+        rows_copy(into ? packed : at, into ? rows->bytes : rows->stride, into ? at : packed,
+                  into ? rows->stride : rows->bytes, rows->bytes, whole);
+        packed += whole * rows->bytes;
+        at += whole * rows->stride;
+        if (whole < rows->count) {
+            memcpy(into ? packed : at, into ? at : packed, part);
+            return;
+        }
+        most -= whole * rows->bytes;
+    }
+}
+
+void pieces_pack(const struct pieces *pieces, const void *address, uint8_t *packed, size_t most)
+{
+    pack(pieces, (uint8_t *)(uintptr_t)address, packed, most, true);
+}
+
+void pieces_unpack(const struct pieces *pieces, void *address, const uint8_t *packed, size_t most)
+{
+    pack(pieces, address, (uint8_t *)(uintptr_t)packed, most, false);
+}
+
+/* ---- datatypes ---- */
+
+#if MPI_VERSION >= 4
+typedef MPI_Count amount;
+#else
+typedef int amount;
+#endif
+
+/* How a datatype was made, and from what. */
+struct made {
+    int combiner;
+    amount integer_count, address_count, large_count, type_count;
+    MPI_Count *numbers; /* integers, addresses, and what MPI 4 has as MPI_Count, in this order */
+    MPI_Datatype *types;
+};
+
+static int make(MPI_Datatype datatype, struct pieces *out);
+
+static bool made_ask(MPI_Datatype datatype, struct made *m)
+{
+    *m = (struct made){0};
+#if MPI_VERSION >= 4
+    return !PMPI_Type_get_envelope_c(datatype, &m->integer_count, &m->address_count, &m->large_count, &m->type_count,
+                                     &m->combiner);
+#else
+    return !PMPI_Type_get_envelope(datatype, &m->integer_count, &m->address_count, &m->type_count, &m->combiner);
+#endif
+}
+
+static bool is_mpis_own(const struct made *m)
+{
+    return m->combiner == MPI_COMBINER_NAMED || !m->type_count;
+}
+
+bool type_is_own(MPI_Datatype datatype)
+{
+    struct made m;
+
+    return datatype == MPI_DATATYPE_NULL || !made_ask(datatype, &m) || m.combiner == MPI_COMBINER_NAMED;
+}
+
+static int made_read(MPI_Datatype datatype, struct made *m, int *integers, MPI_Aint *addresses)
+{
+    MPI_Count *numbers = m->numbers;
+    int result;
+
+#if MPI_VERSION >= 4
+    result = PMPI_Type_get_contents_c(datatype, m->integer_count, m->address_count, m->large_count, m->type_count,
+                                      integers, addresses, numbers + m->integer_count + m->address_count, m->types);
+#else
+    result = PMPI_Type_get_contents(datatype, m->integer_count, m->address_count, m->type_count, integers, addresses,
+                                    m->types);
+#endif
+    for (amount i = 0; i < m->integer_count && !result; i++)
+        *numbers++ = integers[i];
+    for (amount i = 0; i < m->address_count && !result; i++)
+        *numbers++ = addresses[i];
+    return result ? -EOPNOTSUPP : 0;
+}
+
+static int made_open(MPI_Datatype datatype, struct made *m)
+{
+    const size_t all = (size_t)(m->integer_count + m->address_count + m->large_count);
+    int *integers = malloc(((size_t)m->integer_count + 1) * sizeof(*integers)), error = -ENOMEM;
+    MPI_Aint *addresses = malloc(((size_t)m->address_count + 1) * sizeof(*addresses));
+
+    m->numbers = malloc((all + 1) * sizeof(*m->numbers));
+    m->types = malloc(((size_t)m->type_count + 1) * sizeof(MPI_Datatype));
+    if (integers && addresses && m->numbers && m->types)
+        error = made_read(datatype, m, integers, addresses);
+    if (error)
+        m->type_count = 0;
+    free(integers);
+    free(addresses);
+    return error;
+}
+
+static void made_close(struct made *m)
+{
+    struct made one;
+
+    for (amount i = 0; i < m->type_count; i++) {
+        if (made_ask(m->types[i], &one) && !is_mpis_own(&one))
+            PMPI_Type_free(&m->types[i]);
+    }
+    free(m->numbers);
+    free(m->types);
+}
+
+static int64_t extent_of(MPI_Datatype datatype)
+{
+    MPI_Aint first, extent = 0;
+
+    PMPI_Type_get_extent(datatype, &first, &extent);
+    return extent;
+}
+
+/* Of the types that Fortran's kinds select there is nothing to be asked but the size. */
+static bool fortran_kind(int combiner, MPI_Count bytes, enum xtq_type *type)
+{
+    if (combiner == MPI_COMBINER_F90_REAL)
+        *type = bytes == 4 ? XTQ_FLOAT : XTQ_DOUBLE;
+    else
+        *type = bytes == 8 ? XTQ_INT64 : bytes == 4 ? XTQ_INT32 : bytes == 2 ? XTQ_INT16 : XTQ_INT8;
+    return (combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_INTEGER) &&
+           xtq_type_bytes(*type) == (size_t)bytes;
+}
+
+/* One of MPI's own; of pairs with a hole it cannot be asked where that is. */
+static int make_own(MPI_Datatype datatype, int combiner, struct pieces *out)
+{
+    MPI_Count bytes = 0;
+    MPI_Aint first, span;
+    enum xtq_type type;
+
+    if (PMPI_Type_size_x(datatype, &bytes) || PMPI_Type_get_true_extent(datatype, &first, &span) || span != bytes)
+        return -EOPNOTSUPP;
+    out->element = intercept_type(datatype, &type) || fortran_kind(combiner, bytes, &type) ? 1 + (int)type : SEVERAL;
+    return add(out, first, (struct rows){.bytes = (size_t)bytes, .count = 1});
+}
+
+/* Blocks of lengths of their own, or all of the first's, at displacements in extents or bytes. */
+static int make_blocks(const struct made *m, const struct pieces *one, int64_t extent, struct pieces *out)
+{
+    const bool own = m->combiner == MPI_COMBINER_INDEXED || m->combiner == MPI_COMBINER_HINDEXED;
+    const bool extents = m->combiner == MPI_COMBINER_INDEXED || m->combiner == MPI_COMBINER_INDEXED_BLOCK;
+    const MPI_Count count = m->numbers[0], *lengths = m->numbers + 1, *places = lengths + (own ? count : 1);
+    int error = 0;
+
+    for (MPI_Count i = 0; i < count && !error; i++)
+        error = repeat(out, one, (size_t)lengths[own ? i : 0], places[i] * (extents ? extent : 1), extent);
+    return error;
+}
+
+static int make_vector(const struct made *m, const struct pieces *one, int64_t extent, struct pieces *out)
+{
+    const MPI_Count *n = m->numbers;
+    struct pieces block = {0};
+    int error = repeat(&block, one, (size_t)n[1], 0, extent);
+
+    if (!error)
+        error = repeat(out, &block, (size_t)n[0], 0, n[2] * (m->combiner == MPI_COMBINER_VECTOR ? extent : 1));
+    pieces_free(&block);
+    return error;
+}
+
+/* Which of a dimension's elements are in an array: so many from a first one on, and again from each step on. */
+struct cut {
+    MPI_Count first, length, step, whole;
+};
+
+/* The order of numbers is MPI's, with those that are of MPI_Count at the end where there are such. */
+static struct cut cut_subarray(const struct made *m, int k)
+{
+    const MPI_Count dimensions = m->numbers[0], *sizes = m->numbers + (m->large_count ? 2 : 1);
+    const MPI_Count *parts = sizes + dimensions, *starts = parts + dimensions;
+
+    return (struct cut){starts[k], parts[k], sizes[k], sizes[k]};
+}
+
+static const MPI_Count *distributions(const struct made *m)
+{
+    return m->numbers + 3 + (m->large_count ? 0 : m->numbers[2]);
+}
+
+/* Processes are numbered as C orders arrays, whatever the array's own order. */
+static struct cut cut_darray(const struct made *m, int k)
+{
+    const MPI_Count dimensions = m->numbers[2], *kinds = distributions(m), *arguments = kinds + dimensions,
+                    *processes = arguments + dimensions;
+    const MPI_Count whole = m->large_count ? processes[dimensions + 1 + k] : m->numbers[3 + k];
+    MPI_Count place = m->numbers[1], length = arguments[k];
+
+    for (MPI_Count i = dimensions - 1; i > k; i--)
+        place /= processes[i];
+    place %= processes[k];
+    if (kinds[k] == MPI_DISTRIBUTE_NONE)
+        length = whole;
+    else if (length == MPI_DISTRIBUTE_DFLT_DARG)
+        length = kinds[k] == MPI_DISTRIBUTE_BLOCK ? (whole + processes[k] - 1) / processes[k] : 1;
+    return (struct cut){place * length, length, length * processes[k], whole};
+}
+
+/* The fastest dimension first: rows, then planes of these, and so on. */
+static int make_array(const struct made *m, const struct pieces *one, int64_t extent, struct pieces *out)
+{
+    const bool sub = m->combiner == MPI_COMBINER_SUBARRAY;
+    const int dimensions = (int)m->numbers[sub ? 0 : 2];
+    const MPI_Count order = !sub             ? distributions(m)[3 * dimensions]
+                            : m->large_count ? m->numbers[1]
+                                             : m->numbers[1 + 3 * dimensions];
+    struct pieces rows = {0}, planes = {0};
+    int error = repeat(&rows, one, 1, 0, extent);
+
+    for (int i = 0; i < dimensions && !error; i++) {
+        const int k = order == MPI_ORDER_C ? dimensions - 1 - i : i;
+        const struct cut cut = sub ? cut_subarray(m, k) : cut_darray(m, k);
+
+        for (MPI_Count at = cut.first; at < cut.whole && !error; at += cut.step)
+            error = repeat(&planes, &rows, (size_t)(cut.length < cut.whole - at ? cut.length : cut.whole - at),
+                           at * extent, extent);
+        fold(&planes);
+        pieces_free(&rows);
+        rows = planes;
+        planes = (struct pieces){0};
+        extent *= cut.whole;
+    }
+    if (!error)
+        error = repeat(out, &rows, 1, 0, extent);
+    pieces_free(&rows);
+    pieces_free(&planes);
+    return error;
+}
+
+static int make_struct(const struct made *m, struct pieces *out)
+{
+    const MPI_Count count = m->numbers[0], *lengths = m->numbers + 1, *places = lengths + count;
+    int error = 0;
+
+    for (MPI_Count i = 0; i < count && !error; i++) {
+        struct pieces one = {0};
+
+        error = make(m->types[i], &one);
+        if (!error)
+            error = repeat(out, &one, (size_t)lengths[i], places[i], extent_of(m->types[i]));
+        pieces_free(&one);
+    }
+    return error;
+}
+
+static int make_from(const struct made *m, const struct pieces *one, int64_t extent, struct pieces *out)
+{
+    switch (m->combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+        return repeat(out, one, 1, 0, extent);
+    case MPI_COMBINER_CONTIGUOUS:
+        return repeat(out, one, (size_t)m->numbers[0], 0, extent);
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+        return make_vector(m, one, extent, out);
+    case MPI_COMBINER_INDEXED:
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_INDEXED_BLOCK:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+        return make_blocks(m, one, extent, out);
+    case MPI_COMBINER_SUBARRAY:
+    case MPI_COMBINER_DARRAY:
+        return make_array(m, one, extent, out);
+    default:
+        return -EOPNOTSUPP;
+    }
+}
+
+static int make(MPI_Datatype datatype, struct pieces *out)
+{
+    struct pieces one = {0};
+    struct made m;
+    int error;
+
+    if (datatype == MPI_DATATYPE_NULL || !made_ask(datatype, &m))
+        return -EOPNOTSUPP;
+    if (is_mpis_own(&m))
+        return make_own(datatype, m.combiner, out);
+    error = made_open(datatype, &m);
+    if (!error && m.combiner == MPI_COMBINER_STRUCT)
+        error = make_struct(&m, out);
+    else if (!error && !(error = make(m.types[0], &one)))
+        error = make_from(&m, &one, extent_of(m.types[0]), out);
+    fold(out);
+    pieces_free(&one);
+    made_close(&m);
+    return error;
+}
+
+static int made_whole(struct pieces *out, int error)
+{
+    fold(out);
+    if (!error && !(error = push(out, &(struct piece){0}))) /* room for pieces_cut() */
+        out->count--;
+    if (error)
+        pieces_free(out);
+    return error;
+}
+
+int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int count, struct pieces *out)
+{
+    const int64_t extent = extent_of(datatype);
+    struct pieces one = {0};
+    int error = make(datatype, &one);
+
+    *out = (struct pieces){0};
+    for (int i = 0; i < count && !error; i++)
+        error = repeat(out, &one, (size_t)blocks[i].count, blocks[i].place * extent, extent);
+    pieces_free(&one);
+    return made_whole(out, error);
+}
+
+int pieces_make_typed(const MPI_Datatype *datatypes, const struct block *blocks, int count, struct pieces *out)
+{
+    int error = 0;
+
+    *out = (struct pieces){0};
+    for (int i = 0; i < count && !error; i++) {
+        struct pieces one = {0};
+
+        if (!blocks[i].count)
+            continue;
+        error = make(datatypes[i], &one);
+        if (!error)
+            error = repeat(out, &one, (size_t)blocks[i].count, blocks[i].place, extent_of(datatypes[i]));
+        pieces_free(&one);
+    }
+    return made_whole(out, error);
+}
+
+int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out)
+{
+    return pieces_make_blocks(datatype, &(struct block){.count = count}, 1, out);
+}

@@ -5,6 +5,7 @@
 
 #include "devcom/collective.h"
 #include "ground/elements.h"
+#include "ground/plan.h"
 
 #define SMALL 4096 /* bytes: up to here repeating work is cheaper than meeting twice */
 #define EACH(d, r) for (int r = 0; r < (d)->size; r++)
@@ -56,6 +57,13 @@ static int hear_others(struct collective *c)
             error = hear(c, r);
     }
     return error;
+}
+
+static int meet_others(struct collective *c)
+{
+    int error = tell_others(c);
+
+    return error ? error : hear_others(c);
 }
 
 /* From this rank's segment to a rank's segment or scratch memory; then it is told. */
@@ -123,31 +131,51 @@ static int combine_slots(struct collective *c, size_t offset, size_t bytes)
 
 /* ---- methods, for so many bytes from offset; section 6.8 ---- */
 
-static int all_gather(struct collective *c, size_t offset, size_t bytes)
+/* The part of so many bytes that a rank combines. */
+static size_t part_begin(const struct collective *c, size_t bytes, int rank)
+{
+    size_t element = elements_bytes(c->call.type),
+           per = (bytes / element + (size_t)c->d->size - 1) / (size_t)c->d->size * element;
+    size_t begin = (size_t)rank * per;
+
+    return begin < bytes ? begin : bytes;
+}
+
+static size_t part_bytes(const struct collective *c, size_t bytes, int rank)
+{
+    return part_begin(c, bytes, rank + 1) - part_begin(c, bytes, rank);
+}
+
+/* Each has in its slots what the others have, or, in parts, what is this rank's to combine of that. */
+static int exchange_slots(struct collective *c, size_t offset, size_t bytes, bool parts)
 {
     int error = tell_others(c);
 
     EACH(c->d, r)
     {
-        if (r != c->d->rank && !error) {
-            error = hear(c, r);
-            if (!error)
-                error = put_slot(c, r, offset, bytes);
-        }
+        if (r == c->d->rank || error)
+            continue;
+        error = hear(c, r);
+        if (!error)
+            error =
+                put_slot(c, r, offset + (parts ? part_begin(c, bytes, r) : 0), parts ? part_bytes(c, bytes, r) : bytes);
     }
     if (!error)
         error = flush(c);
-    if (!error)
-        error = hear_others(c);
+    return error ? error : hear_others(c);
+}
+
+static int all_gather(struct collective *c, size_t offset, size_t bytes)
+{
+    int error = exchange_slots(c, offset, bytes, false);
+
     return error ? error : combine_slots(c, offset, bytes);
 }
 
 static int gather_at_root(struct collective *c, size_t offset, size_t bytes, bool cast)
 {
-    int error = tell_others(c);
+    int error = meet_others(c);
 
-    if (!error)
-        error = hear_others(c);
     if (!error)
         error = combine_slots(c, offset, bytes);
     EACH(c->d, r)
@@ -202,32 +230,13 @@ static int get_slots(struct collective *c, size_t offset, size_t bytes)
 static int remote_read(struct collective *c, size_t offset, size_t bytes)
 {
     bool reads = c->call.root < 0 || c->call.root == c->d->rank;
-    int error = tell_others(c);
+    int error = meet_others(c);
 
-    if (!error)
-        error = hear_others(c);
     if (!error && reads)
         error = get_slots(c, offset, bytes);
     if (!error)
-        error = tell_others(c);
-    if (!error)
-        error = hear_others(c); /* everybody has read what this rank has */
+        error = meet_others(c); /* everybody has read what this rank has */
     return error || !reads ? error : combine_slots(c, offset, bytes);
-}
-
-/* The part of so many bytes that a rank combines. */
-static size_t part_begin(const struct collective *c, size_t bytes, int rank)
-{
-    size_t element = elements_bytes(c->call.type),
-           per = (bytes / element + (size_t)c->d->size - 1) / (size_t)c->d->size * element;
-    size_t begin = (size_t)rank * per;
-
-    return begin < bytes ? begin : bytes;
-}
-
-static size_t part_bytes(const struct collective *c, size_t bytes, int rank)
-{
-    return part_begin(c, bytes, rank + 1) - part_begin(c, bytes, rank);
 }
 
 /* Where all segments are mapped, a rank combines its part from where the others have it. */
@@ -290,72 +299,43 @@ static int spread_parts(struct collective *c, size_t offset, size_t bytes)
 
 static int all_to_all_mapped(struct collective *c, size_t offset, size_t bytes)
 {
-    int error = tell_others(c);
+    int error = meet_others(c);
 
-    if (!error)
-        error = hear_others(c);
     if (!error && !collective_passed(c)) {
         combine_mapped(c, offset, bytes, &error);
         error = collective_did(c, error);
     }
-    if (!error && c->call.root >= 0) { /* else the results say that what this rank has is not needed any more */
-        error = tell_others(c);
-        if (!error)
-            error = hear_others(c);
-    }
+    if (!error && c->call.root >= 0) /* else the results say that what this rank has is not needed any more */
+        error = meet_others(c);
     return error ? error : spread_parts(c, offset, bytes);
 }
 
 static int all_to_all(struct collective *c, size_t offset, size_t bytes)
 {
-    int error = tell_others(c);
+    int error = exchange_slots(c, offset, bytes, true);
 
-    EACH(c->d, r)
-    {
-        if (r != c->d->rank && !error) {
-            error = hear(c, r);
-            if (!error)
-                error = put_slot(c, r, offset + part_begin(c, bytes, r), part_bytes(c, bytes, r));
-        }
-    }
-    if (!error)
-        error = flush(c);
-    if (!error)
-        error = hear_others(c);
     if (!error)
         error = combine_slots(c, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
     return error ? error : spread_parts(c, offset, bytes);
 }
 
-/* ---- trees: rank root is number 0; a number's parent lacks its lowest bit ---- */
-
-static int number_of(const struct collective *c, int root)
-{
-    return (c->d->rank - root + c->d->size) % c->d->size;
-}
-
-static int rank_of(const struct collective *c, int number, int root)
-{
-    return (number + root) % c->d->size;
-}
+/* ---- trees ---- */
 
 int collective_cast(struct collective *c, int root, size_t offset, size_t bytes)
 {
-    int number = number_of(c, root), lowest = number ? number & -number : 1, error = 0;
+    struct plan plan;
+    int error = 0;
 
-    while (!number && lowest < c->d->size)
-        lowest *= 2;
-    if (number) {
-        error = tell(c, rank_of(c, number - lowest, root));
+    plan_cast(&plan, c->d->rank, c->d->size, root, bytes);
+    for (unsigned i = 0; i < plan.count && !error; i++) {
+        const struct plan_step *step = &plan.steps[i];
+
+        if (step->result)
+            error = tell(c, step->peer);
         if (!error)
-            error = hear(c, rank_of(c, number - lowest, root));
-    }
-    for (int bit = lowest / 2; bit && !error; bit /= 2) {
-        if (number + bit >= c->d->size)
-            continue;
-        error = hear(c, rank_of(c, number + bit, root));
-        if (!error)
-            error = put_place(c, rank_of(c, number + bit, root), offset, bytes);
+            error = hear(c, step->peer);
+        if (!error && !step->result)
+            error = put_place(c, step->peer, offset, bytes);
     }
     return error ? error : flush(c);
 }
@@ -376,24 +356,20 @@ static int combine_child(struct collective *c, int child, size_t offset, size_t 
 
 static int tree(struct collective *c, size_t offset, size_t bytes)
 {
-    int root = c->call.root < 0 ? 0 : c->call.root, number = number_of(c, root), error = 0, bit;
+    int root = c->call.root < 0 ? 0 : c->call.root, error = 0;
+    struct plan plan;
 
-    for (bit = 1; bit < c->d->size && !(number & bit) && !error; bit *= 2) {
-        int child = rank_of(c, number + bit, root);
+    plan_tree(&plan, c->d->rank, c->d->size, root, bytes);
+    for (unsigned i = 0; i < plan.count && !error; i++) {
+        const struct plan_step *step = &plan.steps[i];
 
-        if (number + bit >= c->d->size)
-            continue;
-        error = tell(c, child);
+        if (step->receive_count)
+            error = tell(c, step->peer);
         if (!error)
-            error = hear(c, child);
-        if (!error)
-            error = combine_child(c, child, offset, bytes);
-    }
-    if (!error && number) {
-        error = hear(c, rank_of(c, number - bit, root));
-        if (!error)
-            error = put_slot(c, rank_of(c, number - bit, root), offset, bytes);
-        if (!error)
+            error = hear(c, step->peer);
+        if (!error && step->receive_count)
+            error = combine_child(c, step->peer, offset, bytes);
+        else if (!error && !(error = put_slot(c, step->peer, offset, bytes)))
             error = flush(c);
     }
     return error || c->call.root >= 0 ? error : collective_cast(c, root, offset, bytes);

@@ -49,14 +49,14 @@ allowed()
     proxy/launch) echo "proxy/launch/* proxy/supervisor.h proxy/fork_server.h pool/* transport/starter.h transport/alive/bell.h transport/rendezvous/greeting.h base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;; # tools/topo/, what `vocl topo` alone uses, too
-    tests)        echo "tests/* tools/topo/* proxy/supervisor.h proxy/fork_server.h proxy/daemon/schedule/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
+    tests)        echo "tests/* tools/topo/* proxy/supervisor.h proxy/fork_server.h proxy/daemon/schedule/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h ground/* xtq/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;
     benchmarks)   echo "benchmarks/* tools/topo/* pool/* base/* topology/topology.h topology/bus.h" ;;
     ground)       echo "ground/* base/*" ;;
     xtq)          echo "xtq/* ground/* base/*" ;;
     mpi)             echo "mpi/* xtq/inside.h ground/* base/*" ;;
     mpi/rma)         echo "mpi/rma/* mpi/intercept.h mpi/pieces.h mpi/collectives/meet.h mpi/device/device.h xtq/inside.h ground/* base/*" ;;
-    mpi/collectives) echo "mpi/collectives/* mpi/intercept.h mpi/device/device.h base/*" ;;
+    mpi/collectives) echo "mpi/collectives/* mpi/intercept.h mpi/device/device.h ground/* base/*" ;;
     mpi/device)      echo "mpi/device/* mpi/intercept.h mpi/pieces.h mpi/rma/window.h ground/* base/*" ;;
     devcom)       echo "devcom/* ground/* base/*" ;;
     topology)     echo "topology/* base/*" ;;

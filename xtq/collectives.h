@@ -1,12 +1,13 @@
 /*
  * What reductions (reduction.c) and the rest of struct xtq_collectives (collectives.c) have in common: messages whose
- * payload is combined with a buffer that the target has registered. On xtq.h alone.
+ * payload is combined with a buffer that the target has registered.
  */
 #ifndef XTQ_COLLECTIVES_H
 #define XTQ_COLLECTIVES_H
 
 #include <pthread.h>
 
+#include "ground/plan.h"
 #include "xtq/combine.h"
 
 #define SLOTS 8
@@ -14,13 +15,6 @@
 #define INDEX_SPREAD (INDEX_REDUCE + SLOTS) /* + slot */
 #define INDEX_READY (INDEX_SPREAD + SLOTS)
 #define INDEX_EXPOSED 24 /* + number */
-#define MOST_STEPS 66
-
-/* Send some elements to a peer, and receive some from it, either of which may be none. */
-struct step {
-    int peer;
-    size_t send_first, send_count, receive_first, receive_count;
-};
 
 enum phase { SAY_READY, SEND, RECEIVE };
 
@@ -38,8 +32,8 @@ struct xtq_request {
     uint8_t *temporary;  /* or NULL */
     const uint8_t *from; /* what the step sends */
     bool exchange;       /* what a step sends is also what it receives into: it is copied before */
-    struct step steps[MOST_STEPS];
-    unsigned step_count, at;
+    struct plan plan;
+    unsigned at; /* of its steps */
     enum phase phase;
     size_t sent;               /* elements, of the step or to the spread's present target */
     int64_t arrivals;          /* that all steps so far have had or wait for */

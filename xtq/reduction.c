@@ -1,10 +1,10 @@
 /*
- * Reduce and allreduce (section V-C), on xtq.h alone.
+ * Reduce and allreduce (section V-C), on xtq.h and ground/plan.h alone.
  *
  * Large vectors: a reduce-scatter by recursive halving (R. Thakur et al., the paper's [40]), after which each of the p2
  * ranks (the largest power of two) holds a segment of the result, which it then puts straight to all ranks, or to the
- * root. Small ones: a binomial tree, or, for all of a power of two ranks, exchanges of everything. Both are a list of
- * steps, each an exchange with one peer, and a spread at the end.
+ * root. Small ones: a binomial tree, or, for all of a power of two ranks, exchanges of everything. All are a list of
+ * steps (ground/plan.h), each an exchange with one peer, and a spread at the end.
  *
  * The explicit synchronisation of resources: before a rank puts what will be combined, the peer has put it a "ready",
  * which says that the peer has registered its buffer and has ended the steps before; so contributions are combined in
@@ -60,7 +60,7 @@ static size_t by_peer(const struct xtq_request *r, int peer)
 }
 
 /* What a step waits for, if its message cannot go yet or has not come: -EAGAIN. */
-static int step_go_on(struct xtq_request *r, const struct step *step)
+static int step_go_on(struct xtq_request *r, const struct plan_step *step)
 {
     struct xtq_collectives *c = r->c;
     int error;
@@ -112,8 +112,8 @@ static int spread_go_on(struct xtq_request *r)
 
 static int go_on(struct xtq_request *r)
 {
-    while (r->at < r->step_count) {
-        int error = step_go_on(r, &r->steps[r->at]);
+    while (r->at < r->plan.count) {
+        int error = step_go_on(r, &r->plan.steps[r->at]);
 
         if (error)
             return error;
@@ -150,41 +150,8 @@ static void go_on_all(struct xtq_collectives *c)
 
 /* ---- plans ---- */
 
-static void add_step(struct xtq_request *r, int peer, size_t send_first, size_t send_count, size_t receive_first,
-                     size_t receive_count)
-{
-    r->steps[r->step_count++] = (struct step){.peer = peer,
-                                              .send_first = send_first,
-                                              .send_count = send_count,
-                                              .receive_first = receive_first,
-                                              .receive_count = receive_count};
-}
-
-/* Up a tree to the root; then, for allreduce, from there to all. */
-static void plan_tree(struct xtq_request *r, int root, bool to_all)
-{
-    int size = r->c->size, relative = (r->c->rank - root + size) % size;
-
-    for (int mask = 1; mask < size; mask <<= 1) {
-        if (relative & mask) {
-            add_step(r, (relative - mask + root) % size, 0, r->count, 0, 0);
-            break;
-        }
-        if (relative + mask < size)
-            add_step(r, (relative + mask + root) % size, 0, 0, 0, r->count);
-    }
-    if (!to_all)
-        return;
-    if (relative == 0) {
-        r->spread_count = r->count;
-        r->spread_end = size;
-    } else {
-        r->spread_arrivals = chunks(r, r->count);
-    }
-}
-
-/* All have all after each step has doubled of how many ranks it is. Each two compute the same, as long as the operation
- * does not mind which operand comes first: of floats, minimum and maximum do, for NaN and -0. */
+/* Whether exchanges give the same everywhere: of floats, minimum and maximum mind which operand comes first, for NaN
+ * and -0. */
 static bool can_exchange(const struct xtq_request *r, int size)
 {
     bool real = r->type == XTQ_FLOAT || r->type == XTQ_DOUBLE;
@@ -192,62 +159,29 @@ static bool can_exchange(const struct xtq_request *r, int size)
     return (size & (size - 1)) == 0 && !(real && (r->op == XTQ_MIN || r->op == XTQ_MAX));
 }
 
-static void plan_exchange(struct xtq_request *r)
+/* Where a rank has a part of the result it is then spread from there. */
+static void make_plan(struct xtq_request *r, int root, bool to_all)
 {
-    r->exchange = true;
-    for (int mask = 1; mask < r->c->size; mask <<= 1)
-        add_step(r, r->c->rank ^ mask, 0, r->count, 0, r->count);
-}
+    const int size = r->c->size, rank = r->c->rank;
+    const bool small = r->count * r->element <= TREE_BYTES;
+    struct plan *plan = &r->plan;
 
-/* The elements that are left to the rank of that number among power after halving steps down to `mask`. */
-static void segment(size_t count, int number, int power, int mask, size_t *first, size_t *left)
-{
-    *first = 0;
-    *left = count;
-    for (int half = power / 2; half >= mask; half /= 2) {
-        size_t lower = (*left + 1) / 2;
-
-        if (number & half) {
-            *first += lower;
-            *left -= lower;
-        } else {
-            *left = lower;
-        }
-    }
-}
-
-/* Among power ranks; before that, of the first 2 * extra, each even one gives all to its neighbour and is left out. */
-static void plan_halving(struct xtq_request *r, int root, bool to_all)
-{
-    int size = r->c->size, rank = r->c->rank, power = 1, extra, number;
-
-    while (power * 2 <= size)
-        power *= 2;
-    extra = size - power;
-    number = rank >= 2 * extra ? rank - extra : rank % 2 ? rank / 2 : -1;
-    if (rank < 2 * extra) {
-        if (number < 0)
-            add_step(r, rank + 1, 0, r->count, 0, 0);
-        else
-            add_step(r, rank - 1, 0, 0, 0, r->count);
-    }
-    for (int half = power / 2; number >= 0 && half > 0; half /= 2) {
-        int other = number ^ half, peer = other < extra ? other * 2 + 1 : other + extra;
-        size_t keep_first, keep, give_first, give;
-
-        segment(r->count, number, power, half, &keep_first, &keep);
-        segment(r->count, other, power, half, &give_first, &give);
-        add_step(r, peer, give_first, give, keep_first, keep);
-    }
-    if (number >= 0)
-        segment(r->count, number, power, 1, &r->spread_first, &r->spread_count);
+    r->exchange = small && r->count && to_all && can_exchange(r, size);
+    if (r->exchange)
+        plan_doubling(plan, rank, size, r->count);
+    else if (small || r->count < (size_t)size)
+        plan_tree(plan, rank, size, root, r->count);
+    else
+        plan_halving(plan, rank, size, r->count);
+    if (plan->part >= 0)
+        plan_part(plan->parts, plan->part, r->count, &r->spread_first, &r->spread_count);
     r->spread_to = to_all ? 0 : root;
     r->spread_end = to_all ? size : root + 1;
-    for (int i = 0; i < power && (to_all || rank == root); i++) {
-        size_t first, left;
+    for (int i = 0; i < plan->parts && (to_all || rank == root); i++) {
+        size_t first, count;
 
-        segment(r->count, i, power, 1, &first, &left);
-        r->spread_arrivals += i == number ? 0 : chunks(r, left);
+        plan_part(plan->parts, i, r->count, &first, &count);
+        r->spread_arrivals += i == plan->part ? 0 : chunks(r, count);
     }
 }
 
@@ -261,11 +195,11 @@ enum { WAITED_FOR = XTQ_TRY | XTQ_QUIET, NOT_WAITED_FOR = XTQ_TRY };
 static int request_memory(struct xtq_request *r, const void *data, void *result)
 {
     bool receives = false;
-    const struct step *step = &r->steps[0];
+    const struct plan_step *step = &r->plan.steps[0];
     size_t first = 0, count = r->count;
 
-    for (unsigned i = 0; i < r->step_count; i++)
-        receives |= r->steps[i].receive_count != 0;
+    for (unsigned i = 0; i < r->plan.count; i++)
+        receives |= r->plan.steps[i].receive_count != 0;
     r->data = data;
     if (result) {
         r->work = result;
@@ -278,7 +212,7 @@ static int request_memory(struct xtq_request *r, const void *data, void *result)
     }
     if (r->exchange && !(r->temporary = malloc(r->count * r->element)))
         return -ENOMEM;
-    if (r->step_count && step->send_count) {
+    if (r->plan.count && step->send_count) {
         first = step->receive_first;
         count = step->receive_count;
     }
@@ -311,12 +245,7 @@ static int start_locked(struct xtq_collectives *c, int root, bool to_all, const 
                               .error = -EINPROGRESS,
                               .arrived = arrived,
                               .spread = spread};
-    if (count && count * element <= TREE_BYTES && to_all && can_exchange(r, c->size))
-        plan_exchange(r);
-    else if (count * element <= TREE_BYTES || count < (size_t)c->size)
-        plan_tree(r, root, to_all);
-    else
-        plan_halving(r, root, to_all);
+    make_plan(r, root, to_all);
     error = count ? request_memory(r, data, to_all || c->rank == root ? result : NULL) : 0;
     xtq_signal_store(arrived, 0);
     xtq_signal_store(spread, 0);
@@ -385,11 +314,11 @@ static void wait_for_something(struct xtq_request *r)
     struct xtq_collectives *c = r->c;
     const struct xtq_signal *signal = NULL; /* a lane is full */
     enum xtq_condition condition = XTQ_LT;
-    const struct step *step;
+    const struct plan_step *step;
     int64_t value = 0;
 
     pthread_mutex_lock(&c->lock);
-    step = r->at < r->step_count ? &r->steps[r->at] : NULL;
+    step = r->at < r->plan.count ? &r->plan.steps[r->at] : NULL;
     if (step && r->phase == SEND &&
         xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)]) {
         signal = c->ready[by_peer(r, step->peer)];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ground/plan.h"
 #include "mpi/collectives/meet.h"
 
 #define MEETING 1                     /* tag, on the link's communicator */
@@ -79,38 +80,20 @@ static int combine_with(struct meeting *m, int peer)
     return PMPI_Reduce_local(mine, m->mine, m->count, m->datatype, m->op);
 }
 
-static int exchange_and_combine(struct meeting *m, int peer)
-{
-    int result = exchange(m, m->mine, peer, m->theirs, peer);
-
-    return result ? result : combine_with(m, peer);
-}
-
-/* Among a power of two ranks. Of the first 2 * extra each even one gives its operand to its neighbour before, and has
- * the result from it. */
 static int double_up(struct meeting *m, int size)
 {
-    int power = 1, extra, number, result = MPI_SUCCESS;
+    struct plan plan;
+    int result = MPI_SUCCESS;
 
-    while (power * 2 <= size)
-        power *= 2;
-    extra = size - power;
-    number = m->rank >= 2 * extra ? m->rank - extra : m->rank % 2 ? m->rank / 2 : -1;
-    if (number < 0) {
-        result = exchange(m, m->mine, m->rank + 1, m->theirs, MPI_PROC_NULL);
-        return result ? result : exchange(m, m->theirs, MPI_PROC_NULL, m->mine, m->rank + 1);
-    }
-    if (m->rank < 2 * extra) {
-        result = exchange(m, m->mine, MPI_PROC_NULL, m->theirs, m->rank - 1);
-        result = result ? result : combine_with(m, m->rank - 1);
-    }
-    for (int mask = 1; mask < power && !result; mask <<= 1) {
-        int other = number ^ mask;
+    plan_doubling(&plan, m->rank, size, (size_t)m->count);
+    for (unsigned i = 0; i < plan.count && !result; i++) {
+        const struct plan_step *step = &plan.steps[i];
 
-        result = exchange_and_combine(m, other < extra ? other * 2 + 1 : other + extra);
+        result = exchange(m, m->mine, step->send_count ? step->peer : MPI_PROC_NULL, step->result ? m->mine : m->theirs,
+                          step->receive_count ? step->peer : MPI_PROC_NULL);
+        if (!result && step->receive_count && !step->result)
+            result = combine_with(m, step->peer);
     }
-    if (m->rank < 2 * extra && !result)
-        result = exchange(m, m->mine, m->rank - 1, m->theirs, MPI_PROC_NULL);
     return result;
 }
 

@@ -113,63 +113,54 @@ void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end)
     }
 }
 
-void pieces_cut(struct pieces *pieces, size_t bytes)
+int pieces_walk(const struct pieces *pieces, size_t most, pieces_do *what, void *argument)
 {
-    for (size_t i = 0; i < pieces->count; i++) {
-        struct piece *p = &pieces->list[i];
-        struct rows *rows = &p->rows;
+    int error = 0;
 
-        if (bytes >= rows->bytes * rows->count) {
-            bytes -= rows->bytes * rows->count;
+    for (size_t i = 0; i < pieces->count && most && !error; i++) {
+        struct piece piece = pieces->list[i];
+        const size_t bytes = piece.rows.bytes, count = piece.rows.count;
+
+        piece.rows.count = most / bytes < count ? most / bytes : count;
+        if (piece.rows.count)
+            error = what(argument, &piece);
+        most -= piece.rows.count * bytes;
+        if (piece.rows.count == count)
             continue;
-        }
-        if (bytes % rows->bytes && bytes > rows->bytes) { /* whole blocks, and a part of one */
-            const size_t whole = bytes / rows->bytes;
-
-            pieces->list[i + 1] = (struct piece){/* there is room for it: made_whole() */
-                                                 .offset = p->offset + (int64_t)(whole * rows->stride),
-                                                 .rows = {.bytes = bytes % rows->bytes, .count = 1}};
-            rows->count = whole;
-            i++;
-        } else if (bytes < rows->bytes) {
-            *rows = (struct rows){.bytes = bytes, .count = 1};
-        } else {
-            rows->count = bytes / rows->bytes;
-        }
-        pieces->count = bytes ? i + 1 : i;
-        return;
+        piece.offset += (int64_t)(piece.rows.count * piece.rows.stride);
+        piece.rows = (struct rows){.bytes = most, .count = 1};
+        return error || !most ? error : what(argument, &piece);
     }
+    return error;
 }
 
-/* Each piece is copied by rows, but for what is left of the last block. */
-static void pack(const struct pieces *pieces, uint8_t *address, uint8_t *packed, size_t most, bool into)
-{
-    for (size_t i = 0; i < pieces->count && most; i++) {
-        const struct rows *rows = &pieces->list[i].rows;
-        uint8_t *at = place_at(address, pieces->list[i].offset);
-        const size_t left = most / rows->bytes, whole = left < rows->count ? left : rows->count;
-        const size_t part = whole < rows->count ? most % rows->bytes : 0;
+struct packing {
+    uint8_t *address, *packed;
+    bool into;
+};
 
-        rows_copy(into ? packed : at, into ? rows->bytes : rows->stride, into ? at : packed,
-                  into ? rows->stride : rows->bytes, rows->bytes, whole);
-        packed += whole * rows->bytes;
-        at += whole * rows->stride;
-        if (whole < rows->count) {
-            memcpy(into ? packed : at, into ? at : packed, part);
-            return;
-        }
-        most -= whole * rows->bytes;
-    }
+static int pack(void *argument, const struct piece *piece)
+{
+    struct packing *p = argument;
+    const struct rows *rows = &piece->rows;
+    uint8_t *at = place_at(p->address, piece->offset);
+
+    if (p->into)
+        rows_copy(p->packed, rows->bytes, at, rows->stride, rows->bytes, rows->count);
+    else
+        rows_copy(at, rows->stride, p->packed, rows->bytes, rows->bytes, rows->count);
+    p->packed += rows->bytes * rows->count;
+    return 0;
 }
 
 void pieces_pack(const struct pieces *pieces, const void *address, uint8_t *packed, size_t most)
 {
-    pack(pieces, (uint8_t *)(uintptr_t)address, packed, most, true);
+    pieces_walk(pieces, most, pack, &(struct packing){place_at(address, 0), packed, true});
 }
 
 void pieces_unpack(const struct pieces *pieces, void *address, const uint8_t *packed, size_t most)
 {
-    pack(pieces, address, (uint8_t *)(uintptr_t)packed, most, false);
+    pieces_walk(pieces, most, pack, &(struct packing){address, (uint8_t *)(uintptr_t)packed, false});
 }
 
 /* ---- datatypes ---- */
@@ -450,8 +441,6 @@ static int make(MPI_Datatype datatype, struct pieces *out)
 static int made_whole(struct pieces *out, int error)
 {
     fold(out);
-    if (!error && !(error = push(out, &(struct piece){0}))) /* room for pieces_cut() */
-        out->count--;
     if (error)
         pieces_free(out);
     return error;

@@ -33,8 +33,10 @@ bool pieces_type(const struct pieces *pieces, enum xtq_type *type);
 size_t pieces_bytes(const struct pieces *pieces);
 /* From where to where; bytes. */
 void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end);
-/* Only so many bytes of it, from the first on. */
-void pieces_cut(struct pieces *pieces, size_t bytes);
+/* Each piece, or as much of it as is among the first so many bytes. What is done returns 0, or the walk ends with that.
+ */
+typedef int pieces_do(void *argument, const struct piece *piece);
+int pieces_walk(const struct pieces *pieces, size_t most, pieces_do *what, void *argument);
 /* Between their places, from an address that may itself be anywhere, and packed memory; at most so many bytes. */
 void pieces_pack(const struct pieces *pieces, const void *address, uint8_t *packed, size_t most);
 void pieces_unpack(const struct pieces *pieces, void *address, const uint8_t *packed, size_t most);

@@ -17,136 +17,107 @@ static void read_settings(void)
 }
 
 /* Whether a reduction is XTQ's. Decided alike by all ranks: by what must be the same on all of them. */
-static bool taken(const void *data, void *result, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
-                  struct reduction *out)
+static bool taken(const struct device_reduction *r, struct reduction *out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     unsigned long long bytes, most;
 
-    if (count < 1 || !intercept_type(datatype, &out->type) || !intercept_op(op, &out->op))
+    if (r->count < 1 || !intercept_type(r->datatype, &out->type) || !intercept_op(r->op, &out->op))
         return false;
     pthread_once(&once, read_settings);
-    most = root == TO_ALL ? most_for_all : 0;
-    bytes = (unsigned long long)count * xtq_type_bytes(out->type);
+    most = r->root == DEVICE_TO_ALL ? most_for_all : 0;
+    bytes = (unsigned long long)r->count * xtq_type_bytes(out->type);
     if (bytes < least || (most && bytes > most))
         return false;
-    out->root = root;
-    out->data = data == MPI_IN_PLACE ? result : data;
-    out->result = result;
-    out->count = (size_t)count;
+    out->root = r->root == DEVICE_TO_ALL ? TO_ALL : r->root;
+    out->data = r->data == MPI_IN_PLACE ? r->result : r->data;
+    out->result = r->result;
+    out->count = (size_t)r->count;
     return true;
 }
 
-static int result_of(MPI_Comm comm, int error)
+enum when { NOW, LATER, OFTEN };
+
+static bool on_device(const struct device_reduction *r, enum when when, MPI_Info info, MPI_Request *request, int *code)
 {
-    if (!error)
-        return MPI_SUCCESS;
-    PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-    return MPI_ERR_OTHER;
+    (void)info;
+#if MPI_VERSION >= 4
+    if (when == OFTEN)
+        return device_reduces(r->data, r->result) && device_reduce_often(r, info, request, code);
+#endif
+    return device_reduces(r->data, r->result) && device_reduce(r, when == NOW ? NULL : request, code);
 }
 
-/* One with device memory in it. */
-static bool on_device(const void *data, void *result, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
-                      MPI_Comm comm, MPI_Request *request, int *code)
+/* Whether it is XTQ's, or there is device memory in it; then *code is MPI's error code. */
+static bool done(const struct device_reduction *r, enum when when, MPI_Info info, MPI_Request *request, int *code)
 {
-    const struct device_reduction r = {data, result, count, datatype, op, root, comm};
+    struct reduction what;
+    struct link *link = NULL;
+    int error;
 
-    return device_reduces(data, result) && device_reduce(&r, request, code);
+    if (taken(r, &what))
+        link = when == LATER ? link_if_open(r->comm) : link_of(r->comm);
+    if (on_device(r, when, info, request, code))
+        return true;
+    if (!link || (when == OFTEN && !link_threads()))
+        return false;
+    error = when == NOW     ? reduce_now(link, &what)
+            : when == LATER ? reduce_later(link, &what, request)
+                            : reduce_often(link, &what, request);
+    *code = error ? MPI_ERR_OTHER : MPI_SUCCESS;
+    if (error)
+        PMPI_Comm_call_errhandler(r->comm, MPI_ERR_OTHER);
+    return true;
 }
 
-#define REDUCTIONS(suffix, number)                                                                                     \
-    INTERCEPT MPI_Allreduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,    \
-                                    MPI_Comm comm)                                                                     \
+#define TO_ALL_TAKES(number)                                                                                           \
+    const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm
+#define TO_ALL_GIVES data, result, count, datatype, op, comm
+#define TO_ALL_ROOT DEVICE_TO_ALL
+#define TO_ONE_TAKES(number)                                                                                           \
+    const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm
+#define TO_ONE_GIVES data, result, count, datatype, op, root, comm
+#define TO_ONE_ROOT root
+#define COMMA_REQUEST , MPI_Request *request
+#define COMMA_INFO_REQUEST , MPI_Info info, MPI_Request *request
+
+#define ONE(function, suffix, whom, number, more, when, info, request, otherwise)                                      \
+    INTERCEPT MPI_##function##suffix(whom##_TAKES(number) more)                                                        \
     {                                                                                                                  \
-        struct reduction what;                                                                                         \
+        const struct device_reduction r = {data, result, count, datatype, op, whom##_ROOT, comm};                      \
         int code;                                                                                                      \
-        struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
+                                                                                                                       \
+        return done(&r, when, info, request, &code) ? code : otherwise;                                                \
+    }
+#define REDUCTIONS(suffix, number)                                                                                     \
+    static int allreduce##suffix(TO_ALL_TAKES(number))                                                                 \
+    {                                                                                                                  \
+        struct link *link;                                                                                             \
         MPI_Request request;                                                                                           \
         size_t bytes;                                                                                                  \
                                                                                                                        \
-        if (on_device(data, result, count, datatype, op, DEVICE_TO_ALL, comm, NULL, &code))                            \
-            return code;                                                                                               \
-        if (link)                                                                                                      \
-            return result_of(comm, reduce_now(link, &what));                                                           \
         link_open_wanted(comm);                                                                                        \
         link = link_all_serve(comm);                                                                                   \
         if (!link)                                                                                                     \
-            return PMPI_Allreduce##suffix(data, result, count, datatype, op, comm);                                    \
+            return PMPI_Allreduce##suffix(TO_ALL_GIVES);                                                               \
         if (meet_takes(count, datatype, op, &bytes))                                                                   \
             return meet_allreduce(link, data, result, (int)count, datatype, op, bytes);                                \
-        return serve_until(PMPI_Iallreduce##suffix(data, result, count, datatype, op, comm, &request), &request);      \
+        return serve_until(PMPI_Iallreduce##suffix(TO_ALL_GIVES, &request), &request);                                 \
     }                                                                                                                  \
-    INTERCEPT MPI_Reduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,       \
-                                 int root, MPI_Comm comm)                                                              \
-    {                                                                                                                  \
-        struct reduction what;                                                                                         \
-        int code;                                                                                                      \
-        struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
-                                                                                                                       \
-        if (on_device(data, result, count, datatype, op, root, comm, NULL, &code))                                     \
-            return code;                                                                                               \
-        if (link)                                                                                                      \
-            return result_of(comm, reduce_now(link, &what));                                                           \
-        return PMPI_Reduce##suffix(data, result, count, datatype, op, root, comm);                                     \
-    }                                                                                                                  \
-    INTERCEPT MPI_Iallreduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,   \
-                                     MPI_Comm comm, MPI_Request *request)                                              \
-    {                                                                                                                  \
-        struct reduction what;                                                                                         \
-        int code;                                                                                                      \
-        struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_if_open(comm) : NULL;       \
-                                                                                                                       \
-        if (on_device(data, result, count, datatype, op, DEVICE_TO_ALL, comm, request, &code))                         \
-            return code;                                                                                               \
-        return link ? result_of(comm, reduce_later(link, &what, request))                                              \
-                    : PMPI_Iallreduce##suffix(data, result, count, datatype, op, comm, request);                       \
-    }                                                                                                                  \
-    INTERCEPT MPI_Ireduce##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,      \
-                                  int root, MPI_Comm comm, MPI_Request *request)                                       \
-    {                                                                                                                  \
-        struct reduction what;                                                                                         \
-        int code;                                                                                                      \
-        struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_if_open(comm) : NULL;         \
-                                                                                                                       \
-        if (on_device(data, result, count, datatype, op, root, comm, request, &code))                                  \
-            return code;                                                                                               \
-        return link ? result_of(comm, reduce_later(link, &what, request))                                              \
-                    : PMPI_Ireduce##suffix(data, result, count, datatype, op, root, comm, request);                    \
-    }
+    ONE(Allreduce, suffix, TO_ALL, number, , NOW, MPI_INFO_NULL, NULL, allreduce##suffix(TO_ALL_GIVES))                \
+    ONE(Reduce, suffix, TO_ONE, number, , NOW, MPI_INFO_NULL, NULL, PMPI_Reduce##suffix(TO_ONE_GIVES))                 \
+    ONE(Iallreduce, suffix, TO_ALL, number, COMMA_REQUEST, LATER, MPI_INFO_NULL, request,                              \
+        PMPI_Iallreduce##suffix(TO_ALL_GIVES, request))                                                                \
+    ONE(Ireduce, suffix, TO_ONE, number, COMMA_REQUEST, LATER, MPI_INFO_NULL, request,                                 \
+        PMPI_Ireduce##suffix(TO_ONE_GIVES, request))
 REDUCTIONS(, int)
 
 #if MPI_VERSION >= 4
 #define PERSISTENT(suffix, number)                                                                                     \
-    INTERCEPT MPI_Allreduce_init##suffix(const void *data, void *result, number count, MPI_Datatype datatype,          \
-                                         MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)                \
-    {                                                                                                                  \
-        struct reduction what;                                                                                         \
-        int code;                                                                                                      \
-        struct link *link = taken(data, result, count, datatype, op, TO_ALL, &what) ? link_of(comm) : NULL;            \
-                                                                                                                       \
-        if (device_reduces(data, result) &&                                                                            \
-            device_reduce_often(&(struct device_reduction){data, result, count, datatype, op, DEVICE_TO_ALL, comm},    \
-                                info, request, &code))                                                                 \
-            return code;                                                                                               \
-        return link && link_threads()                                                                                  \
-                   ? result_of(comm, reduce_often(link, &what, request))                                               \
-                   : PMPI_Allreduce_init##suffix(data, result, count, datatype, op, comm, info, request);              \
-    }                                                                                                                  \
-    INTERCEPT MPI_Reduce_init##suffix(const void *data, void *result, number count, MPI_Datatype datatype, MPI_Op op,  \
-                                      int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)                    \
-    {                                                                                                                  \
-        struct reduction what;                                                                                         \
-        int code;                                                                                                      \
-        struct link *link = taken(data, result, count, datatype, op, root, &what) ? link_of(comm) : NULL;              \
-                                                                                                                       \
-        if (device_reduces(data, result) &&                                                                            \
-            device_reduce_often(&(struct device_reduction){data, result, count, datatype, op, root, comm}, info,       \
-                                request, &code))                                                                       \
-            return code;                                                                                               \
-        return link && link_threads()                                                                                  \
-                   ? result_of(comm, reduce_often(link, &what, request))                                               \
-                   : PMPI_Reduce_init##suffix(data, result, count, datatype, op, root, comm, info, request);           \
-    }
+    ONE(Allreduce_init, suffix, TO_ALL, number, COMMA_INFO_REQUEST, OFTEN, info, request,                              \
+        PMPI_Allreduce_init##suffix(TO_ALL_GIVES, info, request))                                                      \
+    ONE(Reduce_init, suffix, TO_ONE, number, COMMA_INFO_REQUEST, OFTEN, info, request,                                 \
+        PMPI_Reduce_init##suffix(TO_ONE_GIVES, info, request))
 REDUCTIONS(_c, MPI_Count)
 PERSISTENT(, int)
 PERSISTENT(_c, MPI_Count)

@@ -1,114 +1,27 @@
-/* Collectives on device memory: with the host's in its place. Whose memory is what kind is each rank's own affair. */
+/* See collective.h; and operations with requests that leave something to be done with what they sent and received. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mpi/device/device.h"
+#include "mpi/device/collective.h"
 
-/* ---- broadcast ---- */
+/* ---- when an operation is over ---- */
 
-static int on_over(void *argument, MPI_Status *status)
+int pair_open(struct device_pair **out, bool sends, const void *data, MPI_Count count, MPI_Datatype datatype,
+              unsigned ways, MPI_Comm comm, void **host)
 {
-    struct device_operand *o = argument;
-    int error = operand_write(o, o->bytes), result = error ? device_error(o->comm, error, "MPI_Ibcast") : MPI_SUCCESS;
+    struct device_pair *pair = calloc(1, sizeof(*pair));
+    struct device_operand *o = pair && sends ? &pair->in : pair ? &pair->out : NULL;
+    int error = o ? operand_open(o, data, count, datatype, ways, comm) : -ENOMEM;
 
-    (void)status;
-    operand_close(o);
-    free(o);
-    return result;
-}
-
-static int on_over_unchanged(void *argument, MPI_Status *status)
-{
-    (void)status;
-    operand_close(argument);
-    free(argument);
-    return MPI_SUCCESS;
-}
-
-static int later(int result, MPI_Request *request, struct device_operand *o, pending_end *end)
-{
-    struct device_operand *copy = result ? NULL : malloc(sizeof(*copy));
-
-    if (copy) {
-        *copy = *o;
-        return pending_add(request, end, copy);
+    if (error) {
+        free(pair);
+        return error;
     }
-    if (!result) {
-        result = PMPI_Wait(request, MPI_STATUS_IGNORE);
-        if (end == on_over && operand_write(o, o->bytes))
-            result = MPI_ERR_OTHER;
-    }
-    operand_close(o);
-    return result;
-}
-
-static unsigned root_sends(int root, MPI_Comm comm)
-{
-    int rank = -1, inter = 0;
-
-    PMPI_Comm_test_inter(comm, &inter);
-    PMPI_Comm_rank(comm, &rank);
-    return (inter && root == MPI_ROOT) || (!inter && rank == root) ? DEVICE_SENT : DEVICE_RECEIVED;
-}
-
-#define BROADCASTS(suffix, number)                                                                                     \
-    INTERCEPT MPI_Bcast##suffix(void *data, number count, MPI_Datatype datatype, int root, MPI_Comm comm)              \
-    {                                                                                                                  \
-        struct device_operand o;                                                                                       \
-        unsigned way;                                                                                                  \
-        int result, error = 0;                                                                                         \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Bcast##suffix(data, count, datatype, root, comm);                                              \
-        way = root_sends(root, comm);                                                                                  \
-        result = operand_open(&o, data, count, datatype, way, comm);                                                   \
-        if (result)                                                                                                    \
-            return device_error(comm, result, "MPI_Bcast");                                                            \
-        result = PMPI_Bcast##suffix(o.host, count, datatype, root, comm);                                              \
-        if (!result && way == DEVICE_RECEIVED)                                                                         \
-            error = operand_write(&o, o.bytes);                                                                        \
-        operand_close(&o);                                                                                             \
-        return error ? device_error(comm, error, "MPI_Bcast") : result;                                                \
-    }                                                                                                                  \
-    INTERCEPT MPI_Ibcast##suffix(void *data, number count, MPI_Datatype datatype, int root, MPI_Comm comm,             \
-                                 MPI_Request *request)                                                                 \
-    {                                                                                                                  \
-        struct device_operand o;                                                                                       \
-        unsigned way;                                                                                                  \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Ibcast##suffix(data, count, datatype, root, comm, request);                                    \
-        way = root_sends(root, comm);                                                                                  \
-        result = operand_open(&o, data, count, datatype, way, comm);                                                   \
-        if (result)                                                                                                    \
-            return device_error(comm, result, "MPI_Ibcast");                                                           \
-        return later(PMPI_Ibcast##suffix(o.host, count, datatype, root, comm, request), request, &o,                   \
-                     way == DEVICE_RECEIVED ? on_over : on_over_unchanged);                                            \
-    }
-BROADCASTS(, int)
-#if MPI_VERSION >= 4
-BROADCASTS(_c, MPI_Count)
-#endif
-
-/* ---- reductions ---- */
-
-/* With both in the host's memory: XTQ's or MPI's. */
-static int reduce(const struct device_reduction *r, const void *data, void *result, MPI_Request *request)
-{
-#if MPI_VERSION >= 4
-    const MPI_Count count = r->count;
-#define OF_COUNT(name) name##_c
-#else
-    const int count = (int)r->count;
-#define OF_COUNT(name) name
-#endif
-
-    if (r->root == DEVICE_TO_ALL)
-        return request ? OF_COUNT(MPI_Iallreduce)(data, result, count, r->datatype, r->op, r->comm, request)
-                       : OF_COUNT(MPI_Allreduce)(data, result, count, r->datatype, r->op, r->comm);
-    return request ? OF_COUNT(MPI_Ireduce)(data, result, count, r->datatype, r->op, r->root, r->comm, request)
-                   : OF_COUNT(MPI_Reduce)(data, result, count, r->datatype, r->op, r->root, r->comm);
+    pair->most = SIZE_MAX;
+    pair->in.comm = comm;
+    *host = o->host;
+    *out = pair;
+    return 0;
 }
 
 void pair_free(struct device_pair *pair)
@@ -118,19 +31,19 @@ void pair_free(struct device_pair *pair)
     free(pair);
 }
 
-static int pair_write(struct device_pair *pair)
+static int pair_write(struct device_pair *pair, const MPI_Status *status)
 {
     struct device_operand *out = &pair->out;
-    int error = operand_write(out, pair->most < out->bytes ? pair->most : out->bytes);
+    size_t most = pair->by_status && out->memory ? status_bytes(status) : pair->most;
+    int error = operand_write(out, most < out->bytes ? most : out->bytes);
 
-    return error ? device_error(out->comm, error, "a collective operation") : MPI_SUCCESS;
+    return error ? device_error(out->comm, error, "what was received") : MPI_SUCCESS;
 }
 
 static int on_pair(void *argument, MPI_Status *status)
 {
-    int result = pair_write(argument);
+    int result = pair_write(argument, status);
 
-    (void)status;
     pair_free(argument);
     return result;
 }
@@ -157,8 +70,7 @@ static int on_start(void *argument)
 
 static int on_round(void *argument, MPI_Status *status)
 {
-    (void)status;
-    return pair_write(argument);
+    return pair_write(argument, status);
 }
 
 static void on_drop(void *argument)
@@ -175,110 +87,163 @@ int pair_keep(int result, MPI_Request *request, struct device_pair *pair)
     return result;
 }
 
-/* ---- reductions ---- */
+enum role { AT_ROOT, WITH_ROOT, APART };
 
-/* Whether this rank has a result; elsewhere MPI does not look at where it would be. */
-static bool has_result(const struct device_reduction *r)
+static enum role role_of(int root, MPI_Comm comm)
 {
-    return r->root == DEVICE_TO_ALL || root_sends(r->root, r->comm) == DEVICE_SENT;
+    int rank = -1, inter = 0;
+
+    PMPI_Comm_test_inter(comm, &inter);
+    PMPI_Comm_rank(comm, &rank);
+    if (inter)
+        return root == MPI_ROOT ? AT_ROOT : root == MPI_PROC_NULL ? APART : WITH_ROOT;
+    return rank == root ? AT_ROOT : WITH_ROOT;
 }
 
-static int reducing_open(const struct device_reduction *r, struct device_pair *both)
+/* All. */
+static struct degrees ranks_of(MPI_Comm comm)
 {
-    const bool in_place = r->data == MPI_IN_PLACE;
-    /* between groups: no data of this rank's */
-    const bool nothing = r->root == MPI_ROOT || r->root == MPI_PROC_NULL;
+    int inter = 0, ranks = 0;
+
+    PMPI_Comm_test_inter(comm, &inter);
+    if (inter)
+        PMPI_Comm_remote_size(comm, &ranks);
+    else
+        PMPI_Comm_size(comm, &ranks);
+    return (struct degrees){ranks, ranks};
+}
+
+/* ---- what the sides are ---- */
+
+void sides_begin(struct exchange *x, const void *data, void *result, MPI_Comm comm)
+{
+    *x = (struct exchange){.in = {.address = (void *)(uintptr_t)data}, .out = {.address = result}, .comm = comm};
+    x->out.most = SIZE_MAX;
+}
+
+struct degrees sides_rooted(struct exchange *x, int root, bool gather)
+{
+    const enum role role = role_of(root, x->comm);
+    struct side *many = gather ? &x->out : &x->in, *one = gather ? &x->in : &x->out;
+    const unsigned many_way = gather ? DEVICE_RECEIVED : DEVICE_SENT, one_way = gather ? DEVICE_SENT : DEVICE_RECEIVED;
+    const bool alone = role == AT_ROOT && one->address == MPI_IN_PLACE;
+    int inter = 0;
+
+    PMPI_Comm_test_inter(x->comm, &inter);
+    many->ways = role == AT_ROOT ? many_way | (gather && alone ? DEVICE_SENT : 0) : 0;
+    one->ways = role == APART || alone || (inter && role == AT_ROOT) ? 0 : one_way;
+    return ranks_of(x->comm);
+}
+
+struct degrees sides_all(struct exchange *x)
+{
+    const bool in_place = x->in.address == MPI_IN_PLACE;
+
+    x->in.ways = in_place ? 0 : DEVICE_SENT;
+    x->out.ways = DEVICE_RECEIVED | (in_place ? DEVICE_SENT : 0);
+    return ranks_of(x->comm);
+}
+
+struct block *side_blocks(struct side *side, MPI_Datatype datatype, int ranks)
+{
+    side->datatype = datatype;
+    side->ranks = ranks;
+    side->blocks = side->ways && device_near(side->address) ? calloc((size_t)ranks + 1, sizeof(*side->blocks)) : NULL;
+    return side->blocks;
+}
+
+void side_row(struct side *side, MPI_Count count, MPI_Datatype datatype, int ranks)
+{
+    struct block *blocks = side_blocks(side, datatype, 1);
+
+    if (blocks)
+        blocks[0].count = count * ranks;
+}
+
+void side_first(struct side *side, MPI_Count count)
+{
+    MPI_Count bytes = 0;
+
+    if (side->blocks)
+        PMPI_Type_size_x(side->datatype, &bytes);
+    side->most = (size_t)(bytes * count);
+}
+
+struct degrees sides_neighbours(struct exchange *x)
+{
+    struct degrees degrees = {0, 0};
+    int topology = MPI_UNDEFINED, rank = 0, weighted;
+
+    x->in.ways = DEVICE_SENT;
+    x->out.ways = DEVICE_SENT | DEVICE_RECEIVED;
+    PMPI_Topo_test(x->comm, &topology);
+    PMPI_Comm_rank(x->comm, &rank);
+    if (topology == MPI_CART) {
+        PMPI_Cartdim_get(x->comm, &degrees.in);
+        degrees.in *= 2;
+        degrees.out = degrees.in;
+    } else if (topology == MPI_GRAPH) {
+        PMPI_Graph_neighbors_count(x->comm, rank, &degrees.in);
+        degrees.out = degrees.in;
+    } else if (topology == MPI_DIST_GRAPH) {
+        PMPI_Dist_graph_neighbors_count(x->comm, &degrees.in, &degrees.out, &weighted);
+    }
+    return degrees;
+}
+
+/* ---- the exchange ---- */
+
+static int side_open(const struct side *side, struct device_operand *o, MPI_Comm comm)
+{
+    if (side->ways && device_near(side->address) && !side->blocks)
+        return -ENOMEM;
+    if (side->blocks && side->datatypes)
+        return operand_open_typed(o, side->address, side->blocks, side->ranks, side->datatypes, side->ways, comm);
+    if (side->blocks)
+        return operand_open_blocks(o, side->address, side->blocks, side->ranks, side->datatype, side->ways, comm);
+    *o = (struct device_operand){.host = side->address, .comm = comm};
+    return 0;
+}
+
+static bool side_has(const struct side *side)
+{
+    bool has = false;
+
+    if (!side->ways || !device_near(side->address))
+        return false;
+    if (!side->datatypes)
+        return device_holds(side->address, side->datatype);
+    if (!side->blocks)
+        return true;
+    for (int i = 0; i < side->ranks && !has; i++)
+        has = side->blocks[i].count && device_holds(place_at(side->address, side->blocks[i].place), side->datatypes[i]);
+    return has;
+}
+
+bool exchange_open(struct exchange *x, const void **data, void **result, const char *name, int *code)
+{
+    const bool has = side_has(&x->in) || side_has(&x->out);
     int error = 0;
 
-    both->most = SIZE_MAX;
-    both->out_sent = in_place;
-    both->in.comm = r->comm;
-    both->in.host = (void *)(uintptr_t)r->data;
-    both->out.host = r->result;
-    if (!in_place && !nothing)
-        error = operand_open(&both->in, r->data, r->count, r->datatype, DEVICE_SENT, r->comm);
-    if (!error && has_result(r))
-        error = operand_open(&both->out, r->result, r->count, r->datatype,
-                             in_place ? DEVICE_SENT | DEVICE_RECEIVED : DEVICE_RECEIVED, r->comm);
-    return error;
-}
-
-/* Whether there is device memory in it; *both: staged, NULL after an error, which *code is then. */
-static bool reduction_open(const struct device_reduction *r, struct device_pair **both, int *code)
-{
-    int error;
-
-    *both = NULL;
-    if (!device_holds(r->data == MPI_IN_PLACE ? r->result : r->data, r->datatype) &&
-        !(device_holds(r->result, r->datatype) && has_result(r)))
-        return false;
-    *both = calloc(1, sizeof(**both));
-    error = *both ? reducing_open(r, *both) : -ENOMEM;
+    if (has) {
+        x->pair = calloc(1, sizeof(*x->pair));
+        error = x->pair ? side_open(&x->in, &x->pair->in, x->comm) : -ENOMEM;
+        if (!error)
+            error = side_open(&x->out, &x->pair->out, x->comm);
+    }
+    free(x->in.blocks);
+    free(x->out.blocks);
     if (error) {
-        if (*both)
-            pair_free(*both);
-        *both = NULL;
-        *code = device_error(r->comm, error, "a reduction");
+        if (x->pair)
+            pair_free(x->pair);
+        *code = device_error(x->comm, error, name);
+    } else if (has) {
+        x->pair->most = x->out.most;
+        x->pair->out_sent = x->out.ways & DEVICE_SENT;
+        x->pair->in.comm = x->comm;
+        *data = x->pair->in.host;
+        *result = x->pair->out.host;
+        *code = MPI_SUCCESS;
     }
-    return true;
+    return has;
 }
-
-bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *code)
-{
-    struct device_pair *both;
-
-    if (!reduction_open(r, &both, code))
-        return false;
-    if (both)
-        *code = pair_end(reduce(r, both->in.host, both->out.host, request), request, both);
-    return true;
-}
-
-#if MPI_VERSION >= 4
-static int reduce_often(const struct device_reduction *r, const void *data, void *result, MPI_Info info,
-                        MPI_Request *request)
-{
-    return r->root == DEVICE_TO_ALL
-               ? MPI_Allreduce_init_c(data, result, r->count, r->datatype, r->op, r->comm, info, request)
-               : MPI_Reduce_init_c(data, result, r->count, r->datatype, r->op, r->root, r->comm, info, request);
-}
-
-bool device_reduce_often(const struct device_reduction *r, MPI_Info info, MPI_Request *request, int *code)
-{
-    struct device_pair *both;
-
-    if (!reduction_open(r, &both, code))
-        return false;
-    if (both)
-        *code = pair_keep(reduce_often(r, both->in.host, both->out.host, info, request), request, both);
-    return true;
-}
-
-#define BROADCAST_OFTEN(suffix, number)                                                                                \
-    INTERCEPT MPI_Bcast_init##suffix(void *data, number count, MPI_Datatype datatype, int root, MPI_Comm comm,         \
-                                     MPI_Info info, MPI_Request *request)                                              \
-    {                                                                                                                  \
-        struct device_pair *pair;                                                                                      \
-        struct device_operand *o;                                                                                      \
-        unsigned way;                                                                                                  \
-        int error;                                                                                                     \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Bcast_init##suffix(data, count, datatype, root, comm, info, request);                          \
-        way = root_sends(root, comm);                                                                                  \
-        pair = calloc(1, sizeof(*pair));                                                                               \
-        if (!pair)                                                                                                     \
-            return device_error(comm, -ENOMEM, "MPI_Bcast_init");                                                      \
-        pair->most = SIZE_MAX;                                                                                         \
-        pair->in.comm = comm;                                                                                          \
-        o = way == DEVICE_SENT ? &pair->in : &pair->out;                                                               \
-        error = operand_open(o, data, count, datatype, way, comm);                                                     \
-        if (error) {                                                                                                   \
-            free(pair);                                                                                                \
-            return device_error(comm, error, "MPI_Bcast_init");                                                        \
-        }                                                                                                              \
-        return pair_keep(PMPI_Bcast_init##suffix(o->host, count, datatype, root, comm, info, request), request, pair); \
-    }
-BROADCAST_OFTEN(, int)
-BROADCAST_OFTEN(_c, MPI_Count)
-#endif

@@ -45,9 +45,11 @@ size_t device_bytes(const struct device_memory *memory);
 
 /* ---- stage.c, collective.c ---- */
 
-/* Between device memory, from an offset in it, and the host's, where place is for that offset. -EIO. */
+/* Between device memory, from an offset in it, and the host's, where place is for that offset; at most so many bytes.
+ * -EIO. */
 int device_read(struct device_memory *memory, size_t offset, uint8_t *place, const struct pieces *pieces);
-int device_write(struct device_memory *memory, size_t offset, const uint8_t *place, const struct pieces *pieces);
+int device_write(struct device_memory *memory, size_t offset, const uint8_t *place, const struct pieces *pieces,
+                 size_t most);
 /* Without waiting for the end: of one block. */
 int device_read_begin(struct device_memory *memory, size_t offset, void *place, size_t bytes, cl_event *event);
 int device_write_begin(struct device_memory *memory, size_t offset, const void *place, size_t bytes, cl_event *event);
@@ -88,12 +90,16 @@ int operand_read(struct device_operand *o);
 int operand_write(struct device_operand *o, size_t most);
 void operand_close(struct device_operand *o);
 
-/* What a collective sends and receives; of the latter so many bytes are written back. */
+/* What an operation sends and receives; of the latter so many bytes are written back. */
 struct device_pair {
     struct device_operand in, out;
     size_t most;
-    bool out_sent; /* what is received is also sent, or stays in part: it is read at each start */
+    bool by_status; /* as many as the status says */
+    bool out_sent;  /* what is received is also sent, or stays in part: it is read at each start */
 };
+/* Of one operand, which is sent or received; *host: what MPI gets for it. Negative errnos, as operand_open(). */
+int pair_open(struct device_pair **out, bool sends, const void *data, MPI_Count count, MPI_Datatype datatype,
+              unsigned ways, MPI_Comm comm, void **host);
 void pair_free(struct device_pair *pair);
 /* MPI's call has returned; with a request it goes on. Takes the pair over. MPI's error code. */
 int pair_end(int result, MPI_Request *request, struct device_pair *pair);
@@ -142,7 +148,7 @@ int device_waitall(int count, MPI_Request *requests, MPI_Status *statuses, wait_
 
 int device_recv(void *data, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status);
 
-/* ---- pipe.c, collective.c: messages in pieces (xtqmpi_comm_pipeline) ---- */
+/* ---- pipe.c, exchange.c: messages in pieces (xtqmpi_comm_pipeline) ---- */
 
 struct pipe;
 /* NULL: not on this communicator. */

@@ -1,340 +1,107 @@
-/*
- * Collectives on device memory in which each rank has something for each, or for its neighbours: gather, scatter, what
- * is made of them, and scans. Each side's memory is staged whole, as one operand (stage.c), and MPI's own
- * call gets the host's; nobody waits for anybody but in that.
- */
+/* Collectives on device memory, as MPI has them: what each side is, and what of MPI's gets the host's memory in its
+ * place. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mpi/device/device.h"
+#include "mpi/device/collective.h"
 
-/* What this rank sends, or receives: nothing without ways. */
-struct side {
-    void *address;
-    MPI_Datatype datatype;
-    const MPI_Datatype *datatypes; /* of each block; NULL: all have the one */
-    unsigned ways;
-    int ranks;            /* how many blocks */
-    struct block *blocks; /* to be freed; NULL: there are none */
-    size_t most;          /* of what is received, so many bytes are written back */
-};
-
-struct exchange {
-    struct side in, out;
-    MPI_Comm comm;
-    struct device_pair *pair;
-};
-
-enum role { AT_ROOT, WITH_ROOT, APART };
-
-static enum role role_of(int root, MPI_Comm comm)
-{
-    int rank = -1, inter = 0;
-
-    PMPI_Comm_test_inter(comm, &inter);
-    PMPI_Comm_rank(comm, &rank);
-    if (inter)
-        return root == MPI_ROOT ? AT_ROOT : root == MPI_PROC_NULL ? APART : WITH_ROOT;
-    return rank == root ? AT_ROOT : WITH_ROOT;
-}
-
-/* How many this rank has something for. */
-static int ranks_of(MPI_Comm comm)
-{
-    int inter = 0, ranks = 0;
-
-    PMPI_Comm_test_inter(comm, &inter);
-    if (inter)
-        PMPI_Comm_remote_size(comm, &ranks);
-    else
-        PMPI_Comm_size(comm, &ranks);
-    return ranks;
-}
-
-/* ---- what the sides are ---- */
-
-static void sides_begin(struct exchange *x, const void *data, void *result, MPI_Comm comm)
-{
-    *x = (struct exchange){.in = {.address = (void *)(uintptr_t)data}, .out = {.address = result}, .comm = comm};
-    x->out.most = SIZE_MAX;
-}
-
-/* From one to all: gather's result, and scatter's data. In place, the root's own part is there, or stays there. */
-static void sides_rooted(struct exchange *x, int root, bool gather)
-{
-    const enum role role = role_of(root, x->comm);
-    struct side *many = gather ? &x->out : &x->in, *one = gather ? &x->in : &x->out;
-    const unsigned many_way = gather ? DEVICE_RECEIVED : DEVICE_SENT, one_way = gather ? DEVICE_SENT : DEVICE_RECEIVED;
-    const bool alone = role == AT_ROOT && one->address == MPI_IN_PLACE;
-    int inter = 0;
-
-    PMPI_Comm_test_inter(x->comm, &inter);
-    many->ways = role == AT_ROOT ? many_way | (gather && alone ? DEVICE_SENT : 0) : 0;
-    one->ways = role == APART || alone || (inter && role == AT_ROOT) ? 0 : one_way;
-}
-
-static void sides_all(struct exchange *x)
-{
-    const bool in_place = x->in.address == MPI_IN_PLACE;
-
-    x->in.ways = in_place ? 0 : DEVICE_SENT;
-    x->out.ways = DEVICE_RECEIVED | (in_place ? DEVICE_SENT : 0);
-}
-
-/* Room for so many blocks, if the side has any. */
-static struct block *side_blocks(struct side *side, MPI_Datatype datatype, int ranks)
-{
-    side->datatype = datatype;
-    side->ranks = ranks;
-    side->blocks = side->ways && device_near(side->address) ? calloc((size_t)ranks + 1, sizeof(*side->blocks)) : NULL;
-    return side->blocks;
-}
-
-/* One block for each rank, one after the other; or one. */
-static void side_row(struct side *side, MPI_Count count, MPI_Datatype datatype, int ranks)
-{
-    struct block *blocks = side_blocks(side, datatype, 1);
-
-    if (blocks)
-        blocks[0].count = count * ranks;
-}
-
-/* In which MPI has put result, only the first block is one. */
-static void side_first(struct side *side, MPI_Count count)
-{
-    MPI_Count bytes = 0;
-
-    if (side->blocks)
-        PMPI_Type_size_x(side->datatype, &bytes);
-    side->most = (size_t)(bytes * count);
-}
-
-/* How many neighbours this rank has. */
-struct degrees {
-    int in, out;
-};
-
-/* Of a neighbour that is none nothing comes, and what is there stays: so it is read first. */
-static struct degrees sides_neighbours(struct exchange *x)
-{
-    struct degrees degrees = {0, 0};
-    int topology = MPI_UNDEFINED, rank = 0, weighted;
-
-    x->in.ways = DEVICE_SENT;
-    x->out.ways = DEVICE_SENT | DEVICE_RECEIVED;
-    PMPI_Topo_test(x->comm, &topology);
-    PMPI_Comm_rank(x->comm, &rank);
-    if (topology == MPI_CART) {
-        PMPI_Cartdim_get(x->comm, &degrees.in);
-        degrees.in *= 2;
-        degrees.out = degrees.in;
-    } else if (topology == MPI_GRAPH) {
-        PMPI_Graph_neighbors_count(x->comm, rank, &degrees.in);
-        degrees.out = degrees.in;
-    } else if (topology == MPI_DIST_GRAPH) {
-        PMPI_Dist_graph_neighbors_count(x->comm, &degrees.in, &degrees.out, &weighted);
-    }
-    return degrees;
-}
-
-/* ---- the exchange ---- */
-
-static int side_open(const struct side *side, struct device_operand *o, MPI_Comm comm)
-{
-    if (side->ways && device_near(side->address) && !side->blocks)
-        return -ENOMEM;
-    if (side->blocks && side->datatypes)
-        return operand_open_typed(o, side->address, side->blocks, side->ranks, side->datatypes, side->ways, comm);
-    if (side->blocks)
-        return operand_open_blocks(o, side->address, side->blocks, side->ranks, side->datatype, side->ways, comm);
-    *o = (struct device_operand){.host = side->address, .comm = comm};
-    return 0;
-}
-
-static bool side_has(const struct side *side)
-{
-    bool has = false;
-
-    if (!side->ways || !device_near(side->address))
-        return false;
-    if (!side->datatypes)
-        return device_holds(side->address, side->datatype);
-    if (!side->blocks)
-        return true;
-    for (int i = 0; i < side->ranks && !has; i++)
-        has = side->blocks[i].count && device_holds(place_at(side->address, side->blocks[i].place), side->datatypes[i]);
-    return has;
-}
-
-/* Whether there is device memory in it, which is staged then: *data and *result are where. *code: MPI's error code. */
-static bool exchange_open(struct exchange *x, const void **data, void **result, const char *name, int *code)
-{
-    const bool has = side_has(&x->in) || side_has(&x->out);
-    int error = 0;
-
-    if (has) {
-        x->pair = calloc(1, sizeof(*x->pair));
-        error = x->pair ? side_open(&x->in, &x->pair->in, x->comm) : -ENOMEM;
-        if (!error)
-            error = side_open(&x->out, &x->pair->out, x->comm);
-    }
-    free(x->in.blocks);
-    free(x->out.blocks);
-    if (error) {
-        if (x->pair)
-            pair_free(x->pair);
-        *code = device_error(x->comm, error, name);
-    } else if (has) {
-        x->pair->most = x->out.most;
-        x->pair->out_sent = x->out.ways & DEVICE_SENT;
-        x->pair->in.comm = x->comm;
-        *data = x->pair->in.host;
-        *result = x->pair->out.host;
-        *code = MPI_SUCCESS;
-    }
-    return has;
-}
-
-/* A collective operation, at once, with a request, and, since MPI 4, as one that is started again and again. Its
- * parameters and its sides are in macros, as a list with commas is no argument of one. */
-#define ONE(function, call, suffix, takes, more, number, place, finish, end_request)                                   \
+/* A collective operation, at once, with a request, and, since MPI 4, as one that is started again and again. What it
+ * takes and gives, and what its sides are, is in macros, as a list with commas is no argument of one. begin: which
+ * ranks have something to do with this one. */
+#define ONE(function, call, suffix, takes, sides, begin, more, number, place, finish, end_request)                     \
     INTERCEPT MPI_##function##suffix(takes##_TAKES(number, place), MPI_Comm comm more)                                 \
     {                                                                                                                  \
         struct exchange x;                                                                                             \
+        struct degrees n;                                                                                              \
         int code;                                                                                                      \
                                                                                                                        \
         if (!device_near(data) && !device_near(result))                                                                \
             return PMPI_##function##suffix call;                                                                       \
         sides_begin(&x, data, result, comm);                                                                           \
-        takes##_SIDES;                                                                                                 \
+        n = begin;                                                                                                     \
+        sides##_SIDES;                                                                                                 \
         if (!exchange_open(&x, &data, &result, "MPI_" #function, &code))                                               \
             return PMPI_##function##suffix call;                                                                       \
         return code ? code : finish(PMPI_##function##suffix call, end_request, x.pair);                                \
     }
 #define COMMA_REQUEST , MPI_Request *request
-#define BOTH(function, later, suffix, takes, number, place)                                                            \
-    ONE(function, (takes##_GIVES, comm), suffix, takes, , number, place, pair_end, NULL)                               \
-    ONE(later, (takes##_GIVES, comm, request), suffix, takes, COMMA_REQUEST, number, place, pair_end, request)         \
-    OFTEN(function, suffix, takes, number, place)
+#define BOTH(function, later, suffix, takes, number, place, sides, begin)                                              \
+    ONE(function, (takes##_GIVES, comm), suffix, takes, sides, begin, , number, place, pair_end, NULL)                 \
+    ONE(later, (takes##_GIVES, comm, request), suffix, takes, sides, begin, COMMA_REQUEST, number, place, pair_end,    \
+        request)                                                                                                       \
+    OFTEN(function, suffix, takes, number, place, sides, begin)
 #if MPI_VERSION >= 4
 #define COMMA_INFO_REQUEST , MPI_Info info, MPI_Request *request
-#define OFTEN(function, suffix, takes, number, place)                                                                  \
-    ONE(function##_init, (takes##_GIVES, comm, info, request), suffix, takes, COMMA_INFO_REQUEST, number, place,       \
-        pair_keep, request)
+#define OFTEN(function, suffix, takes, number, place, sides, begin)                                                    \
+    ONE(function##_init, (takes##_GIVES, comm, info, request), suffix, takes, sides, begin, COMMA_INFO_REQUEST,        \
+        number, place, pair_keep, request)
 #else
-#define OFTEN(function, suffix, takes, number, place)
+#define OFTEN(function, suffix, takes, number, place, sides, begin)
 #endif
 
-#define FILL(side, counts, places, type, ranks)                                                                        \
-    for (int i = 0, n = (ranks), have = side_blocks(&(side), type, n) != NULL; have && i < n; i++)                     \
-        (side).blocks[i] = (struct block)                                                                              \
-        {                                                                                                              \
-            counts[i], places[i]                                                                                       \
-        }
+/* ---- what they take and give ---- */
 
 #define ROW_TAKES(number, place)                                                                                       \
     const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type
 #define ROW_GIVES data, count, type, result, most, result_type
-#define GATHER_TAKES(number, place) ROW_TAKES(number, place), int root
-#define GATHER_GIVES ROW_GIVES, root
-#define GATHER_SIDES                                                                                                   \
-    sides_rooted(&x, root, true);                                                                                      \
-    side_row(&x.in, count, type, 1);                                                                                   \
-    side_row(&x.out, most, result_type, ranks_of(comm))
-#define SCATTER_TAKES GATHER_TAKES
-#define SCATTER_GIVES GATHER_GIVES
-#define SCATTER_SIDES                                                                                                  \
-    sides_rooted(&x, root, false);                                                                                     \
-    side_row(&x.in, count, type, ranks_of(comm));                                                                      \
-    side_row(&x.out, most, result_type, 1)
-#define ALLGATHER_TAKES ROW_TAKES
-#define ALLGATHER_GIVES ROW_GIVES
-#define ALLGATHER_SIDES                                                                                                \
-    sides_all(&x);                                                                                                     \
-    side_row(&x.in, count, type, 1);                                                                                   \
-    side_row(&x.out, most, result_type, ranks_of(comm))
-#define ALLTOALL_TAKES ROW_TAKES
-#define ALLTOALL_GIVES ROW_GIVES
-#define ALLTOALL_SIDES                                                                                                 \
-    sides_all(&x);                                                                                                     \
-    side_row(&x.in, count, type, ranks_of(comm));                                                                      \
-    side_row(&x.out, most, result_type, ranks_of(comm))
-#define ALLGATHERV_TAKES(number, place)                                                                                \
-    const void *data, number count, MPI_Datatype type, void *result, const number mosts[], const place places[],       \
-        MPI_Datatype result_type
-#define ALLGATHERV_GIVES data, count, type, result, mosts, places, result_type
-#define ALLGATHERV_SIDES                                                                                               \
-    sides_all(&x);                                                                                                     \
-    side_row(&x.in, count, type, 1);                                                                                   \
-    FILL(x.out, mosts, places, result_type, ranks_of(comm))
-#define GATHERV_TAKES(number, place) ALLGATHERV_TAKES(number, place), int root
-#define GATHERV_GIVES ALLGATHERV_GIVES, root
-#define GATHERV_SIDES                                                                                                  \
-    sides_rooted(&x, root, true);                                                                                      \
-    side_row(&x.in, count, type, 1);                                                                                   \
-    FILL(x.out, mosts, places, result_type, ranks_of(comm))
-#define SCATTERV_TAKES(number, place)                                                                                  \
+#define MANY_IN_TAKES(number, place)                                                                                   \
     const void *data, const number counts[], const place places[], MPI_Datatype type, void *result, number most,       \
-        MPI_Datatype result_type, int root
-#define SCATTERV_GIVES data, counts, places, type, result, most, result_type, root
-#define SCATTERV_SIDES                                                                                                 \
-    sides_rooted(&x, root, false);                                                                                     \
-    FILL(x.in, counts, places, type, ranks_of(comm));                                                                  \
-    side_row(&x.out, most, result_type, 1)
-#define ALLTOALLV_TAKES(number, place)                                                                                 \
+        MPI_Datatype result_type
+#define MANY_IN_GIVES data, counts, places, type, result, most, result_type
+#define MANY_OUT_TAKES(number, place)                                                                                  \
+    const void *data, number count, MPI_Datatype type, void *result, const number mosts[],                             \
+        const place result_places[], MPI_Datatype result_type
+#define MANY_OUT_GIVES data, count, type, result, mosts, result_places, result_type
+#define MANY_TAKES(number, place)                                                                                      \
     const void *data, const number counts[], const place places[], MPI_Datatype type, void *result,                    \
         const number mosts[], const place result_places[], MPI_Datatype result_type
-#define ALLTOALLV_GIVES data, counts, places, type, result, mosts, result_places, result_type
-#define ALLTOALLV_SIDES                                                                                                \
-    sides_all(&x);                                                                                                     \
-    FILL(x.in, counts, places, type, ranks_of(comm));                                                                  \
-    FILL(x.out, mosts, result_places, result_type, ranks_of(comm))
-
+#define MANY_GIVES data, counts, places, type, result, mosts, result_places, result_type
 #define TYPES_TAKES(number, place)                                                                                     \
     const void *data, const number counts[], const place places[], const MPI_Datatype types[], void *result,           \
         const number mosts[], const place result_places[], const MPI_Datatype result_types[]
 #define TYPES_GIVES data, counts, places, types, result, mosts, result_places, result_types
-#define TYPES_SIDES(targets, sources)                                                                                  \
+#define BLOCK_TAKES(number, place) const void *data, void *result, number count, MPI_Datatype type, MPI_Op op
+#define BLOCK_GIVES data, result, count, type, op
+#define PARTS_TAKES(number, place) const void *data, void *result, const number counts[], MPI_Datatype type, MPI_Op op
+#define PARTS_GIVES data, result, counts, type, op
+#define ROW_ROOT_TAKES(number, place) ROW_TAKES(number, place), int root
+#define ROW_ROOT_GIVES ROW_GIVES, root
+#define MANY_IN_ROOT_TAKES(number, place) MANY_IN_TAKES(number, place), int root
+#define MANY_IN_ROOT_GIVES MANY_IN_GIVES, root
+#define MANY_OUT_ROOT_TAKES(number, place) MANY_OUT_TAKES(number, place), int root
+#define MANY_OUT_ROOT_GIVES MANY_OUT_GIVES, root
+
+/* ---- what their sides are ---- */
+
+#define FILL(side, counts, places, type, ranks)                                                                        \
+    for (int i = 0, have = side_blocks(&(side), type, ranks) != NULL; have && i < (ranks); i++)                        \
+        (side).blocks[i] = (struct block)                                                                              \
+        {                                                                                                              \
+            counts[i], places[i]                                                                                       \
+        }
+#define GATHER_SIDES                                                                                                   \
+    side_row(&x.in, count, type, 1);                                                                                   \
+    side_row(&x.out, most, result_type, n.in)
+#define SCATTER_SIDES                                                                                                  \
+    side_row(&x.in, count, type, n.out);                                                                               \
+    side_row(&x.out, most, result_type, 1)
+#define ALLTOALL_SIDES                                                                                                 \
+    side_row(&x.in, count, type, n.out);                                                                               \
+    side_row(&x.out, most, result_type, n.in)
+#define GATHERV_SIDES                                                                                                  \
+    side_row(&x.in, count, type, 1);                                                                                   \
+    FILL(x.out, mosts, result_places, result_type, n.in)
+#define SCATTERV_SIDES                                                                                                 \
+    FILL(x.in, counts, places, type, n.out);                                                                           \
+    side_row(&x.out, most, result_type, 1)
+#define ALLTOALLV_SIDES                                                                                                \
+    FILL(x.in, counts, places, type, n.out);                                                                           \
+    FILL(x.out, mosts, result_places, result_type, n.in)
+#define ALLTOALLW_SIDES                                                                                                \
     x.in.datatypes = types;                                                                                            \
     x.out.datatypes = result_types;                                                                                    \
-    FILL(x.in, counts, places, MPI_BYTE, targets);                                                                     \
-    FILL(x.out, mosts, result_places, MPI_BYTE, sources)
-#define ALLTOALLW_TAKES TYPES_TAKES
-#define ALLTOALLW_GIVES TYPES_GIVES
-#define ALLTOALLW_SIDES                                                                                                \
-    sides_all(&x);                                                                                                     \
-    TYPES_SIDES(ranks_of(comm), ranks_of(comm))
-
-#define BESIDE_SIDES const struct degrees degrees = sides_neighbours(&x)
-#define BESIDE_ALLGATHER_TAKES ROW_TAKES
-#define BESIDE_ALLGATHER_GIVES ROW_GIVES
-#define BESIDE_ALLGATHER_SIDES                                                                                         \
-    BESIDE_SIDES;                                                                                                      \
-    side_row(&x.in, count, type, 1);                                                                                   \
-    side_row(&x.out, most, result_type, degrees.in)
-#define BESIDE_ALLTOALL_TAKES ROW_TAKES
-#define BESIDE_ALLTOALL_GIVES ROW_GIVES
-#define BESIDE_ALLTOALL_SIDES                                                                                          \
-    BESIDE_SIDES;                                                                                                      \
-    side_row(&x.in, count, type, degrees.out);                                                                         \
-    side_row(&x.out, most, result_type, degrees.in)
-#define BESIDE_ALLGATHERV_TAKES ALLGATHERV_TAKES
-#define BESIDE_ALLGATHERV_GIVES ALLGATHERV_GIVES
-#define BESIDE_ALLGATHERV_SIDES                                                                                        \
-    BESIDE_SIDES;                                                                                                      \
-    side_row(&x.in, count, type, 1);                                                                                   \
-    FILL(x.out, mosts, places, result_type, degrees.in)
-#define BESIDE_ALLTOALLV_TAKES ALLTOALLV_TAKES
-#define BESIDE_ALLTOALLV_GIVES ALLTOALLV_GIVES
-#define BESIDE_ALLTOALLV_SIDES                                                                                         \
-    BESIDE_SIDES;                                                                                                      \
-    FILL(x.in, counts, places, type, degrees.out);                                                                     \
-    FILL(x.out, mosts, result_places, result_type, degrees.in)
-#define BESIDE_ALLTOALLW_TAKES TYPES_TAKES
-#define BESIDE_ALLTOALLW_GIVES TYPES_GIVES
-#define BESIDE_ALLTOALLW_SIDES                                                                                         \
-    BESIDE_SIDES;                                                                                                      \
-    TYPES_SIDES(degrees.out, degrees.in)
+    FILL(x.in, counts, places, MPI_BYTE, n.out);                                                                       \
+    FILL(x.out, mosts, result_places, MPI_BYTE, n.in)
 
 /* The parts are of the ranks of this group, also between groups. */
 static int own_ranks(MPI_Comm comm, int *rank)
@@ -348,60 +115,165 @@ static int own_ranks(MPI_Comm comm, int *rank)
 
 static void sides_reduced(struct exchange *x, MPI_Datatype type, MPI_Count all, MPI_Count own)
 {
-    sides_all(x);
     side_row(&x->in, all, type, 1);
     side_row(&x->out, x->in.ways ? own : all, type, 1);
     side_first(&x->out, own);
 }
-#define BLOCK_TAKES(number, place) const void *data, void *result, number count, MPI_Datatype type, MPI_Op op
-#define BLOCK_GIVES data, result, count, type, op
 #define BLOCK_SIDES                                                                                                    \
-    int rank, ranks = own_ranks(comm, &rank);                                                                          \
-    sides_reduced(&x, type, (MPI_Count)count *ranks, count)
-#define PARTS_TAKES(number, place) const void *data, void *result, const number counts[], MPI_Datatype type, MPI_Op op
-#define PARTS_GIVES data, result, counts, type, op
+    n.in = own_ranks(comm, &n.out);                                                                                    \
+    sides_reduced(&x, type, (MPI_Count)count *n.in, count)
 #define PARTS_SIDES                                                                                                    \
     MPI_Count all = 0;                                                                                                 \
-    int rank, ranks = own_ranks(comm, &rank);                                                                          \
-    for (int i = 0; i < ranks; i++)                                                                                    \
+    n.in = own_ranks(comm, &n.out);                                                                                    \
+    for (int i = 0; i < n.in; i++)                                                                                     \
         all += counts[i];                                                                                              \
-    sides_reduced(&x, type, all, counts[rank])
-
-#define SCAN_TAKES BLOCK_TAKES
-#define SCAN_GIVES BLOCK_GIVES
+    sides_reduced(&x, type, all, counts[n.out])
 #define SCAN_SIDES                                                                                                     \
-    sides_all(&x);                                                                                                     \
+    (void)n;                                                                                                           \
     side_row(&x.in, count, type, 1);                                                                                   \
     side_row(&x.out, count, type, 1)
 /* The first rank has no result. */
-#define EXSCAN_TAKES BLOCK_TAKES
-#define EXSCAN_GIVES BLOCK_GIVES
 #define EXSCAN_SIDES                                                                                                   \
-    int rank;                                                                                                          \
-    own_ranks(comm, &rank);                                                                                            \
+    own_ranks(comm, &n.out);                                                                                           \
     SCAN_SIDES;                                                                                                        \
-    x.out.most = rank ? SIZE_MAX : 0
+    x.out.most = n.out ? SIZE_MAX : 0
+
+/* ---- MPI's functions ---- */
 
 #define EXCHANGES(suffix, number, place)                                                                               \
-    BOTH(Gather, Igather, suffix, GATHER, number, place)                                                               \
-    BOTH(Scatter, Iscatter, suffix, SCATTER, number, place)                                                            \
-    BOTH(Allgather, Iallgather, suffix, ALLGATHER, number, place)                                                      \
-    BOTH(Alltoall, Ialltoall, suffix, ALLTOALL, number, place)                                                         \
-    BOTH(Gatherv, Igatherv, suffix, GATHERV, number, place)                                                            \
-    BOTH(Scatterv, Iscatterv, suffix, SCATTERV, number, place)                                                         \
-    BOTH(Allgatherv, Iallgatherv, suffix, ALLGATHERV, number, place)                                                   \
-    BOTH(Alltoallv, Ialltoallv, suffix, ALLTOALLV, number, place)                                                      \
-    BOTH(Reduce_scatter_block, Ireduce_scatter_block, suffix, BLOCK, number, place)                                    \
-    BOTH(Reduce_scatter, Ireduce_scatter, suffix, PARTS, number, place)                                                \
-    BOTH(Alltoallw, Ialltoallw, suffix, ALLTOALLW, number, place)                                                      \
-    BOTH(Scan, Iscan, suffix, SCAN, number, place)                                                                     \
-    BOTH(Exscan, Iexscan, suffix, EXSCAN, number, place)                                                               \
-    BOTH(Neighbor_allgather, Ineighbor_allgather, suffix, BESIDE_ALLGATHER, number, place)                             \
-    BOTH(Neighbor_allgatherv, Ineighbor_allgatherv, suffix, BESIDE_ALLGATHERV, number, place)                          \
-    BOTH(Neighbor_alltoall, Ineighbor_alltoall, suffix, BESIDE_ALLTOALL, number, place)                                \
-    BOTH(Neighbor_alltoallv, Ineighbor_alltoallv, suffix, BESIDE_ALLTOALLV, number, place)                             \
-    BOTH(Neighbor_alltoallw, Ineighbor_alltoallw, suffix, BESIDE_ALLTOALLW, number, MPI_Aint)
+    BOTH(Gather, Igather, suffix, ROW_ROOT, number, place, GATHER, sides_rooted(&x, root, true))                       \
+    BOTH(Scatter, Iscatter, suffix, ROW_ROOT, number, place, SCATTER, sides_rooted(&x, root, false))                   \
+    BOTH(Allgather, Iallgather, suffix, ROW, number, place, GATHER, sides_all(&x))                                     \
+    BOTH(Alltoall, Ialltoall, suffix, ROW, number, place, ALLTOALL, sides_all(&x))                                     \
+    BOTH(Gatherv, Igatherv, suffix, MANY_OUT_ROOT, number, place, GATHERV, sides_rooted(&x, root, true))               \
+    BOTH(Scatterv, Iscatterv, suffix, MANY_IN_ROOT, number, place, SCATTERV, sides_rooted(&x, root, false))            \
+    BOTH(Allgatherv, Iallgatherv, suffix, MANY_OUT, number, place, GATHERV, sides_all(&x))                             \
+    BOTH(Alltoallv, Ialltoallv, suffix, MANY, number, place, ALLTOALLV, sides_all(&x))                                 \
+    BOTH(Alltoallw, Ialltoallw, suffix, TYPES, number, place, ALLTOALLW, sides_all(&x))                                \
+    BOTH(Reduce_scatter_block, Ireduce_scatter_block, suffix, BLOCK, number, place, BLOCK, sides_all(&x))              \
+    BOTH(Reduce_scatter, Ireduce_scatter, suffix, PARTS, number, place, PARTS, sides_all(&x))                          \
+    BOTH(Scan, Iscan, suffix, BLOCK, number, place, SCAN, sides_all(&x))                                               \
+    BOTH(Exscan, Iexscan, suffix, BLOCK, number, place, EXSCAN, sides_all(&x))                                         \
+    BOTH(Neighbor_allgather, Ineighbor_allgather, suffix, ROW, number, place, GATHER, sides_neighbours(&x))            \
+    BOTH(Neighbor_allgatherv, Ineighbor_allgatherv, suffix, MANY_OUT, number, place, GATHERV, sides_neighbours(&x))    \
+    BOTH(Neighbor_alltoall, Ineighbor_alltoall, suffix, ROW, number, place, ALLTOALL, sides_neighbours(&x))            \
+    BOTH(Neighbor_alltoallv, Ineighbor_alltoallv, suffix, MANY, number, place, ALLTOALLV, sides_neighbours(&x))        \
+    BOTH(Neighbor_alltoallw, Ineighbor_alltoallw, suffix, TYPES, number, MPI_Aint, ALLTOALLW, sides_neighbours(&x))
 EXCHANGES(, int, int)
 #if MPI_VERSION >= 4
 EXCHANGES(_c, MPI_Count, MPI_Aint)
+#endif
+
+/* ---- broadcast ---- */
+
+/* *data: where the host's memory is, if this rank's is a device's. */
+static bool broadcast_open(struct exchange *x, void **data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
+                           const char *name, int *code)
+{
+    const void *sent = *data;
+    bool has;
+
+    sides_begin(x, sent, *data, comm);
+    sides_rooted(x, root, false);
+    x->out.ways = x->in.ways ? 0 : x->out.ways;
+    side_row(&x->in, count, type, 1);
+    side_row(&x->out, count, type, 1);
+    has = exchange_open(x, &sent, data, name, code);
+    if (has && x->in.ways)
+        *data = (void *)(uintptr_t)sent;
+    return has;
+}
+
+#define BROADCAST(function, suffix, number, more, call, finish, end_request)                                           \
+    INTERCEPT MPI_##function##suffix(void *data, number count, MPI_Datatype type, int root, MPI_Comm comm more)        \
+    {                                                                                                                  \
+        struct exchange x;                                                                                             \
+        int code;                                                                                                      \
+                                                                                                                       \
+        if (!device_near(data) || !broadcast_open(&x, &data, count, type, root, comm, "MPI_" #function, &code))        \
+            return PMPI_##function##suffix call;                                                                       \
+        return code ? code : finish(PMPI_##function##suffix call, end_request, x.pair);                                \
+    }
+#define BROADCASTS(suffix, number)                                                                                     \
+    BROADCAST(Bcast, suffix, number, , (data, count, type, root, comm), pair_end, NULL)                                \
+    BROADCAST(Ibcast, suffix, number, COMMA_REQUEST, (data, count, type, root, comm, request), pair_end, request)
+BROADCASTS(, int)
+#if MPI_VERSION >= 4
+#define BROADCASTS_OFTEN(suffix, number)                                                                               \
+    BROADCAST(Bcast_init, suffix, number, COMMA_INFO_REQUEST, (data, count, type, root, comm, info, request),          \
+              pair_keep, request)
+BROADCASTS(_c, MPI_Count)
+BROADCASTS_OFTEN(, int)
+BROADCASTS_OFTEN(_c, MPI_Count)
+#endif
+
+/* ---- reductions ---- */
+
+/* With both in the host's memory: XTQ's or MPI's. */
+static int reduce(const struct device_reduction *r, const void *data, void *result, MPI_Request *request)
+{
+#if MPI_VERSION >= 4
+    const MPI_Count count = r->count;
+#define OF_COUNT(name) name##_c
+#else
+    const int count = (int)r->count;
+#define OF_COUNT(name) name
+#endif
+
+    if (r->root == DEVICE_TO_ALL)
+        return request ? OF_COUNT(MPI_Iallreduce)(data, result, count, r->datatype, r->op, r->comm, request)
+                       : OF_COUNT(MPI_Allreduce)(data, result, count, r->datatype, r->op, r->comm);
+    return request ? OF_COUNT(MPI_Ireduce)(data, result, count, r->datatype, r->op, r->root, r->comm, request)
+                   : OF_COUNT(MPI_Reduce)(data, result, count, r->datatype, r->op, r->root, r->comm);
+}
+
+static bool reduction_open(struct exchange *x, const struct device_reduction *r, const void **data, void **result,
+                           int *code)
+{
+    *data = r->data;
+    *result = r->result;
+    sides_begin(x, r->data, r->result, r->comm);
+    if (r->root == DEVICE_TO_ALL)
+        sides_all(x);
+    else
+        sides_rooted(x, r->root, true);
+    side_row(&x->in, r->count, r->datatype, 1);
+    side_row(&x->out, r->count, r->datatype, 1);
+    return exchange_open(x, data, result, "a reduction", code);
+}
+
+bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *code)
+{
+    struct exchange x;
+    const void *data;
+    void *result;
+
+    if (!reduction_open(&x, r, &data, &result, code))
+        return false;
+    if (!*code)
+        *code = pair_end(reduce(r, data, result, request), request, x.pair);
+    return true;
+}
+
+#if MPI_VERSION >= 4
+static int reduce_often(const struct device_reduction *r, const void *data, void *result, MPI_Info info,
+                        MPI_Request *request)
+{
+    return r->root == DEVICE_TO_ALL
+               ? MPI_Allreduce_init_c(data, result, r->count, r->datatype, r->op, r->comm, info, request)
+               : MPI_Reduce_init_c(data, result, r->count, r->datatype, r->op, r->root, r->comm, info, request);
+}
+
+bool device_reduce_often(const struct device_reduction *r, MPI_Info info, MPI_Request *request, int *code)
+{
+    struct exchange x;
+    const void *data;
+    void *result;
+
+    if (!reduction_open(&x, r, &data, &result, code))
+        return false;
+    if (!*code)
+        *code = pair_keep(reduce_often(r, data, result, info, request), request, x.pair);
+    return true;
+}
 #endif

@@ -7,129 +7,36 @@
 
 #include "mpi/device/device.h"
 
-/* ---- when a message is over ---- */
+/* ---- in pieces, where that was agreed upon ---- */
 
-static int on_sent(void *argument, MPI_Status *status)
+static int pieces_begin(struct pipe *pipe, bool sends, const void *data, MPI_Count count, MPI_Datatype datatype,
+                        int peer, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    (void)status;
-    operand_close(argument);
-    free(argument);
-    return MPI_SUCCESS;
+    struct device_operand o;
+    int error = operand_open(&o, data, count, datatype, 0, comm);
+
+    if (error)
+        return device_error(comm, error, sends ? "MPI_Isend" : "MPI_Irecv");
+    return sends ? pipe_isend(pipe, &o, peer, tag, comm, request) : pipe_irecv(pipe, &o, peer, tag, comm, request);
 }
 
-static int on_received(void *argument, MPI_Status *status)
+static int pieces_send(struct pipe *pipe, const void *data, MPI_Count count, MPI_Datatype datatype, int peer, int tag,
+                       MPI_Comm comm)
 {
-    struct device_operand *o = argument;
-    int error = operand_write(o, status_bytes(status)), result = error ? device_error(o->comm, error, "MPI_Irecv") : 0;
+    MPI_Request request;
+    int result = pieces_begin(pipe, true, data, count, datatype, peer, tag, comm, &request);
 
+    return result ? result : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* ---- at once ---- */
+
+static int sent(struct device_operand *o, int result)
+{
     operand_close(o);
-    free(o);
     return result;
 }
 
-/* The operand is the request's from now on; or nobody's, if MPI's function has failed. */
-static int hand_over(int result, MPI_Request *request, struct device_operand *o, pending_end *end)
-{
-    struct device_operand *copy = result ? NULL : malloc(sizeof(*copy));
-
-    if (!copy && !result) {
-        MPI_Status status;
-
-        result = PMPI_Wait(request, &status);
-        if (!result && end == on_received && operand_write(o, status_bytes(&status)))
-            result = MPI_ERR_OTHER;
-    }
-    if (!copy) {
-        operand_close(o);
-        return result;
-    }
-    *copy = *o;
-    return pending_add(request, end, copy);
-}
-
-/* ---- sending ---- */
-
-#define SENDS(name, suffix, number)                                                                                    \
-    INTERCEPT MPI_##name##suffix(const void *data, number count, MPI_Datatype datatype, int to, int tag,               \
-                                 MPI_Comm comm)                                                                        \
-    {                                                                                                                  \
-        struct device_operand o;                                                                                       \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_##name##suffix(data, count, datatype, to, tag, comm);                                          \
-        result = operand_open(&o, data, count, datatype, DEVICE_SENT, comm);                                           \
-        if (result)                                                                                                    \
-            return device_error(comm, result, "MPI_" #name);                                                           \
-        result = PMPI_##name##suffix(o.host, count, datatype, to, tag, comm);                                          \
-        operand_close(&o);                                                                                             \
-        return result;                                                                                                 \
-    }
-#define SENDS_LATER(name, suffix, number)                                                                              \
-    INTERCEPT MPI_##name##suffix(const void *data, number count, MPI_Datatype datatype, int to, int tag,               \
-                                 MPI_Comm comm, MPI_Request *request)                                                  \
-    {                                                                                                                  \
-        struct device_operand o;                                                                                       \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_##name##suffix(data, count, datatype, to, tag, comm, request);                                 \
-        result = operand_open(&o, data, count, datatype, DEVICE_SENT, comm);                                           \
-        if (result)                                                                                                    \
-            return device_error(comm, result, "MPI_" #name);                                                           \
-        return hand_over(PMPI_##name##suffix(o.host, count, datatype, to, tag, comm, request), request, &o, on_sent);  \
-    }
-
-/* In pieces, where that was agreed upon. */
-static int send_later(struct device_operand *o, int to, int tag, MPI_Comm comm, MPI_Request *request, bool *done)
-{
-    struct pipe *pipe = pipe_of(comm);
-
-    *done = pipe != NULL;
-    return pipe ? pipe_isend(pipe, o, to, tag, comm, request) : MPI_SUCCESS;
-}
-
-#define SENDS_IN_PIECES(suffix, number)                                                                                \
-    INTERCEPT MPI_Isend##suffix(const void *data, number count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm, \
-                                MPI_Request *request)                                                                  \
-    {                                                                                                                  \
-        struct device_operand o;                                                                                       \
-        bool done;                                                                                                     \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Isend##suffix(data, count, datatype, to, tag, comm, request);                                  \
-        result = operand_open(&o, data, count, datatype, pipe_of(comm) ? 0 : DEVICE_SENT, comm);                       \
-        if (result)                                                                                                    \
-            return device_error(comm, result, "MPI_Isend");                                                            \
-        result = send_later(&o, to, tag, comm, request, &done);                                                        \
-        return done ? result                                                                                           \
-                    : hand_over(PMPI_Isend##suffix(o.host, count, datatype, to, tag, comm, request), request, &o,      \
-                                on_sent);                                                                              \
-    }                                                                                                                  \
-    INTERCEPT MPI_Send##suffix(const void *data, number count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm)  \
-    {                                                                                                                  \
-        MPI_Request request;                                                                                           \
-        struct device_operand o;                                                                                       \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Send##suffix(data, count, datatype, to, tag, comm);                                            \
-        if (pipe_of(comm)) {                                                                                           \
-            result = MPI_Isend##suffix(data, count, datatype, to, tag, comm, &request);                                \
-            return result ? result : MPI_Wait(&request, MPI_STATUS_IGNORE);                                            \
-        }                                                                                                              \
-        result = operand_open(&o, data, count, datatype, DEVICE_SENT, comm);                                           \
-        if (result)                                                                                                    \
-            return device_error(comm, result, "MPI_Send");                                                             \
-        result = PMPI_Send##suffix(o.host, count, datatype, to, tag, comm);                                            \
-        operand_close(&o);                                                                                             \
-        return result;                                                                                                 \
-    }
-
-/* ---- receiving ---- */
-
-/* What a blocking receive has got. */
 static int received(struct device_operand *o, int result, const MPI_Status *status, MPI_Comm comm, const char *function)
 {
     int error = result ? 0 : operand_write(o, status_bytes(status));
@@ -137,52 +44,6 @@ static int received(struct device_operand *o, int result, const MPI_Status *stat
     operand_close(o);
     return error ? device_error(comm, error, function) : result;
 }
-
-#define RECEIVES(suffix, number)                                                                                       \
-    INTERCEPT MPI_Irecv##suffix(void *data, number count, MPI_Datatype datatype, int from, int tag, MPI_Comm comm,     \
-                                MPI_Request *request)                                                                  \
-    {                                                                                                                  \
-        struct device_operand o;                                                                                       \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Irecv##suffix(data, count, datatype, from, tag, comm, request);                                \
-        result = operand_open(&o, data, count, datatype, DEVICE_RECEIVED, comm);                                       \
-        if (result)                                                                                                    \
-            return device_error(comm, result, "MPI_Irecv");                                                            \
-        if (pipe_of(comm))                                                                                             \
-            return pipe_irecv(pipe_of(comm), &o, from, tag, comm, request);                                            \
-        return hand_over(PMPI_Irecv##suffix(o.host, count, datatype, from, tag, comm, request), request, &o,           \
-                         on_received);                                                                                 \
-    }                                                                                                                  \
-    INTERCEPT MPI_Mrecv##suffix(void *data, number count, MPI_Datatype datatype, MPI_Message *message,                 \
-                                MPI_Status *status)                                                                    \
-    {                                                                                                                  \
-        MPI_Status own, *told = status == MPI_STATUS_IGNORE ? &own : status;                                           \
-        struct device_operand o;                                                                                       \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Mrecv##suffix(data, count, datatype, message, status);                                         \
-        result = operand_open(&o, data, count, datatype, DEVICE_RECEIVED, MPI_COMM_SELF);                              \
-        if (result)                                                                                                    \
-            return device_error(MPI_COMM_SELF, result, "MPI_Mrecv");                                                   \
-        result = PMPI_Mrecv##suffix(o.host, count, datatype, message, told);                                           \
-        return received(&o, result, told, MPI_COMM_SELF, "MPI_Mrecv");                                                 \
-    }                                                                                                                  \
-    INTERCEPT MPI_Imrecv##suffix(void *data, number count, MPI_Datatype datatype, MPI_Message *message,                \
-                                 MPI_Request *request)                                                                 \
-    {                                                                                                                  \
-        struct device_operand o;                                                                                       \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Imrecv##suffix(data, count, datatype, message, request);                                       \
-        result = operand_open(&o, data, count, datatype, DEVICE_RECEIVED, MPI_COMM_SELF);                              \
-        if (result)                                                                                                    \
-            return device_error(MPI_COMM_SELF, result, "MPI_Imrecv");                                                  \
-        return hand_over(PMPI_Imrecv##suffix(o.host, count, datatype, message, request), request, &o, on_received);    \
-    }
 
 /* MPI_Recv itself is in wait.c. */
 int device_recv(void *data, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
@@ -193,7 +54,78 @@ int device_recv(void *data, int count, MPI_Datatype datatype, int source, int ta
     return result ? result : MPI_Wait(&request, status);
 }
 
-/* ---- both ---- */
+/* MPI's functions, with the host's memory in the place of the device's. What they take behind the datatype, what of
+ * that is passed on, and what is left to do are in macros, as a list with commas is no argument of one. */
+#define NOW(function, suffix, number, kind, first)                                                                     \
+    INTERCEPT MPI_##function##suffix(kind##_DATA, number count, MPI_Datatype datatype, kind##_TAKES)                   \
+    {                                                                                                                  \
+        struct device_operand o;                                                                                       \
+        int code;                                                                                                      \
+                                                                                                                       \
+        if (!device_holds(data, datatype))                                                                             \
+            return PMPI_##function##suffix(data, count, datatype, kind##_GIVES);                                       \
+        first;                                                                                                         \
+        code = operand_open(&o, data, count, datatype, kind##_WAYS, kind##_COMM);                                      \
+        if (code)                                                                                                      \
+            return device_error(kind##_COMM, code, "MPI_" #function);                                                  \
+        kind##_ENDS(PMPI_##function##suffix(o.host, count, datatype, kind##_GIVES), "MPI_" #function);                 \
+    }
+#define LATER(function, suffix, number, kind, first, ways, finish)                                                     \
+    INTERCEPT MPI_##function##suffix(kind##_DATA, number count, MPI_Datatype datatype, kind##_TAKES,                   \
+                                     MPI_Request *request)                                                             \
+    {                                                                                                                  \
+        struct device_pair *pair;                                                                                      \
+        void *host;                                                                                                    \
+        int code;                                                                                                      \
+                                                                                                                       \
+        if (!device_holds(data, datatype))                                                                             \
+            return PMPI_##function##suffix(data, count, datatype, kind##_GIVES, request);                              \
+        first;                                                                                                         \
+        code = pair_open(&pair, kind##_SENDS, data, count, datatype, ways, kind##_COMM, &host);                        \
+        if (code)                                                                                                      \
+            return device_error(kind##_COMM, code, "MPI_" #function);                                                  \
+        pair->by_status = true;                                                                                        \
+        return finish(PMPI_##function##suffix(host, count, datatype, kind##_GIVES, request), request, pair);           \
+    }
+
+#define SEND_DATA const void *data
+#define SEND_TAKES int peer, int tag, MPI_Comm comm
+#define SEND_GIVES peer, tag, comm
+#define SEND_COMM comm
+#define SEND_SENDS true
+#define SEND_WAYS DEVICE_SENT
+#define SEND_ENDS(result, name) return sent(&o, result)
+
+#define RECEIVE_DATA void *data
+#define RECEIVE_TAKES SEND_TAKES
+#define RECEIVE_GIVES SEND_GIVES
+#define RECEIVE_COMM comm
+#define RECEIVE_SENDS false
+
+#define STATUS_ENDS(call, name, comm)                                                                                  \
+    MPI_Status own;                                                                                                    \
+                                                                                                                       \
+    status = status == MPI_STATUS_IGNORE ? &own : status;                                                              \
+    code = call;                                                                                                       \
+    return received(&o, code, status, comm, name)
+#define MATCHED_DATA void *data
+#define MATCHED_TAKES MPI_Message *message, MPI_Status *status
+#define MATCHED_GIVES message, status
+#define MATCHED_COMM MPI_COMM_SELF
+#define MATCHED_WAYS DEVICE_RECEIVED
+#define MATCHED_ENDS(call, name) STATUS_ENDS(call, name, MPI_COMM_SELF)
+#define MATCHED_LATER_DATA void *data
+#define MATCHED_LATER_TAKES MPI_Message *message
+#define MATCHED_LATER_GIVES message
+#define MATCHED_LATER_COMM MPI_COMM_SELF
+#define MATCHED_LATER_SENDS false
+
+#define REPLACE_DATA void *data
+#define REPLACE_TAKES int to, int tag, int from, int result_tag, MPI_Comm comm, MPI_Status *status
+#define REPLACE_GIVES to, tag, from, result_tag, comm, status
+#define REPLACE_COMM comm
+#define REPLACE_WAYS (DEVICE_SENT | DEVICE_RECEIVED)
+#define REPLACE_ENDS(call, name) STATUS_ENDS(call, name, comm)
 
 #define BOTH(suffix, number)                                                                                           \
     INTERCEPT MPI_Sendrecv##suffix(const void *data, number count, MPI_Datatype datatype, int to, int tag,             \
@@ -219,112 +151,40 @@ int device_recv(void *data, int count, MPI_Datatype datatype, int source, int ta
                                      result_tag, comm, told);                                                          \
         operand_close(&out);                                                                                           \
         return received(&in, code, told, comm, "MPI_Sendrecv");                                                        \
-    }                                                                                                                  \
-    INTERCEPT MPI_Sendrecv_replace##suffix(void *data, number count, MPI_Datatype datatype, int to, int tag, int from, \
-                                           int result_tag, MPI_Comm comm, MPI_Status *status)                          \
-    {                                                                                                                  \
-        MPI_Status own, *told = status == MPI_STATUS_IGNORE ? &own : status;                                           \
-        struct device_operand o;                                                                                       \
-        int code;                                                                                                      \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_Sendrecv_replace##suffix(data, count, datatype, to, tag, from, result_tag, comm, status);      \
-        code = operand_open(&o, data, count, datatype, DEVICE_SENT | DEVICE_RECEIVED, comm);                           \
-        if (code)                                                                                                      \
-            return device_error(comm, code, "MPI_Sendrecv_replace");                                                   \
-        code = PMPI_Sendrecv_replace##suffix(o.host, count, datatype, to, tag, from, result_tag, comm, told);          \
-        return received(&o, code, told, comm, "MPI_Sendrecv_replace");                                                 \
     }
 
-/* ---- persistent requests ---- */
-
-static int again_read(void *argument)
-{
-    struct device_operand *o = argument;
-    int error = operand_read(o);
-
-    return error ? device_error(o->comm, error, "MPI_Start") : MPI_SUCCESS;
-}
-
-static int again_nothing(void *argument)
-{
-    (void)argument;
-    return MPI_SUCCESS;
-}
-
-static int again_sent(void *argument, MPI_Status *status)
-{
-    (void)argument;
-    (void)status;
-    return MPI_SUCCESS;
-}
-
-static int again_received(void *argument, MPI_Status *status)
-{
-    struct device_operand *o = argument;
-    int error = operand_write(o, status_bytes(status));
-
-    return error ? device_error(o->comm, error, "a persistent receive") : MPI_SUCCESS;
-}
-
-static void again_drop(void *argument)
-{
-    operand_close(argument);
-    free(argument);
-}
-
-static int keep(int result, MPI_Request *request, struct device_operand *o, bool sends)
-{
-    struct device_operand *copy = malloc(sizeof(*copy));
-
-    if (!copy || result) {
-        operand_close(o);
-        free(copy);
-        return result ? result : MPI_ERR_NO_MEM;
-    }
-    *copy = *o;
-    if (!pending_keep(request, sends ? again_read : again_nothing, sends ? again_sent : again_received, again_drop,
-                      copy))
-        return MPI_SUCCESS;
-    again_drop(copy);
-    return MPI_ERR_NO_MEM;
-}
-
-#define PERSISTENTS(name, suffix, number, constant, sends)                                                             \
-    INTERCEPT MPI_##name##_init##suffix(constant void *data, number count, MPI_Datatype datatype, int peer, int tag,   \
-                                        MPI_Comm comm, MPI_Request *request)                                           \
-    {                                                                                                                  \
-        struct device_operand o;                                                                                       \
-        int result;                                                                                                    \
-                                                                                                                       \
-        if (!device_holds(data, datatype))                                                                             \
-            return PMPI_##name##_init##suffix(data, count, datatype, peer, tag, comm, request);                        \
-        result = operand_open(&o, data, count, datatype, 0, comm);                                                     \
-        if (result)                                                                                                    \
-            return device_error(comm, result, "MPI_" #name "_init");                                                   \
-        return keep(PMPI_##name##_init##suffix(o.host, count, datatype, peer, tag, comm, request), request, &o,        \
-                    sends);                                                                                            \
-    }
+#define IN_PIECES(call)                                                                                                \
+    if (pipe_of(comm))                                                                                                 \
+    return call
+#define PIECES_SENT IN_PIECES(pieces_send(pipe_of(comm), data, count, datatype, peer, tag, comm))
+#define PIECES_BEGUN(sends)                                                                                            \
+    IN_PIECES(pieces_begin(pipe_of(comm), sends, data, count, datatype, peer, tag, comm, request))
 
 #define ALL(suffix, number)                                                                                            \
-    SENDS(Ssend, suffix, number)                                                                                       \
-    SENDS(Rsend, suffix, number)                                                                                       \
-    SENDS(Bsend, suffix, number)                                                                                       \
-    SENDS_LATER(Issend, suffix, number)                                                                                \
-    SENDS_LATER(Irsend, suffix, number)                                                                                \
-    SENDS_LATER(Ibsend, suffix, number)                                                                                \
-    SENDS_IN_PIECES(suffix, number)                                                                                    \
-    RECEIVES(suffix, number)                                                                                           \
-    BOTH(suffix, number)                                                                                               \
-    PERSISTENTS(Send, suffix, number, const, true)                                                                     \
-    PERSISTENTS(Ssend, suffix, number, const, true)                                                                    \
-    PERSISTENTS(Rsend, suffix, number, const, true)                                                                    \
-    PERSISTENTS(Bsend, suffix, number, const, true)                                                                    \
-    PERSISTENTS(Recv, suffix, number, , false)
+    NOW(Send, suffix, number, SEND, PIECES_SENT)                                                                       \
+    NOW(Ssend, suffix, number, SEND, )                                                                                 \
+    NOW(Rsend, suffix, number, SEND, )                                                                                 \
+    NOW(Bsend, suffix, number, SEND, )                                                                                 \
+    NOW(Mrecv, suffix, number, MATCHED, )                                                                              \
+    NOW(Sendrecv_replace, suffix, number, REPLACE, )                                                                   \
+    LATER(Isend, suffix, number, SEND, PIECES_BEGUN(true), DEVICE_SENT, pair_end)                                      \
+    LATER(Issend, suffix, number, SEND, , DEVICE_SENT, pair_end)                                                       \
+    LATER(Irsend, suffix, number, SEND, , DEVICE_SENT, pair_end)                                                       \
+    LATER(Ibsend, suffix, number, SEND, , DEVICE_SENT, pair_end)                                                       \
+    LATER(Irecv, suffix, number, RECEIVE, PIECES_BEGUN(false), DEVICE_RECEIVED, pair_end)                              \
+    LATER(Imrecv, suffix, number, MATCHED_LATER, , DEVICE_RECEIVED, pair_end)                                          \
+    LATER(Send_init, suffix, number, SEND, , 0, pair_keep)                                                             \
+    LATER(Ssend_init, suffix, number, SEND, , 0, pair_keep)                                                            \
+    LATER(Rsend_init, suffix, number, SEND, , 0, pair_keep)                                                            \
+    LATER(Bsend_init, suffix, number, SEND, , 0, pair_keep)                                                            \
+    LATER(Recv_init, suffix, number, RECEIVE, , 0, pair_keep)                                                          \
+    BOTH(suffix, number)
 ALL(, int)
 #if MPI_VERSION >= 4
 ALL(_c, MPI_Count)
+#endif
 
+#if MPI_VERSION >= 4
 INTERCEPT MPI_Recv_c(void *data, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                      MPI_Status *status)
 {

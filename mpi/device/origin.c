@@ -61,35 +61,6 @@ int origin_begun(int result, MPI_Win win, int target, struct device_operand *o, 
     return error ? device_win_error(win, error, "MPI_Put or MPI_Get") : result;
 }
 
-static int on_over(void *argument, MPI_Status *status)
-{
-    struct origin *origin = argument;
-    struct device_operand *o = &origin->operand;
-    int error = origin->gets ? operand_write(o, o->bytes) : 0;
-    int result = error ? device_error(o->comm, error, "MPI_Rget") : MPI_SUCCESS;
-
-    (void)status;
-    operand_close(o);
-    free(origin);
-    return result;
-}
-
-static int begun_later(int result, MPI_Request *request, struct device_operand *o, unsigned ways)
-{
-    struct origin *origin = result ? NULL : malloc(sizeof(*origin));
-
-    if (origin) {
-        *origin = (struct origin){.operand = *o, .gets = ways & DEVICE_RECEIVED};
-        return pending_add(request, on_over, origin);
-    }
-    if (!result) {
-        PMPI_Wait(request, MPI_STATUS_IGNORE);
-        result = MPI_ERR_NO_MEM;
-    }
-    operand_close(o);
-    return result;
-}
-
 #define ORIGINS(name, rname, suffix, number, constant, ways)                                                           \
     INTERCEPT MPI_##name##suffix(constant void *data, number count, MPI_Datatype datatype, int target, MPI_Aint place, \
                                  number target_count, MPI_Datatype target_datatype, MPI_Win win)                       \
@@ -110,18 +81,19 @@ static int begun_later(int result, MPI_Request *request, struct device_operand *
                                   MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Win win,      \
                                   MPI_Request *request)                                                                \
     {                                                                                                                  \
-        struct device_operand o;                                                                                       \
+        struct device_pair *pair;                                                                                      \
+        void *host;                                                                                                    \
         int error;                                                                                                     \
                                                                                                                        \
         if (!device_holds(data, datatype))                                                                             \
             return PMPI_##rname##suffix(data, count, datatype, target, place, target_count, target_datatype, win,      \
                                         request);                                                                      \
-        error = operand_open(&o, data, count, datatype, ways, MPI_COMM_SELF);                                          \
+        error = pair_open(&pair, (ways) == DEVICE_SENT, data, count, datatype, ways, MPI_COMM_SELF, &host);            \
         if (error)                                                                                                     \
             return device_win_error(win, error, "MPI_" #rname);                                                        \
-        return begun_later(                                                                                            \
-            PMPI_##rname##suffix(o.host, count, datatype, target, place, target_count, target_datatype, win, request), \
-            request, &o, ways);                                                                                        \
+        return pair_end(                                                                                               \
+            PMPI_##rname##suffix(host, count, datatype, target, place, target_count, target_datatype, win, request),   \
+            request, pair);                                                                                            \
     }
 #define BOTH(suffix, number)                                                                                           \
     ORIGINS(Put, Rput, suffix, number, const, DEVICE_SENT)                                                             \

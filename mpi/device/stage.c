@@ -11,48 +11,57 @@
 
 enum way { READ, WRITE };
 
-static void copy_svm(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
-                     const struct pieces *pieces)
-{
-    for (size_t i = 0; i < pieces->count; i++) {
-        const struct rows *rows = &pieces->list[i].rows;
-        uint8_t *there = m->svm + offset + pieces->list[i].offset, *here = place_at(host, pieces->list[i].offset);
+struct copying {
+    const struct device_memory *m;
+    enum way way;
+    size_t offset;
+    uint8_t *host;
+};
 
-        rows_copy(way == READ ? here : there, rows->stride, way == READ ? there : here, rows->stride, rows->bytes,
-                  rows->count);
-    }
+static int copy_svm(void *argument, const struct piece *piece)
+{
+    const struct copying *c = argument;
+    const struct rows *rows = &piece->rows;
+    uint8_t *there = c->m->svm + c->offset + piece->offset, *here = place_at(c->host, piece->offset);
+
+    rows_copy(c->way == READ ? here : there, rows->stride, c->way == READ ? there : here, rows->stride, rows->bytes,
+              rows->count);
+    return 0;
 }
 
 /* All that is between the first piece and the last is mapped. */
-static cl_int copy_mapped(const struct device_memory *m, enum way way, size_t offset, uint8_t *host,
-                          const struct pieces *pieces)
+static int copy_mapped(struct copying *c, const struct pieces *pieces, size_t most)
 {
+    const struct device_memory *m = c->m;
     int64_t first, end;
     cl_int status;
 
     pieces_extent(pieces, &first, &end);
-    status = clEnqueueSVMMap(m->commands, CL_TRUE, way == READ ? CL_MAP_READ : CL_MAP_READ | CL_MAP_WRITE,
-                             m->svm + offset + first, (size_t)(end - first), 0, NULL, NULL);
+    status = clEnqueueSVMMap(m->commands, CL_TRUE, c->way == READ ? CL_MAP_READ : CL_MAP_READ | CL_MAP_WRITE,
+                             m->svm + c->offset + first, (size_t)(end - first), 0, NULL, NULL);
     if (status)
         return status;
-    copy_svm(m, way, offset, host, pieces);
-    return clEnqueueSVMUnmap(m->commands, m->svm + offset + first, 0, NULL, NULL);
+    pieces_walk(pieces, most, copy_svm, c);
+    return clEnqueueSVMUnmap(m->commands, m->svm + c->offset + first, 0, NULL, NULL);
 }
 
-static int copy(const struct device_memory *m, enum way way, size_t offset, uint8_t *host, const struct pieces *pieces)
+static int copy_buffer(void *argument, const struct piece *piece)
 {
-    cl_int status = CL_SUCCESS, finished;
+    const struct copying *c = argument;
+
+    return rows_move(c->m->commands, c->m->buffer, c->offset + (size_t)piece->offset, &piece->rows,
+                     place_at(c->host, piece->offset), piece->rows.stride, c->way == WRITE, false);
+}
+
+static int copy(const struct device_memory *m, enum way way, size_t offset, uint8_t *host, const struct pieces *pieces,
+                size_t most)
+{
+    struct copying c = {m, way, offset, host};
+    cl_int status, finished;
 
     if (!pieces->count)
         return 0;
-    if (m->svm)
-        status = copy_mapped(m, way, offset, host, pieces);
-    for (size_t i = 0; i < pieces->count && !status && !m->svm; i++) {
-        const struct piece *p = &pieces->list[i];
-
-        status = rows_move(m->commands, m->buffer, offset + (size_t)p->offset, &p->rows, place_at(host, p->offset),
-                           p->rows.stride, way == WRITE, false);
-    }
+    status = m->svm ? copy_mapped(&c, pieces, most) : pieces_walk(pieces, most, copy_buffer, &c);
     finished = clFinish(m->commands);
     if (status || finished)
         vocl_log(LOG_ERROR, "xtqmpi: OpenCL's copy failed: %d", status ? status : finished);
@@ -61,12 +70,13 @@ static int copy(const struct device_memory *m, enum way way, size_t offset, uint
 
 int device_read(struct device_memory *memory, size_t offset, uint8_t *place, const struct pieces *pieces)
 {
-    return copy(memory, READ, offset, place, pieces);
+    return copy(memory, READ, offset, place, pieces, SIZE_MAX);
 }
 
-int device_write(struct device_memory *memory, size_t offset, const uint8_t *place, const struct pieces *pieces)
+int device_write(struct device_memory *memory, size_t offset, const uint8_t *place, const struct pieces *pieces,
+                 size_t most)
 {
-    return copy(memory, WRITE, offset, (uint8_t *)(uintptr_t)place, pieces);
+    return copy(memory, WRITE, offset, (uint8_t *)(uintptr_t)place, pieces, most);
 }
 
 /* ---- without waiting ---- */
@@ -78,7 +88,7 @@ static int block_begin(struct device_memory *m, enum way way, size_t offset, uin
     if (m->svm) {
         struct piece piece = {.rows = {.bytes = bytes, .count = 1}};
 
-        return copy(m, way, offset, host, &(struct pieces){.list = &piece, .count = 1});
+        return copy(m, way, offset, host, &(struct pieces){.list = &piece, .count = 1}, SIZE_MAX);
     }
     if (way == READ ? clEnqueueReadBuffer(m->commands, m->buffer, CL_FALSE, offset, bytes, host, 0, NULL, event)
                     : clEnqueueWriteBuffer(m->commands, m->buffer, CL_FALSE, offset, bytes, host, 0, NULL, event))
@@ -239,22 +249,7 @@ int operand_read(struct device_operand *o)
 
 int operand_write(struct device_operand *o, size_t most)
 {
-    struct pieces part = {0};
-    int error;
-
-    if (!o->memory || !most)
-        return 0;
-    if (most >= o->bytes)
-        return device_write(o->memory, o->offset, o->host, &o->pieces);
-    part.list = malloc((o->pieces.count + 1) * sizeof(*part.list));
-    if (!part.list)
-        return -ENOMEM;
-    memcpy(part.list, o->pieces.list, o->pieces.count * sizeof(*part.list));
-    part.count = o->pieces.count;
-    pieces_cut(&part, most);
-    error = device_write(o->memory, o->offset, o->host, &part);
-    pieces_free(&part);
-    return error;
+    return o->memory && most ? device_write(o->memory, o->offset, o->host, &o->pieces, most) : 0;
 }
 
 void operand_close(struct device_operand *o)

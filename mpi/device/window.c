@@ -24,7 +24,7 @@ static int part_copy(struct device_window *w, size_t at, uint8_t *part, size_t b
     struct piece piece = {.rows = {.bytes = bytes, .count = 1}};
     struct pieces pieces = {.list = &piece, .count = 1};
 
-    return in ? device_write(w->memory, w->offset + at, part, &pieces)
+    return in ? device_write(w->memory, w->offset + at, part, &pieces, bytes)
               : device_read(w->memory, w->offset + at, part, &pieces);
 }
 

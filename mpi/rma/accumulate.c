@@ -121,6 +121,7 @@ struct sending {
     const uint8_t *from; /* the elements that have not been sent yet */
     size_t elements;     /* of the next message */
     uint64_t place;
+    int64_t base; /* of the datatype in the target's memory */
     struct {
         struct xtq_function_packet packet;
         struct window_arguments a;
@@ -177,19 +178,18 @@ static int run_add(struct sending *s, int64_t offset, uint64_t count)
     return 0;
 }
 
-/* The blocks of a piece. */
-static int rows_add(struct sending *s, const struct rows *rows, int64_t offset)
+static int rows_add(void *argument, const struct piece *piece)
 {
+    struct sending *s = argument;
     int error = 0;
 
-    for (size_t i = 0; i < rows->count && !error; i++)
-        error = run_add(s, offset + (int64_t)(i * rows->stride), rows->bytes / s->element);
+    for (size_t i = 0; i < piece->rows.count && !error; i++)
+        error = run_add(s, s->base + piece->offset + (int64_t)(i * piece->rows.stride), piece->rows.bytes / s->element);
     return error;
 }
 
 static int runs_send(struct sending *s, const struct layout *layout, size_t count, int64_t place)
 {
-    const struct pieces *pieces = &layout->pieces;
     int64_t first;
     int error = 0;
 
@@ -197,9 +197,8 @@ static int runs_send(struct sending *s, const struct layout *layout, size_t coun
         error = run_add(s, place + first, layout->count * count);
     else
         for (size_t i = 0; i < count && !error; i++) {
-            for (size_t k = 0; k < pieces->count && !error; k++)
-                error =
-                    rows_add(s, &pieces->list[k].rows, place + (int64_t)i * layout->extent + pieces->list[k].offset);
+            s->base = place + (int64_t)i * layout->extent;
+            error = pieces_walk(&layout->pieces, SIZE_MAX, rows_add, s);
         }
     return error ? error : message_send(s);
 }
@@ -376,62 +375,32 @@ static struct operation fetching(struct operation o, struct operand result)
     return o;
 }
 
-#define ACCUMULATES(suffix, number)                                                                                    \
-    INTERCEPT MPI_Accumulate##suffix(const void *data, number count, MPI_Datatype datatype, int target,                \
-                                     MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op,     \
-                                     MPI_Win win)                                                                      \
+#define CHANGE_TAKES(number) const void *data, number count, MPI_Datatype datatype, CHANGE_TAKES_TARGET(number)
+#define CHANGE_TAKES_TARGET(number)                                                                                    \
+    int target, MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win
+#define CHANGE_GIVES_TARGET target, place, target_count, target_datatype, op, win
+#define CHANGE_GIVES data, count, datatype, CHANGE_GIVES_TARGET
+#define CHANGE_MAKES                                                                                                   \
+    changing(win, target, place, op, operand(data, count, datatype), operand(NULL, target_count, target_datatype))
+#define FETCH_TAKES(number)                                                                                            \
+    const void *data, number count, MPI_Datatype datatype, void *result, number result_count,                          \
+        MPI_Datatype result_datatype, CHANGE_TAKES_TARGET(number)
+#define FETCH_GIVES data, count, datatype, result, result_count, result_datatype, CHANGE_GIVES_TARGET
+#define FETCH_MAKES fetching(CHANGE_MAKES, operand(result, result_count, result_datatype))
+#define COMMA_REQUEST , MPI_Request *request
+#define ONE(function, suffix, takes, call, makes, more, request)                                                       \
+    INTERCEPT MPI_##function##suffix(takes more)                                                                       \
     {                                                                                                                  \
-        const struct operation o = changing(win, target, place, op, operand(data, count, datatype),                    \
-                                            operand(NULL, target_count, target_datatype));                             \
+        const struct operation o = makes;                                                                              \
         int error;                                                                                                     \
                                                                                                                        \
-        return carried(&o, NULL, &error) ? error                                                                       \
-                                         : PMPI_Accumulate##suffix(data, count, datatype, target, place, target_count, \
-                                                                   target_datatype, op, win);                          \
-    }                                                                                                                  \
-    INTERCEPT MPI_Raccumulate##suffix(const void *data, number count, MPI_Datatype datatype, int target,               \
-                                      MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op,    \
-                                      MPI_Win win, MPI_Request *request)                                               \
-    {                                                                                                                  \
-        const struct operation o = changing(win, target, place, op, operand(data, count, datatype),                    \
-                                            operand(NULL, target_count, target_datatype));                             \
-        int error;                                                                                                     \
-                                                                                                                       \
-        return carried(&o, request, &error)                                                                            \
-                   ? error                                                                                             \
-                   : PMPI_Raccumulate##suffix(data, count, datatype, target, place, target_count, target_datatype, op, \
-                                              win, request);                                                           \
-    }                                                                                                                  \
-    INTERCEPT MPI_Get_accumulate##suffix(const void *data, number count, MPI_Datatype datatype, void *result,          \
-                                         number result_count, MPI_Datatype result_datatype, int target,                \
-                                         MPI_Aint place, number target_count, MPI_Datatype target_datatype, MPI_Op op, \
-                                         MPI_Win win)                                                                  \
-    {                                                                                                                  \
-        const struct operation o = fetching(changing(win, target, place, op, operand(data, count, datatype),           \
-                                                     operand(NULL, target_count, target_datatype)),                    \
-                                            operand(result, result_count, result_datatype));                           \
-        int error;                                                                                                     \
-                                                                                                                       \
-        return carried(&o, NULL, &error)                                                                               \
-                   ? error                                                                                             \
-                   : PMPI_Get_accumulate##suffix(data, count, datatype, result, result_count, result_datatype, target, \
-                                                 place, target_count, target_datatype, op, win);                       \
-    }                                                                                                                  \
-    INTERCEPT MPI_Rget_accumulate##suffix(const void *data, number count, MPI_Datatype datatype, void *result,         \
-                                          number result_count, MPI_Datatype result_datatype, int target,               \
-                                          MPI_Aint place, number target_count, MPI_Datatype target_datatype,           \
-                                          MPI_Op op, MPI_Win win, MPI_Request *request)                                \
-    {                                                                                                                  \
-        const struct operation o = fetching(changing(win, target, place, op, operand(data, count, datatype),           \
-                                                     operand(NULL, target_count, target_datatype)),                    \
-                                            operand(result, result_count, result_datatype));                           \
-        int error;                                                                                                     \
-                                                                                                                       \
-        return carried(&o, request, &error)                                                                            \
-                   ? error                                                                                             \
-                   : PMPI_Rget_accumulate##suffix(data, count, datatype, result, result_count, result_datatype,        \
-                                                  target, place, target_count, target_datatype, op, win, request);     \
+        return carried(&o, request, &error) ? error : PMPI_##function##suffix call;                                    \
     }
+#define ACCUMULATES(suffix, number)                                                                                    \
+    ONE(Accumulate, suffix, CHANGE_TAKES(number), (CHANGE_GIVES), CHANGE_MAKES, , NULL)                                \
+    ONE(Raccumulate, suffix, CHANGE_TAKES(number), (CHANGE_GIVES, request), CHANGE_MAKES, COMMA_REQUEST, request)      \
+    ONE(Get_accumulate, suffix, FETCH_TAKES(number), (FETCH_GIVES), FETCH_MAKES, , NULL)                               \
+    ONE(Rget_accumulate, suffix, FETCH_TAKES(number), (FETCH_GIVES, request), FETCH_MAKES, COMMA_REQUEST, request)
 ACCUMULATES(, int)
 #if MPI_VERSION >= 4
 ACCUMULATES(_c, MPI_Count)

@@ -438,46 +438,37 @@ static int make(MPI_Datatype datatype, struct pieces *out)
     return error;
 }
 
-static int made_whole(struct pieces *out, int error)
+int pieces_make_blocks(const MPI_Datatype *datatypes, bool each, const struct block *blocks, int count,
+                       struct pieces *out)
 {
+    struct pieces one = {0};
+    bool made = false;
+    int error = 0;
+
+    *out = (struct pieces){0};
+    for (int i = 0; i < count && !error; i++) {
+        const MPI_Datatype datatype = datatypes[each ? i : 0];
+        int64_t extent;
+
+        if (!blocks[i].count)
+            continue;
+        if (each || !made) {
+            pieces_free(&one);
+            error = make(datatype, &one);
+            made = true;
+        }
+        extent = extent_of(datatype);
+        if (!error)
+            error = repeat(out, &one, (size_t)blocks[i].count, blocks[i].place * (each ? 1 : extent), extent);
+    }
+    pieces_free(&one);
     fold(out);
     if (error)
         pieces_free(out);
     return error;
 }
 
-int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int count, struct pieces *out)
-{
-    const int64_t extent = extent_of(datatype);
-    struct pieces one = {0};
-    int error = make(datatype, &one);
-
-    *out = (struct pieces){0};
-    for (int i = 0; i < count && !error; i++)
-        error = repeat(out, &one, (size_t)blocks[i].count, blocks[i].place * extent, extent);
-    pieces_free(&one);
-    return made_whole(out, error);
-}
-
-int pieces_make_typed(const MPI_Datatype *datatypes, const struct block *blocks, int count, struct pieces *out)
-{
-    int error = 0;
-
-    *out = (struct pieces){0};
-    for (int i = 0; i < count && !error; i++) {
-        struct pieces one = {0};
-
-        if (!blocks[i].count)
-            continue;
-        error = make(datatypes[i], &one);
-        if (!error)
-            error = repeat(out, &one, (size_t)blocks[i].count, blocks[i].place, extent_of(datatypes[i]));
-        pieces_free(&one);
-    }
-    return made_whole(out, error);
-}
-
 int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out)
 {
-    return pieces_make_blocks(datatype, &(struct block){.count = count}, 1, out);
+    return pieces_make_blocks(&datatype, false, &(struct block){.count = count}, 1, out);
 }

@@ -16,14 +16,14 @@ struct pieces {
 };
 /* So many of a datatype, from its address. -EOPNOTSUPP: MPI does not say where its bytes are; -ENOMEM. */
 int pieces_make(MPI_Datatype datatype, MPI_Count count, struct pieces *out);
-/* So many, that many extents from there. */
+/* So many of one datatype, and so many extents from the address; or of one of its own each, and so many bytes from it.
+ */
 struct block {
     MPI_Count count;
     int64_t place;
 };
-int pieces_make_blocks(MPI_Datatype datatype, const struct block *blocks, int count, struct pieces *out);
-/* Each of a datatype of its own, and so many bytes from there. */
-int pieces_make_typed(const MPI_Datatype *datatypes, const struct block *blocks, int count, struct pieces *out);
+int pieces_make_blocks(const MPI_Datatype *datatypes, bool each, const struct block *blocks, int count,
+                       struct pieces *out);
 void pieces_free(struct pieces *pieces);
 /* Whether MPI has the datatype by itself; false, too, if it is none. */
 bool type_is_own(MPI_Datatype datatype);

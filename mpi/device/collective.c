@@ -195,55 +195,34 @@ struct degrees sides_neighbours(struct exchange *x)
 
 static int side_open(const struct side *side, struct device_operand *o, MPI_Comm comm)
 {
-    if (side->ways && device_near(side->address) && !side->blocks)
-        return -ENOMEM;
-    if (side->blocks && side->datatypes)
-        return operand_open_typed(o, side->address, side->blocks, side->ranks, side->datatypes, side->ways, comm);
-    if (side->blocks)
-        return operand_open_blocks(o, side->address, side->blocks, side->ranks, side->datatype, side->ways, comm);
+    const bool each = side->datatypes != NULL;
+
     *o = (struct device_operand){.host = side->address, .comm = comm};
-    return 0;
-}
-
-static bool side_has(const struct side *side)
-{
-    bool has = false;
-
     if (!side->ways || !device_near(side->address))
-        return false;
-    if (!side->datatypes)
-        return device_holds(side->address, side->datatype);
-    if (!side->blocks)
-        return true;
-    for (int i = 0; i < side->ranks && !has; i++)
-        has = side->blocks[i].count && device_holds(place_at(side->address, side->blocks[i].place), side->datatypes[i]);
-    return has;
+        return 0;
+    return side->blocks ? operand_open_blocks(o, side->address, side->blocks, side->ranks,
+                                              each ? side->datatypes : &side->datatype, each, side->ways, comm)
+                        : -ENOMEM;
 }
 
 bool exchange_open(struct exchange *x, const void **data, void **result, const char *name, int *code)
 {
-    const bool has = side_has(&x->in) || side_has(&x->out);
-    int error = 0;
+    struct device_pair *pair = x->pair = calloc(1, sizeof(*pair));
+    int error = pair ? side_open(&x->in, &pair->in, x->comm) : -ENOMEM;
 
-    if (has) {
-        x->pair = calloc(1, sizeof(*x->pair));
-        error = x->pair ? side_open(&x->in, &x->pair->in, x->comm) : -ENOMEM;
-        if (!error)
-            error = side_open(&x->out, &x->pair->out, x->comm);
-    }
+    if (!error)
+        error = side_open(&x->out, &pair->out, x->comm);
     free(x->in.blocks);
     free(x->out.blocks);
-    if (error) {
-        if (x->pair)
-            pair_free(x->pair);
-        *code = device_error(x->comm, error, name);
-    } else if (has) {
-        x->pair->most = x->out.most;
-        x->pair->out_sent = x->out.ways & DEVICE_SENT;
-        x->pair->in.comm = x->comm;
-        *data = x->pair->in.host;
-        *result = x->pair->out.host;
-        *code = MPI_SUCCESS;
+    *code = error ? device_error(x->comm, error, name) : MPI_SUCCESS;
+    if (error || (!pair->in.memory && !pair->out.memory)) {
+        if (pair)
+            pair_free(pair);
+        return error;
     }
-    return has;
+    pair->most = x->out.most;
+    pair->out_sent = x->out.ways & DEVICE_SENT;
+    *data = pair->in.host;
+    *result = pair->out.host;
+    return true;
 }

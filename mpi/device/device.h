@@ -79,12 +79,9 @@ enum { DEVICE_SENT = 1, DEVICE_RECEIVED = 2 };
  * of the buffer, -ENOMEM, -EIO. After an error it is closed. */
 int operand_open(struct device_operand *o, const void *address, MPI_Count count, MPI_Datatype datatype, unsigned ways,
                  MPI_Comm comm);
-/* The same for blocks; of no datatype that has addresses in it. */
+/* The same for blocks: pieces_make_blocks(). */
 int operand_open_blocks(struct device_operand *o, const void *address, const struct block *blocks, int count,
-                        MPI_Datatype datatype, unsigned ways, MPI_Comm comm);
-/* Each of a datatype of its own, at so many bytes from the address, in the memory of one device. */
-int operand_open_typed(struct device_operand *o, const void *address, const struct block *blocks, int count,
-                       const MPI_Datatype *datatypes, unsigned ways, MPI_Comm comm);
+                        const MPI_Datatype *datatypes, bool each, unsigned ways, MPI_Comm comm);
 int operand_read(struct device_operand *o);
 /* What has come: at most so many bytes. */
 int operand_write(struct device_operand *o, size_t most);

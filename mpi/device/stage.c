@@ -197,49 +197,48 @@ static int operand_place(struct device_operand *o, const void *address)
     return 0;
 }
 
-int operand_open(struct device_operand *o, const void *address, MPI_Count count, MPI_Datatype datatype, unsigned ways,
-                 MPI_Comm comm)
+/* Its pieces are known. */
+static int operand_stage(struct device_operand *o, const void *address, unsigned ways)
 {
-    return operand_open_blocks(o, address, &(struct block){.count = count}, count > 0, datatype, ways, comm);
+    int error;
+
+    pieces_extent(&o->pieces, &o->first, &o->end);
+    o->bytes = pieces_bytes(&o->pieces);
+    error = operand_place(o, address);
+    if (error || !o->memory)
+        return error;
+    o->bounce = bounce_take((size_t)(o->end - o->first));
+    if (!o->bounce)
+        return -ENOMEM;
+    o->host = (void *)((uintptr_t)o->bounce - (uintptr_t)o->first);
+    return ways & DEVICE_SENT ? operand_read(o) : 0;
 }
 
-/* Its pieces are made, unless that failed. */
-static int operand_stage(struct device_operand *o, const void *address, unsigned ways, int error)
+int operand_open_blocks(struct device_operand *o, const void *address, const struct block *blocks, int count,
+                        const MPI_Datatype *datatypes, bool each, unsigned ways, MPI_Comm comm)
 {
-    if (!error) {
-        pieces_extent(&o->pieces, &o->first, &o->end);
-        o->bytes = pieces_bytes(&o->pieces);
-        error = operand_place(o, address);
-    }
-    if (!error && o->memory && !(o->bounce = bounce_take((size_t)(o->end - o->first))))
-        error = -ENOMEM;
-    if (!error && o->memory)
-        o->host = (void *)((uintptr_t)o->bounce - (uintptr_t)o->first);
-    if (!error && o->memory && (ways & DEVICE_SENT))
-        error = operand_read(o);
+    bool holds = false;
+    int error;
+
+    *o = (struct device_operand){.host = (void *)(uintptr_t)address, .comm = comm};
+    if (!each)
+        holds = count && device_holds(address, *datatypes);
+    for (int i = 0; i < count && each && !holds; i++)
+        holds = blocks[i].count && device_holds(place_at(address, blocks[i].place), datatypes[i]);
+    if (!holds)
+        return 0;
+    error = pieces_make_blocks(datatypes, each, blocks, count, &o->pieces);
+    if (!error)
+        error = operand_stage(o, address, ways);
     if (error)
         operand_close(o);
     return error;
 }
 
-int operand_open_blocks(struct device_operand *o, const void *address, const struct block *blocks, int count,
-                        MPI_Datatype datatype, unsigned ways, MPI_Comm comm)
+int operand_open(struct device_operand *o, const void *address, MPI_Count count, MPI_Datatype datatype, unsigned ways,
+                 MPI_Comm comm)
 {
-    *o = (struct device_operand){.host = (void *)(uintptr_t)address, .comm = comm};
-    if (!device_holds(address, datatype) || !count)
-        return 0;
-    return operand_stage(o, address, ways, pieces_make_blocks(datatype, blocks, count, &o->pieces));
-}
-
-int operand_open_typed(struct device_operand *o, const void *address, const struct block *blocks, int count,
-                       const MPI_Datatype *datatypes, unsigned ways, MPI_Comm comm)
-{
-    bool holds = false;
-
-    *o = (struct device_operand){.host = (void *)(uintptr_t)address, .comm = comm};
-    for (int i = 0; i < count && !holds; i++)
-        holds = blocks[i].count && device_holds(place_at(address, blocks[i].place), datatypes[i]);
-    return holds ? operand_stage(o, address, ways, pieces_make_typed(datatypes, blocks, count, &o->pieces)) : 0;
+    return operand_open_blocks(o, address, &(struct block){.count = count}, count > 0, &datatype, false, ways, comm);
 }
 
 int operand_read(struct device_operand *o)

@@ -46,6 +46,9 @@ build_programs()
     for program in atomics epochs meetings mpi_program requests; do
         $mpicc -O1 $sanitize "$top_srcdir/tests/xtq/$program.c" -o "$scratch/$program" || fail "no $program for $mpi"
     done
+    $mpicc -std=gnu11 -O1 -D_GNU_SOURCE= -DCL_TARGET_OPENCL_VERSION=300 -I"$top_srcdir" -I"$top_srcdir/include" $OPENCL_CFLAGS \
+        "$top_srcdir/tests/xtq/datatypes.c" "$top_srcdir/mpi/pieces.c" "$top_srcdir/ground/rows.c" -lOpenCL \
+        -o "$scratch/datatypes" || fail "no datatypes for $mpi"
 }
 
 # epochs NUMBER: whatever the epoch, accumulates are in it, and XTQ's.
@@ -75,6 +78,7 @@ try_all()
 {
     few=$1 many=$2 less=$3
     build_programs
+    run 1 "$scratch/datatypes" $(rounds 2000) 2> "$scratch/err" || fail "$mpi: datatypes: $(cat "$scratch/err")"
     same 2
     atomics 2
     through 2 "$scratch/requests"

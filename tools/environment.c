@@ -122,20 +122,20 @@ static void quiet_sanitizer(void)
     set("ASAN_OPTIONS", join("verify_asan_link_order=0", options ? join(":", options) : ""));
 }
 
-static void open_preload_door(void)
+static void interpose_by_preload(void)
 {
     const char *others = getenv("LD_PRELOAD");
     char *library = library_path();
 
     if (strpbrk(library, " :"))
-        fail(EXIT_BROKEN, "%s cannot be preloaded: its path has a space or a colon; use --door icd", library);
+        fail(EXIT_BROKEN, "%s cannot be preloaded: its path has a space or a colon; use --interpose icd", library);
     if (!others || !*others)
         set("LD_PRELOAD", library);
     else if (strncmp(others, library, strlen(library)))
         set("LD_PRELOAD", join(join(library, ":"), others));
 }
 
-static void open_icd_door(void)
+static void interpose_by_icd(void)
 {
     const char *before = getenv("OCL_ICD_VENDORS");
     char *directory;
@@ -173,13 +173,13 @@ static bool needs_loader(const struct choices *choices)
     return choices->icd && layers && *layers;
 }
 
-void environment_set_doors(const struct choices *choices)
+void environment_set_interposition(const struct choices *choices)
 {
     quiet_hwloc();
     if (choices->preload && !needs_loader(choices)) {
         quiet_sanitizer();
-        open_preload_door();
+        interpose_by_preload();
     }
     if (choices->icd)
-        open_icd_door();
+        interpose_by_icd();
 }

@@ -67,7 +67,8 @@ static const struct {
 } helps[] = {
     {"run", "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n",
      "  -C, --restore=DIR  its memory objects get the contents of the checkpoint there (vocl checkpoint)\n"
-     "  -d, --door=DOOR    preload, icd or both (default both): how the program comes to call VOCL\n"
+     "  -d, --interpose=METHOD\n"
+     "                     preload, icd or both (default both): how the program comes to call VOCL\n"
      "  -t, --trace=FILE   writes down what it does, for Perfetto and Chrome\n"
      "  -r, --report[=FILE] and says at the end what it took, and what could be done about it\n"
      "\n"

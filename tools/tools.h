@@ -98,7 +98,7 @@ void deploy(const char *hosts);
 void hold_devices(const char *process);
 
 /* How a program comes to call VOCL: LD_PRELOAD, OCL_ICD_VENDORS. */
-void environment_set_doors(const struct choices *choices);
+void environment_set_interposition(const struct choices *choices);
 
 /* Tells of settings in the environment that are none, and like one. */
 void misspelt_tell(void);

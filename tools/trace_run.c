@@ -128,7 +128,7 @@ static int start(const struct choices *choices, char **program)
         fail(EXIT_BROKEN, "fork: %m");
     if (!child) {
         sigprocmask(SIG_SETMASK, &before, NULL);
-        environment_set_doors(choices);
+        environment_set_interposition(choices);
         execvp(*program, program);
         fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE, "%s: %m", *program);
     }

@@ -78,7 +78,8 @@ char *vendors_of_bundle(const char *library)
     if (!folder)
         folder = try_folder("/dev/shm", name, library);
     if (!folder)
-        fprintf(stderr, "vocl: no folder for an ICD file (XDG_RUNTIME_DIR, /tmp, /dev/shm: %s): --door preload alone\n",
+        fprintf(stderr,
+                "vocl: no folder for an ICD file (XDG_RUNTIME_DIR, /tmp, /dev/shm: %s): --interpose preload alone\n",
                 strerror(errno));
     return folder;
 }

@@ -69,10 +69,10 @@ static void check_network(const char *text)
         misuse("--network takes auto, mpi, pairs, tls, plain or ssh, not \"%s\"", text);
 }
 
-static void choose_doors(struct choices *choices, const char *text)
+static void choose_interposition(struct choices *choices, const char *text)
 {
     if (strcmp(text, "preload") && strcmp(text, "icd") && strcmp(text, "both"))
-        misuse("--door takes preload, icd or both, not \"%s\"", text);
+        misuse("--interpose takes preload, icd or both, not \"%s\"", text);
     choices->preload = strcmp(text, "icd");
     choices->icd = strcmp(text, "preload");
 }
@@ -95,7 +95,7 @@ static void check_environment(const struct choices *choices)
 }
 
 /* Reads the options of a subcommand; afterwards optind stands at the first word that is none. */
-static struct choices parse_options(int count, char **words, bool with_door)
+static struct choices parse_options(int count, char **words, bool runs)
 {
     static const struct option options[] = {
         {"workers", required_argument, NULL, 'w'},
@@ -106,7 +106,8 @@ static struct choices parse_options(int count, char **words, bool with_door)
         {"hostfile", required_argument, NULL, 'f'},
         {"mpi", required_argument, NULL, 'm'},
         {"network", required_argument, NULL, 'k'},
-        {"door", required_argument, NULL, 'd'},
+        {"interpose", required_argument, NULL, 'd'},
+        {"door", required_argument, NULL, 'd'}, /* as it was called */
         {"devices", required_argument, NULL, 'D'},
         {"deploy", no_argument, NULL, 'y'},
         {"local", no_argument, NULL, 'l'},
@@ -142,12 +143,12 @@ static struct choices parse_options(int count, char **words, bool with_door)
             choices.spare = check_number("--spare", optarg, 0);
             break;
         case 'R':
-            if (!with_door)
+            if (!runs)
                 misuse("--recover belongs to `vocl run`");
             choices.recover = true;
             break;
         case 'C':
-            if (!with_door)
+            if (!runs)
                 misuse("--restore belongs to `vocl run`");
             choices.restore = optarg;
             break;
@@ -158,7 +159,7 @@ static struct choices parse_options(int count, char **words, bool with_door)
             choices.hosts = hosts_read(optarg);
             break;
         case 'j':
-            if (with_door)
+            if (runs)
                 misuse("--json belongs to `vocl devices` and `vocl doctor`");
             choices.json = true;
             break;
@@ -209,18 +210,18 @@ static struct choices parse_options(int count, char **words, bool with_door)
             choices.policy = check_policy(optarg);
             break;
         case 'o':
-            if (!with_door)
+            if (!runs)
                 misuse("--hold belongs to `vocl run`");
             choices.hold = optarg ? check_number("--hold", optarg, 1) : "";
             break;
         case 'd':
-            if (!with_door)
-                misuse("--door belongs to `vocl run`");
-            choose_doors(&choices, optarg);
+            if (!runs)
+                misuse("--interpose belongs to `vocl run`");
+            choose_interposition(&choices, optarg);
             break;
         case 't':
         case 'r':
-            if (!with_door)
+            if (!runs)
                 misuse("--trace and --report belong to `vocl run`");
             *(option == 't' ? &choices.trace : &choices.report) = optarg ? optarg : "-";
             break;
@@ -267,7 +268,7 @@ static int run(int count, char **words)
         hold_devices(choices.hold);
     if (choices.trace || choices.report)
         return trace_run(&choices, program);
-    environment_set_doors(&choices);
+    environment_set_interposition(&choices);
     execvp(*program, program);
     fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE, "%s: %m", *program);
 }

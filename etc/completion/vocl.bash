@@ -16,7 +16,7 @@ _vocl_values()
     case $1 in
     -m | --mpi)     echo mpich openmpi ;;
     -k | --network) echo auto mpi pairs tls plain ssh ;;
-    -d | --door)    echo preload icd both ;;
+    -d | --interpose)    echo preload icd both ;;
     -p | --policy)  echo pack spread least-loaded order ;;
     --dims)         echo 2 3 ;;
     esac
@@ -56,7 +56,7 @@ _vocl_program()
         case ${COMP_WORDS[i]} in
         --) echo $((i + 1)); return ;;
         -[wSCHPnMNsWpDmkdgt] | --spare | --restore | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --weight | --share | --hostfile | --wait | --policy | \
-            --devices | --mpi | --network | --door | --trace) [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++)); ((i++)) ;;
+            --devices | --mpi | --network | --interpose | --door | --trace) [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++)); ((i++)) ;;
         -*) ;;
         *) echo $i; return ;;
         esac

@@ -35,7 +35,7 @@ complete -c vocl -f -n 'contains -- "$(__vocl_command)" move suspend resume chec
 complete -c vocl -f -n 'test "$(__vocl_command)" = topo' -a 'show predict order halo calibrate route'
 complete -c vocl -x -l mpi -a 'mpich openmpi'
 complete -c vocl -x -l network -a 'auto mpi pairs tls plain ssh'
-complete -c vocl -x -l door -a 'preload icd both'
+complete -c vocl -x -l interpose -a 'preload icd both'
 complete -c vocl -x -l policy -a 'pack spread least-loaded order'
 complete -c vocl -x -l hosts -a '(__fish_print_hostnames)'
 complete -c vocl -r -l trace

@@ -81,7 +81,7 @@ double number_of(const json_t *object, const char *name)
 
 /* ---- asking daemons ---- */
 
-#define SEE_DOCTOR "; `vocl doctor --pool` looks for what is wrong"
+#define SEE_DOCTOR "; `vocl doctor --pool=WHERE`, with this pool, looks for what is wrong"
 
 /* NULL, and why. address NULL: any daemon. */
 static json_t *try_to_ask(const struct poolfile *pool, const char *address, json_t *question, char *why,

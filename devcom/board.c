@@ -44,11 +44,6 @@ struct letter *board_letter(const struct devcom *d, int rank, int sender)
 
 /* ---- opening ---- */
 
-static bool far_lost(const void *d, int rank)
-{
-    return nic_lost(d, rank);
-}
-
 int board_open(struct devcom *d)
 {
     int error = neighbours_open(&d->neighbours, d->comm, letters_at(d) + (size_t)d->size * letter_bytes(d));
@@ -61,8 +56,6 @@ int board_open(struct devcom *d)
     d->alone = near <= sysconf(_SC_NPROCESSORS_ONLN);
     for (int rank = 0; rank < d->size && !error; rank++)
         d->boards[rank] = (struct board *)d->neighbours.memory[rank];
-    d->neighbours.far_lost = far_lost;
-    d->neighbours.owner = d;
     return error;
 }
 

@@ -6,6 +6,7 @@
 #include "base/leave.h"
 #include "base/settings.h"
 #include "devcom/internal.h"
+#include "ground/adapter.h"
 
 #define LONGEST_SLEEP_US 20000 /* then it is looked whether the others are alive */
 #define MUTE_SLEEP_US 100      /* while devices write signals that cannot wake anybody */
@@ -187,13 +188,13 @@ void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us)
                             : INT64_MAX;
     waiting->helping = d->nic;
     if (waiting->helping)
-        nic_help_begin(d);
+        adapter_help_begin(d->adapter);
 }
 
 static void help_no_more(struct devcom *d, struct waiting *waiting)
 {
     if (waiting->helping)
-        nic_help_end(d);
+        adapter_help_end(d->adapter);
     waiting->helping = false;
 }
 
@@ -218,12 +219,12 @@ int waiting_step(struct devcom *d, struct waiting *waiting)
 
     if (waiting->once) {
         if (d->nic)
-            nic_help(d);
+            adapter_help(d->adapter);
         return -ETIMEDOUT;
     }
     if (!waiting->listening) {
         if (waiting->helping)
-            nic_help(d);
+            adapter_help(d->adapter);
         polls = polling_on(&waiting->polling, YIELD_EVERY, waiting->spin_us, NULL);
         if (polls && waiting->polling.polls % YIELD_EVERY)
             return 0;

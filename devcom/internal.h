@@ -73,6 +73,7 @@ bool board_any_lost(struct devcom *d);
 
 /* ---- context.c ---- */
 
+struct adapter;
 struct nic;
 struct segment;
 
@@ -107,6 +108,7 @@ struct devcom {
     uint64_t generations;
     uint64_t agreements;
     struct nic *nic;
+    struct adapter *adapter; /* nic's */
     struct collective *collective;
     _Atomic uint64_t told; /* see context_told() */
 };
@@ -287,15 +289,10 @@ void collective_close(struct devcom *d);
 /* Collective: the first rank's word for all. */
 int collective_share(struct devcom *d, uint64_t *word);
 
-/* ---- nic.c, nic_send.c, nic_chain.c, nic_ask.c, nic_alive.c, atomic.c: what goes by messages ---- */
+/* ---- nic.c, nic_send.c, nic_chain.c, nic_ask.c, atomic.c: what goes by messages ---- */
 int nic_open(struct devcom *d);
 /* collective: all ranks are there, and each has been told that its messages have arrived. */
 void nic_close(struct devcom *d, bool collective);
-/* A thread that waits does the progress thread's work; nothing if another is at it. In between the progress thread
- * stays away, as both would only take turns on a processor. */
-void nic_help_begin(struct devcom *d);
-void nic_help(struct devcom *d);
-void nic_help_end(struct devcom *d);
 int nic_put(struct devcom *d, const struct transfer *t);
 int nic_get(struct devcom *d, const struct transfer *t);
 /* Puts of one queue to one rank of another host as one message (nic_chain.c): whether one more can be, then it is
@@ -315,7 +312,7 @@ bool nic_busy(const struct devcom *d, int rank, unsigned queue);
 bool nic_has_room(const struct devcom *d, int rank, unsigned queue);
 bool nic_target_lost(const struct devcom *d, unsigned queue);
 /* What is under way to ranks that are lost counts no more. */
-void nic_give_up(struct devcom *d, unsigned queue);
+void nic_forgive(struct devcom *d, unsigned queue);
 bool nic_left(struct devcom *d, unsigned queue);
 bool nic_arrived(struct devcom *d, unsigned queue);
 int nic_refusal(struct devcom *d, unsigned queue);
@@ -328,6 +325,5 @@ int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment
 int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us);
 /* The letter from a rank of another host has been read. */
 void nic_letter_read(struct devcom *d, int rank);
-bool nic_lost(const struct devcom *d, int rank);
 
 #endif

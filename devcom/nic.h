@@ -1,7 +1,7 @@
 /*
- * What goes by messages: to ranks of other hosts, and into memory that a process cannot write by itself. A thread of
- * each rank stands for its NIC: it receives straight into the segment, gives the signal, and acknowledges. Threads that
- * wait do its work meanwhile. Why messages and not MPI_Put: doc/xtq.md.
+ * What goes by messages: to ranks of other hosts, and into memory that a process cannot write by itself. The thread of
+ * the network adapter (ground/adapter.h) receives straight into the segment, gives the signal, and acknowledges.
+ * Threads that wait do its work meanwhile. Why messages and not MPI_Put: doc/xtq.md.
  *
  * A queue to a rank is a stream of descriptors (struct wire, with a tag of its own), each followed by its data: in the
  * same message if it is small, else in one of its own on a second communicator, where data of a stream keep the order
@@ -9,27 +9,23 @@
  * acknowledgement of a get comes after its data. Acknowledgements leave when there is nothing to receive, or with a put
  * the other way, whichever is first: none is in the way of an answer.
  *
- *     nic.c           the thread, opening and closing, and what queues have under way
+ *     nic.c           opening and closing, and what queues have under way
  *     nic_send.c      puts and gets as messages
  *     nic_receive.c   what is done with messages that come
  *     nic_place.c     puts that repeat a place: data without a descriptor
  *     nic_chain.c     chains: tables of puts that are kept by the target
  *     nic_ask.c       questions and their answers, and passive messages
  *     nic_eager.c     what travels with its descriptor
- *     nic_alive.c     beats, and who is lost
  */
 #ifndef DEVCOM_NIC_H
 #define DEVCOM_NIC_H
 
 #include "devcom/internal.h"
-#include "ground/beats.h"
-#include "ground/messages.h"
+#include "ground/adapter.h"
 
-#define BACK_TAG 0 /* queue q's descriptors have tag 1 + q */
-#define HEART_TAG 1000
+#define BACK_TAG 0     /* queue q's descriptors have tag 1 + q */
 #define PLACE_TAG 4096 /* and above */
 #define MOST_EAGER ((size_t)65536)
-#define MOST_RECEIVED 64 /* messages, before something else is done */
 
 enum wire_kind {
     WIRE_PUT = 1,
@@ -40,7 +36,6 @@ enum wire_kind {
     WIRE_REPLY,
     WIRE_ANSWER,
     WIRE_READ,
-    WIRE_HEART,
     WIRE_TABLE,
     WIRE_CHAIN,
     WIRE_FORGET,
@@ -109,15 +104,9 @@ struct asking {
 
 struct table;
 
-/*
- * What is being received of a rank, and what is to be done then. Nothing is waited for: a rank that is slow, or has
- * stopped, is in no other's way. Of the same rank nothing is looked at meanwhile, as all of it comes later.
- */
+/* What is being received of a rank, and what is to be done then. */
 struct incoming {
-    MPI_Request request;
-    bool active;
-    bool matched;            /* MPI has begun it, so it cannot be cancelled */
-    unsigned looks;          /* at it, until it is looked whether the rank is lost */
+    uint8_t *buffer;         /* of descriptors; NULL: to be had anew */
     uint8_t *memory;         /* where it goes, from malloc(), or NULL: */
     struct segment *segment; /* straight into this */
     void (*then)(struct nic *nic, int rank, struct incoming *in, int error);
@@ -135,32 +124,24 @@ struct incoming {
 struct nic {
     struct devcom *d;
     MPI_Comm wire, bulk;
-    pthread_t thread;
-    _Atomic bool stop;
-    _Atomic unsigned helpers;  /* threads that wait, and do this one's work: */
-    _Atomic unsigned helps;    /* how often; if that stands still they do not get to it */
-    pthread_mutex_t serving;   /* of what is received */
-    bool owes;                 /* acknowledgements; under that lock */
+    struct adapter adapter;
+    bool owes;                 /* acknowledgements; under the lock of what is received */
     MPI_Message *matched;      /* what is to be received, if MPI has told of it already; likewise */
     struct incoming *incoming; /* by rank; likewise */
-    _Atomic int under_way;     /* how many of these are active */
     bool places;               /* MPI has tags enough for them */
-    struct partings partings;
-    pthread_mutex_t lock; /* of askings */
+    pthread_mutex_t lock;      /* of askings */
     struct asking *askings;
     unsigned left; /* of them */
     uint64_t questions;
     unsigned streams;
-    struct lane *lanes;       /* by rank and queue */
-    struct arrival *arrivals; /* likewise */
-    _Atomic bool *letters;    /* by rank: one has not been read yet */
-    struct beats beats;
+    struct lane *lanes;         /* by rank and queue */
+    struct arrival *arrivals;   /* likewise */
+    _Atomic bool *letters;      /* by rank: one has not been read yet */
     _Atomic size_t eager_bytes; /* 0: to be measured */
     _Atomic size_t train_car;   /* at most eager_bytes; 0: no trains */
     _Atomic bool eager_measured;
     struct table *tables; /* of others; under the lock of what is received */
     _Atomic uint64_t tables_made;
-    uint8_t *buffer; /* NULL: to be had anew */
     size_t buffer_bytes;
 };
 
@@ -207,13 +188,13 @@ struct wire nic_wire(const struct transfer *t, enum wire_kind kind);
 /* A message of a lost rank that is being received: keeps its segment, or memory that is freed then, until it has come.
  */
 void nic_leave_behind(struct nic *nic, MPI_Request request, struct segment *segment, void *memory);
-/* The number of messages that have left. */
-int nic_poll_partings(struct nic *nic);
 
 /* ---- nic_receive.c; under the lock of what is received ---- */
 
-/* The number of messages that have come. */
-int nic_receive(struct nic *nic);
+/* struct adapter_kind's. Told is each stream of which something more is done. */
+void nic_take(void *nic, int rank, int tag, MPI_Message *message, int length);
+void nic_give_up(void *nic, int rank, MPI_Request *request);
+int nic_tell(void *nic, int received);
 /* Receive, and go on with then(), at once or later. Packed: into in->memory, which then() takes and frees; or NULL, and
  * the error is -EPROTO if there is none. MPI may go on writing to what a lost rank had half sent (-ECONNRESET): such
  * memory, and segments, are kept until that is over. */
@@ -223,8 +204,6 @@ void nic_receive_in_place(struct nic *nic, int rank, int tag, struct segment *se
                           const struct layout *layout, nic_then *then);
 /* An operation has been done, or refused. */
 void nic_operation_end(struct nic *nic, int rank, int tag, const struct wire *wire, int error);
-/* Of each stream of which something more is done, and nobody was told: how many. */
-int nic_acknowledge(struct nic *nic);
 /* With a put the other way, on any thread: what is owed of the same queue. */
 void nic_carry_ack(struct nic *nic, int rank, unsigned queue, struct wire *wire);
 
@@ -270,14 +249,5 @@ size_t nic_eager_bytes(const struct nic *nic);
 size_t nic_train_car(const struct nic *nic, size_t bytes);
 /* Before a put of so many bytes, with no lock: measure, if it matters and nobody has. */
 void nic_eager_find(struct nic *nic, int rank, size_t bytes);
-
-/* ---- nic_alive.c ---- */
-
-/* A rank has been heard of. */
-void nic_heard(struct nic *nic, int rank);
-/* Tell the others of this one, and look who has been silent for too long, if it is time for that. */
-void nic_beat(struct nic *nic);
-/* MPI refuses what was to be sent, which was sound: the rank is lost. Returns -ECONNRESET. */
-int nic_unreachable(struct nic *nic, int rank);
 
 #endif

@@ -1,50 +1,28 @@
 /* What is done with messages that come. All of it is checked first. */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "devcom/nic.h"
 
-#define LOOKS 64 /* at what is being received, before others have their turn */
-
 /* ---- what is being received ---- */
 
-static void incoming_end(struct nic *nic, int rank, struct incoming *in, int error)
+static void incoming_end(void *owner, int rank, int error)
 {
-    in->active = false;
-    atomic_fetch_sub(&nic->under_way, 1);
+    struct nic *nic = owner;
+    struct incoming *in = nic_incoming(nic, rank);
+
     in->then(nic, rank, in, error);
 }
 
-static void incoming_give_up(struct nic *nic, int rank, struct incoming *in)
+void nic_give_up(void *owner, int rank, MPI_Request *request)
 {
-    if (!in->matched)
-        PMPI_Cancel(&in->request);
-    nic_leave_behind(nic, in->request, in->segment, in->memory);
+    struct nic *nic = owner;
+    struct incoming *in = nic_incoming(nic, rank);
+
+    nic_leave_behind(nic, *request, in->segment, in->memory);
     in->memory = NULL;
-    incoming_end(nic, rank, in, -ECONNRESET);
-}
-
-/* Whether it is over. */
-static bool incoming_look(struct nic *nic, int rank, struct incoming *in)
-{
-    int done = 0;
-
-    for (int i = 0; i < LOOKS && !done; i++) {
-        if (PMPI_Test(&in->request, &done, MPI_STATUS_IGNORE)) {
-            incoming_end(nic, rank, in, -EIO);
-            return true;
-        }
-    }
-    if (done)
-        incoming_end(nic, rank, in, 0);
-    else if (++in->looks % LOOKS == 0 && board_lost(nic->d, rank))
-        incoming_give_up(nic, rank, in);
-    else
-        return false;
-    return true;
 }
 
 /* segment: NULL: it goes to in->memory. */
@@ -57,15 +35,7 @@ static void incoming_begin(struct nic *nic, int rank, int tag, struct segment *s
     nic->matched = NULL;
     in->then = then;
     in->segment = segment;
-    in->matched = matched;
-    in->looks = 0;
-    in->active = true;
-    atomic_fetch_add(&nic->under_way, 1);
-    if (matched ? PMPI_Imrecv(at, count, type, matched, &in->request)
-                : PMPI_Irecv(at, count, type, rank, tag, nic->bulk, &in->request))
-        incoming_end(nic, rank, in, -EIO);
-    else
-        incoming_look(nic, rank, in);
+    adapter_receive(&nic->adapter, rank, matched, nic->bulk, tag, at, count, type, incoming_end);
 }
 
 void nic_receive_packed(struct nic *nic, int rank, int tag, size_t bytes, nic_then *then)
@@ -291,7 +261,6 @@ static void take_message(struct nic *nic, int rank, int tag, const uint8_t *mess
     unsigned queue = (unsigned)tag - 1;
     struct wire wire;
 
-    nic_heard(nic, rank);
     if (length < sizeof(wire))
         return;
     memcpy(&wire, message, sizeof(wire));
@@ -317,15 +286,6 @@ static void take_message(struct nic *nic, int rank, int tag, const uint8_t *mess
         nic_take_letter(nic, rank, more, length);
 }
 
-static void dropped(struct nic *nic, int rank, struct incoming *in, int error)
-{
-    (void)nic;
-    (void)rank;
-    (void)error;
-    free(in->memory);
-    in->memory = NULL;
-}
-
 /* A put without a descriptor. If it makes no sense its data are received all the same, as they would be in MPI's way.
  */
 static void take_named(struct nic *nic, int rank, int tag, MPI_Message *message, size_t length)
@@ -333,18 +293,16 @@ static void take_named(struct nic *nic, int rank, int tag, MPI_Message *message,
     struct wire wire;
     unsigned queue;
 
-    nic_heard(nic, rank);
     nic->matched = message;
     if (nic_place_take(nic, rank, tag, length, &queue, &wire))
         take_operation(nic, rank, queue, &wire, NULL, 0);
     if (nic->matched)
-        nic_receive_packed(nic, rank, tag, length, dropped);
+        adapter_drop(&nic->adapter, rank, message, (int)length);
     nic->matched = NULL;
 }
 
 /* ---- messages ---- */
 
-/* The buffer serves the next one. */
 static void message_end(struct nic *nic, int rank, struct incoming *in, int error)
 {
     uint8_t *buffer = in->memory;
@@ -352,55 +310,31 @@ static void message_end(struct nic *nic, int rank, struct incoming *in, int erro
     in->memory = NULL;
     if (!error)
         take_message(nic, rank, in->tag, buffer, in->length);
-    if (nic->buffer)
-        free(buffer);
-    else
-        nic->buffer = buffer;
+    in->buffer = buffer;
 }
 
-/* Of which perhaps only the beginning has come. False: there is none. */
-static bool receive_one(struct nic *nic, int source)
+/* Of which perhaps only the beginning has come. */
+void nic_take(void *owner, int rank, int tag, MPI_Message *message, int length)
 {
-    MPI_Message message;
-    struct incoming *in;
-    MPI_Status status;
-    int length, found = 0;
+    struct nic *nic = owner;
+    struct incoming *in = nic_incoming(nic, rank);
 
-    if (!nic->buffer)
-        nic->buffer = malloc(nic->buffer_bytes);
-    if (!nic->buffer || PMPI_Improbe(source, MPI_ANY_TAG, nic->wire, &found, &message, &status) || !found)
-        return false;
-    PMPI_Get_count(&status, MPI_BYTE, &length);
-    if (status.MPI_TAG >= PLACE_TAG) {
-        take_named(nic, status.MPI_SOURCE, status.MPI_TAG, &message, (size_t)length);
-    } else if ((size_t)length > nic->buffer_bytes) {
-        message_drop(&message, length);
+    if (tag >= PLACE_TAG) {
+        take_named(nic, rank, tag, message, (size_t)length);
+        return;
+    }
+    if (!in->buffer) /* the first, or a lost rank has one that MPI may still write to */
+        in->buffer = malloc(nic->buffer_bytes);
+    if ((size_t)length > nic->buffer_bytes || !in->buffer) {
+        adapter_drop(&nic->adapter, rank, message, length);
     } else {
-        in = nic_incoming(nic, status.MPI_SOURCE);
-        in->memory = nic->buffer;
-        in->tag = status.MPI_TAG;
+        in->memory = in->buffer;
+        in->buffer = NULL;
+        in->tag = tag;
         in->length = (size_t)length;
-        nic->buffer = NULL;
-        nic->matched = &message;
-        incoming_begin(nic, status.MPI_SOURCE, 0, NULL, in->memory, length, MPI_BYTE, message_end);
+        nic->matched = message;
+        incoming_begin(nic, rank, 0, NULL, in->memory, length, MPI_BYTE, message_end);
     }
-    return true;
-}
-
-/* While something of a rank is being received, the others are asked by name. */
-int nic_receive(struct nic *nic)
-{
-    int count = 0;
-
-    for (int rank = 0; rank < nic->d->size && atomic_load(&nic->under_way); rank++)
-        count += nic_incoming(nic, rank)->active && incoming_look(nic, rank, nic_incoming(nic, rank));
-    while (count < MOST_RECEIVED && !atomic_load(&nic->under_way) && receive_one(nic, MPI_ANY_SOURCE))
-        count++;
-    for (int rank = 0; rank < nic->d->size && atomic_load(&nic->under_way); rank++) {
-        for (int i = 0; i < MOST_RECEIVED && !nic_incoming(nic, rank)->active && receive_one(nic, rank); i++)
-            count++;
-    }
-    return count;
 }
 
 void nic_carry_ack(struct nic *nic, int rank, unsigned queue, struct wire *wire)
@@ -436,10 +370,12 @@ static void acknowledge(struct nic *nic, int rank, unsigned queue, struct arriva
     }
 }
 
-int nic_acknowledge(struct nic *nic)
+int nic_tell(void *owner, int received)
 {
-    int count = 0;
+    struct nic *nic = owner;
 
+    if (!nic->owes || (received && received < MOST_RECEIVED))
+        return 0;
     nic->owes = false;
     for (int rank = 0; rank < nic->d->size; rank++) {
         for (unsigned queue = 0; queue < nic->streams; queue++) {
@@ -448,12 +384,10 @@ int nic_acknowledge(struct nic *nic)
             if (atomic_load(&arrival->told) == atomic_load(&arrival->done))
                 continue;
             pthread_mutex_lock(&arrival->telling);
-            if (atomic_load(&arrival->told) != atomic_load(&arrival->done)) {
+            if (atomic_load(&arrival->told) != atomic_load(&arrival->done))
                 acknowledge(nic, rank, queue, arrival);
-                count++;
-            }
             pthread_mutex_unlock(&arrival->telling);
         }
     }
-    return count;
+    return 0;
 }

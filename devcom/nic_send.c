@@ -29,11 +29,18 @@ static void has_left(struct parting *parting)
     free(leaving);
 }
 
-static void leave(struct nic *nic, struct leaving *leaving)
+/* It is kept until it has left; not if MPI does not take it. */
+static int send_off(struct nic *nic, MPI_Comm comm, int rank, int tag, const void *at, int count, MPI_Datatype type,
+                    struct leaving *leaving)
 {
+    int error;
+
     if (leaving->lane)
         atomic_fetch_add(&leaving->lane->leaving, 1);
-    partings_add(&nic->partings, &leaving->parting, has_left);
+    error = adapter_send(&nic->adapter, comm, rank, tag, at, count, type, &leaving->parting, has_left);
+    if (error)
+        has_left(&leaving->parting);
+    return error;
 }
 
 void nic_leave_behind(struct nic *nic, MPI_Request request, struct segment *segment, void *memory)
@@ -47,12 +54,7 @@ void nic_leave_behind(struct nic *nic, MPI_Request request, struct segment *segm
         return;
     }
     *leaving = (struct leaving){.parting = {.request = request}, .segment = segment, .packed = memory};
-    leave(nic, leaving);
-}
-
-int nic_poll_partings(struct nic *nic)
-{
-    return partings_poll(&nic->partings);
+    adapter_keep(&nic->adapter, &leaving->parting, has_left);
 }
 
 /* With room for so many bytes behind the descriptor. */
@@ -69,12 +71,7 @@ static struct leaving *leaving_new(struct lane *lane, const struct wire *wire, s
 
 static int send_copy(struct nic *nic, int rank, int tag, struct leaving *leaving, size_t bytes)
 {
-    if (PMPI_Isend(leaving->copy, (int)bytes, MPI_BYTE, rank, tag, nic->wire, &leaving->parting.request)) {
-        free(leaving);
-        return nic_unreachable(nic, rank);
-    }
-    leave(nic, leaving);
-    return 0;
+    return send_off(nic, nic->wire, rank, tag, leaving->copy, (int)bytes, MPI_BYTE, leaving);
 }
 
 int nic_send_message(struct nic *nic, int rank, int tag, struct lane *lane, const struct wire *wire, const void *more,
@@ -94,7 +91,7 @@ int nic_send_bulk(struct nic *nic, MPI_Comm comm, int rank, int tag, struct lane
 {
     struct leaving *leaving = malloc(sizeof(*leaving));
     MPI_Datatype type = MPI_BYTE;
-    int count = 1, failed;
+    int count = 1, error;
 
     if (!leaving) {
         free(packed);
@@ -107,18 +104,10 @@ int nic_send_bulk(struct nic *nic, MPI_Comm comm, int rank, int tag, struct lane
         type = nic_type(layout);
     if (leaving->segment)
         atomic_fetch_add(segment->users, 1);
-    failed =
-        PMPI_Isend(packed ? packed : segment->host + offset, count, type, rank, tag, comm, &leaving->parting.request);
+    error = send_off(nic, comm, rank, tag, packed ? packed : segment->host + offset, count, type, leaving);
     if (type != MPI_BYTE)
         PMPI_Type_free(&type);
-    if (failed) {
-        segment_release(leaving->segment);
-        free(packed);
-        free(leaving);
-        return nic_unreachable(nic, rank);
-    }
-    leave(nic, leaving);
-    return 0;
+    return error;
 }
 
 int nic_send_packed(struct nic *nic, int rank, int tag, struct lane *lane, uint8_t *packed, size_t bytes)

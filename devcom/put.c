@@ -503,7 +503,7 @@ int stream_fence(struct devcom *d, unsigned stream, long timeout_us)
     int error = queue_wait(d, stream, timeout_us, nic_arrived);
 
     if (error == -ECONNRESET)
-        nic_give_up(d, stream);
+        nic_forgive(d, stream);
     return error || !d->nic ? error : nic_refusal(d, stream);
 }
 

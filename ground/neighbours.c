@@ -72,10 +72,11 @@ int neighbours_open(struct neighbours *n, MPI_Comm comm, size_t bytes)
     PMPI_Comm_size(comm, &n->size);
     addresses = calloc((size_t)n->size, sizeof(*addresses));
     n->memory = calloc((size_t)n->size, sizeof(*n->memory));
+    n->far_lost = calloc((size_t)n->size, sizeof(*n->far_lost));
     fd = memory_offer(bytes, &own, &memory);
     if (n->memory)
         n->memory[n->rank] = (struct memory_owner *)memory;
-    error = ranks_agree(comm, !addresses || !n->memory ? -ENOMEM : fd < 0 ? fd : 0);
+    error = ranks_agree(comm, !addresses || !n->memory || !n->far_lost ? -ENOMEM : fd < 0 ? fd : 0);
     if (!error && PMPI_Allgather(&own, sizeof(own), MPI_BYTE, addresses, sizeof(own), MPI_BYTE, comm))
         error = -EIO;
     if (!error)
@@ -91,7 +92,9 @@ void neighbours_close(struct neighbours *n)
     for (int rank = 0; rank < n->size && n->memory; rank++)
         detach(n, rank);
     free(n->memory);
+    free(n->far_lost);
     n->memory = NULL;
+    n->far_lost = NULL;
 }
 
 /* ---- losses ---- */
@@ -101,13 +104,18 @@ pid_t neighbours_process(const struct neighbours *n, int rank)
     return (pid_t)n->memory[rank]->process;
 }
 
+bool neighbours_lose(struct neighbours *n, int rank)
+{
+    return !atomic_exchange(&n->far_lost[rank], true);
+}
+
 bool neighbours_lost(const struct neighbours *n, int rank)
 {
     if (rank == n->rank)
         return false;
     if (n->memory[rank])
         return process_gone(neighbours_process(n, rank));
-    return n->far_lost && n->far_lost(n->owner, rank);
+    return atomic_load(&n->far_lost[rank]);
 }
 
 bool neighbours_any_lost_now(struct neighbours *n)

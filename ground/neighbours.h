@@ -16,9 +16,8 @@ struct neighbours {
     int rank, size;
     struct memory_owner **memory; /* by rank; NULL: far. Each begins with its owner */
     size_t bytes;
-    bool all;                                      /* no rank is far from any other */
-    bool (*far_lost)(const void *owner, int rank); /* or NULL: nobody knows of a far rank whether it is lost */
-    const void *owner;
+    bool all;               /* no rank is far from any other */
+    _Atomic bool *far_lost; /* by rank; stays so, as waits have ended with an error by then */
     _Atomic long looked_us; /* when it was last seen whether all are alive */
     _Atomic bool someone_lost;
 };
@@ -32,6 +31,8 @@ int neighbours_open(struct neighbours *n, MPI_Comm comm, size_t bytes);
 /* By each rank for itself: what it has mapped stays until then. */
 void neighbours_close(struct neighbours *n);
 pid_t neighbours_process(const struct neighbours *n, int rank);
+/* A far rank has been lost; true if it was not before. */
+bool neighbours_lose(struct neighbours *n, int rank);
 /* Whether a rank has been lost; any, which stays so, and is looked for once in 10 ms only. */
 bool neighbours_lost(const struct neighbours *n, int rank);
 bool neighbours_any_lost(struct neighbours *n);

@@ -295,8 +295,6 @@ void nic_end(struct xtq *x);
 void nic_stop(struct xtq *x);
 /* collective: all ranks have stopped theirs. Whether MPI may still write to this rank's lanes, or its mirrors. */
 bool nic_close(struct xtq *x, bool collective);
-/* Whether a rank of another host is lost, as neighbours ask of the context. */
-bool nic_lost(const void *x, int rank);
 /* Send a message; its place has been checked. Under the sender's lock. See xtq_put(). */
 int nic_send(struct xtq *x, int target, unsigned queue, const struct ring_parts *parts, struct xtq_signal *completed);
 

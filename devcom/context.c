@@ -6,10 +6,25 @@
 #include "base/leave.h"
 #include "base/settings.h"
 #include "devcom/internal.h"
-#include "ground/adapter.h"
 
-#define LONGEST_SLEEP_US 20000 /* then it is looked whether the others are alive */
-#define MUTE_SLEEP_US 100      /* while devices write signals that cannot wake anybody */
+#define SLEEP_US 20000 /* then it is looked whether the others are alive */
+
+/* ---- waiting ---- */
+
+static void waits_open(struct devcom *d)
+{
+    struct board *board = d->boards[d->rank];
+
+    d->waits = (struct waits){.owner = d,
+                              .neighbours = &d->neighbours,
+                              .doze = &board->bell,
+                              .spin_us = settings_number(SETTING_SPIN_US),
+                              .yield_every = YIELD_EVERY,
+                              .alone = d->alone ? ALONE_POLLS : 0,
+                              .first_us = SLEEP_US,
+                              .longest_us = SLEEP_US,
+                              .mute = &board->mute};
+}
 
 /* ---- open and close ---- */
 
@@ -38,27 +53,19 @@ static int options_check(struct devcom *d, const struct devcom_options *options)
     return 0;
 }
 
-/* The worst of all ranks' errors, or -EINVAL if they do not want the same. */
-static int options_agree(const struct devcom *d, MPI_Comm comm, int error)
+/* Collective. */
+static int options_agree(MPI_Comm comm, int error, const struct devcom_options *o)
 {
-    long mine[] = {error,
-                   d->o.segments,
-                   d->o.signals,
-                   d->o.queues,
-                   d->o.queue_depth,
-                   (long)d->o.eager_bytes,
-                   (long)d->o.chunk_bytes,
-                   (long)d->o.passive_bytes,
-                   d->o.messages};
-    enum { COUNT = sizeof(mine) / sizeof(*mine) };
-    long least[COUNT], most[COUNT];
+    const long values[] = {o->segments,
+                           o->signals,
+                           o->queues,
+                           o->queue_depth,
+                           (long)o->eager_bytes,
+                           (long)o->chunk_bytes,
+                           (long)o->passive_bytes,
+                           o->messages};
 
-    if (PMPI_Allreduce(mine, least, COUNT, MPI_LONG, MPI_MIN, comm) ||
-        PMPI_Allreduce(mine, most, COUNT, MPI_LONG, MPI_MAX, comm))
-        return -EIO;
-    if (least[0])
-        return (int)least[0];
-    return memcmp(least, most, sizeof(least)) ? -EINVAL : 0;
+    return ranks_agree_on(comm, error, values, sizeof(values) / sizeof(*values));
 }
 
 static void context_free(struct devcom *d)
@@ -80,6 +87,7 @@ static int parts_open(struct devcom *d)
     d->words = d->o.signals + OWN_FIXED + 4 * (unsigned)d->size;
     error = board_open(d);
     if (!error) {
+        waits_open(d);
         d->attachments = calloc((size_t)d->size * segment_ids(d), sizeof(*d->attachments));
         error = ranks_agree(d->comm, d->attachments ? collective_open(d) : -ENOMEM);
     }
@@ -90,10 +98,11 @@ static int parts_open(struct devcom *d)
 
 int devcom_init(MPI_Comm comm, const struct devcom_options *options, struct devcom **out)
 {
-    struct devcom *d = calloc(1, sizeof(*d)), none = {0};
+    static const struct devcom_options none;
+    struct devcom *d = calloc(1, sizeof(*d));
     int error = !out ? -EINVAL : d ? options_check(d, options) : -ENOMEM;
 
-    error = options_agree(d ? d : &none, comm, error);
+    error = options_agree(comm, error, d ? &d->o : &none);
     if (error) {
         free(d);
         return error;
@@ -106,7 +115,6 @@ int devcom_init(MPI_Comm comm, const struct devcom_options *options, struct devc
     pthread_mutex_init(&d->receiving, NULL);
     for (unsigned i = 0; i < MOST_QUEUES; i++)
         pthread_mutex_init(&d->kernels[i], NULL);
-    d->spin_us = settings_number(SETTING_SPIN_US);
     PMPI_Comm_rank(d->comm, &d->rank);
     PMPI_Comm_size(d->comm, &d->size);
     error = parts_open(d);
@@ -173,79 +181,6 @@ bool devcom_alive(const struct devcom *d, int rank)
     return d && rank_valid(d, rank) && !board_lost(d, rank);
 }
 
-/* ---- waiting ---- */
-
-void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us)
-{
-    if (timeout_us == DEVCOM_TEST) {
-        *waiting = (struct waiting){.once = true};
-        return;
-    }
-    *waiting = (struct waiting){.polling = polling_begin(), .spin_us = d->spin_us};
-    waiting->polling.alone = d->alone ? ALONE_POLLS : 0;
-    waiting->until_us = timeout_us >= 0 && timeout_us < INT64_MAX - waiting->polling.since_us
-                            ? waiting->polling.since_us + timeout_us
-                            : INT64_MAX;
-    waiting->helping = d->nic;
-    if (waiting->helping)
-        adapter_help_begin(d->adapter);
-}
-
-static void help_no_more(struct devcom *d, struct waiting *waiting)
-{
-    if (waiting->helping)
-        adapter_help_end(d->adapter);
-    waiting->helping = false;
-}
-
-static void sleep_on_bell(struct devcom *d, struct waiting *waiting, long left)
-{
-    struct board *board = d->boards[d->rank];
-    long most = atomic_load_explicit(&board->mute, memory_order_relaxed) ? MUTE_SLEEP_US : LONGEST_SLEEP_US;
-
-    help_no_more(d, waiting);
-    if (waiting->listening)
-        doze_sleep(&board->bell, waiting->lain_down, left < most ? left : most);
-    waiting->listening = true;
-    waiting->lain_down = doze_lie_down(&board->bell);
-}
-
-/* The first step after the polling only says that this thread sleeps: its caller looks once more before it does, as
- * after a time-out. */
-int waiting_step(struct devcom *d, struct waiting *waiting)
-{
-    bool polls = false;
-    long now;
-
-    if (waiting->once) {
-        if (d->nic)
-            adapter_help(d->adapter);
-        return -ETIMEDOUT;
-    }
-    if (!waiting->listening) {
-        if (waiting->helping)
-            adapter_help(d->adapter);
-        polls = polling_on(&waiting->polling, YIELD_EVERY, waiting->spin_us, NULL);
-        if (polls && waiting->polling.polls % YIELD_EVERY)
-            return 0;
-    }
-    now = clock_us();
-    if (now >= waiting->until_us)
-        return -ETIMEDOUT;
-    if (polls)
-        return 0;
-    if (waiting->until_us == INT64_MAX && board_any_lost(d))
-        return -ECONNRESET;
-    sleep_on_bell(d, waiting, waiting->until_us - now);
-    return 0;
-}
-
-void waiting_end(struct devcom *d, struct waiting *waiting)
-{
-    help_no_more(d, waiting);
-    context_heard(d);
-}
-
 /* ---- agreement: each tells all others; two words in turns, as one may be a round ahead of another ---- */
 
 int context_agree(struct devcom *d, int error)
@@ -258,15 +193,15 @@ int context_agree(struct devcom *d, int error)
 
     for (int rank = 0; rank < d->size && !failed; rank++)
         failed = notify_own(d, rank, first + (unsigned)d->rank, DEVCOM_SET, (int64_t)(round << 16 | (uint16_t)-error));
-    waiting_begin(d, &waiting, DEVCOM_BLOCK);
+    waiting_begin(&waiting, &d->waits, DEVCOM_BLOCK);
     for (int rank = 0; rank < d->size && !failed; rank++) {
         int64_t word;
 
         while ((uint64_t)(word = atomic_load(&words[rank])) >> 16 != round && !failed)
-            failed = waiting_step(d, &waiting);
+            failed = waiting_step(&waiting);
         if (!failed && -(int)(word & 0xffff) < worst)
             worst = -(int)(word & 0xffff);
     }
-    waiting_end(d, &waiting);
+    waiting_end(&waiting);
     return failed ? failed : worst;
 }

@@ -13,8 +13,7 @@
 #include <sys/types.h>
 
 #include "devcom.h"
-#include "ground/doze.h"
-#include "ground/neighbours.h"
+#include "ground/waiting.h"
 
 #define LINE 64
 #define MOST_SEGMENTS 256
@@ -73,7 +72,6 @@ bool board_any_lost(struct devcom *d);
 
 /* ---- context.c ---- */
 
-struct adapter;
 struct nic;
 struct segment;
 
@@ -93,7 +91,7 @@ struct devcom {
     MPI_Comm comm;
     int rank, size;
     struct devcom_options o;
-    long spin_us;
+    struct waits waits;    /* for what is told by the board's bell */
     bool alone;            /* there are as many processors as ranks of this host */
     size_t eager_given;    /* options' own; 0: none */
     unsigned words;        /* how many signals, own ones included */
@@ -108,7 +106,6 @@ struct devcom {
     uint64_t generations;
     uint64_t agreements;
     struct nic *nic;
-    struct adapter *adapter; /* nic's */
     struct collective *collective;
     _Atomic uint64_t told; /* see context_told() */
 };
@@ -150,20 +147,6 @@ static inline bool rank_valid(const struct devcom *d, int rank)
 {
     return rank >= 0 && rank < d->size;
 }
-
-/* Wait for something that is told by the board's bell: spins, then sleeps. Between begin and end, step until it holds;
- * -ETIMEDOUT, -ECONNRESET. */
-struct waiting {
-    struct polling polling;
-    long until_us, spin_us; /* spin_us: how long it polls */
-    uint32_t lain_down;     /* see doze_lie_down() */
-    bool once;              /* DEVCOM_TEST: it neither polls nor sleeps, and asks for no time */
-    bool listening;
-    bool helping; /* it does the progress thread's work */
-};
-void waiting_begin(struct devcom *d, struct waiting *waiting, long timeout_us);
-int waiting_step(struct devcom *d, struct waiting *waiting);
-void waiting_end(struct devcom *d, struct waiting *waiting);
 
 /* Collective: the least of all ranks' errors, where there are boards; before, ranks_agree() is to be used. */
 int context_agree(struct devcom *d, int error);

@@ -171,7 +171,7 @@ int nic_open(struct devcom *d)
         return error;
     }
     d->nic = nic;
-    d->adapter = &nic->adapter;
+    d->waits.adapter = &nic->adapter;
     return 0;
 }
 
@@ -198,5 +198,6 @@ void nic_close(struct devcom *d, bool collective)
         PMPI_Comm_free(&nic->bulk);
     }
     d->nic = NULL;
+    d->waits.adapter = NULL;
     nic_free(nic);
 }

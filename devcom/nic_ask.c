@@ -189,11 +189,11 @@ static int ask(struct nic *nic, int rank, struct wire *wire, size_t bytes, bool 
         wire->stride[0] = asking->number;
         error = send_question(nic, rank, wire, bytes);
     }
-    waiting_begin(d, &waiting, timeout_us);
+    waiting_begin(&waiting, &d->waits, timeout_us);
     waiting.spin_us = spin_us;
     while (!error && !atomic_load(&asking->done))
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
-    waiting_end(d, &waiting);
+        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
+    waiting_end(&waiting);
     if (atomic_load(&asking->done)) {
         memcpy(answer, asking->answer, sizeof(asking->answer));
         error = asking->error;
@@ -215,7 +215,7 @@ int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment
                         .question = question,
                         .value = second};
 
-    return ask(d->nic, rank, &wire, 0, question != ASK_SEGMENT, d->spin_us, timeout_us, answer);
+    return ask(d->nic, rank, &wire, 0, question != ASK_SEGMENT, d->waits.spin_us, timeout_us, answer);
 }
 
 int nic_probe(struct nic *nic, int rank, unsigned count, size_t bytes, bool bulk, long timeout_us)
@@ -237,12 +237,12 @@ int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long 
     bool unread = false;
     int error = 0;
 
-    waiting_begin(d, &waiting, timeout_us);
+    waiting_begin(&waiting, &d->waits, timeout_us);
     while (!error && !atomic_compare_exchange_strong(&d->nic->letters[rank], &unread, true)) {
         unread = false;
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
+        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
     }
-    waiting_end(d, &waiting);
+    waiting_end(&waiting);
     if (error)
         return error;
     error = nic_send_message(d->nic, rank, 1 + (int)own_stream(d), NULL, &wire, data, bytes);

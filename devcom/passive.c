@@ -11,12 +11,12 @@ static int send_near(struct devcom *d, int rank, const void *data, size_t bytes,
     uint32_t empty = 0;
     int error = 0;
 
-    waiting_begin(d, &waiting, timeout_us);
+    waiting_begin(&waiting, &d->waits, timeout_us);
     while (!error && !atomic_compare_exchange_strong(&letter->full, &empty, LETTER_BEING_WRITTEN)) {
         empty = 0;
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
+        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
     }
-    waiting_end(d, &waiting);
+    waiting_end(&waiting);
     if (error)
         return error;
     memcpy(letter->data, data, bytes);
@@ -74,15 +74,15 @@ int devcom_passive_receive(struct devcom *d, void *data, size_t most, long timeo
 
     if (!d || !rank || !bytes || (most && !data))
         return -EINVAL;
-    waiting_begin(d, &waiting, timeout_us);
+    waiting_begin(&waiting, &d->waits, timeout_us);
     for (;;) {
         pthread_mutex_lock(&d->receiving);
         error = take_one(d, data, most, rank, bytes);
         pthread_mutex_unlock(&d->receiving);
         if (error != -EAGAIN || wait)
             break;
-        wait = waiting_step(d, &waiting);
+        wait = waiting_step(&waiting);
     }
-    waiting_end(d, &waiting);
+    waiting_end(&waiting);
     return error == -EAGAIN ? wait : error;
 }

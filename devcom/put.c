@@ -482,13 +482,13 @@ static int queue_wait(struct devcom *d, unsigned queue, long timeout_us, bool (*
 
     if (!d->nic || done(d, queue))
         return 0;
-    waiting_begin(d, &waiting, timeout_us);
+    waiting_begin(&waiting, &d->waits, timeout_us);
     while (!error && !done(d, queue)) {
-        error = nic_target_lost(d, queue) ? -ECONNRESET : waiting_step(d, &waiting);
+        error = nic_target_lost(d, queue) ? -ECONNRESET : waiting_step(&waiting);
         if (error == -ETIMEDOUT && done(d, queue))
             error = 0;
     }
-    waiting_end(d, &waiting);
+    waiting_end(&waiting);
     return error;
 }
 
@@ -517,10 +517,10 @@ int stream_wait_for_room(struct devcom *d, int rank, unsigned stream)
     struct waiting waiting;
     int error = 0;
 
-    waiting_begin(d, &waiting, DEVCOM_BLOCK);
+    waiting_begin(&waiting, &d->waits, DEVCOM_BLOCK);
     while (!error && !nic_has_room(d, rank, stream))
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(d, &waiting);
-    waiting_end(d, &waiting);
+        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
+    waiting_end(&waiting);
     return error;
 }
 

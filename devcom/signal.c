@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "devcom/internal.h"
-#include "ground/condition.h"
 
 static _Atomic int64_t *signal_of(const struct devcom *d, unsigned signal)
 {
@@ -58,27 +57,9 @@ int devcom_signal_store(struct devcom *d, unsigned signal, int64_t value)
 int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value, long timeout_us,
                     int64_t *out)
 {
-    const _Atomic int64_t *word = board_signals(d, d->rank) + signal;
-    int64_t now = atomic_load(word);
-    int error = 0;
+    int error = waiting_for_word(&d->waits, board_signals(d, d->rank) + signal, condition, value, timeout_us, out);
 
-    if (!condition_holds(now, condition, value)) {
-        struct waiting waiting;
-
-        waiting_begin(d, &waiting, timeout_us);
-        while (!condition_holds(now = atomic_load(word), condition, value)) {
-            error = waiting_step(d, &waiting);
-            if (error) {
-                now = atomic_load(word);
-                error = condition_holds(now, condition, value) ? 0 : error;
-                break;
-            }
-        }
-        waiting_end(d, &waiting);
-    }
     context_heard(d);
-    if (!error && out)
-        *out = now;
     return error;
 }
 
@@ -111,10 +92,10 @@ int devcom_notify_waitsome(struct devcom *d, unsigned first, unsigned count, lon
     if (!d || !out || !count || first >= d->o.signals || count > d->o.signals - first)
         return -EINVAL;
     words = board_signals(d, d->rank) + first;
-    waiting_begin(d, &waiting, timeout_us);
+    waiting_begin(&waiting, &d->waits, timeout_us);
     while (!error && !find_set(words, count, &found))
-        error = waiting_step(d, &waiting);
-    waiting_end(d, &waiting);
+        error = waiting_step(&waiting);
+    waiting_end(&waiting);
     if (error && find_set(words, count, &found))
         error = 0;
     if (!error)

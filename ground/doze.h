@@ -44,7 +44,7 @@ static inline void doze_ring(_Atomic uint32_t *doze, uint32_t how)
 
 /* Polling before that, with looks at the clock in between only. */
 struct polling {
-    long since_us;
+    long since_us, seen_us; /* seen_us: when it last looked at the clock */
     unsigned polls,
         alone; /* alone: so many are made before the first look, as nobody is likely to want the processor */
 };
@@ -60,12 +60,12 @@ static inline bool polling_on(struct polling *polling, unsigned yield_every, lon
 {
     if (++polling->polls % yield_every || polling->polls < polling->alone)
         return true;
-    if (!crowd) {
+    if (crowd)
+        crowd_yield(crowd);
+    else
         sched_yield();
-        return clock_us() - polling->since_us < most_us;
-    }
-    crowd_yield(crowd);
-    return clock_us() - polling->since_us < most_us && !crowd_here(crowd);
+    polling->seen_us = clock_us();
+    return polling->seen_us - polling->since_us < most_us && !(crowd && crowd_here(crowd));
 }
 
 #endif

@@ -19,6 +19,23 @@ int ranks_agree(MPI_Comm comm, int error)
     return PMPI_Allreduce(&error, &least, 1, MPI_INT, MPI_MIN, comm) ? -EIO : least;
 }
 
+int ranks_agree_on(MPI_Comm comm, int error, const long *values, unsigned count)
+{
+    long mine[1 + 2 * count], least[1 + 2 * count]; /* of each the value, and what is least if it is greatest */
+
+    mine[0] = error;
+    for (unsigned i = 0; i < count; i++) {
+        mine[1 + 2 * i] = values[i];
+        mine[2 + 2 * i] = -values[i];
+    }
+    if (PMPI_Allreduce(mine, least, 1 + 2 * (int)count, MPI_LONG, MPI_MIN, comm))
+        return -EIO;
+    error = (int)least[0];
+    for (unsigned i = 0; i < count && !error; i++)
+        error = least[1 + 2 * i] == -least[2 + 2 * i] ? 0 : -EINVAL;
+    return error;
+}
+
 /* ---- opening ---- */
 
 static void detach(struct neighbours *n, int rank)

@@ -24,6 +24,8 @@ struct neighbours {
 
 /* Collective: the worst of all ranks' errors, which are negative. */
 int ranks_agree(MPI_Comm comm, int error);
+/* And that all have these same values: -EINVAL. */
+int ranks_agree_on(MPI_Comm comm, int error, const long *values, unsigned count);
 
 /* Collective: so many bytes of zeros for each rank, behind their owner. 0 or a negative errno, the same on all ranks;
  * neighbours_close() after failure, too. */

@@ -16,16 +16,14 @@ static int meet(struct xtq *x, MPI_Request *request)
     struct waiting waiting;
     int done = 0, error = 0;
 
-    context_wait_begin(x, &waiting);
+    waiting_begin(&waiting, &x->waits, -1);
     while (!done && !error) {
         if (PMPI_Test(request, &done, MPI_STATUS_IGNORE))
             error = -EIO;
-        else if (!done && waiting.naps && neighbours_any_lost(&x->region.neighbours))
-            error = -ECONNRESET;
         else if (!done)
-            context_wait_step(x, &waiting);
+            error = waiting_step(&waiting);
     }
-    context_wait_end(x, &waiting);
+    waiting_end(&waiting);
     return error;
 }
 

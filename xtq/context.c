@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/crowd.h"
 #include "base/leave.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -14,7 +13,97 @@
 
 #define FIRST_NAP_US 20
 #define LONGEST_NAP_US 1000
-#define LONG_TASK_US 1000
+
+/* ---- waiting ---- */
+
+void context_tick(struct xtq *x)
+{
+    atomic_fetch_add(&x->ticks, 1);
+    region_wake_napping(&x->region, (unsigned)x->rank);
+}
+
+static struct server *server_at(struct xtq *x, unsigned queue)
+{
+    struct host_queue *host = atomic_load_explicit(&x->queue_slots[queue].host, memory_order_acquire);
+
+    return host ? host_queue_server(host) : NULL;
+}
+
+int xtq_progress(struct xtq *x)
+{
+    int count = 0;
+
+    if (!x)
+        return -EINVAL;
+    for (unsigned i = 0; i < x->queues; i++) {
+        struct server *server = server_at(x, i);
+
+        if (server)
+            count += server_poll(server);
+    }
+    return count;
+}
+
+static void for_each_server(struct xtq *x, void (*visit)(struct server *server))
+{
+    for (unsigned i = 0; i < x->queues; i++) {
+        struct server *server = server_at(x, i);
+
+        if (server)
+            visit(server);
+    }
+}
+
+static void help_begin(void *owner)
+{
+    struct xtq *x = owner;
+
+    atomic_fetch_add(&x->helpers, 1);
+    for_each_server(x, server_help_begin);
+}
+
+static bool help(void *owner, struct waiting *waiting)
+{
+    struct xtq *x = owner;
+    uint32_t before = waiting->ticks;
+
+    waiting->ticks = atomic_load(&x->ticks);
+    return xtq_progress(x) || waiting->ticks != before;
+}
+
+static void help_end(void *owner)
+{
+    struct xtq *x = owner;
+
+    if (atomic_fetch_sub(&x->helpers, 1) == 1)
+        for_each_server(x, server_help_end);
+}
+
+/* Others may wait for what MPI does here for them, such as their access to this rank's windows. */
+static void drive_mpi(void *owner)
+{
+    const struct xtq *x = owner;
+    int found;
+
+    if (x->in_mpi)
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, x->comm, &found, MPI_STATUS_IGNORE);
+}
+
+static void waits_open(struct xtq *x)
+{
+    x->waits = (struct waits){.owner = x,
+                              .neighbours = &x->region.neighbours,
+                              .doze = &region_header(&x->region, (unsigned)x->rank)->napping,
+                              .spin_us = x->spin_us,
+                              .yield_every = YIELD_EVERY,
+                              .crowds = true,
+                              .help_begin = help_begin,
+                              .help = help,
+                              .help_end = help_end,
+                              .look = drive_mpi,
+                              .first_us = FIRST_NAP_US,
+                              .longest_us = LONGEST_NAP_US};
+}
 
 /* ---- open and close ---- */
 
@@ -31,20 +120,6 @@ static int options_check(struct xtq *x, const struct xtq_options *options)
         x->lane_bytes < LEAST_LANE || x->lane_bytes > MOST_LANE || (x->lane_bytes & (x->lane_bytes - 1)))
         return -EINVAL;
     return 0;
-}
-
-/* Collective: the worst of all ranks' errors, or -EINVAL if they do not want the same. */
-static int agree(const struct xtq *x, MPI_Comm comm, int error)
-{
-    long mine[] = {error, x->queues, x->kernels, x->functions, (long)x->lane_bytes};
-    long least[5], most[5];
-
-    if (PMPI_Allreduce(mine, least, 5, MPI_LONG, MPI_MIN, comm) ||
-        PMPI_Allreduce(mine, most, 5, MPI_LONG, MPI_MAX, comm))
-        return -EIO;
-    if (least[0])
-        return (int)least[0];
-    return memcmp(least, most, sizeof(least)) ? -EINVAL : 0;
 }
 
 static int tables_allocate(struct xtq *x)
@@ -121,10 +196,11 @@ static void threads_stop(struct xtq *x)
 int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
 {
     struct xtq *x = calloc(1, sizeof(*x));
-    struct xtq none = {0};
+    static const long none[4];
     int error = !out ? -EINVAL : x ? options_check(x, options) : -ENOMEM;
 
-    error = agree(x ? x : &none, comm, error);
+    error =
+        ranks_agree_on(comm, error, x ? (long[]){x->queues, x->kernels, x->functions, (long)x->lane_bytes} : none, 4);
     if (error) {
         free(x);
         return error;
@@ -143,10 +219,11 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
         context_free(x, false, false);
         return error;
     }
-    error = agree(x, x->comm, tables_allocate(x));
+    waits_open(x);
+    error = ranks_agree(x->comm, tables_allocate(x));
     if (!error) {
         senders_open(x);
-        error = agree(x, x->comm, threads_open(x));
+        error = ranks_agree(x->comm, threads_open(x));
     }
     if (error) {
         threads_stop(x);
@@ -228,127 +305,4 @@ void context_refuse(struct xtq *x, const struct ring *ring, int error)
     vocl_log(LOG_WARN, "xtq: rank %d refused a packet: %s", x->rank, strerror(-error));
     atomic_fetch_add(&x->refused, 1);
     ring_refuse(ring, error);
-}
-
-/* ---- waiting ---- */
-
-void context_tick(struct xtq *x)
-{
-    atomic_fetch_add(&x->ticks, 1);
-    region_wake_napping(&x->region, (unsigned)x->rank);
-}
-
-static struct server *server_at(struct xtq *x, unsigned queue)
-{
-    struct host_queue *host = atomic_load_explicit(&x->queue_slots[queue].host, memory_order_acquire);
-
-    return host ? host_queue_server(host) : NULL;
-}
-
-int xtq_progress(struct xtq *x)
-{
-    int count = 0;
-
-    if (!x)
-        return -EINVAL;
-    for (unsigned i = 0; i < x->queues; i++) {
-        struct server *server = server_at(x, i);
-
-        if (server)
-            count += server_poll(server);
-    }
-    return count;
-}
-
-static void for_each_server(struct xtq *x, void (*visit)(struct server *server))
-{
-    for (unsigned i = 0; i < x->queues; i++) {
-        struct server *server = server_at(x, i);
-
-        if (server)
-            visit(server);
-    }
-}
-
-static void help_begin(struct xtq *x)
-{
-    atomic_fetch_add(&x->helpers, 1);
-    for_each_server(x, server_help_begin);
-}
-
-static void help_end(struct xtq *x)
-{
-    if (atomic_fetch_sub(&x->helpers, 1) == 1)
-        for_each_server(x, server_help_end);
-}
-
-void context_wait_begin(struct xtq *x, struct waiting *waiting)
-{
-    long now = clock_us();
-
-    *waiting = (struct waiting){.since_us = now, .seen_us = now, .helping = true};
-    help_begin(x);
-}
-
-/* Unless it has been rung since it said that it would. The time-out is for what nobody rings for: a target's credit,
- * the death of a rank. */
-static void nap(struct xtq *x, struct waiting *waiting)
-{
-    long us = FIRST_NAP_US << (waiting->naps < 6 ? waiting->naps : 6);
-
-    doze_sleep(&region_header(&x->region, (unsigned)x->rank)->napping, waiting->lain_down,
-               us < LONGEST_NAP_US ? us : LONGEST_NAP_US);
-    waiting->naps++;
-    waiting->seen_us = clock_us();
-}
-
-static void something_happened(struct xtq *x, struct waiting *waiting, uint32_t ticks)
-{
-    long now = clock_us();
-    bool helping = waiting->helping;
-
-    if (helping && now - waiting->seen_us >= LONG_TASK_US) {
-        help_end(x);
-        helping = false;
-    }
-    *waiting = (struct waiting){.since_us = now, .seen_us = now, .ticks = ticks, .helping = helping};
-}
-
-/* Others may wait for what MPI does here for them, such as their access to this rank's windows. */
-static void drive_mpi(struct xtq *x)
-{
-    int found;
-
-    if (x->in_mpi)
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, x->comm, &found, MPI_STATUS_IGNORE);
-}
-
-/* It says that it will sleep first, and then looks for the last time; so does its caller. */
-void context_wait_step(struct xtq *x, struct waiting *waiting)
-{
-    static _Thread_local struct crowd crowd;
-    uint32_t ticks;
-
-    if (waiting->lies_down) {
-        drive_mpi(x);
-        nap(x, waiting);
-    }
-    waiting->lies_down = waiting->tired;
-    if (waiting->lies_down)
-        waiting->lain_down = doze_lie_down(&region_header(&x->region, (unsigned)x->rank)->napping);
-    ticks = atomic_load(&x->ticks);
-    if (xtq_progress(x) || ticks != waiting->ticks) {
-        something_happened(x, waiting, ticks);
-    } else if (!waiting->tired && ++waiting->spins % YIELD_EVERY == 0) {
-        drive_mpi(x);
-        crowd_yield(&crowd);
-        waiting->seen_us = clock_us();
-        waiting->tired = crowd_here(&crowd) || waiting->seen_us - waiting->since_us >= x->spin_us;
-    }
-}
-
-void context_wait_end(struct xtq *x, struct waiting *waiting)
-{
-    if (waiting->helping)
-        help_end(x);
 }

@@ -12,8 +12,7 @@
 
 #include "base/lock.h"
 #include "base/timeline.h"
-#include "ground/doze.h"
-#include "ground/neighbours.h"
+#include "ground/waiting.h"
 #include "xtq/ring.h"
 
 #define MOST_QUEUES 64
@@ -156,6 +155,7 @@ struct xtq {
     size_t lane_bytes;
     uint64_t identity;   /* timeline.c: the same on all ranks */
     long spin_us;        /* a waiting side polls so long before it sleeps */
+    struct waits waits;  /* who waits runs what arrives in this rank's host queues itself */
     _Atomic bool in_mpi; /* who waits does so inside of MPI, for the program, and has to make MPI go on meanwhile */
     struct region region;
     struct sender *senders; /* by target and queue */
@@ -178,21 +178,6 @@ struct xtq {
 
 /* Something has happened that a thread of this process may wait for. */
 void context_tick(struct xtq *x);
-/*
- * Waiting for what others do. This thread runs what arrives in this rank's host queues itself: it polls them for a
- * while, and then sleeps, a little at a time, until it is rung.
- */
-struct waiting {
-    long since_us, seen_us;    /* when something happened last; when it last looked at the clock */
-    uint32_t ticks, lain_down; /* lain_down: see doze_lie_down() */
-    unsigned spins, naps;
-    bool helping;   /* the servers leave it to this thread; not after a task that took long, as each could run one */
-    bool tired;     /* it has polled for long enough */
-    bool lies_down; /* it has said that it will sleep, and looks for the last time */
-};
-void context_wait_begin(struct xtq *x, struct waiting *waiting);
-void context_wait_step(struct xtq *x, struct waiting *waiting);
-void context_wait_end(struct xtq *x, struct waiting *waiting);
 /* A message of this rank's was refused. */
 void context_refuse(struct xtq *x, const struct ring *ring, int error);
 

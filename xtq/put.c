@@ -92,8 +92,9 @@ static int wait_for_room(struct xtq *x, struct sender *sender, int target, unsig
     int error = 0;
 
     wake_for(x, sender, target, queue);
-    context_wait_begin(x, &waiting);
-    for (;;) {
+    waiting_begin(&waiting, &x->waits, -1);
+    waiting.rank = target;
+    while (!error) {
         bool room;
 
         pthread_mutex_lock(&sender->lock);
@@ -101,17 +102,9 @@ static int wait_for_room(struct xtq *x, struct sender *sender, int target, unsig
         pthread_mutex_unlock(&sender->lock);
         if (room)
             break;
-        if (ring_broken(&sender->ring)) {
-            error = -EPROTO;
-            break;
-        }
-        if (waiting.naps && neighbours_lost(&x->region.neighbours, target)) {
-            error = -ECONNRESET;
-            break;
-        }
-        context_wait_step(x, &waiting);
+        error = ring_broken(&sender->ring) ? -EPROTO : waiting_step(&waiting);
     }
-    context_wait_end(x, &waiting);
+    waiting_end(&waiting);
     return error;
 }
 
@@ -272,16 +265,15 @@ int xtq_fence(struct xtq *x, int target)
         return 0;
     if (server_inside())
         return -EDEADLK;
-    context_wait_begin(x, &waiting);
+    waiting_begin(&waiting, &x->waits, -1);
+    waiting.rank = target;
     for (unsigned steps = 0; !all_done(x, target) && !error; steps++) {
         if (steps == STEPS_BEFORE_RING)
             wake_for_all(x, target);
-        if (waiting.naps && neighbours_lost(&x->region.neighbours, target))
-            error = all_done(x, target) ? 0 : -ECONNRESET;
-        else
-            context_wait_step(x, &waiting);
+        error = waiting_step(&waiting);
     }
-    context_wait_end(x, &waiting);
+    error = error && all_done(x, target) ? 0 : error;
+    waiting_end(&waiting);
     timeline_of_wait(x, since, NULL);
     return error;
 }

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "ground/condition.h"
 #include "xtq/internal.h"
 
 int xtq_signal_create(int64_t value, struct xtq_signal **out)
@@ -42,44 +40,20 @@ void xtq_signal_add(struct xtq_signal *signal, int64_t value)
         atomic_fetch_add_explicit(&signal->value, value, memory_order_acq_rel);
 }
 
-static bool holds(const struct xtq_signal *signal, enum xtq_condition condition, int64_t value)
-{
-    return condition_holds(xtq_signal_load(signal), condition, value);
-}
-
 int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_condition condition, int64_t value,
                     long timeout_us)
 {
     const uint64_t since = timeline_since();
-    struct waiting waiting;
-    long until;
-    int error = 0;
+    int error;
 
     if (!x || !signal || (unsigned)condition > XTQ_GE)
         return -EINVAL;
-    if (holds(signal, condition, value))
+    if (word_holds(xtq_signal_load(signal), condition, value))
         return 0;
     if (timeout_us < 0 && server_inside())
         return -EDEADLK;
-    if (timeout_us == 0) {
-        xtq_progress(x);
-        return holds(signal, condition, value) ? 0 : -ETIMEDOUT;
-    }
-    until = timeout_us > 0 ? clock_us() + timeout_us : 0;
-    context_wait_begin(x, &waiting);
-    while (!holds(signal, condition, value)) {
-        if (timeout_us > 0 && clock_us() >= until) {
-            context_wait_step(x, &waiting);
-            error = holds(signal, condition, value) ? 0 : -ETIMEDOUT;
-            break;
-        }
-        if (waiting.naps && timeout_us < 0 && neighbours_any_lost(&x->region.neighbours)) {
-            error = holds(signal, condition, value) ? 0 : -ECONNRESET;
-            break;
-        }
-        context_wait_step(x, &waiting);
-    }
-    context_wait_end(x, &waiting);
-    timeline_of_wait(x, since, signal);
+    error = waiting_for_word(&x->waits, &signal->value, condition, value, timeout_us, NULL);
+    if (timeout_us)
+        timeline_of_wait(x, since, signal);
     return error;
 }

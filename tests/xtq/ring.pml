@@ -1,6 +1,6 @@
 /*
  * The order in which an initiator, the server of a queue, and threads that wait and help it meanwhile look at and write
- * the shared words of a lane (base/ring.h, ground/doze.h, server.c, context.c), for spin: `spin -run ring.pml`. Without the time-outs of their
+ * the shared words of a lane (base/ring.h, ground/doze.h, server.c, ground/waiting.c), for spin: `spin -run ring.pml`. Without the time-outs of their
  * sleeps, every message is found, and none is read before it was written or overwritten before it was read. A helper that
  * has polled for long enough naps, until it is rung. With QUIET the initiator wakes no server before it waits itself.
  *

@@ -1,27 +1,18 @@
 /* Devices that communicate: what their kernels see (vocl_dev.cl), and the thread that empties their queues. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/thread.h"
 #include "devcom/endpoint.h"
 #include "ground/device.h"
+#include "ground/text.h"
 
 #define BUSY_US 200
 #define LOOK_US 10000 /* whether a rank is lost */
 #define MUTE_US 100
 
-/* The text of vocl_dev.cl. */
-__asm__(".section .rodata\n"
-        ".globl devcom_device_text\n"
-        ".hidden devcom_device_text\n"
-        "devcom_device_text:\n"
-        ".incbin \"" DEVCOM_SOURCE_DIR "/vocl_dev.cl\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char devcom_device_text[];
+TEXT_OF_FILE(devcom_device_text, DEVCOM_SOURCE_DIR "/vocl_dev.cl");
 
 void endpoint_fail(struct devcom_endpoint *e, int error)
 {
@@ -196,19 +187,6 @@ static void announce(struct devcom_endpoint *e, bool begin)
     }
 }
 
-static bool can_call_the_system(cl_device_id device)
-{
-#ifdef __x86_64__
-    cl_device_type type = 0;
-
-    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-    return type & CL_DEVICE_TYPE_CPU;
-#else
-    (void)device;
-    return false;
-#endif
-}
-
 static void endpoint_free(struct devcom_endpoint *e)
 {
     reservations_close(e);
@@ -238,7 +216,7 @@ int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options 
     e->d = d;
     e->device = options->device;
     e->context = options->context;
-    e->rings_bells = can_call_the_system(e->device);
+    e->rings_bells = device_may_call(e->device);
     clRetainContext(e->context);
     pthread_mutex_init(&e->lock, NULL);
     reservations_open(e);
@@ -268,50 +246,13 @@ void devcom_endpoint_close(struct devcom_endpoint *e)
 
 /* ---- programs ---- */
 
-static int build(struct devcom_endpoint *e, cl_program program, const char *standard, const char *options)
-{
-    cl_device_type type = 0;
-    char all[4096], log[4096] = "";
-
-    clGetDeviceInfo(e->device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-    if (snprintf(all, sizeof(all), "-cl-std=%s%s%s %s", standard, type & CL_DEVICE_TYPE_CPU ? " -DDEVCOM_CPU" : "",
-                 e->rings_bells ? " -DDEVCOM_SYSCALLS" : "", options ? options : "") >= (int)sizeof(all))
-        return -EINVAL;
-    if (!clBuildProgram(program, 1, &e->device, all, NULL, NULL))
-        return 0;
-    clGetProgramBuildInfo(program, e->device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
-    vocl_log(LOG_ERROR, "devcom: the program does not compile as %s: %s", standard, log);
-    return -EIO;
-}
-
-/* The newest OpenCL C that the device has and that we know. */
-static const char *standard_of(cl_device_id device)
-{
-    cl_version version = 0;
-
-    clGetDeviceInfo(device, CL_DEVICE_NUMERIC_VERSION, sizeof(version), &version, NULL);
-    return CL_VERSION_MAJOR(version) >= 3 ? "CL3.0" : "CL2.0";
-}
-
 int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out)
 {
-    const char *parts[] = {devcom_device_text, "\n#line 1\n", source};
-    cl_program program;
-    cl_int status;
-    int error;
+    const char *const parts[] = {devcom_device_text, "\n#line 1\n", source};
 
     if (!e || !source || !out)
         return -EINVAL;
-    program = clCreateProgramWithSource(e->context, 3, parts, NULL, &status);
-    if (status)
-        return -EIO;
-    error = build(e, program, standard_of(e->device), options);
-    if (error) {
-        clReleaseProgram(program);
-        return error;
-    }
-    *out = program;
-    return 0;
+    return device_program(e->context, e->device, e->rings_bells, options, 3, parts, NULL, "devcom", out);
 }
 
 int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index)

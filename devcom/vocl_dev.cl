@@ -8,11 +8,7 @@
  * work-item does is one function between two barriers. Where another rank's memory is mapped, the work-items copy and store themselves;
  * elsewhere a descriptor goes into a queue that a thread of the host empties.
  */
-#ifdef __opencl_c_atomic_scope_all_devices
-#define DEVCOM_SCOPE memory_scope_all_devices
-#else
-#define DEVCOM_SCOPE memory_scope_device
-#endif
+#define DEVCOM_SCOPE GROUND_SCOPE
 
 #define DEVCOM_NONE 0u
 #define DEVCOM_SET 1u
@@ -83,36 +79,6 @@ struct devcom_device {
     int results[DEVCOM_RESULTS];
 };
 
-/* ---- waiting and waking; a processor's kernel may ask the operating system ---- */
-
-#ifdef DEVCOM_SYSCALLS
-long devcom_system(long number, long a, long b, long c)
-{
-    long result;
-    __asm__ volatile("xorl %%r10d, %%r10d; syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c)
-                     : "rcx", "r10", "r11", "memory");
-    return result;
-}
-#define DEVCOM_YIELD() devcom_system(24, 0, 0, 0)
-#define DEVCOM_WAKE(word) devcom_system(202, (long)(word), 1, 0x7fffffff)
-#else
-#define DEVCOM_YIELD()
-#define DEVCOM_WAKE(word) (void)(word)
-#endif
-
-/* As doze_ring() of ground/doze.h, which has these numbers. */
-void devcom_ring_bell(ulong at)
-{
-    global atomic_uint *bell = (global atomic_uint *)at;
-    uint now = atomic_load_explicit(bell, memory_order_seq_cst, DEVCOM_SCOPE);
-
-    if ((now & 3u) == 1u && atomic_compare_exchange_strong_explicit(bell, &now, (now & ~3u) + 4u, memory_order_seq_cst,
-                                                                    memory_order_seq_cst, DEVCOM_SCOPE))
-        DEVCOM_WAKE(bell);
-}
-
 bool devcom_first(void)
 {
     return get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0;
@@ -170,7 +136,7 @@ void devcom_apply(global struct devcom_device *d, uint rank, uint word, uint op,
     } else {
         atomic_fetch_add_explicit(at, value, memory_order_seq_cst, DEVCOM_SCOPE);
     }
-    devcom_ring_bell(((global struct devcom_rank *)d->ranks)[rank].bell);
+    ground_ring(((global struct devcom_rank *)d->ranks)[rank].bell);
 }
 
 /* By one work-item: until a word of this rank is at least so much. */
@@ -185,7 +151,7 @@ int devcom_until(global struct devcom_device *d, uint word, uint condition, long
         if (polls % 256 == 0 && polls >= d->alone) {
             if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
                 return DEVCOM_ECONNRESET;
-            DEVCOM_YIELD();
+            GROUND_LET_OTHERS();
         }
     }
 }
@@ -194,7 +160,7 @@ int devcom_until(global struct devcom_device *d, uint word, uint condition, long
 
 void devcom_copy(ulong to, ulong from, ulong bytes)
 {
-#ifdef DEVCOM_CPU
+#ifdef GROUND_CPU
     if (devcom_first())
         __builtin_memcpy((void *)to, (const void *)from, bytes);
 #else
@@ -221,20 +187,20 @@ int devcom_post(global struct devcom_device *d, uint queue, const struct devcom_
     while (!atomic_compare_exchange_strong_explicit(&ring->lock, &free, 1u, memory_order_acquire, memory_order_relaxed,
                                                     DEVCOM_SCOPE)) {
         free = 0;
-        DEVCOM_YIELD();
+        GROUND_LET_OTHERS();
     }
     head = atomic_load_explicit(&ring->head, memory_order_relaxed, DEVCOM_SCOPE);
     while (head - atomic_load_explicit(&ring->tail, memory_order_acquire, DEVCOM_SCOPE) >= d->depth && !error) {
         if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
             error = DEVCOM_ECONNRESET;
-        DEVCOM_YIELD();
+        GROUND_LET_OTHERS();
     }
     if (!error) {
         ((global struct devcom_command *)ring->commands)[head % d->depth] = *command;
         atomic_store_explicit(&ring->head, head + 1, memory_order_seq_cst, DEVCOM_SCOPE);
     }
     atomic_store_explicit(&ring->lock, 0u, memory_order_release, DEVCOM_SCOPE);
-    devcom_ring_bell(d->bell);
+    ground_ring(d->bell);
     return error;
 }
 
@@ -341,7 +307,7 @@ int devcom_put_notify(global struct devcom_device *d, uint queue, uint segment, 
     const bool first = devcom_first();
 
     barrier(CLK_GLOBAL_MEM_FENCE);
-#ifdef DEVCOM_CPU
+#ifdef GROUND_CPU
     if (first) {
         int way = devcom_way(d, &p);
 
@@ -398,7 +364,7 @@ int devcom_until_empty(global struct devcom_device *d, uint queue)
     while (atomic_load_explicit(&ring->tail, memory_order_acquire, DEVCOM_SCOPE) < head) {
         if (atomic_load_explicit(&d->stop, memory_order_relaxed, DEVCOM_SCOPE))
             return DEVCOM_ECONNRESET;
-        DEVCOM_YIELD();
+        GROUND_LET_OTHERS();
     }
     return 0;
 }

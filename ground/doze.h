@@ -5,7 +5,7 @@
  * written, and who writes calls the operating system only for sleepers (tests/xtq/ring.pml,
  * tests/devcom/put_notify.pml).
  *
- * Kernels ring, too: persistent.cl and vocl_dev.cl do what doze_ring() does.
+ * Kernels ring, too: ground_ring() in device.cl does what doze_ring() does.
  */
 #ifndef VOCL_GROUND_DOZE_H
 #define VOCL_GROUND_DOZE_H

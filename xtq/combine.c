@@ -4,15 +4,10 @@
 #include <string.h>
 
 #include "ground/elements.h"
+#include "ground/text.h"
 #include "xtq/combine.h"
 
-__asm__(".section .rodata\n"
-        ".globl combine_source\n"
-        ".hidden combine_source\n"
-        "combine_source:\n"
-        ".incbin \"" XTQ_SOURCE_DIR "/combine.cl\"\n"
-        ".byte 0\n"
-        ".previous\n");
+TEXT_OF_FILE(combine_source, XTQ_SOURCE_DIR "/combine.cl");
 const char *const combine_bodies[1] = {"xtq_combine"};
 
 size_t xtq_type_bytes(enum xtq_type type)

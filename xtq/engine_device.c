@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "ground/device.h"
+#include "ground/text.h"
 #include "xtq/internal.h"
 
 #define CALIBRATION_POLLS 50000
@@ -50,15 +51,7 @@ struct device_queue {
     _Atomic bool stop;
 };
 
-/* The text of persistent.cl. */
-__asm__(".section .rodata\n"
-        ".globl xtq_persistent_source\n"
-        ".hidden xtq_persistent_source\n"
-        "xtq_persistent_source:\n"
-        ".incbin \"" XTQ_SOURCE_DIR "/persistent.cl\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char xtq_persistent_source[];
+TEXT_OF_FILE(xtq_persistent_source, XTQ_SOURCE_DIR "/persistent.cl");
 
 /* ---- building ---- */
 
@@ -84,26 +77,6 @@ static bool bears_calls(cl_device_id device)
 
     clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
     return strncmp(version, "6.", 2);
-}
-
-static int build(cl_program program, cl_device_id device)
-{
-    static const char *const standards[] = {"3.0", "2.0"};
-    cl_device_type type = 0;
-    char log[4096] = "", options[96];
-    bool cpu;
-
-    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-    cpu = type & CL_DEVICE_TYPE_CPU;
-    for (size_t i = 0; i < sizeof(standards) / sizeof(*standards); i++) {
-        snprintf(options, sizeof(options), "-cl-std=CL%s%s%s", standards[i], cpu ? " -DXTQ_CPU" : "",
-                 cpu && !bears_calls(device) ? " -DXTQ_WITHOUT_CALLS" : "");
-        if (!clBuildProgram(program, 1, &device, options, NULL, NULL))
-            return 0;
-    }
-    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
-    vocl_log(LOG_ERROR, "xtq: the bodies do not compile: %s", log);
-    return -EIO;
 }
 
 /* What the device likes best, unless the caller says something else; not more than it can. */
@@ -133,16 +106,14 @@ static int make_kernel(struct device_queue *queue, const struct xtq_queue_entry 
     if (error)
         return error;
     parts[2] = choice;
-    program = clCreateProgramWithSource(entry->context, 4, parts, lengths, &status);
+    error = device_program(entry->context, entry->device, device_may_call(entry->device) && bears_calls(entry->device),
+                           NULL, 4, parts, lengths, "xtq", &program);
     free(choice);
-    if (status)
-        return -EIO;
-    error = build(program, entry->device);
-    if (!error) {
-        queue->kernel = clCreateKernel(program, "xtq_persistent", &status);
-        if (status || clSetKernelArgSVMPointer(queue->kernel, 0, queue->control))
-            error = -EIO;
-    }
+    if (error)
+        return error;
+    queue->kernel = clCreateKernel(program, "xtq_persistent", &status);
+    if (status || clSetKernelArgSVMPointer(queue->kernel, 0, queue->control))
+        error = -EIO;
     if (!error)
         error = choose_items(queue, entry);
     clReleaseProgram(program);

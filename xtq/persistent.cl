@@ -6,11 +6,7 @@
  * and when nothing has come for spin_ns it sleeps on the queue's doorbell, as a server does (server.c), and stays on the
  * device. Elsewhere it polls until it leaves the device.
  */
-#ifdef __opencl_c_atomic_scope_all_devices
-#define XTQ_SCOPE memory_scope_all_devices
-#else
-#define XTQ_SCOPE memory_scope_device
-#endif
+#define XTQ_SCOPE GROUND_SCOPE
 #define XTQ_LINE 64ul
 
 struct xtq_task {
@@ -18,10 +14,6 @@ struct xtq_task {
     uint initiator, grid[3];
 };
 /* XTQ: bodies */
-
-#if defined(XTQ_CPU) && !defined(XTQ_WITHOUT_CALLS) && (defined(__x86_64__) || defined(__aarch64__))
-#define XTQ_CALLS
-#endif
 
 struct xtq_entry {
     atomic_ulong valid, users;
@@ -66,9 +58,6 @@ struct xtq_quiet {
 #define XTQ_EPROTO (-71)
 
 #define XTQ_ALONE 3u       /* enum asleep */
-#define XTQ_DOZE_HOW 3u    /* ground/doze.h */
-#define XTQ_DOZE_SLEEPS 1u
-#define XTQ_DOZE_RUNG 4u
 #define XTQ_POLLS 128      /* then it looks at the clock */
 #define XTQ_SLICE 2000000ul /* ns: a yield that takes so long has given the core to somebody who keeps it: base/crowd.h */
 #define XTQ_CROWD 20000000ul
@@ -77,36 +66,7 @@ struct xtq_quiet {
 
 /* ---- system calls of a CPU ---- */
 
-#ifdef XTQ_CALLS
-#ifdef __x86_64__
-#define XTQ_YIELD 24
-#define XTQ_FUTEX 202
-#define XTQ_CLOCK 228
-long xtq_call(long number, ulong a, long b, long c, ulong d)
-{
-    long result;
-
-    __asm__ volatile("mov %5, %%r10\n\tsyscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(d)
-                     : "r10", "rcx", "r11", "memory");
-    return result;
-}
-#else
-#define XTQ_YIELD 124
-#define XTQ_FUTEX 98
-#define XTQ_CLOCK 113
-long xtq_call(long number, ulong a, long b, long c, ulong d)
-{
-    long result;
-
-    __asm__ volatile("mov x8, %1\n\tmov x0, %2\n\tmov x1, %3\n\tmov x2, %4\n\tmov x3, %5\n\tsvc #0\n\tmov %0, x0"
-                     : "=r"(result)
-                     : "r"(number), "r"(a), "r"(b), "r"(c), "r"(d)
-                     : "x0", "x1", "x2", "x3", "x8", "memory");
-    return result;
-}
-#endif
+#ifdef GROUND_CALLS
 #define XTQ_WAIT 0
 #define XTQ_WAKE 1
 #define XTQ_PRIVATE 128
@@ -119,7 +79,7 @@ ulong xtq_clock(void)
 {
     struct xtq_time now;
 
-    xtq_call(XTQ_CLOCK, 1, (long)&now, 0, 0);
+    ground_call(GROUND_CLOCK, 1, (long)&now, 0, 0);
     return (ulong)now.seconds * 1000000000ul + (ulong)now.ns;
 }
 
@@ -129,13 +89,13 @@ void xtq_sleep(ulong futex, uint value, int flags, ulong ns)
 
     most.seconds = (long)(ns / 1000000000ul);
     most.ns = (long)(ns % 1000000000ul);
-    xtq_call(XTQ_FUTEX, futex, XTQ_WAIT | flags, value, (ulong)&most);
+    ground_call(GROUND_FUTEX, futex, XTQ_WAIT | flags, value, (ulong)&most);
 }
 
 /* Somebody else may run; if that takes a slice, polling is of no use for a while. */
 void xtq_yield(struct xtq_quiet *quiet, ulong now)
 {
-    xtq_call(XTQ_YIELD, 0, 0, 0, 0);
+    GROUND_LET_OTHERS();
     if (xtq_clock() - now >= XTQ_SLICE)
         quiet->crowd = now + XTQ_CROWD;
 }
@@ -165,7 +125,7 @@ bool xtq_stay(global struct xtq_control *c, struct xtq_quiet *quiet)
     quiet->polls++;
     if (xtq_stops(c))
         return false;
-#ifdef XTQ_CALLS
+#ifdef GROUND_CALLS
     if (quiet->polls % XTQ_POLLS)
         return true;
     ulong now = xtq_clock();
@@ -191,9 +151,9 @@ bool xtq_stay(global struct xtq_control *c, struct xtq_quiet *quiet)
 /* Other work-groups are at it. */
 void xtq_wait_a_little(struct xtq_quiet *quiet)
 {
-#ifdef XTQ_CALLS
+#ifdef GROUND_CALLS
     if (++quiet->polls % XTQ_POLLS == 0)
-        xtq_call(XTQ_YIELD, 0, 0, 0, 0);
+        GROUND_LET_OTHERS();
 #endif
 }
 
@@ -241,10 +201,10 @@ void xtq_chunk_end(global struct xtq_control *c, local struct xtq_job *job)
 /* Wake the other work-groups, if they sleep. */
 void xtq_call_helpers(global struct xtq_control *c)
 {
-#ifdef XTQ_CALLS
+#ifdef GROUND_CALLS
     if (atomic_load_explicit(&c->helpers_asleep, memory_order_seq_cst, XTQ_SCOPE)) {
         atomic_fetch_add_explicit(&c->helpers_call, 1u, memory_order_seq_cst, XTQ_SCOPE);
-        xtq_call(XTQ_FUTEX, (ulong)&c->helpers_call, XTQ_WAKE | XTQ_PRIVATE, 0x7fffffff, 0);
+        ground_call(GROUND_FUTEX, (ulong)&c->helpers_call, XTQ_WAKE | XTQ_PRIVATE, 0x7fffffff, 0);
     }
 #endif
 }
@@ -261,7 +221,7 @@ void xtq_help(global struct xtq_control *c, local struct xtq_job *job)
             job->leaves = true;
             return;
         }
-#ifdef XTQ_CALLS
+#ifdef GROUND_CALLS
         if (++quiet.polls % XTQ_POLLS)
             continue;
         ulong now = xtq_clock();
@@ -409,20 +369,6 @@ bool xtq_step(global struct xtq_control *c, local struct xtq_job *job, uint init
     return true;
 }
 
-#ifdef XTQ_CALLS
-/* As doze_ring() of ground/doze.h. */
-void xtq_ring(ulong at)
-{
-    global atomic_uint *doze = (global atomic_uint *)at;
-    uint now = atomic_load_explicit(doze, memory_order_seq_cst, XTQ_SCOPE);
-
-    if ((now & XTQ_DOZE_HOW) == XTQ_DOZE_SLEEPS &&
-        atomic_compare_exchange_strong_explicit(doze, &now, (now & ~XTQ_DOZE_HOW) + XTQ_DOZE_RUNG, memory_order_seq_cst,
-                                                memory_order_seq_cst, XTQ_SCOPE))
-        xtq_call(XTQ_FUTEX, at, XTQ_WAKE, 0x7fffffff, 0);
-}
-#endif
-
 /* The task has run: completion first, then the place in the lane, then those that wait. */
 void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result)
 {
@@ -436,9 +382,9 @@ void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result
         xtq_refuse(c, credit, result);
     atomic_store_explicit(&credit->tail, job->end, memory_order_release, XTQ_SCOPE);
     job->running = false;
-#ifdef XTQ_CALLS
+#ifdef GROUND_CALLS
     atomic_fetch_add_explicit((global atomic_uint *)c->ticks, 1u, memory_order_seq_cst, XTQ_SCOPE);
-    xtq_ring(c->napping);
+    ground_ring(c->napping);
 #endif
 }
 
@@ -485,7 +431,7 @@ void xtq_share(local struct xtq_job *job)
     struct xtq_task task = job->task;
     ulong first = job->first, last = job->last, items = get_local_size(0), item = get_local_id(0);
     int result = 0;
-#ifdef XTQ_CPU
+#ifdef GROUND_CPU
     ulong each = last - first < XTQ_SPLIT ? last - first : (last - first + items - 1) / items;
 
     first += item * each;
@@ -515,7 +461,7 @@ kernel void xtq_persistent(global struct xtq_control *c)
     if (get_local_id(0) == 0) {
         job.running = job.leaves = false;
         job.lane = 0;
-#ifdef XTQ_CALLS
+#ifdef GROUND_CALLS
         atomic_store_explicit(&c->calls, 1u, memory_order_relaxed, XTQ_SCOPE);
 #endif
     }

@@ -1,7 +1,7 @@
 /*
  * Put, then notify, for spin: an initiator writes data and then a signal, and looks whether the target sleeps; the
  * target says that it sleeps, looks once more, and sleeps unless it has been rung (ground/doze.h, waiting_step(), and
- * devcom_ring_bell() in kernels). No time-outs: every signal is seen, and data are there when it is. The data of a put
+ * ground_ring() in kernels). No time-outs: every signal is seen, and data are there when it is. The data of a put
  * are overwritten only after the target has said that it has read them.
  *
  * -DLATE_DATA: the signal goes before the data; -DLATE_SLEEPER: the target says that it sleeps after it has looked.

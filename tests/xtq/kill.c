@@ -62,29 +62,31 @@ static void *end(void *argument)
     return argument;
 }
 
-/* What is under way to rank 2 when that is lost, or waits for room. */
-static void put_until_lost(void)
+/* What is under way to rank 2 when that is lost, or waits for room; whether there is any: not if the first put after a fence
+ * is refused. */
+static bool put_until_lost(void)
 {
-    long number = 0;
+    long number = 0, fenced = 0;
     int error = 0;
 
     while (!error) {
-        error = put(2, number++);
-        if (!error && number % 8 == 0)
-            error = xtq_fence(x, 2);
+        error = put(2, number);
+        number += !error;
+        if (!error && number % 8 == 0 && !(error = xtq_fence(x, 2)))
+            fenced = number;
     }
     EQUAL(error, -ECONNRESET);
     EXPECT(!xtq_alive(x, 2));
+    return number > fenced;
 }
 
 static void survive(void)
 {
+    const bool lost = rank == 1 && put_until_lost();
     struct xtq_function_packet packet;
     long number = 0;
     int error;
 
-    if (rank == 1)
-        put_until_lost();
     while (xtq_alive(x, 2))
         EQUAL(put(rank == 0 ? 1 : 0, number++), 0);
     for (int i = 0; i < PUTS; i++)
@@ -98,7 +100,7 @@ static void survive(void)
     while ((error = put(2, number++)) == 0)
         ;
     EQUAL(error, -ECONNRESET);
-    EQUAL(xtq_fence(x, 2), number > 1 || rank == 1 ? -ECONNRESET : 0); /* lost, a far one takes nothing more */
+    EQUAL(xtq_fence(x, 2), number > 1 || lost ? -ECONNRESET : 0); /* lost, a far one takes nothing more */
     EQUAL(xtq_refused(x), 0);
 }
 

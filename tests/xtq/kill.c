@@ -62,8 +62,8 @@ static void *end(void *argument)
     return argument;
 }
 
-/* What is under way to rank 2 when that is lost, or waits for room; whether there is any: not if the first put after a fence
- * is refused. */
+/* What is under way to rank 2 when that is lost, or waits for room; whether there is any: not if the first put after a
+ * fence is refused. */
 static bool put_until_lost(void)
 {
     long number = 0, fenced = 0;

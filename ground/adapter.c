@@ -12,6 +12,7 @@
 
 #define BEAT_TAG 1000
 #define LOOKS 64          /* at what is being received, before others have their turn */
+#define LAST_LOOKS 64     /* at the end, for others may go on sending */
 #define HELPED_NAP_US 200 /* where threads that wait do the work: acknowledgements may wait so long when they leave */
 
 /* ---- who is lost ---- */
@@ -282,6 +283,9 @@ static void *adapter_run(void *argument)
             nap_take(&nap);
         }
     }
+    for (int i = 0; i < LAST_LOOKS && serve(adapter) > 0;
+         i++) /* or who waits for what was done here would lose this rank */
+        ;
     return NULL;
 }
 

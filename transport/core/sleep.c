@@ -108,6 +108,10 @@ void transport_announce(struct transport *t)
     }
     if ((t->join || t->apart) && t->sleep_most_us > JOIN_US)
         t->sleep_most_us = JOIN_US;
+    if (t->poll_set >= 0)
+        t->sleep_on[t->sleep_count++] = (struct pollfd){t->poll_set, POLLIN, 0};
+    else if (t->heard && t->sleep_most_us > UNHEARD_US)
+        t->sleep_most_us = UNHEARD_US;
     if (t->sleep_most_us > t->look_us)
         t->sleep_most_us = t->look_us;
     t->announced = t->lies = true;
@@ -121,15 +125,11 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
 
     if (timeout_us > t->sleep_most_us)
         timeout_us = t->sleep_most_us;
-    if (t->heard && t->poll_set < 0 && timeout_us > UNHEARD_US)
-        timeout_us = UNHEARD_US;
     timeout = (struct timespec){timeout_us / 1000000, timeout_us % 1000000 * 1000};
     t->sleep_on[count++] = (struct pollfd){stored_fd(&t->wake), POLLIN, 0};
     t->starter = starter_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
     if (t->job.later && t->job.calls.fd >= 0)
         t->sleep_on[count++] = (struct pollfd){t->job.calls.fd, POLLIN, 0};
-    if (t->poll_set >= 0)
-        t->sleep_on[count++] = (struct pollfd){t->poll_set, POLLIN, 0};
     if (extra_fd >= 0)
         t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
     if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->starter)

@@ -98,6 +98,7 @@ int poll_set_meet(struct transport *t, unsigned number)
         renew(t);
     if (t->poll_set >= 0)
         add(t, number);
+    t->unheard = false;
     return t->poll_set < 0 ? -errno : 0;
 }
 
@@ -110,8 +111,7 @@ void poll_set_lose(struct transport *t, unsigned number)
         control(t, EPOLL_CTL_DEL, stored_fd(&streams_at(streams, i)->socket), 0, 0);
     for (unsigned i = 0; i < t->width; i++)
         others += i != number && hears_of(t, i);
-    if (!others)
-        poll_set_close(t);
+    t->unheard = !others; /* another thread may sleep on the descriptor: poll_set_look() closes it */
 }
 
 void poll_set_hear(struct transport *t, unsigned number, unsigned index, bool hears)
@@ -154,6 +154,9 @@ void poll_set_look(struct transport *t)
     bool good = true;
     int count;
 
+    if (t->unheard)
+        poll_set_close(t);
+    t->unheard = false;
     if (!t->heard)
         return;
     t->round++;

@@ -1,7 +1,7 @@
 /*
  * What a program and its workers did, and when, for `vocl run --trace` and `--report`: records in files that are mapped
  * into the program, so that they are there also when it is killed. tools/trace_*.c makes one Trace Event JSON file of
- * them (doc/user/tracing.md). Each thread writes into a chunk of its own, without a lock. Nothing but a load and a
+ * them (doc/internals/tracing.md). Each thread writes into a chunk of its own, without a lock. Nothing but a load and a
  * branch is left of it all while timeline_on is false.
  *
  * A file is a number of chunks of TIMELINE_CHUNK bytes; a chunk its header and records, each with its head and rounded

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/tools.h"
 
 static const char *helped = "vocl"; /* by whose --help */
@@ -13,11 +14,14 @@ void help_is_of(const char *command)
     helped = command;
 }
 
+/* What names a host or a file may hold control characters, which are not for the terminal. */
 static void print(int error, const char *format, va_list arguments)
 {
-    fputs("vocl: ", stderr);
+    char text[4096], visible[sizeof(text)];
+
     errno = error; /* for a %m in the format */
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
+    fprintf(stderr, "vocl: %s", text_visible(text, visible, sizeof(visible)));
 }
 
 void fail(int status, const char *format, ...)

@@ -68,7 +68,7 @@ static void expand(struct list *list, const char *name)
         return;
     }
     if (!close || strlen(name) >= MOST_NAME || close == open + 1)
-        misuse("--hosts: \"%s\" is no name, and no range such as n[1-3]", name);
+        misuse("--hosts: \"%s\" is not a host, and not a range such as n[1-3]", name);
     snprintf(before, sizeof(before), "%.*s", (int)(open - name), name);
     snprintf(inside, sizeof(inside), "%.*s", (int)(close - open - 1), open + 1);
     for (char *part = strtok_r(inside, ",", &save); part; part = strtok_r(NULL, ",", &save))

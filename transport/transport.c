@@ -65,6 +65,8 @@ static int open_peers(struct transport *t)
         if (t->peers[i].alive && !t->peers[i].provider->is_absent)
             heartbeat_add(t->job.heartbeat, &t->peers[i].beat, &t->peers[i].bell.socket);
     }
+    if (t->job.later && (error = poll_set_open(t)))
+        return error;
     t->judged_ms = clock_ms();
     t->look_us = settings_peer_ms() ? 250 * settings_peer_ms() : LONGEST_DOZE_US;
     return 0;

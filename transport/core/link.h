@@ -136,7 +136,6 @@ struct transport {
     bool looks, came;          /* connections are read from this time; one had something */
     uint32_t round;            /* how often that was, */
     struct epoll_event *heard; /* and room for what it answers */
-    bool unheard;              /* the last of those has gone */
     struct bulks bulks, over;  /* all; and those that are over, and whose owners have yet to be told */
     unsigned polled_bulks, near_bulks;
     struct stored_fd wake, waker; /* the ends of a pipe */

@@ -6,10 +6,9 @@
 
 #include "transport/core/link.h"
 
-#define UNHEARD_US 10000 /* where no descriptor is to be had by which others wake it */
-#define CONFIRM_US 2000  /* a program that sleeps says then what it has heard */
-#define JOIN_US 1000     /* between looks at somebody who comes, */
-#define RUNG_US 1000     /* and at what the bell was quicker than: MPI goes on with it when it is looked at */
+#define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
+#define JOIN_US 1000    /* between looks at somebody who comes, */
+#define RUNG_US 1000    /* and at what the bell was quicker than: MPI goes on with it when it is looked at */
 
 /* To confirm what came costs the worker that is computing the answer a look. The next frame says it, too, and only a
  * program whose worker has nothing to tell and much to hear never sends one. */
@@ -108,10 +107,6 @@ void transport_announce(struct transport *t)
     }
     if ((t->join || t->apart) && t->sleep_most_us > JOIN_US)
         t->sleep_most_us = JOIN_US;
-    if (t->poll_set >= 0)
-        t->sleep_on[t->sleep_count++] = (struct pollfd){t->poll_set, POLLIN, 0};
-    else if (t->heard && t->sleep_most_us > UNHEARD_US)
-        t->sleep_most_us = UNHEARD_US;
     if (t->sleep_most_us > t->look_us)
         t->sleep_most_us = t->look_us;
     t->announced = t->lies = true;
@@ -130,6 +125,8 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
     t->starter = starter_sleep_on(t, t->sleep_on + count) ? t->sleep_on + count++ : NULL;
     if (t->job.later && t->job.calls.fd >= 0)
         t->sleep_on[count++] = (struct pollfd){t->job.calls.fd, POLLIN, 0};
+    if (t->poll_set >= 0)
+        t->sleep_on[count++] = (struct pollfd){t->poll_set, POLLIN, 0};
     if (extra_fd >= 0)
         t->sleep_on[count++] = (struct pollfd){extra_fd, POLLIN, 0};
     if (ppoll(t->sleep_on, count, &timeout, NULL) <= 0 && t->starter)

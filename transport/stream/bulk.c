@@ -132,7 +132,7 @@ static int move(struct transport *t, unsigned peer, unsigned number)
         given = tls_give(t, peer, pipe);
     if (given)
         streams->next_pipe = (number + 1) % streams->pipe_count;
-    if (!quiet && !streams->broken)
+    if (!quiet && (streams->takes || streams->waits_aside || t->listens || t->poll_set >= 0) && !streams->broken)
         taken = tls_take(t, peer, pipe);
     streams->pipes_blocked |= pipe->stream.blocked;
     return given + taken;

@@ -1,7 +1,7 @@
 /*
- * To ask each connection whether something has come costs more than what comes. An epoll descriptor has them all, as
- * long as there are any, and each poll of the transport asks it once: who has nothing is not read from (round), and who
- * sleeps sleeps on that one.
+ * Where a member has connections with many others, to ask each whether something has come costs more than what comes.
+ * An epoll descriptor has them all, and each poll of the transport asks it once: who has nothing is not read from
+ * (round), and who sleeps sleeps on that one.
  *
  * What it has are open files, not numbers: if the program closes one of these, the store still has the file
  * (transport/alive/fd_store.h). If it closes this one, its number may be that of another. Ours is the one that has the
@@ -24,16 +24,11 @@ static uint64_t name_of(unsigned number, unsigned index)
 
 /* ---- the descriptor ---- */
 
-static int control(const struct transport *t, int what, int fd, uint32_t events, uint64_t name)
+static int control(const struct transport *t, int what, int fd, uint64_t name)
 {
-    struct epoll_event event = {.events = events, .data.u64 = name};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = name};
 
     return epoll_ctl(t->poll_set, what, fd, &event) ? -errno : 0;
-}
-
-static uint32_t events_of(const struct stream *stream)
-{
-    return stream->deaf ? 0 : EPOLLIN;
 }
 
 /* Those whose sockets the program has just closed are added when they are there again. */
@@ -42,10 +37,8 @@ static void add(struct transport *t, unsigned number)
     struct streams *streams = t->peers[number].way;
 
     for (unsigned i = 0; i <= streams->pipe_count; i++) {
-        struct stream *stream = streams_at(streams, i);
-
-        if (stream_ready(stream))
-            control(t, EPOLL_CTL_ADD, stored_fd(&stream->socket), events_of(stream), name_of(number, i));
+        if (stream_ready(streams_at(streams, i)))
+            control(t, EPOLL_CTL_ADD, stored_fd(&streams_at(streams, i)->socket), name_of(number, i));
     }
 }
 
@@ -59,7 +52,7 @@ static void renew(struct transport *t)
     t->poll_set = epoll_create1(EPOLL_CLOEXEC);
     if (t->poll_set < 0)
         return;
-    control(t, EPOLL_CTL_ADD, stored_fd(&t->wake), EPOLLIN, OF_NOBODY);
+    control(t, EPOLL_CTL_ADD, stored_fd(&t->wake), OF_NOBODY);
     for (unsigned i = 0; i < t->width; i++) {
         if (hears_of(t, i))
             add(t, i);
@@ -73,10 +66,19 @@ static bool is_ours(const struct transport *t, int wake)
 
     if (!t->client)
         return true;
-    error = control(t, EPOLL_CTL_ADD, wake, EPOLLIN, OF_NOBODY);
+    error = control(t, EPOLL_CTL_ADD, wake, OF_NOBODY);
     if (!error)
-        control(t, EPOLL_CTL_DEL, wake, 0, OF_NOBODY);
+        control(t, EPOLL_CTL_DEL, wake, OF_NOBODY);
     return error == -EEXIST;
+}
+
+int poll_set_open(struct transport *t)
+{
+    t->heard = calloc(2 * link_capacity(t), sizeof(*t->heard));
+    if (!t->heard)
+        return -ENOMEM;
+    renew(t);
+    return t->poll_set < 0 ? -errno : 0;
 }
 
 void poll_set_close(struct transport *t)
@@ -84,45 +86,22 @@ void poll_set_close(struct transport *t)
     if (t->poll_set >= 0 && is_ours(t, stored_fd(&t->wake)))
         close(t->poll_set);
     t->poll_set = -1;
-    free(t->heard);
-    t->heard = NULL;
 }
 
 /* ---- who is heard ---- */
 
-int poll_set_meet(struct transport *t, unsigned number)
+void poll_set_meet(struct transport *t, unsigned number)
 {
-    if (!t->heard && !(t->heard = calloc(2 * link_capacity(t), sizeof(*t->heard))))
-        return -ENOMEM;
-    if (t->poll_set < 0)
-        renew(t);
     if (t->poll_set >= 0)
         add(t, number);
-    t->unheard = false;
-    return t->poll_set < 0 ? -errno : 0;
 }
 
 void poll_set_lose(struct transport *t, unsigned number)
 {
     struct streams *streams = t->peers[number].way;
-    unsigned others = 0;
 
     for (unsigned i = 0; t->poll_set >= 0 && i <= streams->pipe_count; i++)
-        control(t, EPOLL_CTL_DEL, stored_fd(&streams_at(streams, i)->socket), 0, 0);
-    for (unsigned i = 0; i < t->width; i++)
-        others += i != number && hears_of(t, i);
-    t->unheard = !others; /* another thread may sleep on the descriptor: poll_set_look() closes it */
-}
-
-void poll_set_hear(struct transport *t, unsigned number, unsigned index, bool hears)
-{
-    struct stream *stream = streams_at(t->peers[number].way, index);
-
-    if (stream->deaf == !hears)
-        return;
-    stream->deaf = !hears;
-    if (t->poll_set >= 0)
-        control(t, EPOLL_CTL_MOD, stored_fd(&stream->socket), events_of(stream), name_of(number, index));
+        control(t, EPOLL_CTL_DEL, stored_fd(&streams_at(streams, i)->socket), 0);
 }
 
 bool poll_set_are_quiet(const struct transport *t, const struct stream *stream)
@@ -131,7 +110,7 @@ bool poll_set_are_quiet(const struct transport *t, const struct stream *stream)
 
     if (t->poll_set < 0)
         return is_plain && !t->looks;
-    return (is_plain || stream->dry) && stream->round != t->round && !stream->deaf; /* TLS may have read ahead */
+    return (is_plain || stream->dry) && stream->round != t->round; /* TLS may have read ahead */
 }
 
 /* False: of one that is not there any more, and goes on being heard. */
@@ -154,15 +133,12 @@ void poll_set_look(struct transport *t)
     bool good = true;
     int count;
 
-    if (t->unheard)
-        poll_set_close(t);
-    t->unheard = false;
-    if (!t->heard)
+    if (t->poll_set < 0)
         return;
     t->round++;
     if (!t->looks)
         return;
-    if (t->poll_set < 0 || !is_ours(t, stored_fd(&t->wake)))
+    if (!is_ours(t, stored_fd(&t->wake)))
         renew(t);
     if (t->poll_set < 0)
         return;

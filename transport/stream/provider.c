@@ -112,7 +112,6 @@ static int stream_open(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
     struct streams *streams = peer->way;
     const long us = distance_us(streams->frames.socket.fd);
-    int error;
 
     streams->frames.peer = number;
     peer->beat.carry = carry_beat;
@@ -135,9 +134,7 @@ static int stream_open(struct transport *t, unsigned number)
     streams_share(streams);
     streams->aside_window = streams->window < ASIDE_MOST ? streams->window : ASIDE_MOST;
     reach_open(streams);
-    error = poll_set_meet(t, number);
-    if (error)
-        return error;
+    poll_set_meet(t, number);
     if (able_open(streams, us, !t->client && !number))
         frames_say_able(streams);
     vocl_log(LOG_INFO, "with %u: a round trip takes %ld us; %u connections for bulk data, %llu MiB may be under way",
@@ -148,9 +145,9 @@ static int stream_open(struct transport *t, unsigned number)
 /* Or may have. */
 static bool has_come(const struct transport *t, const struct streams *streams)
 {
-    bool come = false;
+    bool come = t->poll_set < 0 && t->listens;
 
-    for (unsigned i = 0; !come && i < streams->pipe_count; i++)
+    for (unsigned i = 0; t->poll_set >= 0 && !come && i < streams->pipe_count; i++)
         come = !poll_set_are_quiet(t, &streams->pipes[i].stream);
     return come;
 }
@@ -183,18 +180,36 @@ static void tls_follow(struct transport *t, unsigned number)
     tls_bulk_follow(t, number);
 }
 
-/* The poll set has what can be read, but for frames behind one that goes aside. */
-static unsigned tls_sleep_on(struct transport *t, unsigned number, struct pollfd *descriptors)
+/* The poll set has what can be read. */
+static unsigned sleep_on_blocked(struct streams *streams, struct pollfd *descriptors)
 {
-    struct streams *streams = streams_of(t, number);
     unsigned count = 0;
 
-    poll_set_hear(t, number, 0, !streams->waits_aside);
     if (streams->frames.blocked)
         descriptors[count++] = (struct pollfd){stored_fd(&streams->frames.socket), POLLOUT, 0};
     for (unsigned i = 0; i < streams->pipe_count; i++) {
         if (streams->pipes[i].stream.blocked)
             descriptors[count++] = (struct pollfd){stored_fd(&streams->pipes[i].stream.socket), POLLOUT, 0};
+    }
+    return count;
+}
+
+static unsigned tls_sleep_on(struct transport *t, unsigned number, struct pollfd *descriptors)
+{
+    struct streams *streams = streams_of(t, number);
+    unsigned count = 0;
+
+    if (t->poll_set >= 0)
+        return sleep_on_blocked(streams, descriptors);
+
+    descriptors[count++] =
+        (struct pollfd){stored_fd(&streams->frames.socket),
+                        (short)((streams->waits_aside ? 0 : POLLIN) | (streams->frames.blocked ? POLLOUT : 0)), 0};
+    for (unsigned i = 0; i < streams->pipe_count; i++) {
+        struct stream *stream = &streams->pipes[i].stream;
+
+        descriptors[count++] =
+            (struct pollfd){stored_fd(&stream->socket), (short)(POLLIN | (stream->blocked ? POLLOUT : 0)), 0};
     }
     return count;
 }

@@ -30,7 +30,6 @@ struct stream {
     unsigned peer;
     uint32_t round; /* in which something was there to be read (poll_set.c) */
     bool dry;       /* what there was has been read: nothing is left of it in TLS's own memory */
-    bool deaf;      /* what comes by it waits for something else, and wakes nobody */
 };
 
 /* Plain text that a connection has not taken yet. */
@@ -372,12 +371,12 @@ int tls_bulk_poll(struct transport *t, unsigned peer);
 void tls_bulk_follow(struct transport *t, unsigned peer);
 
 /* ---- poll_set.c ---- */
-/* A peer of provider_tls comes, and is heard from now on: 0 or negative errno; or it is lost. */
-int poll_set_meet(struct transport *t, unsigned number);
-void poll_set_lose(struct transport *t, unsigned number);
+/* All that there are, and those that come, are heard. 0 or negative errno. */
+int poll_set_open(struct transport *t);
 void poll_set_close(struct transport *t);
-/* Whether that connection of it, as streams_at() counts, is to wake who sleeps. */
-void poll_set_hear(struct transport *t, unsigned number, unsigned index, bool hears);
+/* A peer of provider_tls comes, or is lost. */
+void poll_set_meet(struct transport *t, unsigned number);
+void poll_set_lose(struct transport *t, unsigned number);
 /* A new round: who has something to say in it, or nobody, if it is not one to look; and whether this one has not, or is
  * not to be read from. */
 void poll_set_look(struct transport *t);

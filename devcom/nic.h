@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct wire) == 64, "a descriptor is 64 bytes");
 
 /* A message that has yet to leave, and what is kept for it. */
 struct leaving {
-    struct parting parting;
+    struct pending_send pending_send;
     struct segment *segment; /* NULL or where the data are */
     struct lane *lane;       /* NULL or what counts it */
     void *packed;

@@ -18,9 +18,9 @@ MPI_Datatype nic_type(const struct layout *layout)
     return type;
 }
 
-static void has_left(struct parting *parting)
+static void has_left(struct pending_send *pending_send)
 {
-    struct leaving *leaving = (struct leaving *)parting;
+    struct leaving *leaving = (struct leaving *)pending_send;
 
     segment_release(leaving->segment);
     if (leaving->lane)
@@ -37,9 +37,9 @@ static int send_off(struct nic *nic, MPI_Comm comm, int rank, int tag, const voi
 
     if (leaving->lane)
         atomic_fetch_add(&leaving->lane->leaving, 1);
-    error = adapter_send(&nic->adapter, comm, rank, tag, at, count, type, &leaving->parting, has_left);
+    error = adapter_send(&nic->adapter, comm, rank, tag, at, count, type, &leaving->pending_send, has_left);
     if (error)
-        has_left(&leaving->parting);
+        has_left(&leaving->pending_send);
     return error;
 }
 
@@ -53,8 +53,8 @@ void nic_leave_behind(struct nic *nic, MPI_Request request, struct segment *segm
         PMPI_Request_free(&request);
         return;
     }
-    *leaving = (struct leaving){.parting = {.request = request}, .segment = segment, .packed = memory};
-    adapter_keep(&nic->adapter, &leaving->parting, has_left);
+    *leaving = (struct leaving){.pending_send = {.request = request}, .segment = segment, .packed = memory};
+    adapter_keep(&nic->adapter, &leaving->pending_send, has_left);
 }
 
 /* With room for so many bytes behind the descriptor. */

@@ -82,24 +82,25 @@ static void beat(struct adapter *adapter)
 
 /* ---- what is sent ---- */
 
-void adapter_keep(struct adapter *adapter, struct parting *parting, void (*left)(struct parting *parting))
+void adapter_keep(struct adapter *adapter, struct pending_send *pending_send,
+                  void (*left)(struct pending_send *pending_send))
 {
-    parting->left = left;
+    pending_send->left = left;
     pthread_mutex_lock(&adapter->leaving);
-    parting->next = adapter->partings;
-    adapter->partings = parting;
+    pending_send->next = adapter->pending_sends;
+    adapter->pending_sends = pending_send;
     pthread_mutex_unlock(&adapter->leaving);
 }
 
 int adapter_send(struct adapter *adapter, MPI_Comm comm, int rank, int tag, const void *at, int count,
-                 MPI_Datatype type, struct parting *parting, void (*left)(struct parting *parting))
+                 MPI_Datatype type, struct pending_send *pending_send, void (*left)(struct pending_send *pending_send))
 {
-    if (PMPI_Isend(at, count, type, rank, tag, comm, &parting->request)) {
+    if (PMPI_Isend(at, count, type, rank, tag, comm, &pending_send->request)) {
         if (!adapter->neighbours->memory[rank])
             lose(adapter, rank, "MPI does not reach it");
         return -ECONNRESET;
     }
-    adapter_keep(adapter, parting, left);
+    adapter_keep(adapter, pending_send, left);
     return 0;
 }
 
@@ -108,18 +109,18 @@ int adapter_poll(struct adapter *adapter)
     int count = 0;
 
     pthread_mutex_lock(&adapter->leaving);
-    for (struct parting **at = &adapter->partings; *at;) {
-        struct parting *parting = *at;
+    for (struct pending_send **at = &adapter->pending_sends; *at;) {
+        struct pending_send *pending_send = *at;
         int done = 0;
 
-        PMPI_Test(&parting->request, &done, MPI_STATUS_IGNORE);
+        PMPI_Test(&pending_send->request, &done, MPI_STATUS_IGNORE);
         if (!done) {
-            at = &parting->next;
+            at = &pending_send->next;
             continue;
         }
-        *at = parting->next;
+        *at = pending_send->next;
         count++;
-        parting->left(parting);
+        pending_send->left(pending_send);
     }
     pthread_mutex_unlock(&adapter->leaving);
     return count;
@@ -130,7 +131,7 @@ bool adapter_all_left(struct adapter *adapter)
     bool all;
 
     pthread_mutex_lock(&adapter->leaving);
-    all = !adapter->partings;
+    all = !adapter->pending_sends;
     pthread_mutex_unlock(&adapter->leaving);
     return all;
 }

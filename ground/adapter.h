@@ -14,10 +14,10 @@
 #define MOST_RECEIVED 64 /* messages, before something else is done */
 
 /* At the start of what is kept for a message until it has left. */
-struct parting {
-    struct parting *next;
+struct pending_send {
+    struct pending_send *next;
     MPI_Request request;
-    void (*left)(struct parting *parting); /* frees it, too */
+    void (*left)(struct pending_send *pending_send); /* frees it, too */
 };
 
 struct adapter_kind {
@@ -60,7 +60,7 @@ struct adapter {
     _Atomic int under_way;   /* how many of these are active */
     bool given_up;           /* one of them, of a rank that is lost */
     pthread_mutex_t leaving; /* of what is sent */
-    struct parting *partings;
+    struct pending_send *pending_sends;
     long silence_us, tick_us, beat_us; /* silence_us 0: nobody is ever lost by that */
 };
 
@@ -81,9 +81,10 @@ void adapter_help_end(struct adapter *adapter);
 /* Send; left() is called when that has left. -ECONNRESET: MPI refuses what was sound, so the rank is lost; nothing is
  * called then. */
 int adapter_send(struct adapter *adapter, MPI_Comm comm, int rank, int tag, const void *at, int count,
-                 MPI_Datatype type, struct parting *parting, void (*left)(struct parting *parting));
+                 MPI_Datatype type, struct pending_send *pending_send, void (*left)(struct pending_send *pending_send));
 /* What is under way already. */
-void adapter_keep(struct adapter *adapter, struct parting *parting, void (*left)(struct parting *parting));
+void adapter_keep(struct adapter *adapter, struct pending_send *pending_send,
+                  void (*left)(struct pending_send *pending_send));
 /* The number of messages that have left; whether all have. */
 int adapter_poll(struct adapter *adapter);
 bool adapter_all_left(struct adapter *adapter);

@@ -30,7 +30,7 @@ struct wire_lane {
 };
 
 struct wire_peer {
-    struct parting telling; /* note, if told is set */
+    struct pending_send telling; /* note, if told is set */
     _Atomic bool told;
     struct credit_note note;
     struct wire_lane *lanes; /* by queue; NULL where the host is shared */
@@ -42,7 +42,7 @@ struct wire_peer {
 
 /* A message of which the initiator may not use the memory yet. */
 struct leaving {
-    struct parting parting;
+    struct pending_send pending_send;
     struct xtq_signal *completed;
     _Atomic bool *gone;
     uint8_t copy[];
@@ -58,9 +58,9 @@ struct nic {
 /* ---- the initiator ---- */
 
 /* Called under the lock of what is sent. */
-static void has_left(struct parting *parting)
+static void has_left(struct pending_send *pending_send)
 {
-    struct leaving *leaving = (struct leaving *)parting;
+    struct leaving *leaving = (struct leaving *)pending_send;
 
     if (leaving->completed)
         xtq_signal_add(leaving->completed, -1);
@@ -72,7 +72,7 @@ static void has_left(struct parting *parting)
 static int send_off(struct nic *nic, int target, unsigned queue, const void *at, int count, MPI_Datatype type,
                     struct leaving *leaving)
 {
-    return adapter_send(&nic->adapter, nic->x->comm, target, 1 + (int)queue, at, count, type, &leaving->parting,
+    return adapter_send(&nic->adapter, nic->x->comm, target, 1 + (int)queue, at, count, type, &leaving->pending_send,
                         has_left);
 }
 
@@ -250,7 +250,7 @@ static void give_up(void *owner, int rank, MPI_Request *request)
     PMPI_Request_free(request);
 }
 
-static void was_told(struct parting *telling)
+static void was_told(struct pending_send *telling)
 {
     ((struct wire_peer *)telling)->told = false;
 }

@@ -74,7 +74,7 @@ enum halt {
     HALT_NONE,
     HALT_PROGRAM, /* functions that are called back go on: what is enqueued may wait for them */
     HALT_ALL,
-    HALT_SUSPENDED /* until somebody needs a node: halt_wanted() */
+    HALT_SUSPENDED /* until somebody needs a node: halt_want() */
 };
 /* False: this system cannot halt threads. The calling thread itself is never halted. */
 bool halt_can(void);

@@ -1,7 +1,7 @@
 /*
- * The commands as their handlers get them: the structs of wire/wire.h with objects in place of their numbers, made by
- * dispatch.c. What every command in a queue begins with is in struct command instead: queue, event, wait list. Lists
- * of objects are there until the handler returns.
+ * The commands as their handlers get them: the structs of wire/wire.h with objects in the place of their numbers, made
+ * by dispatch.c. The queue, event and wait list with which every command in a queue begins are in struct command
+ * instead. Lists of objects are valid until the handler returns.
  */
 #ifndef VOCL_EXECUTOR_COMMANDS_H
 #define VOCL_EXECUTOR_COMMANDS_H
@@ -12,7 +12,7 @@
 struct command;
 struct executor;
 
-/* Those of replies and notes come of the same description, and nobody uses them. */
+/* The same description makes structs for replies and notes, which are not used. */
 #define SEND(name, number) struct exec_##name {
 #define ENQUEUE(name, number) SEND(name, number)
 #define CALL(name, number)                                                                                             \
@@ -41,13 +41,13 @@ struct executor;
 #include "wire/commands.def"
 #include "wire/fields_end.h"
 
-/* Each returns 0, or a negative errno value if the application broke the protocol: the session ends. How the command
- * itself went is in its reply, in its object's error, or, of one in a queue, in c->error. */
+/* Each returns 0, or a negative errno if the application broke the protocol: the session ends. The result of the
+ * command itself is in its reply, in its object's error, or, for a command in a queue, in c->error. */
 #define SEND(name, number) int exec_##name(struct executor *x, const struct exec_##name *m);
 #define ENQUEUE(name, number) int exec_##name(struct command *c, const struct exec_##name *m);
 #define CALL(name, number) SEND(name, number)
 #define PEER(name, number) int exec_##name(struct executor *x, unsigned peer, const struct exec_##name *m);
-/* The answer to a CALL, whose number is in it. */
+/* The answer to a CALL; contains the number of the call. */
 #define REPLY(name) void reply_##name(struct executor *x, const struct wire_##name##_reply *m);
 #include "wire/fields.h"
 #include "wire/commands.def"

@@ -1,8 +1,8 @@
 /*
- * For the executor in the application's process: OpenCL functions as the drivers have them, called through the table
- * that every object begins with (cl_khr_icd). There the names belong to libvocl, and the loader may be the one that is
- * just asking libvocl for its platforms. Included before all else where the executor is compiled for that
- * (Makefile.inc).
+ * For the executor in the application's process: calls OpenCL functions of the drivers through the table that every
+ * object begins with (cl_khr_icd). In that process the functions' names belong to libvocl, and the loader may be the
+ * one that is just asking libvocl for its platforms. Included before everything else where the executor is compiled for
+ * that (Makefile.inc).
  */
 #ifndef VOCL_EXECUTOR_DIRECT_H
 #define VOCL_EXECUTOR_DIRECT_H
@@ -13,7 +13,7 @@
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
-/* vendors.c: the platforms of the drivers that the ICD loader would find, but for VOCL's own. */
+/* vendors.c: the platforms of the drivers that the ICD loader would find, without VOCL's own. */
 cl_int vendors_platforms(cl_uint count, cl_platform_id *platforms, cl_uint *count_ret);
 
 #define DRIVER(object) (*(struct _cl_icd_dispatch *const *)(object))
@@ -23,7 +23,8 @@ cl_int vendors_platforms(cl_uint count, cl_platform_id *platforms, cl_uint *coun
         DRIVER(object_)->name(object_ __VA_OPT__(, ) __VA_ARGS__);                                                     \
     })
 
-/* Made of base/opencl.def: every function that can be called so. The rest has no object, or has it in a list. */
+/* Generated from base/opencl.def: every function that can be called so. The others have no object, or have it in a
+ * list. */
 #include "executor/direct_calls.h"
 
 #define clGetPlatformIDs vendors_platforms

@@ -1,7 +1,7 @@
 /*
- * What the drivers of the node have. Their platforms are of OpenCL 1.1 to 3.0, and a function that is newer than its
- * platform must not be called: its place in the driver's table is empty, or lies behind the table's end. The
- * executor calls the newer functions by their own names; here those become ones that ask first, and do without.
+ * What the node's drivers can do. Their platforms have OpenCL 1.1 to 3.0, and a function newer than its platform must
+ * not be called: its place in the driver's table is empty, or lies behind the table's end. The executor calls the newer
+ * functions by their own names; the macros here turn those into functions that check first, and do without.
  */
 #ifndef VOCL_EXECUTOR_DRIVER_H
 #define VOCL_EXECUTOR_DRIVER_H
@@ -10,21 +10,21 @@
 
 #include <CL/cl.h>
 
-/* To be called for each platform before anything of it is used. False: it is older than OpenCL 1.1. */
+/* To be called for each platform before it is used. Returns false if it is older than OpenCL 1.1. */
 bool driver_add(cl_platform_id platform);
-/* 110 for OpenCL 1.1, of the platform that an object belongs to. */
+/* The version of an object's platform: 110 for OpenCL 1.1. */
 unsigned driver_version(const void *object);
-/* clFlush runs the queue's commands itself, and waits for what they wait for. */
+/* Whether clFlush runs the queue's commands itself, and waits for what they wait for. */
 bool driver_flush_waits(const void *object);
-/* Its callbacks may come long after what they are for: NVIDIA's 580.159 looks every 20 ms for the end of a copy that
- * took more than some microseconds, unless somebody waits for its event, or asks. */
+/* Whether its callbacks may come long after their events: NVIDIA's 580.159 looks only every 20 ms for the end of a
+ * copy that took more than some microseconds, unless somebody waits for its event, or queries it. */
 bool driver_calls_late(const void *object);
-/* Its clFinish returns the error of a command that has failed, as after a fault of the device. */
+/* Whether its clFinish returns the error of a command that has failed, as after a fault of the device. */
 bool driver_finish_fails(const void *object);
-/* Its builds may be given -cl-kernel-arg-info unasked: NVIDIA's 580.159 makes PTX of some kernels then that its own
- * assembler refuses. */
+/* Whether its builds may be given -cl-kernel-arg-info unasked: NVIDIA's 580.159 then makes PTX of some kernels that
+ * its own assembler refuses. */
 bool driver_takes_argument_option(const void *object);
-/* Whether processes of a user have what it builds in common, and get into each other's way. */
+/* Whether processes of one user share what the driver builds, and get into each other's way. */
 bool driver_shares_builds(const void *object);
 
 cl_int driver_compile(cl_program program, cl_uint device_count, const cl_device_id *devices, const char *options,
@@ -41,10 +41,10 @@ cl_program driver_create_program_il(cl_context context, const void *il, size_t l
 cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties *properties, cl_int *error);
 cl_int driver_create_sub_devices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                                  cl_device_id *devices, cl_uint *count_ret);
-/* A command that does nothing, after the list and, in a queue in order, after all before it. */
+/* A command that does nothing; it comes after the list and, in an in-order queue, after all commands before it. */
 cl_int driver_nothing(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
-/* The same for a queue that is profiled: its event has times, which not every driver's markers have. */
+/* driver_marker() for a profiled queue: its event has times, which not every driver's markers have. */
 cl_int driver_timed_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 cl_int driver_barrier(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 cl_int driver_fill_buffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,

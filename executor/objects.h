@@ -1,4 +1,4 @@
-/* The application's objects: a struct for each kind, and the tables in which their numbers find them. */
+/* The application's objects: a struct for each kind, and the tables that find them by their numbers. */
 #ifndef VOCL_EXECUTOR_OBJECTS_H
 #define VOCL_EXECUTOR_OBJECTS_H
 
@@ -14,7 +14,8 @@
 
 struct executor;
 
-/* What all kinds begin with: the number, why it could not be made (what whoever uses it is told), the native handle. */
+/* The common head of all kinds: the number, the error if it could not be created (which its users get), the native
+ * handle. */
 struct object {
     uint32_t id;
     cl_int error;
@@ -31,40 +32,40 @@ struct object {
         };                                                                                                             \
     }
 
-/* Whether it is there natively, for any kind. */
+/* Whether an object of any kind exists natively. */
 #define is_usable(object) (!(object)->error && (object)->native)
 
-/* gates.c: something that may fail, and that commands wait for */
+/* gates.c: something that may fail and that commands wait for */
 struct gate {
-    struct gates *gates; /* NULL: nobody waits for it, or it is over */
+    struct gates *gates; /* NULL: no command waits for it, or it is over */
     TAILQ_ENTRY(gate) in;
     uint64_t number;
     bool of_event;
 };
 
-/* order.c: a command whose call has returned as if it were over. */
+/* order.c: a command whose call has returned before it ended. */
 struct order {
     cl_event event;          /* NULL: it is over */
-    uint64_t number, behind; /* behind: as an event object's */
-    struct queue *only;      /* the only queue that there has been at a time, whose own order is enough; or NULL */
-    bool several, loose;     /* several: there has been another beside it; loose: it has commands like that */
+    uint64_t number, behind; /* behind: as in struct event */
+    struct queue *only;      /* the context's only queue so far, whose own order is enough; or NULL */
+    bool several, loose;     /* several: there has been more than one queue at a time; loose: only has such commands */
 };
 
 struct device {
     OBJECT(cl_device_id);
-    unsigned ordinal; /* of the root device among the session's */
+    unsigned ordinal; /* the root device's ordinal among the session's */
     bool part;        /* a sub-device */
 };
 
 struct context {
     OBJECT(cl_context);
     cl_device_id on;         /* first device */
-    cl_command_queue spare;  /* for data that no queue of the application moves */
-    struct staging *staging; /* for a device that has memory of its own, or NULL */
-    struct queue *mover;     /* for other nodes: a queue that has no number; or NULL */
+    cl_command_queue spare;  /* for data that do not move in a queue of the application */
+    struct staging *staging; /* for a device with memory of its own, or NULL */
+    struct queue *mover;     /* for transfers with other nodes: a queue without a number; or NULL */
     struct gates *gates;     /* or NULL */
-    struct order order;      /* the newest command that those after it come behind, in whatever queue */
-    bool scrubs;             /* its memory may have been another session's */
+    struct order order;      /* the newest command that later ones, in any queue, come behind */
+    bool scrubs;             /* its memory may have been another session's, and is filled with zeros */
 };
 
 struct queue {
@@ -76,24 +77,24 @@ struct queue {
     cl_command_queue spare;  /* the context's */
     struct staging *staging; /* likewise */
     bool unified, out_of_order, profiling, lazy;
-    bool timed;            /* native profiling is on, also unasked */
-    uint64_t behind;       /* the newest gate it may wait for, 0 if none */
-    uint64_t behind_order; /* in order: up to there its commands are behind the context's order */
-    cl_event barrier;      /* out of order: the newest one's, which may be over, or NULL */
+    bool timed;            /* the native queue has profiling on, perhaps unasked */
+    uint64_t behind;       /* the newest gate that it may wait for, 0 if none */
+    uint64_t behind_order; /* in order: its commands are behind the context's order up to this number */
+    cl_event barrier;      /* out of order: the newest barrier's event, which may be over, or NULL */
     struct step *steps;    /* lazy.c */
-    bool used;             /* since it was flushed: */
+    bool used;             /* since it was last flushed; then next is valid */
     struct queue *next;    /* in to_flush, dispatch.c */
 };
 
 struct memory {
     OBJECT(cl_mem);
     uint32_t context_id;
-    bool used;           /* and then: */
-    unsigned ordinal;    /* of the device where it was used last */
-    uint64_t *addresses; /* of a buffer that has one, on each of its context's devices; or NULL */
+    bool used;           /* whether it was used, and so whether ordinal is valid */
+    unsigned ordinal;    /* of the device where it was last used */
+    uint64_t *addresses; /* of a buffer that has addresses, one for each device of its context; or NULL */
     uint32_t address_count;
     size_t size;               /* if it has addresses */
-    struct contents *contents; /* that it was made with, as what it was made of may have been; or NULL */
+    struct contents *contents; /* contents on their way when it, or its parent, was created; or NULL */
 };
 
 struct sampler {
@@ -103,26 +104,26 @@ struct sampler {
 struct program {
     OBJECT(cl_program);
     struct include_tree *tree; /* of the last build, or NULL */
-    bool hidden;               /* build.c */
+    bool hidden;               /* argument information was added unasked: build.c */
 };
 
 struct kernel {
     OBJECT(cl_kernel);
     uint8_t *kinds; /* enum wire_argument of each argument, 0 if not known */
     cl_uint kind_count;
-    uint32_t *memories;     /* of each argument the memory object, or 0; or NULL */
+    uint32_t *memories;     /* of each argument the memory object's number, or 0; or NULL */
     uint32_t timeline_name; /* timeline.c: the number of its name, or 0 */
 };
 
 struct event {
     OBJECT(cl_event);
-    cl_event begin;                 /* whose times are its own until the end, or NULL */
-    bool imported, user, completed; /* of another worker; the application's; it is over */
-    uint32_t context_id;            /* user */
+    cl_event begin;                 /* the event whose times its own begin with, up to the end; or NULL */
+    bool imported, user, completed; /* of another worker; the application's; its status is final */
+    uint32_t context_id;            /* of a user event */
     uint32_t queue_id;              /* 0: user, imported */
-    bool late, released;            /* it will be over; it is to be dropped then */
-    struct gate gate;               /* of these two */
-    uint64_t behind;                /* the newest gate it may wait for, 0 if none */
+    bool late, released;            /* its status will be set later; it was released and is dropped then */
+    struct gate gate;               /* of a user event or an imported one */
+    uint64_t behind;                /* the newest gate that it may wait for, 0 if none */
     struct event *next;             /* peer.c */
 };
 
@@ -147,13 +148,13 @@ struct table {
     uint32_t count;
 };
 
-/* The object of a kind (enum wire_kind) with that number, or NULL. */
+/* Returns the object of a kind (enum wire_kind) with that number, or NULL. */
 void *object_get(const struct executor *x, unsigned kind, uint32_t id);
-/* NULL when the number is in use or no good. It has an error until its maker says otherwise. */
+/* Returns NULL if the number is in use or invalid. The object has an error until its creator sets that. */
 void *object_new(struct executor *x, unsigned kind, uint32_t id);
-/* With what it has natively. */
+/* Frees the object and its native handle. */
 void object_drop(struct executor *x, unsigned kind, struct object *object);
-/* Out of its table; it is the caller's. */
+/* Removes the object from its table; the caller then owns it. */
 void object_take(struct executor *x, unsigned kind, struct object *object);
 
 #endif

@@ -1,4 +1,4 @@
-/* Pages of memory to which contents come (pages.c). */
+/* Pages of memory into which contents are about to come (pages.c). */
 #ifndef VOCL_EXECUTOR_PAGES_H
 #define VOCL_EXECUTOR_PAGES_H
 
@@ -8,9 +8,9 @@
 
 #include "executor/executor.h"
 
-/* If they are many they are to be large, too; */
+/* Advises large pages if there are many. */
 void pages_advise(const uint8_t *bytes, size_t size);
-/* and are made to be there before, by the helper thread, if they are not. memory: whose they are. */
+/* Has the helper thread populate the pages if they are not present. memory: the object that they belong to. */
 void pages_touch(struct executor *x, cl_mem memory, const uint8_t *bytes, size_t size);
 
 #endif

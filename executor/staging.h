@@ -1,4 +1,4 @@
-/* Memory of a context's driver, in pieces of WIRE_CHUNK, for what is on its way to a device. */
+/* Memory allocated by a context's driver, in pieces of WIRE_CHUNK, for data on their way to or from a device. */
 #ifndef VOCL_EXECUTOR_STAGING_H
 #define VOCL_EXECUTOR_STAGING_H
 
@@ -14,11 +14,11 @@ struct piece {
     uint8_t *bytes;
 };
 
-/* NULL: there is none. */
+/* Returns NULL if there is none. */
 struct staging *staging_new(cl_context context, cl_device_id device);
 struct staging *staging_use(struct staging *staging);
 void staging_drop(struct staging *staging);
-/* A piece that nobody else has. NULL: there is none, staging may be NULL, too. */
+/* Returns a piece that nobody else uses, or NULL if there is none. staging may be NULL. */
 struct piece *staging_take(struct staging *staging);
 void staging_give(struct piece *piece);
 

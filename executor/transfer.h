@@ -1,4 +1,4 @@
-/* What transfer.c, ring.c, migrate_in.c and migrate_out.c share. */
+/* Declarations that transfer.c, ring.c, migrate_in.c and migrate_out.c share. */
 #ifndef VOCL_EXECUTOR_TRANSFER_H
 #define VOCL_EXECUTOR_TRANSFER_H
 
@@ -12,10 +12,10 @@ struct slot {
     struct arbitration move;
     bool asked;
     struct transfer *transfer;
-    struct piece *piece; /* that bytes is of, or NULL */
+    struct piece *piece; /* the piece that bytes belongs to, or NULL */
     uint8_t *bytes;
     size_t offset, length;
-    uint64_t began; /* the copy of it natively, for who traces it; or 0 */
+    uint64_t began; /* start of its native copy, for tracing; or 0 */
 };
 
 struct transfer {
@@ -25,59 +25,62 @@ struct transfer {
     unsigned peer; /* 0: the application */
     uint32_t tag;
     unsigned ordinal;              /* of the device */
-    cl_command_queue queue, spare; /* the command's own; one for pieces */
+    cl_command_queue queue, spare; /* the command's own queue; one for pieces */
     struct staging *staging;       /* for a ring, or NULL */
-    struct gate open;              /* until gate is open */
-    cl_event gate, first;          /* first: from when on the object may be touched */
-    cl_event last;                 /* waits for the gate: PoCL looks at it then, also if it has failed before */
+    struct gate open;              /* open while the event gate is not set */
+    cl_event gate, first;          /* first: its end says when the object may be touched */
+    cl_event last;                 /* waits for the gate, so that PoCL looks at the gate then, also if it has failed
+                                    * before */
     uint8_t *bytes;                /* the block, or the mapped memory */
-    struct piece *piece;           /* that the block is, or NULL */
+    struct piece *piece;           /* the piece that the block is, or NULL */
     bool mapped, reading, announced;
     cl_int error;
-    /* ring */
+    /* of a ring */
     struct slot slots[SLOTS];
-    size_t offset, finished; /* bytes begun, bytes done with */
-    /* a transfer ends when all that it waits for has come: the data, its native command */
+    size_t offset, finished; /* bytes started, bytes finished */
+    /* a transfer ends when all its parts have: the data, its native command */
     struct job last_job;
     unsigned parts;
-    /* between workers */
+    /* of a transfer between workers */
     uint32_t event_id;
     struct transfer *next;
     struct outgoing *outgoing;
-    bool turned; /* its command's turn has come */
+    bool turned; /* the native queue has reached the command */
 };
 
 void transfer_free(struct transfer *t);
 struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const struct side *side, uint32_t tag,
                               bool reading);
 void transfer_open_gate(struct transfer *t);
-/* One of its parts is over. */
+/* One of the transfer's parts has ended. */
 void transfer_part_over(struct transfer *t);
-/* Its block is written natively, behind the wait list, when the gate opens. Two parts: that, and what opens the gate.
- */
+/* Writes the transfer's block natively, behind the wait list, when the gate opens. Two parts: the write, and what
+ * opens the gate. */
 cl_int transfer_into_block(struct command *c, struct transfer *t);
-/* Map it in the command's place; reached runs when t->bytes is there, or has failed, and the gate unmaps it. */
+/* Maps the object in the command's place. reached runs when t->bytes is valid, or the map has failed; the gate
+ * unmaps it. */
 cl_int transfer_through_map(struct command *c, struct transfer *t, cl_map_flags flags,
                             void (*reached)(struct executor *, struct job *));
-/* The same in pieces; data moves when the command's turn has come. Either way, and if it fails. */
+/* The same in pieces, for reads and writes. Data move when the queue has reached the command, and are discarded after a
+ * failure. */
 cl_int transfer_through_ring(struct command *c, struct transfer *t);
-/* The command failed, but the application is sending: take it and throw it away. */
+/* The command failed, but the application is sending the data: takes and discards them. */
 void transfer_discard(struct transfer *t);
-/* A user event in the command's context, held by t->open. */
+/* Creates a user event in the command's context, held by t->open. */
 cl_event transfer_gate(struct command *c, struct transfer *t, cl_int *error);
-/* The native command's event is needed here and, if asked for, by the application. begin: the event of the one that
- * came before, where a command is two native ones, or NULL. */
+/* The native command's event is used here and, if asked for, by the application. begin: the event of the first
+ * native command if there are two, or NULL. */
 void transfer_share_event(struct command *c, cl_event event, cl_event begin);
-/* Who reads is told that data comes, once. */
+/* Tells the reader, once, that data are coming. */
 void transfer_say_ready(struct transfer *t);
-/* And how it went, where no bulk data does. */
+/* Tells the reader the result where no bulk data are sent. */
 void transfer_say_result(struct transfer *t, const void *data, size_t length);
-/* What has been read, or the error; ends the transfer. */
+/* Sends the data that were read, or the error; ends the transfer. */
 void transfer_give(struct transfer *t);
-/* migrate_out.c: its end, if it is not bulk data. */
+/* migrate_out.c: tells the other worker the result if it is not bulk data. */
 void migrate_out_say(struct executor *x, unsigned peer, uint32_t event_id, cl_int status, const void *data,
                      size_t length);
-/* All at once: t's peer is told, and given the data. */
+/* Reads everything at once, tells t's peer, and gives it the data. */
 cl_int transfer_read_whole(struct command *c, struct transfer *t);
 
 #endif

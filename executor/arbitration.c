@@ -1,16 +1,16 @@
 /*
- * Commands that move data between devices of the node, or from one to the host, may wait for those that are in each
- * other's way. Such a command is enqueued behind a gate; what it waits for itself is waited for by a marker, and once
- * that is complete the host is asked, which opens the gate when its turn has come. One that nobody is there to be in
- * the way of goes as it is, and the host is only told.
+ * Commands that move data between devices of the node, or from one to the host, may have to wait for others with which
+ * they would share a bus. Such a command is enqueued behind a gate. A marker waits for the command's wait list; when
+ * the marker is complete the host is asked, and opens the gate when the command may go. A command that meets no other
+ * goes at once, and the host is only informed.
  */
 #include "executor/internal.h"
 
-#define LEAST_BYTES (1u << 20) /* less is gone sooner than it is thought about */
+#define LEAST_BYTES (1u << 20) /* fewer bytes are moved sooner than they are arbitrated */
 
 struct moving {
     struct arbitration move;
-    LIST_ENTRY(moving) in; /* those whose gate is closed */
+    LIST_ENTRY(moving) in; /* those with a closed gate */
     cl_mem memories[MOST_MOVED];
     unsigned memory_count;
     struct job reached, over;
@@ -18,7 +18,7 @@ struct moving {
     cl_command_queue queue;
     cl_event first, event; /* event: the gate */
     struct gate open;
-    unsigned parts; /* jobs that are to come */
+    unsigned parts; /* jobs that are still to come */
     bool asked, ended, completed;
 };
 
@@ -109,9 +109,9 @@ bool arbitration_waits(const struct executor *x, cl_mem memory)
     return false;
 }
 
-/* Native OpenCL may put commands that use one object in the order they were enqueued in, whatever they wait for; and in
- * a queue out of order nothing tells when a command that waits for nothing may run, as there may be a barrier before
- * it. Such commands must not wait for each other at the bus the other way round. */
+/* Native OpenCL may run commands that use one object in the order in which they were enqueued, whatever they wait
+ * for; and in an out-of-order queue nothing tells when a command with an empty wait list may run, as there may be a
+ * barrier before it. Such commands must not wait for each other at the bus in the opposite order. */
 static bool may_wait(const struct command *c, const cl_mem *memories, unsigned count)
 {
     bool may = !c->queue->out_of_order || c->wait_count;
@@ -135,7 +135,7 @@ static struct moving *moving_new(struct command *c)
     return m;
 }
 
-/* Have it wait for its turn. Without, if that cannot be. */
+/* Makes the command wait for its turn, or leaves it as it is if that fails. */
 static void make_wait(struct command *c, struct moving *m, const cl_mem *memories, unsigned count)
 {
     cl_event event = clCreateUserEvent(c->queue->in, NULL);

@@ -1,5 +1,5 @@
-/* From bytes to handlers: every command of commands.def has its exec_<name>, or the linker complains. Numbers become
- * objects on the way, as the description says. */
+/* From bytes to handlers: every command of commands.def has its exec_<name>, or the linker complains. Object numbers
+ * become pointers to objects, as the description says. */
 #include "base/log.h"
 #include "executor/internal.h"
 
@@ -7,7 +7,7 @@ static void *slow_thread(void *argument);
 
 /* ---- from numbers to objects ---- */
 
-/* NULL: one of them is none. */
+/* Returns NULL if one of the numbers has no object. */
 static void *resolve_list(struct executor *x, unsigned kind, const uint32_t *ids, uint32_t count)
 {
     void **objects = x->listed + x->listed_count;
@@ -158,7 +158,7 @@ int executor_dispatch_peer(struct executor *x, unsigned peer, uint16_t number, s
 
 /* ---- the stream ---- */
 
-/* What comes while the stream is held. */
+/* Saves commands that arrive while the stream is held. */
 static int keep(struct executor *x, const void *bytes, size_t length)
 {
     uint8_t *longer = realloc(x->backlog, x->backlog_length + length);
@@ -209,7 +209,7 @@ void executor_flush(struct executor *x)
 void executor_flush_native(struct executor *x, cl_command_queue queue)
 {
     if (driver_flush_waits(queue))
-        executor_flush(x); /* it has been among those that could not be flushed */
+        executor_flush(x); /* the queue was among those that could not be flushed */
     else
         clFlush(queue);
 }
@@ -240,7 +240,7 @@ static void remember(struct executor *x, const struct wire_cursor *fields)
     memcpy(x->last, fields->at - WIRE_HEADER, x->last_length);
 }
 
-/* Whether a command is a launch that has to wait for the session's turn on its device. */
+/* Whether a command is a launch that has to wait for the session's time slice on its device. */
 static bool halts(struct executor *x, uint16_t number, const struct wire_cursor *fields)
 {
     struct wire_cursor head = *fields;
@@ -255,7 +255,7 @@ static bool halts(struct executor *x, uint16_t number, const struct wire_cursor 
     return true;
 }
 
-/* The launch in last, so many times, unless the session's turn ends before. */
+/* Runs the launch in last so many times, unless the session's time slice ends before. */
 static int repeat_last(struct executor *x, uint32_t times)
 {
     int error = 0;
@@ -298,7 +298,7 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
         if (more > 0 && number == WIRE_enqueue_ndrange)
             remember(x, &fields);
         error = more < 0 ? -EBADMSG : executor_dispatch(x, number, &copy);
-        if (error == -EAGAIN) { /* it is done when the stream goes on */
+        if (error == -EAGAIN) { /* the command is run when the stream resumes */
             error = keep(x, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER + frame.left);
             break;
         }
@@ -404,7 +404,7 @@ int executor_poll(struct executor *x)
         return verdict(x, 0);
     x->host.collect(x->host.owner);
     stall_enter(x);
-    while (newest) { /* in the order in which they came */
+    while (newest) { /* reverses the list: oldest first */
         struct job *next = newest->next;
 
         newest->next = oldest;

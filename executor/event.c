@@ -1,12 +1,12 @@
-/* Events, and what every enqueued command has in common: its wait list, its event, its failure. */
+/* Events, and the common parts of every enqueued command: its wait list, its event, its failure. */
 #include <stdio.h>
 
 #include "executor/internal.h"
 
 /* ---- waiting for native events ---- */
 
-/* Held by the native callback and by the executor's list: PoCL calls no callback when a command fails, and others call
- * late (driver.h), so the list is looked through when the worker has nothing else to do. */
+/* Referenced by the native callback and by the executor's list: PoCL calls no callback when a command fails, and
+ * other drivers call late (driver.h), so the list is checked when the worker has nothing else to do. */
 struct wait {
     struct job job;
     TAILQ_ENTRY(wait) in;
@@ -25,8 +25,8 @@ static void wait_drop(struct wait *wait)
         free(wait);
 }
 
-/* On the loop's thread. The event goes now: held longer it could outlive what it belongs to, which PoCL does not bear.
- */
+/* On the loop's thread. Releases the event at once: kept longer it could outlive the object that it belongs to, in
+ * which case PoCL fails. */
 static void wait_done(struct executor *x, struct job *job)
 {
     struct wait *wait = (struct wait *)job;
@@ -63,14 +63,14 @@ cl_int event_status(cl_event event)
     return error ? error : status;
 }
 
-/* Run a job on the loop's thread when a native event reaches a state, or fails. */
+/* Runs a job on the loop's thread when a native event reaches a state, or fails. */
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job)
 {
     struct wait *wait = calloc(1, sizeof(*wait));
 
     job->run = run;
-    if (!wait) { /* nobody would be told when it is over */
+    if (!wait) { /* nobody would learn of the event's end */
         executor_exhausted(x);
         return;
     }
@@ -84,7 +84,7 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
         wait_fire(wait);
         wait_drop(wait);
     } else if (driver_flush_waits(event) && event_status(event) <= state) {
-        wait_fire(wait); /* oclgrind says nothing of what is over */
+        wait_fire(wait); /* oclgrind calls no callback for an event that is over */
     }
 }
 
@@ -107,7 +107,8 @@ int executor_check(struct executor *x)
     return count;
 }
 
-/* Those that are likely to be over next: who asks for all in every turn of the loop does nothing else. */
+/* Checks only the events that are likely to end next: checking all of them in every turn of the loop would take all
+ * its time. */
 #define MOST_LOOKED 4
 
 void event_look(struct executor *x)
@@ -133,7 +134,7 @@ bool executor_told_late(const struct executor *x)
 #define MOST_LOOK_US 1000000
 #define LOOK_LATE_US 20
 
-/* What is seen late is seen an eighth late. */
+/* An event that is seen late is seen late by an eighth of its duration. */
 long executor_look_us(const struct executor *x, long idle_us)
 {
     if (TAILQ_EMPTY(&x->waits))
@@ -150,7 +151,7 @@ struct subscription {
     uint32_t id;
     cl_event event;
     cl_int state;
-    bool failure; /* of nothing else is told */
+    bool failure; /* only a failure is reported */
 };
 
 static void send_status(struct executor *x, uint32_t id, cl_int status, cl_event event)
@@ -183,7 +184,7 @@ void event_queue_failed(struct executor *x, uint32_t queue, cl_int error)
     executor_send(x, &out);
 }
 
-/* Whether something has failed and is yet to be told of. */
+/* Whether a command has failed and that is yet to be reported. */
 static bool failure_waits(struct executor *x)
 {
     const struct wait *wait;
@@ -202,17 +203,18 @@ static void tell(struct executor *x, struct job *job)
     const struct event *object = object_get(x, WIRE_EVENT, subscription->id);
     cl_int status = event_status(subscription->event);
 
-    /* What came before it and has failed is told of first: see command_end(). */
+    /* A failure of a command before it is reported first: see command_end(). */
     if (x->gate_failed && status == CL_COMPLETE && failure_waits(x)) {
         executor_finish(x, job);
         return;
     }
-    /* Nobody keeps an event for whose failure was not asked, and its number may be another's. */
+    /* The application keeps no event that was subscribed to for failures only, and the number may be another
+     * event's. */
     if (object && object->native == subscription->event && (status < 0 || !subscription->failure)) {
         if (status > subscription->state)
             status = subscription->state;
         if (status < 0 && !x->gate_failed && object->queue_id && driver_finish_fails(subscription->event))
-            event_queue_failed(x, object->queue_id, status); /* it is the device that failed */
+            event_queue_failed(x, object->queue_id, status); /* the device itself has failed */
         send_status(x, subscription->id, status, subscription->event);
     }
     clReleaseEvent(subscription->event);
@@ -297,7 +299,7 @@ void event_release_late(struct executor *x, struct event *event)
     event->released = true;
 }
 
-/* What waits for it comes behind the writes that the application takes for over. */
+/* Completes a user event only after the writes that the application believes to be complete. */
 static bool complete_late(struct executor *x, struct event *event, cl_int status)
 {
     const struct context *context = object_get(x, WIRE_CONTEXT, event->context_id);
@@ -385,10 +387,10 @@ bool command_wait(struct command *c, cl_event event)
     return true;
 }
 
-/* The wait list, as native OpenCL is to see it. */
+/* Makes the native wait list. */
 static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count)
 {
-    c->room = count < 8 ? 8 : count + 1; /* one more: order.c's */
+    c->room = count < 8 ? 8 : count + 1; /* one more for order.c */
     c->wait = count < 8 ? c->small : malloc(c->room * sizeof(cl_event));
     if (!c->wait)
         return -ENOMEM;
@@ -397,7 +399,7 @@ static int resolve_waits(struct command *c, const uint32_t *wait, uint32_t count
 
         if (!other)
             return -EBADMSG;
-        /* native OpenCL would wait for ever for an event that has failed */
+        /* native OpenCL would wait for ever for a failed event */
         if (!is_usable(other) || event_status(other->native) < 0)
             c->error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         else
@@ -447,7 +449,7 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
     return 0;
 }
 
-/* The call that enqueued it has returned long ago. */
+/* Reports a failure; the application's call that enqueued the command has returned long ago. */
 static void tell_failure(const struct command *c)
 {
     char text[128];
@@ -457,14 +459,14 @@ static void tell_failure(const struct command *c)
         snprintf(text, sizeof(text), "%s failed on the node with error %d", c->x->command, c->error);
         context_tell(c->x, c->queue->context_id, text);
     }
-    if (c->object) { /* also unasked: what is not told of has not failed, when a later command is over */
+    if (c->object) { /* also unasked: when a later command is over, a command without a report counts as successful */
         send_status(c->x, c->object->id, c->error, NULL);
         return;
     }
     event_queue_failed(c->x, c->queue->id, c->error);
 }
 
-/* The application's event is the native one, or has failed. */
+/* Makes the native event the application's, or notes that it failed. */
 static void keep_event(const struct command *c)
 {
     struct event *event = c->object;
@@ -480,7 +482,8 @@ static void keep_event(const struct command *c)
     event->queue_id = c->queue->id;
 }
 
-/* The application takes a command for one that went well when a later one did and this one's failure is not known. */
+/* Whether the command may fail although nobody subscribed to its end: the application takes a command for successful
+ * when a later one was, and no failure of it was reported. */
 static bool may_fail_unasked(const struct command *c)
 {
     return c->behind && gates_of_events(c->gates) && !(c->subscribe & 1u << CL_COMPLETE);

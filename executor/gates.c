@@ -1,8 +1,9 @@
 /*
- * PoCL 3.1 frees an event that has failed, although others that it waits for, by its list or by its queue's order, are
- * not over yet, and looks at it again when they are. So while something may still fail (a gate: a user event, an event
- * of another worker, data that are on their way), whatever may wait for it, if only by others, is held; and what has
- * failed is held on, as what else it waited for may run for long: until many have failed after it.
+ * PoCL 3.1 frees an event that has failed although other events that it waits for, by its list or by its queue's order,
+ * are not over yet, and accesses it again when they are. So while something may still fail (a gate: a user event, an
+ * event of another worker, data on their way), every event that may wait for it, if only indirectly, is retained. An
+ * event that has failed stays retained until many others have failed after it, as the other events that it waited for
+ * may run for long.
  */
 #include "executor/internal.h"
 
@@ -14,16 +15,16 @@ struct held {
     uint64_t behind; /* the newest gate that it may wait for */
 };
 
-struct gates {                      /* of a context */
+struct gates {                      /* a context's */
     TAILQ_HEAD(, gate) open;        /* oldest first */
-    struct held *held, **last_held; /* by what they are behind */
-    cl_event *failed;               /* MOST_FAILED of them at most, NULL before the first */
-    unsigned failed_count;          /* ever */
+    struct held *held, **last_held; /* ordered by behind */
+    cl_event *failed;               /* up to MOST_FAILED events, NULL before the first */
+    unsigned failed_count;          /* in total */
     uint64_t count;
-    unsigned of_events; /* that are open */
+    unsigned of_events; /* open ones of events */
     bool stuck;         /* something waits for a gate that nobody will open */
-    struct executor *x; /* for: */
-    struct job *last;   /* when none is open any more, or NULL */
+    struct executor *x; /* for last */
+    struct job *last;   /* runs when no gate is open any more, or NULL */
 };
 
 struct gates *gates_new(void)
@@ -37,7 +38,7 @@ struct gates *gates_new(void)
     return gates;
 }
 
-/* Takes the place of the one that has been held longest. */
+/* Replaces the one that has been held longest. */
 static void hold_failed(struct gates *gates, cl_event event)
 {
     cl_event *place;
@@ -66,7 +67,7 @@ static void let_go(struct gates *gates)
     free(held);
 }
 
-/* What has failed stays with native OpenCL: what it waited for may run still. */
+/* Leaves failed events to native OpenCL, without a release: events that they waited for may still run. */
 void gates_free(struct gates *gates)
 {
     struct gate *gate;

@@ -1,7 +1,8 @@
 /* Kernels and their arguments. */
 #include "executor/internal.h"
 
-/* A value must never be taken for a native handle: what each argument is, where the native OpenCL tells. */
+/* Finds out the kind of each argument, where native OpenCL tells, so that a value is never taken for a native
+ * handle. */
 static void find_kinds(struct kernel *kernel)
 {
     clGetKernelInfo(kernel->native, CL_KERNEL_NUM_ARGS, sizeof(kernel->kind_count), &kernel->kind_count, NULL);
@@ -70,7 +71,7 @@ static int set_memory(struct command *c, const struct kernel *object, uint32_t i
     if (id) {
         struct memory *memory = object_get(c->x, WIRE_MEMORY, id);
 
-        /* a released object is the program's mistake, not the protocol's */
+        /* a released object is the program's mistake, not a breach of the protocol */
         if (memory)
             command_uses(c, memory);
         else
@@ -85,7 +86,7 @@ static int set_memory(struct command *c, const struct kernel *object, uint32_t i
     return 0;
 }
 
-/* A pointer may be given as a memory object or as an address. */
+/* Whether a value of kind what may be given: a pointer takes a memory object or an address. */
 static bool is_kind(uint8_t kind, uint32_t what)
 {
     return !kind || kind == what ||
@@ -152,7 +153,7 @@ int kernel_set_arguments(struct command *c, const struct kernel *kernel, const v
             return -EBADMSG;
         bad = set_argument(c, kernel, index, what, value, size);
         if (before)
-            c->error = before; /* the first failure is the one to tell */
+            c->error = before; /* the first failure is the one to report */
     }
     return bad;
 }
@@ -161,6 +162,6 @@ int exec_set_arguments(struct executor *x, const struct exec_set_arguments *m)
 {
     struct command c = {.x = x};
 
-    /* one that fails stays unset, which a launch will tell */
+    /* an argument that fails stays unset, which a launch reports */
     return is_usable(m->kernel) ? kernel_set_arguments(&c, m->kernel, m->arguments, m->arguments_length) : 0;
 }

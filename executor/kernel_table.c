@@ -1,4 +1,4 @@
-/* The kernel table (wire/tables.h). */
+/* Makes the kernel table (wire/tables.h). */
 #include <stdio.h>
 
 #include "executor/internal.h"
@@ -20,7 +20,7 @@ static const struct {
                {"half", 2},         {"size_t", 8},       {"ptrdiff_t", 8}, {"unsigned char", 1}, {"unsigned short", 2},
                {"unsigned int", 4}, {"unsigned long", 8}};
 
-/* Of a built-in scalar or vector type; 0 for others. */
+/* The size of a built-in scalar or vector type; 0 for others. */
 static uint32_t type_size(const char *name, uint32_t length)
 {
     for (size_t i = 0; i < sizeof(scalars) / sizeof(*scalars); i++) {
@@ -45,7 +45,7 @@ static uint32_t type_size(const char *name, uint32_t length)
 
 static const uint8_t zeroes[1024];
 
-/* The one size that the native call takes; 0 when it takes several, so that it does not look. */
+/* Returns the one size that the native call takes; 0 if it takes several, and so does not check. */
 static uint32_t probe_size(cl_kernel kernel, cl_uint index)
 {
     uint32_t found = 0;
@@ -60,7 +60,7 @@ static uint32_t probe_size(cl_kernel kernel, cl_uint index)
     return found;
 }
 
-/* PoCL takes a vector of three as three elements, too, and tells it by nothing but the size. */
+/* PoCL also takes three elements for a vector of three, and shows that only by accepting the size. */
 static uint32_t probe_other_size(cl_kernel kernel, cl_uint index, uint32_t size)
 {
     uint32_t other = size / 4 * 3;
@@ -68,8 +68,8 @@ static uint32_t probe_other_size(cl_kernel kernel, cl_uint index, uint32_t size)
     return other && size % 4 == 0 && !clSetKernelArg(kernel, index, other, zeroes) ? other : size;
 }
 
-/* Of an argument of which nothing is known: the one of the usual sizes that is taken, or 0. Not a pointer's, whose
- * value would be looked at. */
+/* For an argument of which nothing is known, returns the only usual size that is taken, or 0. Leaves out the size of
+ * a pointer, whose value would be used. */
 static uint32_t probe_usual_size(cl_kernel kernel, cl_uint index)
 {
     static const uint32_t sizes[] = {1, 2, 4, 16, 32, 64, 128};
@@ -143,7 +143,7 @@ void kernels_describe(cl_program program, cl_device_id device, bool hidden, stru
     }
     context_hush(true);
     for (cl_uint i = 0; i < count; i++) {
-        if (!kernels[i]) /* oclgrind: one that calls what is not there */
+        if (!kernels[i]) /* oclgrind: a kernel that calls an undefined function */
             continue;
         describe_kernel(kernels[i], device, hidden, table);
         clReleaseKernel(kernels[i]);

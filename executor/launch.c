@@ -1,7 +1,7 @@
 /* Launches. */
 #include "executor/internal.h"
 
-/* PoCL 3.1 takes a group of size 0 for none, or divides by it, as chance has it. */
+/* PoCL 3.1 takes a work-group size of 0 for none, or divides by it, at random. */
 const size_t *local_of(const struct exec_enqueue_ndrange *m)
 {
     for (uint32_t i = 0; i < m->local_count; i++) {

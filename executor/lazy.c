@@ -1,8 +1,8 @@
 /*
- * Drivers that run a queue's commands inside clFlush and clFinish, one after the other, and wait there for what they
- * wait for (oclgrind). What they wait for may be this thread's to do: data that are on their way, an event of the
- * program's. So each command is run by itself, by waiting for its event, once nothing is before it that is still to
- * come.
+ * For drivers that run a queue's commands inside clFlush and clFinish, one after the other, and wait there for their
+ * wait lists (oclgrind). An event in such a list may be this thread's to complete: data on their way, a user event of
+ * the program. So each command is run by itself, by waiting for its event, once no command before it waits for
+ * something that is still to come.
  */
 #include "executor/internal.h"
 
@@ -43,7 +43,7 @@ bool lazy_run(struct executor *x, struct queue *queue)
 
     while (*at) {
         if (context && gates_may_fail(context->gates, (*at)->behind)) {
-            at = &(*at)->next; /* those behind it in a queue in order are behind the same gate */
+            at = &(*at)->next; /* later commands of an in-order queue are behind the same gate */
             continue;
         }
         clWaitForEvents(1, &(*at)->event);

@@ -1,4 +1,4 @@
-/* Objects by their numbers: the low 24 bits are a place in the table of the kind, the whole is compared. */
+/* Objects by their numbers: the low 24 bits are the place in the kind's table, and the whole number is compared. */
 #include "executor/internal.h"
 #include "executor/staging.h"
 
@@ -68,8 +68,9 @@ static void device_destroy(struct device *device)
         clReleaseDevice(device->native);
 }
 
-/* What goes with a context. NVIDIA's driver waits in clReleaseContext for all that is enqueued: if that waits for
- * something that this thread is to bring about it comes first, and where nobody will the context stays. */
+/* What is released with a context. NVIDIA's driver waits in clReleaseContext for everything that is enqueued. If
+ * that waits for something that this thread has to do, the thread does that first; if nobody will ever do it, the
+ * context is not released. */
 struct leaving {
     struct job job;
     cl_context context;
@@ -213,7 +214,7 @@ int exec_release(struct executor *x, const struct exec_release *m)
     if (device && !device->part)
         return -EBADMSG;
     if (x->traced && (m->kind == WIRE_CONTEXT || m->kind == WIRE_QUEUE))
-        timeline_look(x); /* events of it */
+        timeline_look(x); /* which may have events of it */
     if (event && event->imported && !event->completed && is_usable(event))
         event_orphan(x, event);
     else if (event && event->late)
@@ -236,7 +237,7 @@ static void tell_outcome(struct executor *x, struct job *job)
     free(outcome);
 }
 
-/* Behind what is finished and has yet to be told: see destructor_catch_up(). */
+/* Answers after everything that is finished but not yet reported: see destructor_catch_up(). */
 int exec_outcome(struct executor *x, const struct exec_outcome *m)
 {
     struct outcome *outcome = malloc(sizeof(*outcome));
@@ -256,7 +257,7 @@ struct watched {
     struct job job;
     struct executor *x;
     uint32_t kind, id;
-    atomic_int state; /* both the native callback and the answer to the release move it on; the second one acts */
+    atomic_int state; /* both the native callback and the answer to the release advance it; the second one acts */
 };
 
 static void tell_destroyed(struct executor *x, struct job *job)
@@ -288,7 +289,7 @@ static void CL_CALLBACK context_gone(cl_context context, void *argument)
     native_gone(argument);
 }
 
-/* Whether the native callback will come. */
+/* Returns whether the native callback will be called. */
 static bool watch(struct watched *w, struct object *object)
 {
     if (!is_usable(object))
@@ -298,7 +299,8 @@ static bool watch(struct watched *w, struct object *object)
     return clSetMemObjectDestructorCallback(object->native, memory_gone, w) == CL_SUCCESS;
 }
 
-/* The object is released here, and watched. state: WATCHED, or ANSWERED if the end is told in any case. */
+/* Releases the object here, and watches for its native end. state: WATCHED, or ANSWERED if the end is reported in
+ * any case. */
 static int release_watched(struct executor *x, uint32_t kind, struct object *object, int state, struct watched **out)
 {
     struct watched *w;

@@ -1,7 +1,7 @@
 /*
  * A blocking write returns to the application when its data are on their way. What the application enqueues after it,
- * in whatever queue of the context, comes behind it all the same, and so does what waits for a user event that is set
- * after it. One such command is known for each context, the newest: it came behind the one before.
+ * in any queue of the context, comes behind it all the same, and so do commands that wait for a user event which is set
+ * after it. One such command is recorded for each context, the newest: it came behind the one before.
  */
 #include "executor/internal.h"
 
@@ -85,9 +85,9 @@ void order_after(struct command *c)
         c->queue->behind_order = context->order.number;
 }
 
-/* ---- contexts of one queue, which pay nothing ---- */
+/* ---- contexts with one queue, which need no extra events ---- */
 
-/* Where its commands end has to be known after all. */
+/* Marks the end of the queue's commands, which now has to be known after all. */
 static void mark(struct executor *x, struct context *context)
 {
     struct queue *queue = context->order.only;
@@ -114,7 +114,7 @@ void order_gated(struct command *c)
 
 void order_queue_made(struct executor *x, struct context *context, struct queue *queue)
 {
-    if (context->order.only) { /* which is no longer alone */
+    if (context->order.only) { /* the queue is no longer the only one */
         mark(x, context);
         context->order.only = NULL;
         context->order.several = true;

@@ -1,4 +1,4 @@
-/* Queues, and the commands that are only about order. */
+/* Queues, and the commands that only order others. */
 #include "executor/internal.h"
 #include "executor/staging.h"
 
@@ -11,7 +11,7 @@ int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
     queue->error = context->error;
     if (queue->error)
         return 0;
-    /* not the newer call, in which PoCL ends the process for flags it does not know */
+    /* not the newer call: in that PoCL ends the process for flags that it does not know */
     queue->native = clCreateCommandQueue(context->native, device->native,
                                          m->properties | (x->traced ? CL_QUEUE_PROFILING_ENABLE : 0), &queue->error);
     queue->in = context->native;
@@ -31,7 +31,7 @@ int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
     return 0;
 }
 
-/* Without a list it waits for all before it, and out of order that is all that it waits for. */
+/* Without a list a marker or barrier waits for everything before it, and out of order it waits for nothing else. */
 static void keep_empty(struct command *c)
 {
     if (!c->listed && c->queue->out_of_order)
@@ -52,7 +52,7 @@ int exec_enqueue_place(struct command *c, const struct exec_enqueue_place *m)
     (void)m;
     if (c->error)
         return 0;
-    if (c->queue->out_of_order) /* a marker would wait for all if its list happens to be over */
+    if (c->queue->out_of_order) /* a marker would wait for everything if the events of its list happen to be over */
         c->error = driver_nothing(c->queue->native, c->wait_count, command_waits(c), c->ask);
     else
         c->error = clEnqueueMarkerWithWaitList(c->queue->native, c->wait_count, command_waits(c), c->ask);
@@ -66,7 +66,7 @@ void queue_forget_barrier(struct queue *queue)
     queue->barrier = NULL;
 }
 
-/* What begins here, and not natively in the queue, waits for its event. */
+/* Keeps the barrier's event: commands that begin here, and not natively in the queue, wait for it. */
 static void keep_barrier(const struct command *c)
 {
     if (c->error || !c->queue->out_of_order)

@@ -1,4 +1,4 @@
-/* A driver that does not return from a call: it cannot be called off, but it is told of. */
+/* Reports a driver that does not return from a call. The call cannot be cancelled. */
 #include <time.h>
 
 #include "base/log.h"
@@ -6,7 +6,7 @@
 
 #define STALL_S 10
 
-/* One thread writes. */
+/* Only one thread writes. */
 static void count(struct executor *x)
 {
     atomic_store_explicit(&x->entered, atomic_load_explicit(&x->entered, memory_order_relaxed) + 1,
@@ -25,7 +25,7 @@ void stall_leave(struct executor *x)
         count(x);
 }
 
-/* An odd number: the loop's thread is at the driver's, or about to be. */
+/* An odd number in entered: the loop's thread is in the driver, or about to be. */
 static void *stall_thread(void *argument)
 {
     struct executor *x = argument;

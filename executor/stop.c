@@ -1,16 +1,16 @@
 /*
- * The application ends with devices of its own process: its driver is taken down, too, and PoCL's threads abort if that
- * happens while they run something. So what can end is given a little time to.
+ * The application ends while devices of its own process are in use: the driver is taken down, too, and PoCL's threads
+ * abort if they run something then. So commands that can end get a little time to do so.
  */
 #include <time.h>
 
 #include "base/clock.h"
 #include "executor/internal.h"
 
-#define MOST_NS 5000000000L /* a kernel that never ends must not keep the program */
+#define MOST_NS 5000000000L /* a kernel that never ends must not keep the program from ending */
 #define NAP_NS 200000
 
-/* What is behind something that nobody brings about any more does not run. */
+/* Whether the queue's commands may run: those behind a gate that nobody opens any more do not. */
 static bool may_run(const struct executor *x, const struct queue *queue)
 {
     const struct context *context = object_get(x, WIRE_CONTEXT, queue->context_id);

@@ -1,18 +1,18 @@
 /*
- * Launches on devices that the session shares with others, whose daemon says whose turn it is. While it is not this
- * session's, the stream of commands waits before its next launch. What is enqueued natively is kept short, so that a
- * turn can be given back soon: so many launches at a time as take some milliseconds.
+ * Launches on devices that the session shares with others. The daemon says whose time slice it is. While it is not this
+ * session's, the stream of commands waits before its next launch. Little is enqueued natively at a time, launches of
+ * some milliseconds, so that a slice can be given back soon.
  *
- * Of what runs on a device only the newest launch is watched: its queue's others are over before it.
+ * Of the launches on a device only the newest is watched: the others of its queue are over before it.
  */
 #include "base/clock.h"
 #include "executor/internal.h"
 
-#define BATCH_US 4000   /* about what is enqueued at a time */
+#define BATCH_US 4000   /* about how much is enqueued at a time */
 #define MOST_BATCH 4096 /* launches */
-#define LINGER_US 300   /* an idle session keeps its turn, for the next launch may be under way */
+#define LINGER_US 300   /* an idle session keeps its slice, as the next launch may be under way */
 #define STALLED_US 20000
-#define MOST_STALLED 4 /* doublings of that */
+#define MOST_STALLED 4 /* times that STALLED_US is doubled */
 
 struct watched {
     struct job job;
@@ -38,8 +38,8 @@ static void want(struct executor *x, unsigned ordinal)
     tell(x, ordinal, SLICE_WANTED);
 }
 
-/* Whose turn it is, or whether the stream waits, may have changed. What waits in one's own turn, until less is under
- * way, does not wait for it. */
+/* To be called when the owner of the slice, or whether the stream waits, may have changed. A launch that waits in
+ * the session's own slice, until fewer are under way, does not count as waiting for it. */
 static void note_turn(struct executor *x)
 {
     const struct slice *slice = &x->slices[x->waits_for];
@@ -65,7 +65,7 @@ static void forget(cl_event *event)
     *event = NULL;
 }
 
-/* Nothing of the session runs on the device, as far as is known. */
+/* Nothing of the session runs on the device any more, as far as is known. */
 static void completed(struct executor *x, unsigned ordinal)
 {
     struct slice *slice = &x->slices[ordinal];
@@ -169,8 +169,8 @@ void slices_go_on(struct executor *x)
         executor_go_on(x);
 }
 
-/* What was launched may wait for something that comes later in the stream: then it does not run, and holds nobody up.
- */
+/* A launch under way may wait for something that comes later in the stream: then it does not run, and keeps nobody
+ * waiting. */
 static void look_at_stalled(struct executor *x, unsigned ordinal, long now)
 {
     struct slice *slice = &x->slices[ordinal];
@@ -185,7 +185,7 @@ static void look_at_stalled(struct executor *x, unsigned ordinal, long now)
     if (slice->recalled) {
         give_back(x, ordinal);
     } else if (x->halted && x->waits_for == ordinal && slice->mine) {
-        /* if the first has not begun, none has; else one in between may run, and this goes slowly */
+        /* if the first has not begun, none has; otherwise one in between may be running, and the limit grows slowly */
         if (first > CL_RUNNING)
             slice->most *= 2;
         else if (slice->stalled < MOST_STALLED)

@@ -1,4 +1,4 @@
-/* Commands on memory that is named by address: shared virtual memory, unified shared memory. */
+/* Commands on memory that is named by its address: shared virtual memory and unified shared memory. */
 #include "executor/transfer.h"
 
 static struct side side_at(const struct executor *x, uint64_t address, uint64_t size)
@@ -35,8 +35,8 @@ static cl_int copy(const struct command *c, const struct exec_copy_svm *m)
     return clEnqueueSVMMemcpy(c->queue->native, CL_FALSE, to, from, m->size, c->wait_count, wait, c->ask);
 }
 
-/* Memory that native OpenCL has not allocated it can copy to, where the device takes any address, but PoCL 7.0 dies of
- * filling it. */
+/* Whether native OpenCL has not allocated the memory: it can copy to such memory, where the device takes any
+ * address, but PoCL 7.0 crashes when it fills it. */
 static bool is_foreign(const struct executor *x, const struct exec_fill_svm *m)
 {
     const struct allocation *a = allocation_at(x, m->address, m->size);
@@ -94,7 +94,7 @@ int exec_fill_svm(struct command *c, const struct exec_fill_svm *m)
 
 /* ---- outside of queues ---- */
 
-/* NULL: it is not of this process alone, and only native OpenCL may know how it is read. */
+/* Returns NULL if the memory is not this process' alone: then only native OpenCL may know how to read it. */
 static uint8_t *own_memory(const struct executor *x, uint64_t address, uint64_t size)
 {
     const struct allocation *a = size && size <= SIDE_MOST_BYTES ? allocation_at(x, address, size) : NULL;
@@ -113,7 +113,7 @@ static void brought(void *argument, int status)
     executor_resume(x);
 }
 
-/* The stream is held until they are there, so that nobody frees it. */
+/* Holds the stream until the bytes have arrived, so that no command frees the memory. */
 static int bring(struct executor *x, const struct side *side, uint32_t tag)
 {
     struct transfer *t = transfer_new(x, NULL, side, tag, false);
@@ -146,7 +146,7 @@ int exec_bring_svm(struct executor *x, const struct exec_bring_svm *m)
     return 0;
 }
 
-/* A copy goes, for the memory may be freed before it is there. */
+/* Sends a copy, as the memory may be freed before the bytes have arrived. */
 int exec_take_svm(struct executor *x, const struct exec_take_svm *m)
 {
     const uint8_t *memory = own_memory(x, m->address, m->size);

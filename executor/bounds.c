@@ -1,7 +1,7 @@
 /*
- * Whether what a command names lies within its memory objects. Native OpenCL is to look at that, too, but drivers add
- * up what they are given (PoCL 3.1: a rect whose slice pitch is 2^63 begins before its buffer), and what has wrapped
- * around is in the worker's own memory.
+ * Whether the parts that a command names lie within its memory objects. Native OpenCL should check that, too, but
+ * drivers add the sizes up without a check (PoCL 3.1: a rect whose slice pitch is 2^63 begins before its buffer), and
+ * what has overflowed lies in the worker's own memory.
  */
 #include "base/size.h"
 #include "executor/internal.h"
@@ -85,7 +85,7 @@ bool bounds_region_and_piece(cl_mem image, const size_t origin[3], const size_t 
     return bounds_piece(buffer, offset, size);
 }
 
-/* The rows of an image that lies in a buffer; one of another image has that one's. */
+/* Checks the rows of an image that was made from a buffer, or from another image, whose rows it has. */
 bool bounds_image_of(cl_mem image, cl_mem source)
 {
     const size_t origin[3] = {0, 0, 0};
@@ -102,7 +102,7 @@ bool bounds_side(const struct side *side)
     const struct wire_region *part = &side->part;
 
     if (side->svm)
-        return true; /* svm_has() was asked */
+        return true; /* svm_has() was called before */
     switch (part->kind) {
     case WIRE_IMAGE:
         return bounds_region(side->memory, part->origin, part->region);

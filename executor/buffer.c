@@ -16,7 +16,7 @@ static cl_int create_native(cl_mem_flags flags, const struct exec_create_buffer 
     return error;
 }
 
-/* A buffer over shared virtual memory has that, and no more. */
+/* A buffer over shared virtual memory uses that memory, and counts as nothing more. */
 static cl_int create(struct executor *x, cl_mem_flags flags, const struct exec_create_buffer *m, cl_mem *native)
 {
     const struct allocation *over = m->address ? allocation_at(x, m->address, m->size) : NULL;

@@ -1,4 +1,4 @@
-/* Builds: they run on the helper thread, and their answer describes the kernels. */
+/* Builds: they run on the helper thread, and the replies describe the kernels. */
 #include <stdio.h>
 
 #include "executor/internal.h"
@@ -18,8 +18,8 @@ struct build {
     char *names;
     const char **name_list;
     struct include_tree *tree;
-    bool holds;  /* the stream, until it is built */
-    bool hidden; /* argument information is there, and the application did not ask for it */
+    bool holds;  /* the stream is held until it is built */
+    bool hidden; /* argument information was added unasked */
     cl_int error;
     struct wire_buffer kernels;
 };
@@ -124,7 +124,8 @@ static void build_done(struct executor *x, struct job *job)
 
 #define ARGUMENT_INFO "-cl-kernel-arg-info"
 
-/* What the kernels' arguments are has to be known here in any case; *added: the application must not notice. */
+/* Makes the build's options. The kinds of the kernels' arguments have to be known here in any case; *added: the
+ * option was added, which the application must not notice. */
 static char *options_of(const struct program *program, uint64_t with_options, const char *options, uint32_t length,
                         bool *added)
 {
@@ -141,7 +142,7 @@ static char *options_of(const struct program *program, uint64_t with_options, co
     return text;
 }
 
-/* options: become the build's. */
+/* Takes over options, also when it fails. */
 static struct build *build_new(enum build_kind kind, uint32_t call, struct device *const *devices,
                                uint32_t device_count, char *options, struct program *const *inputs,
                                uint32_t input_count)
@@ -163,7 +164,7 @@ static struct build *build_new(enum build_kind kind, uint32_t call, struct devic
     for (uint32_t i = 0; i < input_count; i++) {
         if (!b->inputs)
             return NULL;             /* the session ends */
-        if (!is_usable(inputs[i])) { /* it has failed to come into being here */
+        if (!is_usable(inputs[i])) { /* its creation failed here */
             b->error = CL_INVALID_OPERATION;
             continue;
         }
@@ -173,7 +174,7 @@ static struct build *build_new(enum build_kind kind, uint32_t call, struct devic
     return b->inputs && device_count ? b : NULL;
 }
 
-/* The program may have failed to come into being: then that is what its build says. */
+/* Starts a build, or replies with the program's error if its creation failed. */
 static int build_start(struct executor *x, struct build *b, struct program *program, bool added, const void *files,
                        uint32_t files_length)
 {

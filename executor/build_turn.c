@@ -1,10 +1,10 @@
 /*
- * PoCL keeps what it builds in a folder of the user's, where processes that build the same program at the same time
- * take each other's files away: in 3.1 the build fails then, or the process ends by an assertion. Workers of one host
- * are such processes, and they are all told to build at once. So those of one user take turns with what none has built
- * yet; the others find it in the folder then. A link fails also if all is there (PoCL writes it anew), so with links
- * turns are taken each time. A file there has a byte for each program, by a hash, which is locked while it is built,
- * and set when it is.
+ * PoCL caches its builds in a folder of the user's, where processes that build the same program at the same time take
+ * each other's files away: in 3.1 the build then fails, or an assertion ends the process. Workers of one host are such
+ * processes, and all are asked to build at the same time. So the workers of a user take turns with what none of them
+ * has built yet; the later ones find it in the cache. A link fails even if everything is there, as PoCL writes it anew,
+ * so for links they take turns each time. A file in the folder has a byte for each program, by a hash: it is locked
+ * during the build, and set after it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #include "base/log.h"
 #include "executor/internal.h"
 
-#define MOST_MS 10000 /* for another's, which may stand still */
+#define MOST_MS 10000 /* milliseconds to wait for another worker, which may be stopped */
 #define PLACES (1u << 20)
 
-/* Where PoCL has its folder, which is there when it has devices. */
+/* Opens the file in PoCL's cache folder, which exists once PoCL has devices. */
 static int open_file(void)
 {
     const char *own = getenv("POCL_CACHE_DIR"), *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -33,7 +33,7 @@ static int open_file(void)
     return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* The source of one that is to be built; of one that is to be linked with others, how it was compiled, too. */
+/* Hashes the source of a program that is built; for a link, also the options with which it was compiled. */
 static uint64_t hash_program(cl_program program, cl_device_id compiled_for)
 {
     size_t size = 0, more = 0;
@@ -55,7 +55,7 @@ static uint64_t hash_program(cl_program program, cl_device_id compiled_for)
     return hash;
 }
 
-/* Whether it has been built since the folder was made. */
+/* Whether the program has been built since the folder was made. */
 static bool is_built(const struct build_turn *turn)
 {
     char mark = 0;

@@ -1,10 +1,10 @@
 /*
- * cl_khr_command_buffer: commands that the native OpenCL records and runs again and again. A recorded command comes as
- * the command that would enqueue it; its handler asks command.recording where to put it.
+ * cl_khr_command_buffer: commands that the native OpenCL records and runs repeatedly. A recorded command arrives as the
+ * command that would enqueue it; its handler records it instead if command.recording is set.
  */
 #include "executor/internal.h"
 
-/* What is used of the native extension. */
+/* The functions of the native extension that are used. */
 #define FUNCTIONS(FUNCTION)                                                                                            \
     FUNCTION(clCreateCommandBufferKHR)                                                                                 \
     FUNCTION(clFinalizeCommandBufferKHR)                                                                               \
@@ -30,19 +30,20 @@ struct recorder {
 struct recording {
     struct recorder recorder;
     cl_command_buffer_khr buffer;
-    cl_sync_point_khr *points; /* the native ones, of each command so far */
+    cl_sync_point_khr *points; /* the native one of each command so far */
     uint32_t point_count, room;
     cl_sync_point_khr *wait; /* of the command that is being recorded */
     uint32_t wait_count;
     cl_sync_point_khr point;
-    size_t counted;     /* bytes of the session's memory that it counts as */
-    cl_kernel *kernels; /* of launches: with the arguments of the time of recording */
+    size_t counted;     /* bytes of the session's quota that it uses */
+    cl_kernel *kernels; /* of launches, with the arguments at the time of recording */
     uint32_t kernel_count;
-    struct contents **behind; /* that were on their way when it was recorded */
+    struct contents **behind; /* contents that were on their way at the time of recording */
     uint32_t behind_count;
 };
 
-/* Whether the driver's functions take what those of the headers do. A driver that tells no version is an old one. */
+/* Whether the driver's functions have the same parameters as those of the headers. A driver that reports no version
+ * is an old one. */
 static bool takes_the_same(cl_device_id device)
 {
     cl_name_version known[256];
@@ -58,7 +59,7 @@ static bool takes_the_same(cl_device_id device)
     return (version >= RECORD_SINCE) == RECORD_TAKES_PROPERTIES;
 }
 
-/* Whether the device's platform has all of it. */
+/* Whether the device's platform has all the functions. */
 static bool find_recorder(cl_device_id device, struct recorder *r)
 {
     cl_platform_id platform = NULL;
@@ -119,7 +120,7 @@ cl_int recording_info(const struct command_buffer *object, cl_uint param, size_t
 
 /* ---- recording ---- */
 
-/* The sync points that the command waits for, as the native OpenCL numbers them; and room for its own. */
+/* Translates the sync points that the command waits for to the native ones, and makes room for its own. */
 static int prepare(struct recording *r, const uint32_t *points, uint32_t count)
 {
     cl_sync_point_khr *wait = realloc(r->wait, (count + 1) * sizeof(*wait));
@@ -145,7 +146,7 @@ static int prepare(struct recording *r, const uint32_t *points, uint32_t count)
     return 0;
 }
 
-#define OVERHEAD 256 /* about what the native OpenCL keeps of a command beside what it was told */
+#define OVERHEAD 256 /* about what native OpenCL stores for a command beside the command's own data */
 
 static bool count(struct executor *x, struct recording *r, size_t size)
 {
@@ -247,8 +248,8 @@ cl_int record_copy_buffer_to_image(struct recording *r, const struct exec_copy_b
                                                      m->target->native, m->offset, m->origin, m->region, WAITS);
 }
 
-/* PoCL 3.1 takes a kernel's arguments when the command buffer is enqueued, not when it is recorded: so it gets a kernel
- * whose arguments nobody changes. */
+/* PoCL 3.1 takes a kernel's arguments when the command buffer is enqueued, not when the launch is recorded: so it
+ * gets a clone, whose arguments nobody changes. */
 static cl_int keep_kernel(struct recording *r, cl_kernel *kernel)
 {
     cl_kernel *kernels = realloc(r->kernels, (r->kernel_count + 1) * sizeof(cl_kernel));
@@ -257,7 +258,7 @@ static cl_int keep_kernel(struct recording *r, cl_kernel *kernel)
     if (!kernels)
         return CL_OUT_OF_HOST_MEMORY;
     r->kernels = kernels;
-    if (driver_version(*kernel) < 210) /* there is no cloning: let the driver take them as it does */
+    if (driver_version(*kernel) < 210) /* kernels cannot be cloned: the arguments are taken when the driver does */
         return CL_SUCCESS;
     *kernel = clCloneKernel(*kernel, &error);
     if (!error)

@@ -1,16 +1,16 @@
 /*
- * Contents of a new object that are still on their way. The session's stream goes on meanwhile: commands that use the
- * object, or what was made of it, wait for them natively; what is no command in a queue holds the stream until they are
- * there.
+ * Contents of a new object that are still on their way. The session's stream continues meanwhile: commands that use the
+ * object, or one made from it, wait for the contents natively; a step that is no command in a queue holds the stream
+ * until the contents have arrived.
  */
 #include "executor/internal.h"
 
 struct contents {
     struct job job;
-    unsigned users;  /* objects, recordings, and one until they are there */
-    cl_event event;  /* NULL: they are there */
-    uint64_t behind; /* as an event object's */
-    bool holds;      /* the stream */
+    unsigned users;  /* objects, recordings, and one until they have arrived */
+    cl_event event;  /* NULL: they have arrived */
+    uint64_t behind; /* as in struct event */
+    bool holds;      /* the stream is held for them */
 };
 
 void contents_drop(struct contents *contents)

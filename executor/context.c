@@ -4,7 +4,7 @@
 #include "executor/internal.h"
 #include "executor/staging.h"
 
-/* ---- errors that only the context's callback is told ---- */
+/* ---- errors that are reported to the context's callback only ---- */
 
 void context_tell(struct executor *x, uint32_t context, const char *text)
 {
@@ -44,7 +44,7 @@ void context_hush(bool hush)
 
 static void CL_CALLBACK native_error(const char *text, const void *details, size_t size, void *data)
 {
-    struct context_owner *owner = data; /* NULL from oclgrind, which gives it as details */
+    struct context_owner *owner = data; /* NULL from oclgrind, which passes it as details */
     struct native_error *error = owner && !hushed ? calloc(1, sizeof(*error)) : NULL;
 
     (void)details;
@@ -63,7 +63,8 @@ static void CL_CALLBACK owner_free(cl_context context, void *data)
     free(data);
 }
 
-/* The owner has to outlive the native context: without OpenCL 3.0's callback, which says when that goes, it stays. */
+/* The owner has to outlive the native context. Without OpenCL 3.0's callback, which reports the context's end, it is
+ * never freed. */
 static cl_context create(struct executor *x, uint32_t id, const cl_context_properties *properties, cl_uint count,
                          const cl_device_id *devices, cl_int *error)
 {
@@ -95,7 +96,8 @@ void *context_function(cl_context context, const char *name)
     return clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
-/* A queue for what other nodes need, out of order if the device can: none of it is to wait for the rest. */
+/* Makes a queue for what other nodes need, out of order if the device can, so that no part of it waits for the
+ * others. */
 static struct queue *mover_new(const struct context *context)
 {
     struct queue *mover = calloc(1, sizeof(*mover));

@@ -1,4 +1,4 @@
-/* What the node has: native platforms and devices, described once for the application's side to answer from. */
+/* The native platforms and devices of the node, described once, so that the application's side can answer queries. */
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -55,7 +55,8 @@ static bool is_given(const struct executor *x, unsigned number)
     return !x->host.devices || (number < 64 && x->host.devices >> number & 1);
 }
 
-/* Its object, which it may have already: devices are the first to be numbered. NULL: there is no room. */
+/* Returns the object of a device, which may exist already: devices are the first to be numbered. Returns NULL if
+ * there is no room. */
 static struct device *device_object(struct executor *x, cl_device_id native)
 {
     const struct table *table = &x->tables[WIRE_DEVICE];
@@ -128,7 +129,7 @@ int exec_describe_platform(struct executor *x, const struct exec_describe_platfo
     return 0;
 }
 
-/* Handles and counts mean nothing on the other side. */
+/* Handles and counts have no meaning on the other side. */
 static bool is_withheld(cl_device_info param)
 {
     return param == CL_DEVICE_PLATFORM || param == CL_DEVICE_PARENT_DEVICE || param == CL_DEVICE_REFERENCE_COUNT;
@@ -192,7 +193,7 @@ int exec_describe_node(struct executor *x, const struct exec_describe_node *m)
     for (unsigned i = 0; i < x->platform_count; i++)
         describe_one(x, x->platforms[i], &description);
     if (description.failed || description.length > WIRE_MAX_BLOB)
-        description.length = 0; /* it has nothing, as far as can be told */
+        description.length = 0; /* no platforms, as far as can be told */
     reply.digest = hash_bytes(description.bytes, description.length) | 1;
     if (reply.digest != m->known) {
         reply.description = description.bytes;
@@ -203,7 +204,7 @@ int exec_describe_node(struct executor *x, const struct exec_describe_node *m)
     return 0;
 }
 
-/* How many there are; made if they are as many as have numbers. */
+/* Counts the sub-devices, and creates them if they are as many as have numbers. */
 static cl_int make_sub_devices(const struct exec_create_sub_devices *m, cl_device_id *made, cl_uint *count)
 {
     cl_device_partition_property *properties = calloc(1, m->properties_length + sizeof(*properties));

@@ -1,4 +1,4 @@
-/* Buffers that have an address on the device (cl_ext_buffer_device_address). */
+/* Buffers with an address on the device (cl_ext_buffer_device_address). */
 #include "executor/internal.h"
 
 static cl_int ask_addresses(struct memory *buffer, const struct context *context)
@@ -16,7 +16,7 @@ static cl_int ask_addresses(struct memory *buffer, const struct context *context
                               buffer->addresses, NULL);
 }
 
-/* The function that OpenCL 3.0 has for it is asked for only where the extension, which needs 3.0, is there. */
+/* Calls OpenCL 3.0's function only where the extension, which needs 3.0, exists. */
 static cl_int create(struct executor *x, const struct exec_create_addressed_buffer *m)
 {
     const struct context *context = m->context;
@@ -84,7 +84,8 @@ cl_int address_set_argument(const struct executor *x, const struct kernel *kerne
     clSetKernelArgDevicePointerEXT_fn set;
     cl_context context = NULL;
 
-    if (address && !addressed_has(x, address)) /* a released object is the program's mistake, not the protocol's */
+    if (address && !addressed_has(x, address)) /* a released object is the program's mistake, not a breach of the
+                                                * protocol */
         return CL_INVALID_KERNEL_ARGS;
     clGetKernelInfo(kernel->native, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL);
     set = (clSetKernelArgDevicePointerEXT_fn)context_function(context, "clSetKernelArgDevicePointerEXT");

@@ -1,4 +1,4 @@
-/* Functions that not every driver has. */
+/* Calls of functions that not every driver has. */
 #define VOCL_EXECUTOR_DRIVER_C
 #include <stdio.h>
 
@@ -8,23 +8,23 @@
 
 #define MOST_DRIVERS 32
 
-/* By the table that all of a driver's objects begin with. */
+/* A driver is found by the table with which all its objects begin. */
 struct driver {
     const struct _cl_icd_dispatch *table;
     unsigned version;
     bool has_table, flush_waits;
-    bool ignores_lists; /* its markers out of order wait for all before them, whatever they are to wait for */
+    bool ignores_lists; /* its out-of-order markers wait for everything before them, whatever their list */
     bool shares_builds; /* see build_turn.c */
     bool calls_late, takes_argument_option;
-    bool finish_fails;  /* clFinish tells of a command that failed */
-    bool times_markers; /* NVIDIA's barriers have none */
+    bool finish_fails;  /* clFinish returns the error of a failed command */
+    bool times_markers; /* markers have times; NVIDIA's barriers have none */
 };
 
 static struct driver drivers[MOST_DRIVERS];
 static atomic_uint driver_count;
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
-/* An object of a driver without such tables (cl_khr_icd) is taken for one of the oldest driver. */
+/* An object of a driver without such tables (cl_khr_icd) counts as one of the oldest driver. */
 static const struct driver *driver_of(const void *object)
 {
     const void *table = *(const void *const *)object;
@@ -148,7 +148,7 @@ void *driver_extension_function(cl_platform_id platform, const char *name)
                : NULL;
 }
 
-/* NULL where the device has no such extension. */
+/* Returns NULL if the device does not have the extension. */
 static void *function_of(cl_device_id device, const char *extension, const char *name)
 {
     cl_platform_id platform = NULL;
@@ -313,7 +313,8 @@ cl_int driver_timed_marker(cl_command_queue queue, cl_uint count, const cl_event
                                            : driver_nothing(queue, count, list, event);
 }
 
-/* Without the newer call it waits for everything before it, too. Not clEnqueueWaitForEvents: PoCL has none. */
+/* Without the newer call it waits for everything before it, too. It does not use clEnqueueWaitForEvents, which PoCL
+ * does not have. */
 cl_int driver_barrier(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
     cl_int error;

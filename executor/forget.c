@@ -1,7 +1,7 @@
-/* The session's node has gone to another worker: this one is as new, but for what it knows of its devices. */
+/* Another worker has taken over the session's node: this one forgets everything but its devices, and is as new. */
 #include "executor/internal.h"
 
-/* What others are made of comes after them. */
+/* Objects come before those that they were made from. */
 static const unsigned kinds[] = {WIRE_COMMAND_BUFFER, WIRE_KERNEL, WIRE_PROGRAM, WIRE_SAMPLER, WIRE_EVENT,
                                  WIRE_MEMORY,         WIRE_QUEUE,  WIRE_CONTEXT, WIRE_DEVICE};
 

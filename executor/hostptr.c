@@ -1,5 +1,6 @@
-/* Objects over memory of an application on another host: contents come and go outside its queues, by the context's own.
- * It takes care that nothing uses what is brought, and that what it takes is there. */
+/* Objects over memory of an application on another host: contents are moved outside the application's queues, in the
+ * context's own. The application makes sure that nothing uses an object while contents are sent to it, and that
+ * contents are complete before they are fetched. */
 #include "base/hash.h"
 #include "executor/transfer.h"
 
@@ -10,7 +11,7 @@ static struct context *context_of(struct executor *x, const struct memory *memor
     return object_get(x, WIRE_CONTEXT, memory->context_id);
 }
 
-/* NULL: it, or its context, has failed to come into being. */
+/* Returns NULL if the creation of the object, or of its context, failed. */
 static cl_mem native_of(const struct context *context, const struct memory *memory)
 {
     return is_usable(memory) && context->spare && context->mover ? memory->native : NULL;
@@ -72,8 +73,8 @@ static void compare(const struct exec_changes *m, const uint8_t *bytes, uint8_t 
     }
 }
 
-/* In a mapped buffer, or in a copy where mapping is one, too. Not in the mover: drivers that wait for a whole queue
- * would wait there for contents that only this thread can bring. */
+/* Compares in the mapped buffer (which may be a copy). Does not use the mover: drivers that wait for a whole queue
+ * would wait there for contents that only this thread can send. */
 static cl_int compare_native(const struct context *context, const struct memory *memory, const struct exec_changes *m,
                              uint8_t *changed)
 {

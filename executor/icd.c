@@ -1,4 +1,4 @@
-/* Which drivers this machine has, as the ICD loader finds them (cl_khr_icd). */
+/* Finds this machine's drivers as the ICD loader does (cl_khr_icd). */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #define VENDORS "/etc/OpenCL/vendors"
 #endif
 
-/* Its first line names the library. */
+/* The file's first line names the library. */
 static void read_icd(const char *path, void (*take)(const char *library))
 {
     char line[PATH_MAX] = "";
@@ -35,7 +35,7 @@ static int is_icd(const struct dirent *entry)
     return end && !strcmp(end, ".icd");
 }
 
-/* `vocl run` puts its own in the place of what there was. */
+/* Returns the folder that was set before `vocl run` put its own in its place. */
 static const char *vendors(void)
 {
     const char *before = getenv("VOCL_NATIVE_ICD_VENDORS");
@@ -50,7 +50,7 @@ void icd_each(void (*take)(const char *library))
     struct dirent **entries;
     int count = scandir(where, &entries, is_icd, alphasort);
 
-    if (count < 0) { /* one driver, not a folder of them */
+    if (count < 0) { /* the name of one driver, not of a folder */
         if (strstr(where, ".icd"))
             read_icd(where, take);
         else

@@ -2,7 +2,7 @@
 #include "base/size.h"
 #include "executor/internal.h"
 
-/* At least so many bytes, before it is there to be asked. */
+/* Computes the least number of bytes of an image before it exists. */
 static bool least_size(const cl_image_desc *desc, size_t *size)
 {
     const size_t rows = desc->image_height ? desc->image_height : 1, slices = desc->image_depth ? desc->image_depth : 1,
@@ -23,7 +23,7 @@ static bool least_size(const cl_image_desc *desc, size_t *size)
     return true;
 }
 
-/* It counts as what it is, whatever was said of its bytes. */
+/* The image counts with the size that it has, whatever m->bytes says. */
 static cl_int create(struct executor *x, const struct exec_create_image *m, const cl_image_desc *desc, cl_mem *image)
 {
     const cl_image_format format = {m->order, m->type};
@@ -65,7 +65,7 @@ int exec_create_image(struct executor *x, const struct exec_create_image *m)
         return -EBADMSG;
     if (m->bytes > UINT64_C(1) << 34)
         return -EBADMSG;
-    if (m->buffer && m->buffer->context_id != m->context->id) /* PoCL ends the process */
+    if (m->buffer && m->buffer->context_id != m->context->id) /* PoCL would end the process */
         return -EBADMSG;
     image->error = m->context->error;
     image->context_id = m->context->id;

@@ -1,7 +1,7 @@
 /* Commands on images. */
 #include "executor/internal.h"
 
-/* What is on its way has to fit, or a native call would run over it. */
+/* Data on their way must have the size of the image's region, or a native call would run over their end. */
 static int uses_image(struct command *c, struct memory *image, const struct side *side)
 {
     command_uses(c, image);

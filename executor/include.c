@@ -1,6 +1,7 @@
 /*
- * Files that came with a program, because its source includes them: written to a folder of their own for the time of
- * the build. The application's -I become folders in that one; what it is told of the build has its own names.
+ * Files that were sent with a program because its source includes them: written to a folder of their own for the time
+ * of the build. The application's -I options become folders in that folder; texts about the build have the
+ * application's names again.
  */
 #include <ftw.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 struct include_tree {
     char root[4096];
-    char **folders; /* as the application calls them */
+    char **folders; /* names as the application has them */
     unsigned count;
 };
 
@@ -39,7 +40,7 @@ static bool write_file(const char *root, unsigned folder, const char *path, int 
     return !fclose(stream) && good;
 }
 
-/* 0, or -EBADMSG for what no application of ours sends. */
+/* Returns 0, or -EBADMSG for files that no application of ours sends. */
 static int write_files(const struct include_tree *tree, const void *files, uint32_t length)
 {
     struct wire_cursor in = wire_cursor(files, length);
@@ -101,7 +102,7 @@ static bool keep_folders(struct include_tree *tree, const char *options)
     return true;
 }
 
-/* Text has no padding. */
+/* Appends without the padding of the wire format. */
 static void append(struct wire_buffer *text, const void *bytes, size_t size)
 {
     void *to = wire_reserve(text, size);
@@ -113,7 +114,7 @@ static void append(struct wire_buffer *text, const void *bytes, size_t size)
     text->length -= wire_padded(size) - size;
 }
 
-/* The options with every folder's new name, and the application's working folder last. */
+/* Makes the options with the new name of every folder, and with the application's working folder last. */
 static char *translate(const struct include_tree *tree, const char *options)
 {
     struct wire_buffer text = {0};
@@ -191,7 +192,7 @@ void include_restore(const struct include_tree *tree, struct wire_buffer *text)
         return;
     snprintf(name, sizeof(name), " -I%s/%u", tree->root, tree->count);
     replace(text, name, "");
-    snprintf(name, sizeof(name), "-I%s/%u", tree->root, tree->count); /* no other options */
+    snprintf(name, sizeof(name), "-I%s/%u", tree->root, tree->count); /* if there were no other options */
     replace(text, name, "");
     for (unsigned i = 0; i <= tree->count; i++) {
         snprintf(name, sizeof(name), "%s/%u", tree->root, i);

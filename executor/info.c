@@ -6,10 +6,10 @@
 struct query {
     const struct exec_get_info *m;
     const struct object *object;
-    const struct device *device; /* second, or NULL */
+    const struct device *device; /* the second object, or NULL */
 };
 
-/* Of one query the size of the answer is part of the question: it stands behind the input. */
+/* In one query the size of the answer is part of the question: it follows the input. */
 static bool has_size(const struct exec_get_info *m)
 {
     return m->kind == WIRE_INFO_SUB_GROUP && m->param == CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT &&
@@ -67,7 +67,7 @@ static bool is_withheld(const struct exec_get_info *m)
            (m->kind == WIRE_INFO_EVENT && m->param != CL_EVENT_COMMAND_EXECUTION_STATUS);
 }
 
-/* Without the option that build.c added. */
+/* Removes the option that build.c added. */
 static void hide_option(const struct query *q, struct wire_buffer *value)
 {
     static const char option[] = "-cl-kernel-arg-info";
@@ -103,7 +103,7 @@ static cl_int simple(const struct query *q, struct wire_buffer *value)
     to = wire_reserve(value, has_size(q->m) && length < size_of(q->m) ? size_of(q->m) : length);
     if (!to)
         return CL_OUT_OF_HOST_MEMORY;
-    value->length = length; /* without the padding */
+    value->length = length; /* without padding */
     error = ask(q, length, to, NULL);
     hide_option(q, value);
     if (is_text_of_build(q->m))

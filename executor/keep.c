@@ -1,21 +1,21 @@
 /*
- * Contents that this worker keeps in memory of its process: those of its own objects as they were at a snapshot, and
- * those that other workers keep of theirs, for when one of them is lost. The application says which, and how large they
- * are; what another worker asks for, or sends, is checked against that. Workers tell each other of it outside of the
- * session's stream: whatever holds that, what is kept can be had.
+ * Contents that this worker saves in memory of its process: those of its own objects at the time of a snapshot, and
+ * replicas of other workers' saved contents, for when one of those is lost. The application says which contents, and
+ * how large they are; what another worker asks for, or sends, is checked against that. Workers talk about saved
+ * contents outside the session's stream: they can be obtained whatever holds that.
  */
 #include "base/log.h"
 #include "executor/transfer.h"
 
 struct keeping {
-    struct job job; /* it was read */
+    struct job job; /* runs when the native read is over */
     struct keeping *next;
     struct executor *x;
     uint32_t number;
-    unsigned peer; /* that it is to come from, or 0 */
+    unsigned peer; /* the worker that is to send it, or 0 */
     bool there;
-    bool dropped;   /* it is freed when nobody uses it any more */
-    unsigned users; /* that read or send it, or what is to come */
+    bool dropped;   /* freed when nobody uses it any more */
+    unsigned users; /* those that read or send it, and its arrival */
     cl_event read;
     size_t size;
     uint8_t *bytes;
@@ -69,7 +69,7 @@ static void say(struct executor *x, uint32_t number, cl_int status)
     executor_send(x, &out);
 }
 
-/* What could not be had is not kept. Ends the use of who brought it. */
+/* Reports an arrival; contents that could not be obtained are dropped. Ends the use of whoever fetched them. */
 static void came(struct keeping *kept, cl_int error)
 {
     kept->there = !error;
@@ -79,7 +79,7 @@ static void came(struct keeping *kept, cl_int error)
     use_over(kept);
 }
 
-/* NULL: no memory. It has a user, who brings it. */
+/* Returns NULL if memory is exhausted. It has one user, who fetches the contents. */
 static struct keeping *keeping_new(struct executor *x, uint32_t number, size_t size)
 {
     struct keeping *kept = calloc(1, sizeof(*kept));
@@ -99,7 +99,7 @@ static struct keeping *keeping_new(struct executor *x, uint32_t number, size_t s
 
 /* ---- of this worker's objects ---- */
 
-/* NULL: it has no queues for that. */
+/* Returns NULL if the context has no queues for that. */
 static struct context *context_of(struct executor *x, const struct memory *memory)
 {
     struct context *context = object_get(x, WIRE_CONTEXT, memory->context_id);
@@ -183,7 +183,7 @@ void keep_forget(struct executor *x)
     }
 }
 
-/* ---- of another worker's ---- */
+/* ---- of another worker's objects ---- */
 
 int exec_keep_too(struct executor *x, const struct exec_keep_too *m)
 {
@@ -208,7 +208,7 @@ int exec_keep_too(struct executor *x, const struct exec_keep_too *m)
 
 static void given(void *argument, int status)
 {
-    (void)status; /* who asked for it knows */
+    (void)status; /* the worker that asked for it knows */
     use_over(argument);
 }
 
@@ -237,7 +237,7 @@ static void taken(void *argument, int status)
     came(argument, status ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
 }
 
-/* Also for what is kept no more meanwhile: what was asked for is still to come. */
+/* Also for contents that have been dropped meanwhile: the data that were asked for still arrive. */
 int exec_keep_here(struct executor *x, unsigned peer, const struct exec_keep_here *m)
 {
     struct keeping *kept = find(x, m->contents);

@@ -1,4 +1,4 @@
-/* Buffers in memory that the application has, too, mapped for it there. */
+/* Buffers in memory shared with the application, mapped here for the application. */
 #include "executor/internal.h"
 
 int exec_map_buffer(struct command *c, const struct exec_map_buffer *m)

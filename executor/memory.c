@@ -1,4 +1,4 @@
-/* Memory objects of any type, in commands. */
+/* Memory objects of any type, as commands use them. */
 #include "executor/internal.h"
 
 void command_uses(struct command *c, struct memory *memory)
@@ -37,7 +37,7 @@ void command_copies(struct command *c, struct memory *source, struct memory *tar
         arbitration_begin(c, ordinal, c->queue->ordinal, bytes, (cl_mem[]){source->native, target->native}, 2);
 }
 
-/* Objects that are all on one other device are moved together. */
+/* Objects that are all on one other device move together. */
 static void migrate_begin(struct command *c, const struct exec_migrate *m)
 {
     cl_mem memories[MOST_MOVED];

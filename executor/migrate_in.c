@@ -1,7 +1,7 @@
 /*
- * Contents that come from another worker: the side that needs them. They go into the object in the command's place in
- * its queue. Where they can be received into the object itself, they are asked for when the command's turn has come;
- * otherwise they come into a block, as early as they are there.
+ * Contents that come from another worker, on the side that needs them. They enter the object in the command's place in
+ * its queue. Where they can be received into the object itself, they are asked for when the queue has reached the
+ * command; otherwise they are received into a block, as early as possible.
  */
 #include "executor/pages.h"
 #include "executor/transfer.h"
@@ -32,7 +32,7 @@ static struct transfer *find(struct executor *x, unsigned peer, uint32_t event_i
     return *at ? take(x, at) : NULL;
 }
 
-/* The data is in, or never will be. */
+/* The data have arrived, or never will. */
 static void over(struct transfer *t, cl_int error)
 {
     if (error && !t->error)
@@ -42,7 +42,7 @@ static void over(struct transfer *t, cl_int error)
     transfer_part_over(t);
 }
 
-/* The other side is gone, and whether for good is not known yet. */
+/* Whether the other side is gone, but perhaps to be replaced. */
 static bool may_come_again(const struct transfer *t, int error)
 {
     return error == -ECONNRESET && t->x->host.may_come_again && !executor_lost(t->x, t->peer);
@@ -60,7 +60,8 @@ static void ask(struct transfer *t)
         over(t, CL_OUT_OF_RESOURCES);
 }
 
-/* Two parts: this, and the end of the other side's. That may be over before, if it failed. */
+/* The queue has reached the command. Two parts: this, and the end of the other side's, which may come first if it
+ * failed. */
 static void turn_has_come(struct executor *x, struct job *job)
 {
     struct transfer *t = (struct transfer *)job;
@@ -99,7 +100,7 @@ static bool has_room(const struct transfer *t)
     return t->bytes && (!t->mapped || (t->turned && !t->error));
 }
 
-/* What came before the command. */
+/* Takes messages that came before the command. */
 static void hear(struct transfer *t)
 {
     struct unexpected *unexpected = unexpected_take(t->x, UNEXPECTED_PIECE, t->peer, t->event_id);
@@ -157,7 +158,7 @@ int exec_migrate_in(struct command *c, const struct exec_migrate_in *m)
     t->event_id = c->object->id;
     if (!c->error)
         c->error = start(c, t);
-    if (c->error) { /* the other side has to end all the same */
+    if (c->error) { /* the other side has to end the transfer all the same */
         t->error = c->error;
         t->mapped = false;
         t->parts = 1;
@@ -200,7 +201,7 @@ int exec_rendezvous(struct executor *x, unsigned peer, const struct exec_rendezv
 
     if (!t)
         return unexpected_keep(x, &unexpected) ? 0 : -ENOMEM;
-    if (!has_room(t)) { /* it was not asked for, or the command has failed: what comes is thrown away */
+    if (!has_room(t)) { /* it was not asked for, or the command has failed: the data are discarded */
         bool unasked = t->mapped;
 
         if (!unasked && t->side.part.size <= WIRE_EAGER_LIMIT)

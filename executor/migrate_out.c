@@ -1,10 +1,10 @@
 /*
- * Contents that another worker needs: the side that has them. The application tells of it (migrate_out) in its place
- * among its other commands, so that what it releases afterwards is kept. Behind the commands that wrote the contents
- * they are read natively and given to the other: at once if they are short, or else when it asks.
+ * Contents that another worker needs, on the side that has them. The application sends migrate_out in its place among
+ * its other commands, so that objects which it releases afterwards are retained. Behind the commands that wrote the
+ * contents they are read natively and given to the other worker: at once if they are short, otherwise when it asks.
  *
- * The native read is enqueued when that is told of: to wait for the writing command here would let others in
- * between, and where the device is the CPU a kernel then may keep all its threads.
+ * The native read is enqueued when migrate_out arrives: if this worker waited for the writing command first, other
+ * commands would get in between, and where the device is the CPU, a kernel could then occupy all its threads.
  */
 #include "executor/transfer.h"
 
@@ -17,10 +17,10 @@ struct outgoing {
     struct side side;
     struct queue mover; /* the context's */
     cl_event *after;
-    uint32_t after_count, at;  /* at: the one that is waited for here */
-    struct transfer *transfer; /* large: mapped, or on its way to be */
+    uint32_t after_count, at;  /* at: the event that is waited for here */
+    struct transfer *transfer; /* large: mapped, or about to be */
     cl_int error;
-    bool mapped, wanted, ended; /* ended: its end was told, or nobody is left to be told */
+    bool mapped, wanted, ended; /* ended: the other worker knows the end, or is gone */
 };
 
 static void outgoing_free(struct outgoing *outgoing)
@@ -64,7 +64,7 @@ static bool waits(const struct outgoing *outgoing)
     return outgoing->at < outgoing->after_count;
 }
 
-/* It is freed with the last event that it waits for. */
+/* Ends it; it is freed with the last event that it waits for. */
 static void end(struct outgoing *outgoing, cl_int error)
 {
     if (!outgoing->ended && error)
@@ -80,7 +80,7 @@ static bool is_large(const struct outgoing *outgoing)
     return outgoing->side.part.size > WIRE_EAGER_LIMIT;
 }
 
-/* What was mapped goes to the one that asked for it, or nowhere. */
+/* Gives what was mapped to the worker that asked for it, or only unmaps it. */
 static void give_mapped(struct outgoing *outgoing)
 {
     struct transfer *t = outgoing->transfer;
@@ -103,7 +103,7 @@ static void mapped(struct executor *x, struct job *job)
         give_mapped(outgoing);
 }
 
-/* Enqueued behind the events. A block is read only once it is asked for. */
+/* Enqueues the read behind the events. A block is read only once it has been asked for. */
 static void serve(struct outgoing *outgoing, cl_uint count, cl_event *events)
 {
     struct executor *x = outgoing->x;
@@ -150,8 +150,8 @@ static void after_over(struct executor *x, struct job *job)
         go_on(outgoing);
 }
 
-/* Native OpenCL may wait for the one command that wrote them; for one only, as PoCL does not bear it when several of
- * which a command waits fail. */
+/* Whether native OpenCL may wait for the one command that wrote the contents. For one only: PoCL fails if several
+ * events in a command's list fail. */
 static bool can_wait_natively(const struct outgoing *outgoing)
 {
     if (outgoing->at || outgoing->after_count > 1 || !outgoing->mover.out_of_order ||
@@ -174,7 +174,7 @@ static void go_on(struct outgoing *outgoing)
         serve(outgoing, 0, NULL);
 }
 
-/* What it needs of the application's objects. */
+/* Retains the application's objects that it needs. */
 static int hold(struct outgoing *outgoing, const struct exec_migrate_out *m)
 {
     const struct memory *memory = m->memory;

@@ -1,7 +1,7 @@
 /*
- * Memory that nobody has touched is had page by page as it is filled, which takes longer than what is written there
- * takes to come. So large pages are asked for, and the pages of what is about to come are made to be there by the
- * helper thread, while what is before it comes. All of it is only advice.
+ * Memory that has never been touched gets its pages one by one as it is filled, which takes longer than receiving the
+ * data does. So large pages are requested, and the helper thread populates the pages of data that are about to come
+ * while earlier data arrive. All of it is only advice.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,14 +10,14 @@
 #include "executor/pages.h"
 
 #define LARGE ((size_t)4 << 20)
-#define AT_ONCE ((size_t)2 << 20) /* others of the process change its mappings in between */
+#define AT_ONCE ((size_t)2 << 20) /* bytes in one call: other threads of the process change its mappings in between */
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* newer than the headers may be */
+#define MADV_POPULATE_WRITE 23 /* may be newer than the headers */
 #endif
 
 struct pages {
     struct slow slow;
-    cl_mem memory; /* whose they are, kept meanwhile */
+    cl_mem memory; /* the object that the pages belong to, retained meanwhile */
     uintptr_t start, end;
 };
 

@@ -8,7 +8,7 @@ int executor_send_peer(struct executor *x, unsigned peer, struct wire_buffer *co
 {
     int error = command->failed ? -ENOMEM : x->host.send_peer(x->host.owner, peer, command->bytes, command->length);
 
-    if (error == -ENOMEM) /* the other would wait for it */
+    if (error == -ENOMEM) /* the other worker would wait for it */
         executor_exhausted(x);
     wire_buffer_free(command);
     return error;
@@ -35,7 +35,7 @@ bool executor_is_peer(const struct executor *x, unsigned peer)
 
 /* ---- loss ---- */
 
-/* As this worker sees it, and as the application does, which may be first. */
+/* Seen by this worker; reported by the application, which may be first. */
 enum { LOSS_SEEN = 1, LOSS_TOLD = 2 };
 
 static uint8_t loss_of(const struct executor *x, unsigned peer)
@@ -72,11 +72,11 @@ void executor_meet(struct executor *x, unsigned peer)
     if (peer >= x->host.members)
         x->host.members = peer + 1;
     if (loss_of(x, peer) == LOSS_SEEN && x->host.may_come_again)
-        migrate_in_lose(x, peer); /* that was another one */
+        migrate_in_lose(x, peer); /* the lost worker was another one */
     set_loss(x, peer, 0);
 }
 
-/* What is to come from it may yet do so, for the application may replace both workers. */
+/* Data that are to come from it may still come, for the application may replace both workers. */
 static void say_lost(struct executor *x, unsigned peer)
 {
     const struct wire_lost_worker m = {peer};
@@ -108,7 +108,7 @@ int exec_lose_worker(struct executor *x, const struct exec_lose_worker *m)
     return 0;
 }
 
-/* ---- what is heard of an event before the application has told of it ---- */
+/* ---- messages about an event that the application has not yet announced ---- */
 
 bool unexpected_keep(struct executor *x, const struct unexpected *what)
 {
@@ -129,7 +129,7 @@ bool unexpected_keep(struct executor *x, const struct unexpected *what)
     return true;
 }
 
-/* Nothing is kept of events whose numbers have gone round. */
+/* Also drops messages about events whose numbers have been used again since. */
 struct unexpected *unexpected_take(struct executor *x, enum unexpected_kind kind, unsigned peer, uint32_t id)
 {
     struct unexpected *found = NULL;

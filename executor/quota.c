@@ -1,8 +1,8 @@
-/* How much device memory the session may use, where its node's daemon says so. */
+/* How much memory the session's objects may use here, where the node's daemon limits that. */
 #include "base/size.h"
 #include "executor/internal.h"
 
-/* Bytes that count until nothing has them. */
+/* Bytes that count until their last user is gone. */
 struct counted {
     struct executor *x;
     size_t size;
@@ -67,14 +67,14 @@ void quota_drop(struct counted *counted)
     free(counted);
 }
 
-/* On any thread. */
+/* Called on any thread. */
 static void CL_CALLBACK gone(cl_mem memory, void *argument)
 {
     (void)memory;
     quota_drop(argument);
 }
 
-/* If that is not to be had it counts until the session's end. */
+/* If no callback can be set they count until the session's end. */
 void quota_hold_for(struct counted *counted, cl_mem memory)
 {
     atomic_fetch_add(&counted->users, 1);
@@ -86,7 +86,7 @@ void quota_count(struct executor *x, cl_mem memory, size_t size)
     struct counted *counted = counted_new(x, size);
 
     if (!counted)
-        return; /* it counts until the session's end */
+        return; /* they count until the session's end */
     quota_hold_for(counted, memory);
     quota_drop(counted);
 }

@@ -1,11 +1,11 @@
-/* Buffers in pieces of WIRE_CHUNK, so that what moves between the processes and what is copied overlap: see transfer.c.
- */
+/* Buffers in pieces of WIRE_CHUNK, so that the transfer between the processes and the native copy overlap: see
+ * transfer.c. */
 #include "executor/staging.h"
 #include "executor/transfer.h"
 
 static void ring_next(struct slot *slot);
 
-/* A slot is free again: for the next piece, or it was the last. */
+/* The slot is free for the next piece, or this was the last one. */
 static void piece_over(struct slot *slot)
 {
     struct transfer *t = slot->transfer;
@@ -87,7 +87,8 @@ static cl_int read_piece(struct slot *slot)
     return CL_SUCCESS;
 }
 
-/* The application was promised it: if it cannot be read it gets what the memory holds, and the error. */
+/* The application expects the piece: if it cannot be read the application gets whatever the memory holds, and the
+ * error. */
 static void piece_goes(struct arbitration *move)
 {
     struct slot *slot = (struct slot *)((uint8_t *)move - offsetof(struct slot, move));

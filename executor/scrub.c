@@ -1,7 +1,7 @@
 /*
- * New memory holds zeros, where what it held before may be another session's: at its creation, so that it does not
- * matter how that session ended. What is made with contents needs none. The commands that follow may be in any queue,
- * so it is waited for.
+ * Fills new memory with zeros where it may have held another session's data. That is done when the memory is created,
+ * so it does not matter how the other session ended. Memory that is created with contents needs none. The function
+ * waits for the end, as the commands that follow may be in any queue.
  */
 #include "executor/internal.h"
 

@@ -1,9 +1,10 @@
-/* Data between memory objects and memory that the application has, too (svm.c): natively, as it would do it. */
+/* Data between memory objects and memory that is shared with the application (svm.c): moved natively, as the
+ * application itself would. */
 #include "executor/internal.h"
 
 #define MOST_PITCH (UINT64_C(1) << 40)
 
-/* How much of the shared memory is touched; 0: that is not good. */
+/* Returns how many bytes of the shared memory are touched; 0 if the sizes are invalid. */
 static uint64_t extent(const struct side *side)
 {
     const uint64_t *region = side->part.region, size = side->part.size;

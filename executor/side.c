@@ -1,4 +1,4 @@
-/* The part of a memory object that a transfer concerns: a piece of a buffer, a rect of one, a region of an image. */
+/* The part of a memory object that a transfer is about: a piece of a buffer, a rect of one, or a region of an image. */
 #include "executor/internal.h"
 
 bool side_fits(const struct side *side)

@@ -1,19 +1,19 @@
 /*
- * Host memory that data are in on their way to and from a device with memory of its own: drivers copy between the two
- * without a copy of their own where they have allocated it themselves (pinned memory: 1 MiB in 35 us and not in 160 on
- * an H200). NVIDIA's is shared memory as any other, which the program's process may read.
+ * Host memory for data on their way to and from a device with memory of its own: drivers copy without an intermediate
+ * copy if they allocated the host memory themselves (pinned memory: 1 MiB in 35 us, not 160, on an H200). NVIDIA's is
+ * ordinary shared memory, which the program's process may read.
  */
 #include "executor/internal.h"
 #include "executor/staging.h"
 
-#define MOST_PIECES 32 /* they are dear to make: what is more goes in other memory */
+#define MOST_PIECES 32 /* more are expensive to make: further data use other memory */
 
 struct staging {
-    unsigned users; /* who has it, and pieces that are out */
+    unsigned users; /* contexts and queues that use it, and pieces that are taken */
     cl_context context;
-    cl_command_queue queue; /* to map, with nothing else in it */
+    cl_command_queue queue; /* for mapping; has no other commands */
     struct piece *free;
-    unsigned count; /* of pieces */
+    unsigned count; /* pieces */
 };
 
 struct staging *staging_new(cl_context context, cl_device_id device)

@@ -1,5 +1,5 @@
-/* Shared virtual memory: the application's, mapped here at the address it has there, or, of an application on another
- * host, memory that both have at one address. */
+/* Shared virtual memory: the application's memory, mapped here at the same address, or, if the application is on
+ * another host, memory that both sides have at one address. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ void allocation_add(struct executor *x, struct allocation *a)
     x->allocations = a;
 }
 
-/* What is shared begins behind the page of the nonce. */
+/* The shared part begins behind the page with the nonce. */
 bool svm_is_shared(const struct executor *x, uint64_t address, uint64_t size)
 {
     uint64_t first = (uintptr_t)x->shared + (uint64_t)sysconf(_SC_PAGESIZE),
@@ -60,7 +60,7 @@ bool svm_has(const struct executor *x, uint64_t address, uint64_t size)
     return svm_is_shared(x, address, size) || allocation_at(x, address, size);
 }
 
-/* Whether kernels may be given it. */
+/* Whether the address may be given to kernels. */
 static bool is_for_kernels(const struct executor *x, uint64_t address)
 {
     return allocation_at(x, address, 1) || (!quota_counts(x) && svm_is_shared(x, address, 1));
@@ -73,8 +73,8 @@ const struct usm *usm_at(const struct executor *x, uint64_t address)
     return a ? a->usm : NULL;
 }
 
-/* A kernel's vector loads may reach over the ends of a buffer with lanes that are masked out. Where no page is, the
- * processor sorts that out slowly, each time anew: so the neighbouring pages are made to be there. */
+/* A kernel's vector loads may reach over the ends of a buffer with lanes that are masked out. Where no page is
+ * present the processor handles that slowly, each time anew: so this touches the neighbouring pages. */
 void svm_touch_ends(const struct executor *x, uint64_t address, uint64_t size)
 {
     const volatile uint8_t *before = (const uint8_t *)(uintptr_t)address - 1, *after = before + 1 + size;
@@ -184,14 +184,15 @@ cl_int svm_set_argument(const struct executor *x, cl_kernel kernel, cl_uint inde
 
     if (usm)
         return usm->clSetKernelArgMemPointerINTEL(kernel, index, pointer);
-    if (address && !is_for_kernels(x, address)) /* freed memory is the program's mistake, not the protocol's */
+    if (address && !is_for_kernels(x, address)) /* freed memory is the program's mistake, not a breach of the
+                                                 * protocol */
         return CL_INVALID_KERNEL_ARGS;
     return clSetKernelArgSVMPointer(kernel, index, pointer);
 }
 
 /* ---- memory of the application's ---- */
 
-/* The process and descriptor may be of another host: the nonce tells. */
+/* The PID and descriptor may be of another host: the nonce shows whether they are. */
 static int map(struct executor *x, const struct exec_share_memory *m)
 {
     uint64_t size;

@@ -1,28 +1,27 @@
 /*
- * What was done here, and when, for who traces the session (base/timeline.h): each command of a queue, with the times
- * that native OpenCL has of it, is told of when it is over. Those are looked through when the worker turns; what was
- * found goes in one note, with others.
+ * Records what ran here, and when, for a trace of the session (base/timeline.h): each command of a queue, with its
+ * native times, is reported when it is over. The loop checks for such commands; several records go in one note.
  */
 #include <stdio.h>
 
 #include "base/timeline.h"
 #include "executor/internal.h"
 
-#define MOST_LOOKED 64 /* in one look, of a queue out of order */
+#define MOST_LOOKED 64 /* in one check, of an out-of-order queue */
 #define MOST_NAMES 256
-#define AT_ONCE 256    /* of those that are pending are made */
-#define EVERY_TURNS 16 /* looks cost native OpenCL its time, too */
-/* Of commands that come quickly one after the other only every one of so many has its calls of native OpenCL timed. */
+#define AT_ONCE 256    /* pending records allocated at a time */
+#define EVERY_TURNS 16 /* turns of the loop between checks, as these cost native OpenCL time, too */
+/* When commands come quickly one after the other, the clock is read for only one in so many. */
 #define QUICK_NS 5000
 #define QUICK_MOST 16
 
 struct pending {
     struct pending *next;
-    cl_event event; /* NULL: it has failed */
+    cl_event event; /* NULL: the command failed */
     struct timeline_command what;
 };
 
-/* Of one queue, as they were enqueued. */
+/* A queue's pending commands, in the order in which they were enqueued. */
 struct line {
     uint32_t queue;
     bool out_of_order;
@@ -32,21 +31,22 @@ struct line {
 struct timeline {
     uint64_t number; /* of commands so far */
     struct line *lines;
-    unsigned line_count, count; /* count: of all that are pending */
+    unsigned line_count, count; /* count: of all pending commands */
     struct pending *free;
-    unsigned turns;               /* of the worker */
-    struct timeline_command what; /* the one that is being enqueued */
-    struct timeline_command told; /* the last one in records, if has_told */
+    unsigned turns;               /* of the worker's loop */
+    struct timeline_command what; /* the command that is being enqueued */
+    struct timeline_command told; /* the last command in records, if has_told */
     bool has_told;
-    unsigned unread, shared;       /* commands that are to go without a reading of the clock; of the last such row */
-    uint64_t last;                 /* when it was read */
-    const char *names[MOST_NAMES]; /* of commands: they stay */
-    unsigned name_count, kernel_count, kernels_before; /* before: those that were told of to an earlier trace */
-    uint64_t devices;                                  /* a bit for each that was told of */
-    uint64_t halted;                                   /* since then the stream waits for its turn */
+    unsigned unread, shared;       /* commands yet to come without a reading of the clock; length of the last such
+                                    * row */
+    uint64_t last;                 /* when the clock was last read */
+    const char *names[MOST_NAMES]; /* names of commands, which are constants */
+    unsigned name_count, kernel_count, kernels_before; /* before: those reported to an earlier trace */
+    uint64_t devices;                                  /* a bit for each device that was reported */
+    uint64_t halted;                                   /* since when the stream waits for its time slice, or 0 */
     uint8_t records[WIRE_MAX_TIMELINE];
     uint32_t length;
-    uint32_t end_call; /* who waits for the end of all, 0: nobody */
+    uint32_t end_call; /* the call that waits for the end of everything, or 0 */
     struct job end;
     bool end_waits;
 };
@@ -92,7 +92,7 @@ static void put_text(struct executor *x, enum timeline_worker_kind kind, uint32_
     put(x, &head, text, strlen(text) + 1);
 }
 
-/* Numbers of commands' names are from 1 on, those of kernels' from MOST_NAMES. */
+/* Names of commands have numbers from 1 on, those of kernels from MOST_NAMES on. */
 static uint32_t name_of(struct executor *x, const char *name)
 {
     struct timeline *t = x->timeline;
@@ -138,7 +138,7 @@ static void tell_device(struct executor *x, const struct queue *queue)
 
 /* ---- commands ---- */
 
-/* What its fields say of a command: how many bytes it is about, its kernel, how large a launch is. */
+/* What a command's fields say: the bytes that it moves, its kernel, the size of a launch. */
 struct described {
     uint64_t bytes, global[3];
     uint32_t kernel;
@@ -193,7 +193,7 @@ static void describe(uint16_t number, const void *w, struct described *d)
     }
 }
 
-/* They are not given back: there are as many as were under way at a time. */
+/* They are never freed: there are as many as were pending at a time. */
 static struct pending *pending_new(struct timeline *t)
 {
     struct pending *found = t->free;
@@ -212,7 +212,7 @@ static struct pending *pending_new(struct timeline *t)
     return found;
 }
 
-/* That of the queue: there are few. */
+/* Finds the queue's line; there are few. */
 static struct line *line_of(struct timeline *t, const struct queue *queue)
 {
     struct line *more;
@@ -232,14 +232,14 @@ static struct line *line_of(struct timeline *t, const struct queue *queue)
     t->lines = more;
     for (unsigned i = 0; i < t->line_count; i++) {
         if (!more[i].first)
-            more[i].last = &more[i].first; /* they have moved */
+            more[i].last = &more[i].first; /* the lines have moved */
     }
     more[t->line_count] = (struct line){.queue = queue->id, .out_of_order = queue->out_of_order};
     more[t->line_count].last = &more[t->line_count].first;
     return &more[t->line_count++];
 }
 
-/* 0: of this one it need not be known. */
+/* Returns 0 if the clock need not be read for this command. */
 static uint64_t read_clock(struct timeline *t, const struct queue *queue)
 {
     if (t->unread && queue->timed) {
@@ -249,7 +249,7 @@ static uint64_t read_clock(struct timeline *t, const struct queue *queue)
     return (uint64_t)clock_ns();
 }
 
-/* Command by command, or for some at a time. */
+/* Decides for how many of the next commands the clock need not be read. */
 static void clock_was_read(struct timeline *t, uint64_t before, uint64_t after)
 {
     const bool quick = after - before < QUICK_NS && before - t->last < (uint64_t)QUICK_NS * (1 + t->shared);
@@ -325,7 +325,7 @@ static bool is_short(uint64_t from, uint64_t to)
     return from <= to && to - from <= UINT32_MAX;
 }
 
-/* Whether it differs from the one that was told of last in its number, its event and its times only. */
+/* Whether it differs from the command reported last in its number, event and times only. */
 static bool is_like(const struct timeline *t, const struct timeline_command *what)
 {
     const struct timeline_command *told = &t->told;
@@ -358,7 +358,7 @@ static void over(struct executor *x, struct pending *pending)
     } else {
         const struct timeline_record head = {.kind = TIMELINE_COMMAND, .to = (uint64_t)clock_ns()};
 
-        if (!times[0] && !what->before) /* it has none at all */
+        if (!times[0] && !what->before) /* it has no times at all */
             what->before = what->after = head.to;
         put(x, &head, what, sizeof(*what));
     }
@@ -366,7 +366,7 @@ static void over(struct executor *x, struct pending *pending)
     t->has_told = true;
 }
 
-/* In order those behind one that is not over are not, either. */
+/* In an in-order queue nothing behind an unfinished command is over. */
 static void look_along(struct executor *x, struct line *line)
 {
     struct pending **at = &line->first;
@@ -421,7 +421,7 @@ void timeline_copied(struct executor *x, unsigned device, bool out, uint64_t sin
         put(x, &head, &more, sizeof(more));
 }
 
-/* ---- turns ---- */
+/* ---- time slices ---- */
 
 void timeline_waits(struct executor *x, unsigned device, bool waits)
 {
@@ -438,7 +438,7 @@ void timeline_waits(struct executor *x, unsigned device, bool waits)
 
 /* ---- from the application ---- */
 
-/* What an earlier trace has left, of commands that came while it was stopped. */
+/* Drops what an earlier trace has left pending, of commands that came while it was stopped. */
 static void forget_pending(struct timeline *t)
 {
     for (unsigned i = 0; i < t->line_count; i++) {
@@ -459,7 +459,7 @@ static void forget_pending(struct timeline *t)
     t->length = 0;
 }
 
-/* Nobody waits for that end any more. */
+/* Answers an earlier call for the end, for which nobody waits any more. */
 static void end_unwanted(struct executor *x)
 {
     const struct wire_timeline_end_reply late = {.call = x->timeline->end_call, .left = x->timeline->count};
@@ -476,7 +476,7 @@ int exec_timeline(struct executor *x, const struct exec_timeline *m)
     if (m->on && !t) {
         t = calloc(1, sizeof(*t));
         if (!t)
-            return 0; /* nothing is told */
+            return 0; /* nothing is recorded */
         x->timeline = t;
     }
     if (t && m->on) {
@@ -515,7 +515,7 @@ static cl_event first_left(const struct timeline *t)
     return NULL;
 }
 
-/* When nothing is left, or else when the first of what is left is over. */
+/* Replies when nothing is pending, or checks again when the first pending command is over. */
 static void end_when_over(struct executor *x)
 {
     struct timeline *t = x->timeline;

@@ -1,13 +1,14 @@
 /*
- * Data between the application and the node's objects, without holding up the loop or other queues, and in its place
- * in its own queue. A write, and what holds the object meanwhile, ends in a native command that waits for a user event,
- * the gate, which is opened when the data has moved; that command's event is the event of the application's command. A
- * read into a block needs no gate: that the data have yet to arrive is known on the other side (client/core/arrival.c).
+ * Moves data between the application and the node's objects without holding up the loop or other queues, and in the
+ * command's place in its own queue. A write, and a command that holds the object meanwhile, ends in a native command
+ * that waits for a user event, the gate, which is opened when the data have moved; the event of that native command is
+ * the event of the application's command. A read into a block needs no gate: the other side knows that the data are yet
+ * to arrive (client/core/arrival.c).
  *
  *  - in the command or note itself: up to WIRE_MAX_INLINE bytes
- *  - mapped: where device and host share memory the data moves from and into the mapped buffer, with no copy here
- *  - a block: rects, images and devices of their own memory, staged whole
- *  - a ring: the same for buffers in pieces of WIRE_CHUNK, so that transfer and copy overlap
+ *  - mapped: where device and host share memory the data move into or out of the mapped buffer, without a copy here
+ *  - a block: rects, images and devices with memory of their own; staged as a whole
+ *  - a ring: for buffers, in pieces of WIRE_CHUNK, so that transfer and copy overlap
  */
 #include "executor/pages.h"
 #include "executor/staging.h"
@@ -77,7 +78,7 @@ struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const 
     t->queue = queue;
     if (queue)
         clRetainCommandQueue(queue);
-    if (side->memory) /* the application may release it while this goes on */
+    if (side->memory) /* the application may release it meanwhile */
         clRetainMemObject(side->memory);
     return t;
 }
@@ -244,7 +245,7 @@ void transfer_discard(struct transfer *t)
 
     t->mapped = false;
     t->bytes = malloc(length);
-    if (!t->bytes) /* who gives them would wait */
+    if (!t->bytes) /* the sender would wait */
         executor_exhausted(t->x);
     if (!t->bytes || t->x->host.take(t->x->host.owner, t->peer, t->tag, t->bytes, length, discarded, t))
         discarded(t, -EIO);
@@ -325,7 +326,7 @@ void transfer_give(struct transfer *t)
         given(t, -EIO);
 }
 
-/* The data is in t->bytes, or the command failed. */
+/* The data are in t->bytes, or the command failed. */
 static void read_reached(struct executor *x, struct job *job)
 {
     struct transfer *t = (struct transfer *)job;
@@ -352,8 +353,8 @@ static cl_int read_block(struct command *c, struct transfer *t)
 
 /* ---- the commands' common parts ---- */
 
-/* One chunk has nothing to overlap with. Where clFlush waits for the gate, nothing that the gate waits for may be
- * behind it in the queue. */
+/* One chunk has nothing to overlap with. And where clFlush waits for the gate, nothing that the gate depends on may
+ * be behind it in the queue. */
 static bool in_chunks(const struct transfer *t)
 {
     return t->tag & WIRE_TAG_CHUNKED && t->side.part.size > WIRE_CHUNK && !driver_flush_waits(t->queue);
@@ -372,7 +373,7 @@ static void check_side(struct command *c, const struct side *side)
         c->error = CL_INVALID_VALUE;
 }
 
-/* Where the data go, or nowhere, if the command has failed. */
+/* Moves the data to their place, or discards them if the command has failed. */
 static void write_bulk(struct command *c, struct transfer *t)
 {
     if (!c->error && in_chunks(t))
@@ -388,7 +389,7 @@ static void write_bulk(struct command *c, struct transfer *t)
     transfer_discard(t);
 }
 
-/* Whether there is something to be moved in bulk, as the tag says. */
+/* Whether data are to be moved in bulk, as the tag says. */
 static bool is_bulk(const struct side *side, uint32_t tag)
 {
     return tag && side->part.size && side->part.size <= SIDE_MOST_BYTES &&
@@ -446,7 +447,7 @@ int transfer_read(struct command *c, const struct side *side, uint32_t tag)
 
 /* ---- contents ---- */
 
-/* Where device and host share memory the data come to where they stay. */
+/* Maps the object, so that data are received in place, if device and host share memory. */
 static bool map_to_fill(struct transfer *t, const struct queue *mover)
 {
     const struct wire_region *part = &t->side.part;
@@ -520,7 +521,7 @@ int transfer_bring(struct executor *x, struct context *context, const struct sid
     return -EIO;
 }
 
-/* Whether a command in the mover that waits for data keeps nothing else waiting. */
+/* Whether a command that waits for data keeps nothing else in the mover waiting. */
 static bool may_wait(const struct queue *mover)
 {
     return mover && mover->out_of_order && !driver_flush_waits(mover->native);
@@ -538,7 +539,7 @@ int transfer_fill(struct executor *x, struct context *context, struct memory *me
     if (!fits(context, side, tag, 0))
         return -EBADMSG;
     mover = *context->mover;
-    mover.context_id = context->id; /* whose gates it is behind */
+    mover.context_id = context->id; /* the context whose gates it is behind */
     c.queue = &mover;
     t = transfer_new(x, mover.native, side, tag, false);
     if (!t)

@@ -1,5 +1,5 @@
-/* Unified shared memory (cl_intel_unified_shared_memory): allocations, and which native functions they take. What moves
- * data to and from them is svm.c's. */
+/* Unified shared memory (cl_intel_unified_shared_memory): allocations, and the native functions for them. Data are
+ * moved by address.c. */
 #include <unistd.h>
 
 #include "executor/internal.h"

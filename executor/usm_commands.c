@@ -1,7 +1,8 @@
-/* Unified shared memory: what kernels are told of it, and hints. */
+/* Unified shared memory: hints, and the information that kernels get about it. */
 #include "executor/internal.h"
 
-/* Those that native OpenCL knows. PoCL 7.0 takes the bytes of the list for its length, so there is room behind it. */
+/* Passes on the pointers that native OpenCL knows. PoCL 7.0 takes the list's size in bytes for its length, so there
+ * is room behind it. */
 static void set_pointers(struct executor *x, cl_kernel kernel, const struct exec_set_exec_info *m)
 {
     uint64_t *known = calloc(m->value_length + 1, sizeof(*known));

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The benchmarks still run and check what they compute, natively and through VOCL. Times are not looked at.
+# The benchmarks still run, and check their results, natively and through VOCL. Their times are not looked at.
 . "$(dirname "$0")/lib.sh"
 export BENCH_ONCE=1
 case $SANITIZER in

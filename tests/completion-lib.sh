@@ -1,7 +1,7 @@
-# What bash completes, for completion.sh and pool/complete.sh.
+# bash's completions, for completion.sh and pool/complete.sh.
 need bash bash
 
-# completed WORD...: what bash offers for the last one
+# completed WORD...: prints what bash offers for the last word
 cat > "$scratch/complete" <<END
 . "$top_srcdir/etc/completion/vocl.bash"
 COMP_WORDS=("\$@")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What shells complete after `vocl` is what it takes: every subcommand, and every option of each, as the source has them.
+# Shells complete after `vocl` exactly what it takes: every subcommand and each one's options, as the source has them.
 . "$(dirname "$0")/lib.sh"
 . "$top_srcdir/tests/completion-lib.sh"
 
@@ -18,7 +18,7 @@ offers()
     done
 }
 
-# options FILE...: the long ones of getopt's tables there
+# options FILE...: the long options in these files' tables for getopt
 options()
 {
     (cd "$top_srcdir" && cat "$@") | grep -oE '\{"[a-z-]+", (no|required)_argument' | sed 's/{"\([a-z-]*\).*/--\1/'
@@ -49,7 +49,7 @@ offers vocl pool // status wait drain kill move
 partial=vocl-prox
 offers vocl run --workers 2 // vocl-proxy
 
-# What is offered is taken.
+# Every option that is offered is accepted.
 for command in run devices doctor; do
     for option in $(completed vocl $command --); do
         vocl $command $option > "$scratch/out" 2>&1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Headings in headers are over what the files that they name define, what is declared is defined, and files that comments
-# and documents name exist.
+# Headings in headers stand over declarations of what the named files define; everything declared is defined; files that
+# comments and documents name exist.
 . "$(dirname "$0")/lib.sh"
 need python3 python3
 

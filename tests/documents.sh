@@ -1,4 +1,4 @@
 #!/bin/sh
-# Links of documents lead somewhere, in the tree and when installed; pictures are there; functions that they name exist.
+# Links in documents resolve, in the tree and when installed; pictures exist; functions that documents name exist.
 . "$(dirname "$0")/lib.sh"
 python3 "$top_srcdir/tests/documents.py" "$top_srcdir" || fail "what documents say of files and functions is not so"

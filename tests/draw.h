@@ -1,18 +1,17 @@
-/* Numbers that look random and are the same in every run with the same seed: the tests' own generator (Knuth's MMIX).
- */
+/* The tests' own generator of random numbers, the same in every run with the same seed (Knuth's MMIX). */
 #ifndef VOCL_TESTS_DRAW_H
 #define VOCL_TESTS_DRAW_H
 
 #include <stdint.h>
 
-/* 51 bits. */
+/* Returns a number of 51 bits. */
 static inline uint64_t draw(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return *state >> 13;
 }
 
-/* Less than limit. */
+/* Returns a number below limit. */
 static inline uint32_t draw_below(uint64_t *state, uint32_t limit)
 {
     return (uint32_t)(draw(state) >> 20) % limit;

@@ -1,4 +1,4 @@
-/* What a unit test is about: if it is not so the test says where, and ends. */
+/* For unit tests: if a condition is false, says where, and ends the test. */
 #ifndef VOCL_TESTS_EXPECT_H
 #define VOCL_TESTS_EXPECT_H
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is done on a machine with a GPU works where there is none: its short form, and the report that it makes.
+# tests/gpu/run, for machines with a GPU, works where there is none: in its short form, with the report that it makes.
 . "$(dirname "$0")/lib.sh"
 export BENCH_ONCE=1
 at_most 600

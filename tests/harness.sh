@@ -1,9 +1,9 @@
 #!/bin/sh
-# Would the parity tests notice? Programs that behave differently through VOCL must fail, equal ones pass.
+# The parity tests notice differences: programs that behave differently through VOCL fail, and equal ones pass.
 . "$(dirname "$0")/lib.sh"
 need_foreign_programs
 
-# expect WANTED NAME BODY: runs a program through run-parity; WANTED is what both doors have to report.
+# expect WANTED NAME BODY: runs a program through run-parity; both interposition methods have to report WANTED.
 limit=60
 expect()
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Each public header compiles alone, as C and as C++.
 . "$(dirname "$0")/lib.sh"
-# xtq.h needs mpi.h, whichever MPI's
+# xtq.h needs mpi.h, of either MPI
 mpi_flags=$(${MPICC_MPICH:-$MPICC_OPENMPI} -show | tr ' ' '\n' | grep '^-I')
 compile()
 {

@@ -1,9 +1,9 @@
 #!/bin/sh
-# What `make install` puts into a folder is a whole VOCL: programs run with it, at the place that it was configured for.
+# The files that `make install` puts into a folder are a complete VOCL: programs run with it, at the configured place.
 . "$(dirname "$0")/lib.sh"
 need_foreign_programs
 need unshare util-linux
-# value NAME: of the build's Makefile
+# value NAME: prints a variable of the build's Makefile
 value()
 {
     "$top_srcdir/packaging/value" "$top_builddir" "$1"
@@ -32,7 +32,7 @@ if [ -x "$VOCL_LIBEXECDIR/vocl-poold" ]; then
     make -s --no-print-directory -C "$top_builddir" install-data DESTDIR="$root" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
     grep -q 'owner was here' "$root$(value sysconfdir)/vocl/proxy.conf" || fail "install replaces a configuration"
 fi
-# each pkg-config file names a library that is there
+# each pkg-config file names an installed library
 for file in "$root$(value pkgconfigdir)"/*.pc; do
     library=$(sed -n 's/^Libs: .*-l//p' "$file")
     [ -e "$root$(value libdir)/lib$library.so" ] || fail "$file: no lib$library.so"
@@ -40,7 +40,7 @@ done
 [ -z "$MPICC_MPICH" ] || [ -z "$MPICC_OPENMPI" ] || [ -s "$root$(value pkgconfigdir)/xtq-openmpi.pc" ] || fail "no xtq-openmpi.pc"
 rm -f "$root$(value libdir)/libvocl.so" # development's
 
-# there COMMAND...: with the installation in its place, and nothing of the build tree
+# there COMMAND...: runs the command with the installation in its place, and without the build tree
 there()
 {
     env -u VOCL_LIBEXECDIR PATH="$(value bindir):/usr/bin:/bin" unshare -rm sh -c 'mount --bind "$0" "$1" && shift && exec "$@"' \

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Who may include whom (CONTRIBUTING.md has the picture). A room not named here may include nothing of another. Of others a
-# room includes what is meant for others: what is in a folder's other headers, its internal.h above all, its files share.
+# Checks which room may include which (CONTRIBUTING.md has the picture). A room that is not named here may include
+# nothing of another. A room's headers for others are named here; its other headers, above all its internal.h, are for
+# its own files.
 . "$(dirname "$0")/lib.sh"
 cd "$top_srcdir" || exit 99
 
-# The room that a file is in: its folder at the top, or one of those that a folder is divided into.
+# The room of a file: its top folder, or its subfolder where the top folder is divided into rooms.
 room()
 {
     case $1 in
@@ -82,7 +83,7 @@ while read -r file; do
     directory=${file%%/*}
     room=$(room "$file")
 
-    # "name.h" without a folder is a neighbour, or one of the headers that belong to nobody.
+    # "name.h" without a folder is in the including file's folder, or one of the headers of no room.
     for include in $(sed -n 's/^ *# *include *"\(.*\)".*/\1/p' "$file"); do
         case $include in
         config.h | vocl.h | vocl_words.h | xtq.h | xtqmpi.h | devcom.h) continue ;;

@@ -1,4 +1,4 @@
-/* How long a program of a test does something: for so many seconds, or until the test says that it is enough. */
+/* How long a test's program does something: for a number of seconds, or until the test ends it. */
 #ifndef TESTS_LENGTH_H
 #define TESTS_LENGTH_H
 
@@ -17,7 +17,8 @@ static inline double length_now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Whether what began then is over. A length with a slash is a file that ends it, as the removal of its folder does. */
+/* Whether a length that began at that time is over. A length with a slash names a file that ends it; the removal of the
+ * file's folder does, too. */
 static inline bool length_is_over(const char *length, double began)
 {
     const char *slash = strrchr(length, '/');

@@ -1,7 +1,7 @@
 # Shared by the test scripts: . "$(dirname "$0")/../lib.sh" or, from tests/ itself, . "$(dirname "$0")/lib.sh"
 #
-# A test runs as BUILD/run tests/NAME.sh, by `make check` or by hand. It ends with 0 when it passed, and otherwise by
-# `fail` or `skip`. $scratch is a folder of its own, gone afterwards.
+# A test runs as BUILD/run tests/NAME.sh, by `make check` or by hand. It exits with 0 if it passed, and otherwise
+# through `fail` or `skip`. $scratch is its own temporary folder, which is removed when it ends.
 
 [ -n "$VOCL_LIBEXECDIR" ] || { echo "run this as BUILD/run $0" >&2; exit 99; }
 top_builddir=${VOCL_LIBEXECDIR%/libexec}
@@ -28,12 +28,12 @@ skip()
     exit 77
 }
 
-# With the address sanitizer preloaded procps' programs wait for themselves, for ever.
+# With the address sanitizer preloaded, procps' programs wait for themselves forever.
 pkill() { env -u LD_PRELOAD pkill "$@"; }
 pgrep() { env -u LD_PRELOAD pgrep "$@"; }
 ps() { env -u LD_PRELOAD ps "$@"; }
 
-# alone: the test says with this line that no other may run meanwhile, for it measures. See in-turn.
+# alone: this line in a test says that no other test may run at the same time, because it measures. See in-turn.
 alone()
 {
     [ -z "$VOCL_IN_TURN" ] || return 0
@@ -41,28 +41,29 @@ alone()
     exec "$top_srcdir/tests/in-turn" "$0" "$0"
 }
 
-# one_at_a_time NAME: the test says with this line that no other of the same name may run meanwhile.
+# one_at_a_time NAME: this line in a test says that no other test with the same NAME may run at the same time.
 one_at_a_time()
 {
     alone
 }
 
-# at_most SECONDS: the test says with this line that it may take so long on a loaded machine. See run-test.
+# at_most SECONDS: this line in a test says that the test may take so long on a loaded machine. See run-test.
 at_most() { :; }
 
-# need COMMAND PACKAGE: the test makes no sense without it.
+# need COMMAND PACKAGE: skips the test unless the command, which is in this package, is installed.
 need()
 {
     command -v "$1" > /dev/null || skip "no $1 (package $2)"
 }
 
-# need_foreign_programs: the test runs VOCL in programs that are not built here.
+# need_foreign_programs: skips the test where VOCL cannot run in programs that are not built here.
 need_foreign_programs()
 {
     [ "$SANITIZER" != thread ] || skip "the thread sanitizer works in our own programs only"
 }
 
-# need_whole_mpi: the test needs MPI in a namespace of its own, or its exit() caught: both are beyond the sanitizers.
+# need_whole_mpi: skips the test where MPI cannot run in its own namespace or exit() cannot be caught: under the address
+# and thread sanitizers.
 need_whole_mpi()
 {
     case $SANITIZER in
@@ -70,7 +71,8 @@ need_whole_mpi()
     esac
 }
 
-# with_own_memory [tmp]: a /dev/shm of this script's own, and a /tmp, where that can be: what is left there is its own.
+# with_own_memory [tmp]: gives this script its own /dev/shm, and with tmp its own /tmp, where that is possible: files
+# left there are then the script's.
 with_own_memory()
 {
     [ -z "$OWN_MEMORY" ] || return 0
@@ -88,7 +90,7 @@ with_own_memory()
         fi
         exec "$0"' "$(realpath "$0")" "$1" "$(realpath "$top_srcdir")" "$(realpath "$top_builddir")"
 }
-# with_own_processes: this script sees no processes but its own, where that can be.
+# with_own_processes: hides all processes but this script's own from it, where that is possible.
 with_own_processes()
 {
     [ -z "$OWN_PROCESSES" ] && unshare --pid --fork --mount-proc true 2> /dev/null || return 0
@@ -100,7 +102,7 @@ no_files_left()
     [ -z "$OWN_MEMORY" ] || [ -z "$(ls /dev/shm)" ] || fail "left in /dev/shm: $(ls /dev/shm)"
 }
 
-# The C sources and headers, as paths from the top; a build folder in the tree is not among them.
+# The C sources and headers, as paths from the top; without a build folder inside the tree.
 sources()
 {
     (cd "$top_srcdir" &&
@@ -110,7 +112,8 @@ sources()
         done)
 }
 
-# session_processes MARK: the processes of sessions that were started with MARK (NAME=VALUE) in the environment.
+# session_processes MARK: prints the processes of sessions that were started with MARK (NAME=VALUE) in their
+# environment.
 session_processes()
 {
     grep -lszxFe "$1" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
@@ -122,7 +125,7 @@ session_processes()
     done
 }
 
-# daemons_of FILE: the pool's daemons that have it as their configuration
+# daemons_of FILE: prints the pool's daemons that have FILE as their configuration.
 daemons_of()
 {
     grep -lszxFe "$1" /proc/[0-9]*/cmdline | while read -r process; do
@@ -132,7 +135,7 @@ daemons_of()
     done
 }
 
-# is_daemons_own PID: what sessions leave with a daemon: what workers are copies of, and who asks questions for it
+# is_daemons_own PID: whether the process is one that sessions leave with a daemon: its fork server or its helper.
 is_daemons_own()
 {
     case $(cat "/proc/$1/comm" 2> /dev/null) in
@@ -141,8 +144,8 @@ is_daemons_own()
     esac
 }
 
-# setting FILE NAME [VALUE]: in a daemon's configuration it has that value, at the place where it is, or at the end; or none.
-# Unlike sed's, a VALUE may have any character.
+# setting FILE NAME [VALUE]: sets NAME in a daemon's configuration, where it already stands, or at the end; without
+# VALUE removes it. Unlike with sed, VALUE may have any character.
 setting()
 {
     setting_name=$2 setting_line=${3:+"$2 = $3;"} env -u LD_PRELOAD awk '
@@ -152,8 +155,8 @@ setting()
         cat "$1.new" > "$1" && rm "$1.new"
 }
 
-# session_workers MARK: those of these processes that are workers, the oldest first (numbers of processes begin again).
-# What a worker has just forked, to run a compiler, looks like one.
+# session_workers MARK: prints the workers among the processes of session_processes, the oldest first (PIDs wrap
+# around). A process that a worker has just forked, to run a compiler, looks like a worker and is left out.
 session_workers()
 {
     grep -lszxFe "$1" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
@@ -166,7 +169,8 @@ session_workers()
         END { for (i = 1; i <= NR; i++) if (!is[parent[i]]) print process[i] }'
 }
 
-# one_worker: of the programs with $mark in their environment. program_of FILE: their process that runs it.
+# one_worker: whether the programs with $mark in their environment have one worker. program_of FILE: prints the PID of
+# the process among them that runs FILE.
 one_worker()
 {
     [ "$(session_workers "$mark" | wc -l)" = 1 ]
@@ -178,14 +182,14 @@ program_of()
     done
 }
 
-# replaced: prints how many workers the program has replaced, by its log
+# replaced: prints how many workers the program has replaced, from its log.
 replaced()
 {
     grep -c 'of commands and data again' "$scratch/err"
 }
 
-# link_libexec FOLDER [LINES]: what VOCL installs for itself, of which a test puts something else in the place of a part; with
-# LINES of a script vocl-proxy does these first
+# link_libexec FOLDER [LINES]: links everything in VOCL's libexec into a new FOLDER, for a test that replaces a part of
+# it; with LINES of a script, vocl-proxy runs these first.
 link_libexec()
 {
     mkdir "$1"
@@ -203,22 +207,22 @@ none_left()
     [ -z "$(session_processes "$1")" ]
 }
 
-# status_of COMMAND...: prints its exit status; its own output goes to the log.
+# status_of COMMAND...: prints the command's exit status; the command's output goes to the log.
 status_of()
 {
     ( "$@" ) >&2
     echo $?
 }
 
-# has_command_buffers: the driver's are of the version that the headers have
+# has_command_buffers: whether the driver's command buffers have the version that the headers have.
 has_command_buffers()
 {
     "$top_builddir/tests/session/moved_commands" > /dev/null 2>&1
     [ $? != 77 ] || { echo "no command buffers here"; return 1; }
 }
 
-# wait_until COMMAND...: repeats the command until it succeeds; false after longer than anything takes that comes to an end:
-# 600 rounds, of a twentieth of a second at first, then a quarter, and longer on a machine that keeps processes waiting.
+# wait_until COMMAND...: repeats the command until it succeeds. Fails after 600 rounds, longer than anything takes that
+# ends at all: a round takes a twentieth of a second at first, then a quarter, and more on a loaded machine.
 wait_until()
 {
     wait_rounds=0 wait_pause=0.05
@@ -230,8 +234,8 @@ wait_until()
     done
 }
 
-# about_silence: processes that say nothing are lost soon, for that is what the test is about; in $VOCL_PEER_TIMEOUT seconds. How
-# soon is what this machine allows: two seconds, and as many more as those that are ready to run wait for a processor.
+# about_silence: for tests of silent processes: sets $VOCL_PEER_TIMEOUT low, so that these are lost soon. It is two
+# seconds, and more in proportion to how long runnable processes wait for a processor on this machine.
 about_silence()
 {
     silence_turns=0
@@ -243,16 +247,16 @@ about_silence()
     export VOCL_PEER_TIMEOUT
 }
 
-# rounds N: prints how often what varies from run to run is done: N times, and VOCL_TEST_ROUNDS times as often in make
-# check-stress.
+# rounds N: prints how often to do something whose outcome varies from run to run: N times, or N * VOCL_TEST_ROUNDS
+# times in make check-stress.
 rounds()
 {
     echo $(($1 * ${VOCL_TEST_ROUNDS:-1}))
 }
 
-# held_at PHASE: prints the setting with which a move of the program waits where that phase begins. held: waits until it does;
-# release: the program goes on, and is not held there again. The file for that is $hold, where the program's user can write.
-# loss_noticed: the program has logged that a worker is lost.
+# held_at PHASE: prints the setting that makes a move of the program wait at the start of that phase. held: waits until
+# the move is there. release: lets the move continue, without another wait there. The file for this is $hold, which the
+# program's user must be able to write. loss_noticed: whether the program has logged the loss of a worker.
 held_at()
 {
     rm -f "${hold:-$scratch/held}" "${hold:-$scratch/held}.reached"
@@ -271,8 +275,8 @@ loss_noticed()
     grep -q 'worker [0-9]* on .* is lost' "$scratch/err"
 }
 
-# few N WORD...: prints the first N of these, and in make check-stress all: of programs that are disturbed at random moments.
-# tests/session/verbs.sh disturbs each parity program at one that is chosen.
+# few N WORD...: prints the first N words, or all in make check-stress: the programs that a test disturbs at random
+# moments. tests/session/verbs.sh disturbs each parity program at a chosen moment.
 few()
 {
     few_most=$1
@@ -281,9 +285,9 @@ few()
     printf '%s\n' "$@" | head -n "$few_most"
 }
 
-# beside COMMAND...: the command goes on beside others like it, as many as there are tokens (tokens.sh), in a shell of its own,
-# with a $scratch and a $mark of its own. The test's own token is one that its pieces may have. well_beside waits for all of
-# them, prints what they said, and fails if one did; after it $scratch/1, $scratch/2 and so on have what they left.
+# beside COMMAND...: runs the command in a subshell, concurrently with others, as many as there are tokens (tokens.sh),
+# with its own $scratch and $mark. The test's own token is also used for its commands. well_beside waits for all of
+# them, prints their output, and fails if one failed; their files are then in $scratch/1, $scratch/2 and so on.
 beside_started=0 beside_processes=
 beside()
 {

@@ -1,12 +1,12 @@
 #!/bin/sh
-# What a stranger reads when something is missing or misspelled: what is wrong, and what there is.
+# Messages for something missing or misspelled say to a newcomer what is wrong, and what there is instead.
 . "$(dirname "$0")/lib.sh"
 need_foreign_programs
 unset VOCL_LOG VOCL_POOL VOCL_HOSTS VOCL_WORKERS VOCL_LOCAL VOCL_MPI
 VOCL_START_TIMEOUT=250 # what has to be waited for is no message
 export VOCL_START_TIMEOUT
 
-# says PATTERN COMMAND...: it fails, with that on stderr
+# says PATTERN COMMAND...: the command fails, with a match of PATTERN on stderr
 says()
 {
     pattern=$1
@@ -34,7 +34,7 @@ VOCL_LOG=debgu LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$VOCL_LIBEXECDIR/libvocl.so
 VOCL_WORKERS=two vocl devices > "$scratch/out" 2> "$scratch/err" || fail "VOCL_WORKERS=two: $(cat "$scratch/err")"
 grep -q 'VOCL_WORKERS=two is no whole number' "$scratch/err" || fail "VOCL_WORKERS=two: $(cat "$scratch/err")"
 
-# mpiexec says at once that ssh does not come through, and then waits
+# mpiexec says at once that ssh does not get through, and then waits
 command -v ssh > /dev/null || skip "no ssh (package openssh-client): hosts that refuse were left out"
 for mpi in ${MPIEXEC_MPICH:+mpich} ${MPIEXEC_OPENMPI:+openmpi}; do
     says 'ssh: .*nosuchhost' vocl devices --mpi $mpi --hosts 127.0.0.1,nosuchhost.invalid

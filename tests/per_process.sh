@@ -1,6 +1,6 @@
 #!/bin/sh
-# Static variables of the client are each process's own (client/core/per_process.h), or here with what sets them right in the
-# child of a fork, or why nothing has to.
+# Static variables of the client are per process (client/core/per_process.h), or listed here, with the function that
+# resets them in the child of a fork, or the reason why none has to.
 . "$(dirname "$0")/lib.sh"
 command -v objdump > /dev/null || skip "there is no objdump"
 allowed="

@@ -1,6 +1,6 @@
 /*
- * reaper FILE COMMAND...: runs the command, and is the parent of whatever it leaves behind, so that what all of its
- * processes took of a processor is known: FILE gets it, in seconds. Ends as the command does.
+ * reaper FILE COMMAND...: runs the command, and becomes the parent of all processes that it leaves behind, so that the
+ * processor time of all of them is known, which goes to FILE, in seconds. Ends as the command does.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,14 +1,14 @@
 #!/bin/sh
-# The recipes in packaging/ as far as this machine can check them: Spack's is run with a stand-in for Spack; shells read
-# what Docker and Apptainer would run; the spec file names all that `make install` puts anywhere, and nothing else, and rpm reads
-# it and makes a source package. The packages themselves: packaging/check.
+# Checks the recipes in packaging/ as far as this machine can: Spack's is run with a stand-in for Spack; shells parse
+# what Docker and Apptainer would run; the spec file names exactly the files that `make install` installs, and rpm
+# parses it and makes a source package. packaging/check builds the packages themselves.
 . "$(dirname "$0")/lib.sh"
 need python3 python3
 packaging=$top_srcdir/packaging
 version=$(sed -n 's/^AC_INIT(\[[^]]*\], *\[\([^]]*\)\].*/\1/p' "$top_srcdir/configure.ac")
 [ -n "$version" ] || fail "configure.ac has no version"
 
-# ---- Spack: each choice of variants, to options that configure has ----
+# ---- Spack: each choice of variants becomes options that configure has ----
 
 mkdir -p "$scratch/spack"
 cat > "$scratch/spack/__init__.py" < /dev/null
@@ -56,7 +56,7 @@ tr ' ' '\n' < "$scratch/options" | sed -e 's/=.*//' -e 's/^--with\(out\)*-//' -e
     grep -qE -e "^ +--(with|without|enable|disable)-$option([=[ ]|\$)" "$scratch/help" || { echo "FAILED: configure has nothing about $option"; exit 1; }
 done || exit 1
 
-# ---- libraries: those that configure looks for by pkg-config, and as what each recipe asks for them ----
+# ---- libraries: those that configure looks for by pkg-config, and what each recipe calls them ----
 
 cat > "$scratch/names" <<'END'
 OpenCL ocl-icd-opencl-dev ocl-icd-devel ocl-icd
@@ -86,7 +86,7 @@ done < "$scratch/names"
 
 # ---- Docker, Apptainer ----
 
-# commands FILE: what the shell is to run, a line for each
+# joins continued lines: one instruction a line
 sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' "$packaging/Dockerfile" | grep -v -e '^#' -e '^ *$' > "$scratch/Dockerfile"
 ! grep -vE '^(ARG|FROM|ENV|COPY|RUN|USER|CMD) ' "$scratch/Dockerfile" || fail "no instructions of Docker's"
 sed -n 's/^RUN //p' "$scratch/Dockerfile" > "$scratch/run"
@@ -101,7 +101,7 @@ for section in post runscript 'test'; do
     awk -v section="%$section" '/^%/ { in_it = $1 == section; next } in_it' "$packaging/vocl.def" > "$scratch/run"
     [ -s "$scratch/run" ] && sh -n "$scratch/run" 2> "$scratch/err" || fail "vocl.def, $section: $(cat "$scratch/err")"
 done
-# both install the command, and those of our packages that it needs, and no others
+# both install the command, and exactly those of our packages that it needs
 needed=vocl
 for round in 1 2 3; do
     needed=$(for package in $needed; do
@@ -118,12 +118,12 @@ done
 
 # ---- RPM ----
 
-# value NAME: of the build's Makefile
+# value NAME: prints a variable of the build's Makefile
 value()
 {
     "$top_srcdir/packaging/value" "$top_builddir" "$1"
 }
-# also under another make, with jobs and an opinion on folders
+# also under another make, with jobs and options about folders
 printf 'all:\n\t@"%s" "%s" VERSION > "%s"\n' "$packaging/value" "$top_builddir" "$scratch/version" | make -w -j2 -f - > "$scratch/out" 2>&1 ||
     fail "a value under make: $(cat "$scratch/out")"
 [ "$(cat "$scratch/version")" = "$version" ] && [ "$(value VERSION)" = "$version" ] || fail "the version is $(cat "$scratch/version")"
@@ -142,7 +142,7 @@ make -s --no-print-directory -C "$top_builddir" install DESTDIR="$scratch/all" >
     echo "%{_tmpfilesdir} /usr/lib/tmpfiles.d"
     echo "%{name} vocl"
 } > "$scratch/macros"
-# What Debian's helpers install by its name the spec file installs by itself: a group, folders, how logs are kept.
+# What Debian's helpers install by file name the spec file installs itself: a group, folders, log rotation.
 for file in "$top_srcdir"/debian/vocl-proxy.sysusers "$top_srcdir"/debian/vocl-proxy.tmpfiles "$top_srcdir"/debian/vocl-proxy.logrotate; do
     place=$(sed -n "s,^install -D -p -m 644 debian/${file##*/} %{buildroot}\(.*\),\1,p" "$packaging/vocl.spec")
     [ -n "$place" ] && [ -s "$file" ] || fail "the spec file has nothing of ${file##*/}"

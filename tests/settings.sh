@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every setting of base/settings.def has its entry in vocl(7).
+# Every setting in base/settings.def has its entry in vocl(7).
 . "$(dirname "$0")/lib.sh"
 settings=$(sed -n 's/^SETTING(\([A-Z_]*\),.*/VOCL_\1/p' "$top_srcdir/base/settings.def")
 [ -n "$settings" ] || fail "no settings found"

@@ -1,10 +1,11 @@
-# Shared by the scripts that have spin look at models, after lib.sh.
+# Shared by the scripts that check models with spin, after lib.sh.
 need spin spin
 
 cd "$scratch" || exit 99
-# explore MODEL OPTION...: all states of a model of the folder $models; what spin found is in log. $compiler_options are
-# for what spin generates, which most of the time takes longer to optimize than to run as it is. Its $table has two to the
-# power of this entries, which are cleared at first; a path of more steps than -m would make the search incomplete.
+# explore MODEL OPTION...: checks all states of a model in the folder $models; spin's output is in log.
+# $compiler_options are for the program that spin generates, which mostly takes longer to optimize than to run
+# unoptimized. Its $table has two to the power of this many entries, which are cleared first; a path longer than -m
+# would make the search incomplete.
 explore()
 {
     model=$top_srcdir/tests/$models/$1.pml
@@ -20,7 +21,7 @@ holds()
     grep 'states, stored' log
 }
 
-# What a model is worth: it finds the mistake that is built in.
+# fails ...: the model finds the mistake that is built into it.
 fails()
 {
     explore "$@"

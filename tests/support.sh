@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every function has a program that compares it with native, and doc/user/opencl-support.md says which.
+# Every function has a program that compares it with the native one, and doc/user/opencl-support.md names it.
 . "$(dirname "$0")/lib.sh"
 
 "$top_srcdir/tests/support-table" > "$scratch/table" || fail "no table"

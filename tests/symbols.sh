@@ -1,6 +1,6 @@
 #!/bin/sh
-# libvocl.so is a complete OpenCL library and nothing else: every function of the native loader, in the same version, no
-# other names, and no dependency that a program would inherit from it.
+# libvocl.so is a complete OpenCL library and nothing else: it exports every function of the native loader, in the same
+# version, and no other names, and has no dependency that a program would inherit from it.
 . "$(dirname "$0")/lib.sh"
 need nm binutils
 library=$top_builddir/libexec/libvocl.so
@@ -31,7 +31,7 @@ loader=$(${CC:-cc} -print-file-name=libOpenCL.so.1)
 [ -e "$loader" ] || skip "no libOpenCL.so.1 to compare with"
 objdump -T "$loader" | awk '$4 == ".text" && $NF ~ /^cl[A-Z]/ { print $NF }' | sort -u > "$scratch/loader"
 [ -s "$scratch/loader" ] || fail "no functions found in $loader"
-# a program that is linked with the loader asks for functions by their versions, too
+# a program that is linked with the loader asks for functions with their versions
 versions()
 {
     objdump -T "$1" | awk '$4 == ".text" && $NF ~ /^cl[A-Z]/ { gsub(/[()]/, "", $(NF - 1)); print $NF, $(NF - 1) }' | sort -u

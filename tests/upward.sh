@@ -1,10 +1,10 @@
 #!/bin/sh
-# client/ stands on nothing of libvocl/: no function of the front end, and none of OpenCL's, is called from below. What
-# the front end has to say it hands over when the session starts (struct front_end).
+# client/ depends on nothing of libvocl/: it calls no function of the front end, and none of OpenCL's. The front end
+# passes its callbacks when the session starts (struct front_end).
 . "$(dirname "$0")/lib.sh"
 need nm binutils
 
-# names TYPES DIRECTORY...: the symbols of these types in the directories' objects
+# names TYPES DIRECTORY...: prints the symbols of these types in the directories' objects
 names()
 {
     types=$1

@@ -1,9 +1,10 @@
 #!/bin/sh
-# The `vocl` command: the program's own status, signals and input; its environment; refusals.
+# The `vocl` command passes on the program's status, signals and input, sets its environment, and refuses wrong
+# arguments.
 . "$(dirname "$0")/lib.sh"
 need_foreign_programs
 
-# status WANTED ARGUMENT...: what `vocl ARGUMENT...` has to end with.
+# status WANTED ARGUMENT...: `vocl ARGUMENT...` has to end with this status.
 status()
 {
     wanted=$1
@@ -12,7 +13,7 @@ status()
     [ "$actual" = "$wanted" ] || fail "vocl $*: status $actual, not $wanted"
 }
 
-# says TEXT ARGUMENT...: what a refusal has to mention.
+# says TEXT ARGUMENT...: the refusal has to contain TEXT.
 says()
 {
     text=$1
@@ -21,7 +22,7 @@ says()
     grep -qF -e "$text" "$scratch/output" || { cat "$scratch/output"; fail "vocl $*: no word of $text"; }
 }
 
-# environment WANTED ARGUMENT...: lines that the program's environment has to hold.
+# environment WANTED ARGUMENT...: the program's environment has to have these lines.
 environment()
 {
     wanted=$1
@@ -62,7 +63,7 @@ says "vocl run --help" run
 says "vocl devices --help" devices extra
 says "vocl move --help" move
 
-# A value that was forgotten is not the word behind it.
+# An option without its value does not take the next word as one.
 cd "$scratch" || exit
 status 2 run --trace -- true
 [ ! -e -- ] || fail "--trace made a file --"
@@ -70,7 +71,7 @@ says '--trace needs a value' run --trace -- true
 says '--to needs a value' move --to --
 cd "$OLDPWD" || exit
 
-# Help by each of its names, and versions
+# Help under each of its names, and versions
 status 0 -V
 status 0 help
 status 2 help run devices
@@ -80,7 +81,7 @@ for command in run devices sessions move suspend resume checkpoint trace explain
     cmp "$scratch/help" "$scratch/option" || fail "vocl help $command is not vocl $command --help"
     grep -q '^usage: vocl '"$command" "$scratch/help" || fail "vocl help $command: $(cat "$scratch/help")"
 done
-# Every option that a command lists it takes: it does not say that there is none.
+# Every option that a command lists is accepted: the command does not call it unknown.
 for command in run devices doctor; do
     for option in $(vocl $command --help | grep -oE '^  (-[a-zA-Z], )?(   )?(   )?--[a-z]+' | grep -oE -e '--[a-z]+' | sort -u); do
         vocl $command $option --nonsense > "$scratch/output" 2>&1
@@ -88,7 +89,7 @@ for command in run devices doctor; do
     done
 done
 
-# The program is itself, not a child.
+# `vocl run` becomes the program, and has no child.
 status 0 run -- true
 status 0 run true
 status 7 run -- sh -c 'exit 7'
@@ -128,14 +129,14 @@ for wrong in '' '# none' 'a slots=0' 'a slots=x' 'a b' 'a:2 slots=2'; do
     status 2 run --hostfile "$scratch/hosts" -- true
 done
 
-# What is nearly a setting is told of, and what is none at all is somebody else's.
+# A name that is nearly a setting's is reported; one that is no setting's at all is not.
 VOCL_WROKERS=2 VOCL_NETWORKS=x VOCL_ELSE=1 vocl run -- true 2> "$scratch/output"
 for word in 'VOCL_WROKERS; is VOCL_WORKERS' 'VOCL_NETWORKS; is VOCL_NETWORK'; do
     grep -q "no setting $word meant" "$scratch/output" || fail "misspelt: $(cat "$scratch/output")"
 done
 [ "$(wc -l < "$scratch/output")" = 2 ] || fail "misspelt: $(cat "$scratch/output")"
 
-# For programs
+# Output for programs
 python3 - "$(vocl devices --json)" "$(vocl sessions --json)" "$(vocl doctor --json)" <<'END' || fail "JSON"
 import json, sys
 
@@ -153,10 +154,10 @@ VOCL_LOG=debug environment VOCL_LOG=debug
     LD_PRELOAD=libm.so.6 environment "LD_PRELOAD=$VOCL_LIBEXECDIR/$library:libm.so.6"
 OCL_ICD_VENDORS=/elsewhere environment VOCL_NATIVE_ICD_VENDORS=/elsewhere
 
-# One inside another changes nothing more.
+# `vocl run` inside another changes nothing more.
 vocl run -- env | sort > "$scratch/once"
 vocl run -- vocl run -- env | sort > "$scratch/twice"
 cmp "$scratch/once" "$scratch/twice" || fail "vocl run inside vocl run changes the environment"
 
-# Half an installation is an error, not a native run.
+# Half an installation causes an error, not a native run.
 VOCL_LIBEXECDIR=$scratch status 125 run -- true

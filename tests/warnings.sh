@@ -1,10 +1,11 @@
 #!/bin/sh
-# The sources compile without a warning with clang, and with gcc optimized and fortified as distributions do.
+# The sources compile without warnings with clang, and with gcc, optimized and fortified as distributions do.
 . "$(dirname "$0")/lib.sh"
 mpi_flags=$(${MPICC_MPICH:-$MPICC_OPENMPI} -show | tr ' ' '\n' | grep '^-I')
 cd "$top_srcdir" || exit 99
 
-# with_flags COMMAND...: the command with the flags for all sources; what a source includes as data is not wanted here
+# with_flags COMMAND...: runs the command with the flags for all sources; files that sources include as data are left
+# out
 with_flags()
 {
     "$@" -std=gnu11 -Wall -Wextra -Werror -fvisibility=hidden -pthread \
@@ -13,7 +14,7 @@ with_flags()
         -DXTQ_SOURCE_DIR='""' -DDEVCOM_SOURCE_DIR='""' -DTOPOLOGY_SOURCE_DIR='""' -DDASHBOARD='""' -DDEPLOY_SCRIPT='""'
 }
 
-# each HOW_MANY COMPILER...: every source named on stdin, so many by a process
+# each HOW_MANY COMPILER...: compiles every source named on stdin, so many in a process
 each()
 {
     how_many=$1
@@ -22,8 +23,8 @@ each()
         fail "$(head -n 100 "$scratch/out")"
 }
 
-# clang_each [FLAG...]: clang's starting takes as long as a source of the usual length, and its driver starts for each source.
-# What the driver starts takes many; how it is started, the driver says.
+# clang_each [FLAG...]: compiles by clang's compiler proper (cc1), which takes many sources, unlike clang's driver:
+# starting clang takes as long as a source of the usual length. The driver says how it starts cc1.
 clang_each()
 {
     with_flags "${CLANG:-clang}" -fsyntax-only "$@" -### base/text.c 2>&1 | sed -n '/ "-cc1" /s/ "base.text\.c"$//p' > "$scratch/stage"
@@ -33,7 +34,8 @@ clang_each()
 
 sources | grep '\.c$' > "$scratch/all"
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || sed -i -E '/^(pool|proxy|tools)\//d; /tests\/pool\//d' "$scratch/all"
-# these are compiled otherwise: with executor/direct.h, for OpenCL 1.2, and by benchmarks/devcom_run, if there is what they use
+# these need other flags (executor/direct.h, OpenCL 1.2), or are built by benchmarks/devcom_run where their libraries
+# exist
 sed -i '/^executor\/vendors.c/d; /^tests\/session\/mpi_app.c/d; /^benchmarks\/devcom_\(gaspi\|shmem\).c/d' "$scratch/all"
 [ -e "$VOCL_LIBEXECDIR/spank_vocl.so" ] || sed -i '/^proxy\/slurm\//d' "$scratch/all"
 [ -s "$scratch/all" ] || fail "no sources"
@@ -41,10 +43,10 @@ grep -vE '^(tests|benchmarks)/' "$scratch/all" > "$scratch/ours"
 
 command -v "${CLANG:-clang}" > /dev/null || skip "no clang"
 grep -v '^libvocl/unsupported.c' "$scratch/all" | clang_each
-# behind some others in one process, clang forgets what a pragma of it says
+# behind certain other sources in one process, clang forgets this file's pragma
 echo libvocl/unsupported.c | clang_each
 echo executor/vendors.c | clang_each -include executor/direct.h
-# What was built so, as by quickstart test, has been compiled so.
+# A build with these flags, as by quickstart test, has already compiled the sources so.
 case $("$top_builddir/config.status" --config) in
 *"-O3 -D_FORTIFY_SOURCE=2"*enable-werror* | *enable-werror*"-O3 -D_FORTIFY_SOURCE=2"*) exit 0 ;;
 esac

@@ -1,19 +1,20 @@
-/* Commands as programs give them. */
+/* Commands as programs enqueue or record them. */
 #ifndef VOCL_LIBVOCL_COMMANDS_H
 #define VOCL_LIBVOCL_COMMANDS_H
 
 #include "libvocl/objects.h"
 
-/* What every clEnqueueX begins with: enqueue_open(), if queue and wait list are good. */
+/* Begins every clEnqueueX: enqueue_open(), if queue and wait list are valid. */
 cl_int enqueue_begin(struct enqueue *e, cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event,
                      cl_command_type type);
-/* A marker that says it is another command, or a barrier. */
+/* Enqueues a marker that reports another command type, or a barrier. */
 cl_int enqueue_marker_as(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list,
                          cl_event *event);
 cl_int event_check_list(cl_context context, cl_uint count, const cl_event *list);
 
 /* ---- site.c ---- */
-/* Where a command goes: into its queue, behind the events of a list, or into a command buffer, behind its points. */
+/* Where a command goes: into its queue, behind the events of a list, or into a command buffer, behind its sync
+ * points. */
 struct site {
     cl_command_queue queue;
     cl_uint count;
@@ -24,13 +25,14 @@ struct site {
     cl_sync_point_khr *point;
 };
 
-/* The same for a command that can be recorded; it is encoded to site_encode(), and site_finish() ends it. */
+/* enqueue_begin() for a command that can also be recorded; the command is encoded to site_encode(), and
+ * site_finish() ends it. */
 cl_int site_begin(struct enqueue *e, const struct site *site, cl_command_type type);
 struct wire_buffer *site_encode(struct enqueue *e);
 cl_int site_finish(struct enqueue *e, const struct site *site);
-/* The first half of site_finish(); enqueue_finish() is the other. */
+/* The first half of site_finish(); enqueue_finish() is the second. */
 cl_int site_send(struct enqueue *e);
-/* A command that does nothing where it stands. */
+/* Sends a command that does nothing in its place. */
 cl_int site_nothing(struct enqueue *e, const struct site *site);
 
 /* ---- buffer.c, rect.c, image_commands.c, launch.c: the commands that can be recorded, as their clEnqueueX ---- */
@@ -51,11 +53,11 @@ cl_int launch(const struct site *site, cl_kernel kernel, cl_uint dims, const siz
               const size_t *local);
 
 /* ---- command_buffer.c ---- */
-/* Contents that the recorded command needs when it is run. */
+/* Notes a memory object whose contents the recorded command needs when it runs. */
 int record_use(struct enqueue *e, cl_mem memory, unsigned use);
-/* The kernel of a recorded launch stays, and what its arguments name. Under the kernel's lock. */
+/* Retains the kernel of a recorded launch and the objects that its arguments name. With the kernel's lock held. */
 int record_kernel(cl_command_buffer_khr buffer, cl_kernel kernel);
-/* What site_begin() and site_send() do for a command that is recorded. */
+/* The parts of site_begin() and site_send() for a command that is recorded. */
 cl_int record_begin(struct enqueue *e);
 cl_int record_send(struct enqueue *e);
 

@@ -1,29 +1,28 @@
-/* Memory objects: what their entry points share. */
+/* Memory objects: declarations that their entry points share. */
 #ifndef VOCL_LIBVOCL_MEMORY_H
 #define VOCL_LIBVOCL_MEMORY_H
 
 #include "libvocl/objects.h"
 
 /* ---- memory.c ---- */
-/* Of a new object: what native OpenCL says on all nodes of the context that are there. */
+/* Returns the native result of a new object's creation on all live nodes of its context. */
 cl_int memory_outcome(cl_mem memory);
-/* Of a new object: where what the session may use is limited, whether it has been made on all nodes. */
+/* Where the session's memory is limited, returns whether a new object was created on all nodes. */
 cl_int memory_check_room(cl_mem memory);
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);
 cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
 cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags);
 cl_int memory_check_host(cl_mem memory, cl_map_flags flags);
-/* A read or write whose arguments are good: at once, if it can be (client/data/direct.c), or as a command. */
+/* A read or write with valid arguments: done at once, if possible (client/data/direct.c), or by a command. */
 cl_int memory_move(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                    cl_event *event);
-/* Likewise, and as a command. */
+/* The same, but always by a command. */
 cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                       cl_event *event);
 struct mapping *mapping_take(cl_mem memory, void *pointer);
 void mapping_add(cl_mem memory, struct mapping *mapping);
 
-/* ---- buffer.c, image.c, pipe.c: made on a node, without contents, as struct kind's create_on ----
- */
+/* ---- buffer.c, image.c, pipe.c: create on a node, without contents, as struct kind's create_on ---- */
 int buffer_create_on(cl_mem buffer, struct node *node);
 int sub_buffer_create_on(cl_mem buffer, struct node *node);
 int image_create_on(cl_mem image, struct node *node);
@@ -31,7 +30,7 @@ int pipe_create_on(cl_mem pipe, struct node *node);
 
 /* ---- buffer.c ---- */
 cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
-/* No bytes are a range, too, for reads, writes and fills. */
+/* For reads, writes and fills, a range may also be empty. */
 cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size);
 
 /* ---- image.c, image_commands.c ---- */
@@ -39,7 +38,7 @@ size_t image_element_size(const cl_image_format *format);
 cl_int image_check(cl_command_queue queue, cl_mem image);
 cl_int image_check_region(cl_mem image, const size_t *origin, const size_t *region);
 bool image_is_nothing(const size_t *region);
-/* The host's side of a region; pitches of 0 mean tight. Others are taken as they are, as PoCL does. */
+/* Computes the host's side of a region; pitches of 0 mean tight. Others are taken without a check, as PoCL does. */
 void image_layout(cl_mem image, const size_t *region, size_t row_pitch, size_t slice_pitch, const void *memory,
                   struct layout *layout);
 

@@ -1,4 +1,4 @@
-/* Objects that are OpenCL's alone: the client only keeps them. */
+/* Objects that only OpenCL has: the client just stores them. */
 #ifndef VOCL_LIBVOCL_OBJECTS_H
 #define VOCL_LIBVOCL_OBJECTS_H
 
@@ -7,8 +7,8 @@
 struct _cl_platform_id {
     struct object object;
     struct info_table infos;
-    bool native;              /* the program sees the native one's name */
-    char *_Atomic extensions; /* the answer, once somebody has asked */
+    bool native;              /* the program sees the native platform's name */
+    char *_Atomic extensions; /* the answer, once it has been asked for */
 };
 
 struct _cl_sampler {
@@ -32,32 +32,32 @@ struct argument_description {
 
 struct kernel_description {
     char *name, *attributes;
-    uint64_t fixed_group[3]; /* reqd_work_group_size, or zeroes */
+    uint64_t fixed_group[3]; /* reqd_work_group_size, or zeros */
     uint32_t argument_count;
     struct argument_description *arguments;
-    struct answer *answers; /* info.c; the same for all kernels of this name */
+    struct answer *answers; /* info.c; shared by all kernels of this name */
 };
 
-/* What was done with a program, with what: enough to do it again. */
+/* A step of a program's construction, with everything that is needed to repeat it. */
 struct program_step {
     struct program_step *next;
-    uint32_t number; /* so many were before it */
+    uint32_t number; /* count of steps before it */
     enum { STEP_NONE, STEP_BUILD, STEP_COMPILE, STEP_LINK } what;
     cl_uint device_count;
     cl_device_id *devices;
     char *options;            /* or NULL */
-    struct wire_buffer files; /* what the source includes, as it was then */
-    cl_uint input_count;      /* headers of a compile, or what was linked; used */
+    struct wire_buffer files; /* the files that the source included at that time */
+    cl_uint input_count;      /* headers of a compile, or inputs of a link; retained */
     cl_program *inputs;
-    uint32_t *input_steps; /* how many steps each had seen */
-    char *names;           /* of headers */
+    uint32_t *input_steps; /* how many steps each of them had */
+    char *names;           /* of the headers */
     size_t names_length;
-    cl_int error; /* how it ended */
+    cl_int error; /* its result */
 };
 
 /* The value of a specialization constant. */
 struct special {
-    uint32_t id, number; /* so many steps were before it was set */
+    uint32_t id, number; /* number: count of steps before it was set */
     uint32_t size;
     uint8_t value[MOST_SPECIAL];
 };
@@ -65,30 +65,30 @@ struct special {
 struct _cl_program {
     struct object object;
     cl_context context;
-    struct node_set known; /* nodes that have it: perhaps not all of the context's */
+    struct node_set known; /* nodes that have it: perhaps not all of the context */
     cl_uint device_count;
     cl_device_id *devices;
     char *source;
     struct {
         enum { MADE_BY_LINK, MADE_FROM_SOURCE, MADE_FROM_BINARIES, MADE_FROM_IL, MADE_FROM_NAMES } how;
         uint8_t *bytes;          /* the source, IL, names, or the devices' binaries one after the other */
-        size_t length, *lengths; /* lengths: of each device's */
-        cl_int *statuses;        /* of each device's, while the program is made, or NULL */
+        size_t length, *lengths; /* lengths: of each device's binary */
+        cl_int *statuses;        /* of each device's binary, while the program is created, or NULL */
     } made;
-    struct mutex lock; /* kernels, built, building, options */
+    struct mutex lock; /* of kernels, built, building, options */
     pthread_cond_t built_now;
-    unsigned building; /* builds with a callback that are under way */
+    unsigned building; /* builds with a callback that are not finished */
     struct kernel_description *kernels;
     uint32_t kernel_count;
     atomic_int live_kernels;
     bool built, tried, binary, il;
-    struct program_step *done; /* remake.c: of each device the last one, in their order */
-    atomic_uint steps;         /* so many so far */
-    bool unkept;               /* one of these could not be kept */
+    struct program_step *done; /* remake.c: the last step for each device, in their order */
+    atomic_uint steps;         /* count of steps so far */
+    bool unkept;               /* one of the steps could not be saved */
     struct special *specials;  /* specialize.c */
     unsigned special_count;
-    atomic_uint specialized; /* so often */
-    size_t *binary_sizes;    /* of each device, as the application was told them: it has room for so much; or NULL */
+    atomic_uint specialized; /* count of constants that were set */
+    size_t *binary_sizes;    /* for each device the size that the application was told, and so has room for; or NULL */
 };
 
 struct argument {
@@ -111,14 +111,15 @@ struct _cl_kernel {
     struct kernel_description *description;
     struct lock lock; /* arguments and limits */
     struct argument *arguments;
-    cl_kernel made_from; /* of a clone, while it is made: what only the nodes know of it */
-    bool sent_when_set;  /* its arguments: only to compare with */
+    cl_kernel made_from; /* while a clone is created, its source: some of its state is known to the nodes only */
+    bool sent_when_set;  /* arguments are sent when they are set; the copies here only serve to compare */
     bool uses_addresses; /* device_address.c */
-    void **pointers;     /* to shared virtual memory that it reaches by others (clSetKernelExecInfo()) */
+    void **pointers;     /* shared virtual memory that it reaches indirectly (clSetKernelExecInfo()) */
     size_t pointer_count;
 };
 
-/* What a recorded command uses: a memory object, and what is done with it; or, use 0, a kernel or a sampler. */
+/* An object that a recorded command uses: a memory object, with the use that is made of it; or, with use 0, a kernel
+ * or a sampler. */
 struct recorded_use {
     struct recorded_use *next;
     struct object *object;
@@ -131,13 +132,13 @@ struct _cl_command_buffer_khr {
     cl_command_buffer_flags_khr flags;
     cl_command_buffer_properties_khr *properties;
     size_t properties_size;
-    struct mutex lock; /* the rest */
+    struct mutex lock; /* of all members below */
     cl_command_buffer_state_khr state;
     cl_uint points;
     struct recorded_use *uses;
-    struct wire_buffer commands; /* as the node was sent them */
-    bool loose;                  /* one of them has an argument that was released before */
-    cl_event last;               /* of the last run, where only one is allowed at a time */
+    struct wire_buffer commands; /* as they were sent to the node */
+    bool loose;                  /* one of them has an argument that had been released before */
+    cl_event last;               /* of the last run, if only one run at a time is allowed */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* A program that is started from a checkpoint of an earlier one (VOCL_RESTORE) has the contents of its memory objects.
- */
+/* A program that is started from a checkpoint of an earlier one (VOCL_RESTORE) gets the contents of its memory
+ * objects back. */
 #ifndef VOCL_LIBVOCL_RESTORE_H
 #define VOCL_LIBVOCL_RESTORE_H
 
@@ -8,16 +8,17 @@
 enum restore {
     RESTORE_UNKNOWN,
     RESTORE_OPEN,    /* until the first kernel */
-    RESTORE_OVER,    /* or there is nothing to give back */
-    RESTORE_REFUSED, /* the checkpoint is torn, or of another program */
+    RESTORE_OVER,    /* also if there is nothing to restore */
+    RESTORE_REFUSED, /* the checkpoint is damaged, or of another program */
 };
 extern atomic_int restore_now __attribute__((visibility("hidden"))); /* enum restore */
 
-/* A memory object that is no part of another has been made: it is counted, and has the contents back that the one with
- * its number had. CL_INVALID_OPERATION: it is not like that one, or the checkpoint is refused. (CheCL, section III.) */
+/* Counts a memory object that is no part of another, and restores the contents of the checkpoint's object with the
+ * same number. Returns CL_INVALID_OPERATION if the two do not match, or the checkpoint is refused. (CheCL, section
+ * III.) */
 cl_int restore_made(cl_mem memory);
 
-/* A kernel comes: nothing is given back any more. */
+/* The first kernel is about to run: nothing more is restored. */
 void restore_end(void);
 static inline void restore_before_kernel(void)
 {
@@ -25,7 +26,7 @@ static inline void restore_before_kernel(void)
         restore_end();
 }
 
-/* The objects that a child of a fork makes are others: it is given nothing back. */
+/* In the child of a fork nothing is restored: the objects that it creates are others. */
 void restore_after_fork(void);
 
 #endif

@@ -7,13 +7,13 @@
 
 /* ---- creation ---- */
 
-/* The application's memory is not the node's, but for the arena and devices of its own process. */
+/* The node does not have the application's memory, except the arena and devices in the application's process. */
 #define LOCAL_FLAGS (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)
-/* What the host may do is checked here; the node moves data in its own ways. */
+/* Rules about the host's access are checked here; the node moves data in its own ways. */
 #define WIRE_FLAGS(flags)                                                                                              \
     ((flags) & ~(cl_mem_flags)(LOCAL_FLAGS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
 
-/* memory: that the node shares, or NULL. */
+/* memory: shared with the node, or NULL. */
 static struct wire_create_buffer describe(const struct _cl_mem *buffer, const uint8_t *memory)
 {
 
@@ -45,7 +45,7 @@ static void put_filled(struct wire_buffer *out, const void *buffer, const struct
     wire_put_create_buffer(out, &m);
 }
 
-/* With its contents. */
+/* Creates the buffer with its contents. */
 static int create_filled(cl_mem buffer, struct node *node, const void *contents)
 {
     const struct layout layout = layout_linear(contents, buffer->size);
@@ -53,7 +53,7 @@ static int create_filled(cl_mem buffer, struct node *node, const void *contents)
     return transfer_contents(node, &layout, put_filled, buffer);
 }
 
-/* The contents go to the first node. */
+/* Creates the buffer on all nodes; the first one gets the contents. */
 static cl_int buffer_send(cl_mem buffer, const void *contents)
 {
     cl_context context = buffer->context;
@@ -64,7 +64,8 @@ static cl_int buffer_send(cl_mem buffer, const void *contents)
                                                                       : buffer_create_on(buffer, context->node));
 }
 
-/* Contents that the node was not given when it made the buffer, whatever the program may do with it later. */
+/* Writes contents that the node did not get with the buffer's creation, ignoring the flags that restrict the host's
+ * access. */
 static cl_int buffer_fill(cl_mem buffer, const void *host_pointer)
 {
     const cl_mem_flags flags = buffer->flags;
@@ -81,7 +82,7 @@ static cl_int buffer_fill(cl_mem buffer, const void *host_pointer)
     return error;
 }
 
-/* Whether that memory is all nodes', at the same address. */
+/* Whether all nodes have that memory at the same address. */
 static bool all_see(cl_context context, const void *memory, size_t size)
 {
     bool all = arena_has_all(memory, size);
@@ -93,7 +94,7 @@ static bool all_see(cl_context context, const void *memory, size_t size)
     return all;
 }
 
-/* Whether it is larger than the shared virtual memory that begins there. */
+/* Whether size is more than the shared virtual memory that begins at memory. */
 static bool is_too_large(const void *memory, size_t size)
 {
     const size_t whole = arena_size(memory), elsewhere = whole ? 0 : svm_remote_size(memory);
@@ -167,7 +168,7 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
     return buffer;
 }
 
-/* OpenCL 3.0 itself defines none. */
+/* Checks the properties: OpenCL 3.0 itself defines none. */
 static cl_int buffer_properties(cl_context context, const cl_mem_properties *properties, bool *addressed)
 {
     *addressed = false;
@@ -198,7 +199,7 @@ cl_mem clCreateBufferWithProperties(cl_context context, const cl_mem_properties 
     return buffer;
 }
 
-/* False when only native OpenCL knows what to make of the flags. */
+/* Returns false if only native OpenCL can judge the flags. */
 static bool sub_buffer_is_plain(cl_mem_flags flags)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
@@ -208,7 +209,7 @@ static bool sub_buffer_is_plain(cl_mem_flags flags)
            __builtin_popcountll(flags & host) <= 1;
 }
 
-/* A part cannot be allowed what the whole is not. */
+/* Whether the part would be allowed what the whole is not. */
 static bool sub_buffer_is_at_odds(cl_mem whole, cl_mem_flags flags)
 {
     static const struct {
@@ -324,12 +325,12 @@ static cl_int enqueue_piece(cl_command_queue queue, cl_mem buffer, bool writes, 
                                    .part = part_piece(buffer, offset, here->row_bytes),
                                    .layout = *here};
 
-    if (queue->node->observer) /* not looked at yet whether it needs a command */
+    if (queue->node->observer) /* whether it needs a command has not been checked yet */
         return memory_move(queue, &m, count, list, event);
     return memory_enqueue(queue, &m, count, list, event);
 }
 
-/* What needs no command does not pay for the making of one: half the time of a copy of 4 KiB. */
+/* A move without a command saves the cost of building one: half the time of a copy of 4 KiB. */
 static cl_int move_piece(cl_command_queue queue, cl_mem buffer, bool writes, cl_bool blocking, size_t offset,
                          size_t size, const void *memory, cl_uint count, const cl_event *list, cl_event *event)
 {
@@ -371,7 +372,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
     return move_piece(queue, buffer, false, blocking, offset, size, to, count, list, event);
 }
 
-/* How much of buffer means anything stands in content_size, as a cl_ulong. */
+/* content_size holds, as a cl_ulong, how many bytes of buffer are valid. */
 cl_int set_content_size_buffer(cl_mem buffer, cl_mem content_size)
 {
     TIMELINE(clSetContentSizeBufferPoCL);

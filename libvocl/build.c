@@ -1,4 +1,5 @@
-/* Builds, compiles and links. A build is a round trip; its answer describes the kernels once and for all. */
+/* Builds, compiles and links. A build takes one round trip; its answer describes the kernels, which need not be
+ * asked for again. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
-/* ---- the kernels a build made ---- */
+/* ---- the kernels of a build ---- */
 
 void program_forget_kernels(cl_program program)
 {
@@ -129,13 +130,13 @@ cl_int program_take_kernels(cl_program program, const void *bytes, uint32_t leng
 
 /* ---- build ---- */
 
-/* Of each node one, that all may be asked before anybody is waited for. */
+/* One call for each node, so that all are asked before the first answer is waited for. */
 static struct call *calls_for(cl_context context)
 {
     return malloc(context->node_count * sizeof(struct call));
 }
 
-/* Whether the kernels of a program are those that the first node told of is not asked: they come from one source. */
+/* Takes the first node's description only: kernels from the same source are assumed to be the same on all nodes. */
 static cl_int take_kernels(cl_program program, bool first, const void *bytes, uint32_t length)
 {
     cl_int error;
@@ -183,7 +184,7 @@ cl_int build_take(cl_program program, bool first, struct call *call, const struc
     return error;
 }
 
-/* Whether it is under way, so that its answer is to be waited for; else it is known already. */
+/* Returns whether a build was started whose answer has to be waited for; otherwise the answer is already known. */
 static bool build_on(struct node *node, cl_program program, cl_uint count, const uint32_t *ids, const char *options,
                      struct call *call, struct wire_buffer *key)
 {
@@ -313,7 +314,7 @@ static void *build_thread(void *argument)
     return NULL;
 }
 
-/* With a callback the call returns at once, and a thread of its own sees to the build. */
+/* With a callback the call returns at once, and a thread of its own builds. */
 static cl_int build_later(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
                           void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
@@ -333,7 +334,7 @@ static cl_int build_later(cl_program program, cl_uint count, const cl_device_id 
     *build = (struct build){program, count, list, copy, notify, data};
     handle_use(program);
     building_add(program, 1);
-    if (thread_start(&thread, build_thread, build)) /* which does not take the program's signals */
+    if (thread_start(&thread, build_thread, build)) /* a thread that does not take the program's signals */
         build_thread(build);
     else
         pthread_detach(thread);
@@ -358,12 +359,12 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
     if (atomic_load(&program->live_kernels))
         return CL_INVALID_OPERATION;
     if (count && !are_on(program->context, count, devices, 1, &program))
-        return CL_BUILD_PROGRAM_FAILURE; /* as native: it has nothing to build for one of them */
+        return CL_BUILD_PROGRAM_FAILURE; /* as native OpenCL: the program has nothing to build for one of them */
     return notify ? build_later(program, count, devices, options, notify, data)
                   : build_now(program, count, devices, options);
 }
 
-/* The names of the headers, each with its end. */
+/* Joins the headers' names, each with its terminating zero. */
 static char *join_names(cl_uint count, const char **names, size_t *length)
 {
     char *text;
@@ -379,7 +380,7 @@ static char *join_names(cl_uint count, const char **names, size_t *length)
     return text;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if memory is exhausted. */
 static uint32_t *ids_of(cl_uint count, const cl_program *programs)
 {
     uint32_t *ids = malloc((count + 1) * sizeof(*ids));
@@ -524,7 +525,7 @@ static cl_int link_check(cl_context context, cl_uint count, const cl_device_id *
     }
     for (cl_uint i = 0; data_alone && i < input_count; i++) {
         if (inputs[i]->built)
-            return CL_INVALID_OPERATION; /* is the first thing wrong */
+            return CL_INVALID_OPERATION; /* this error comes before the next one */
     }
     if (data_alone)
         return CL_INVALID_VALUE;

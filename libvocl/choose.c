@@ -41,7 +41,7 @@ static bool is_among(cl_device_id device, const cl_device_id *list, unsigned cou
     return false;
 }
 
-/* Nothing was chosen: what there would have been. */
+/* Nothing was chosen: logs the devices that there are. */
 static void tell_devices(const cl_device_id *devices, unsigned count)
 {
     vocl_log(LOG_ERROR, "VOCL_DEVICES=%s names none of the devices that there are:", settings_string(SETTING_DEVICES));
@@ -78,7 +78,7 @@ unsigned choose_devices(cl_device_id *devices, unsigned count)
     }
     if (more == 0 && !found)
         tell_devices(devices, count);
-    if (more < 0) { /* better no devices than others than were meant */
+    if (more < 0) { /* no devices are better than other devices than were meant */
         vocl_log(LOG_ERROR, "%s", why);
         found = 0;
     }

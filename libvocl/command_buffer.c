@@ -1,6 +1,6 @@
 /*
- * cl_khr_command_buffer. The node's OpenCL records the commands, once, and one short message runs them. The functions
- * are had from clGetExtensionFunctionAddressForPlatform() only, and checked against the header's types there.
+ * cl_khr_command_buffer. The node's OpenCL records the commands once, and one short message runs them. Programs get the
+ * functions only through clGetExtensionFunctionAddressForPlatform(), where they are checked against the header's types.
  */
 #include <errno.h>
 
@@ -74,7 +74,7 @@ static struct node *command_buffer_node(const struct object *object)
     return ((const struct _cl_command_buffer_khr *)object)->queue->node;
 }
 
-/* With the commands that were recorded. */
+/* Creates it with the commands recorded so far. */
 static int command_buffer_create_on(struct object *object, struct node *node)
 {
     cl_command_buffer_khr buffer = (cl_command_buffer_khr)object;
@@ -179,8 +179,8 @@ cl_int release_command_buffer(cl_command_buffer_khr buffer)
 
 /* ---- recording ---- */
 
-/* The site of a command in a buffer. Only queues of the buffer's own, as no device here has
- * cl_khr_command_buffer_multi_device, and they must not be named. */
+/* Makes the site of a command in a buffer. The buffer's own queue must not be named; other queues are not possible,
+ * as no device here has cl_khr_command_buffer_multi_device. */
 static cl_int find_site(struct site *site, cl_command_buffer_khr buffer, cl_command_queue queue, bool asks,
                         cl_uint count, const cl_sync_point_khr *points, cl_sync_point_khr *point,
                         const cl_mutable_command_khr *mutable_handle)
@@ -213,7 +213,7 @@ cl_int record_begin(struct enqueue *e)
     return error;
 }
 
-/* It stays, with its number, as long as the command buffer does. */
+/* Retains the object, with its number, as long as the command buffer exists. */
 static int hold(cl_command_buffer_khr buffer, struct object *object, unsigned use)
 {
     struct session *session = buffer->queue->node->session;
@@ -260,7 +260,7 @@ int record_kernel(cl_command_buffer_khr buffer, cl_kernel kernel)
     return error;
 }
 
-/* The lock is held while it is sent, so that points and commands have the same order. */
+/* Holds the lock while it sends, so that points and commands have the same order. */
 cl_int record_send(struct enqueue *e)
 {
     const struct site *site = e->site;
@@ -407,7 +407,7 @@ cl_int record_ndrange(cl_command_buffer_khr buffer, cl_command_queue queue,
     cl_int error = find_site(&site, buffer, queue, false, count, points, point, handle);
 
     if (!error && properties && *properties)
-        error = CL_INVALID_VALUE; /* there are none to be had */
+        error = CL_INVALID_VALUE; /* no properties are supported */
     return error ? error : launch(&site, kernel, dims, offset, global, local);
 }
 
@@ -431,7 +431,7 @@ cl_int finalize_command_buffer(cl_command_buffer_khr buffer)
 
 /* ---- running ---- */
 
-/* Under the lock: executable, or pending if a run is not through. */
+/* With the lock held: executable, or pending if a run has not ended. */
 static cl_int find_state(cl_command_buffer_khr buffer, cl_command_buffer_state_khr *state)
 {
     *state = buffer->state;
@@ -462,7 +462,7 @@ static cl_int check_run(cl_command_buffer_khr buffer, cl_uint count, const cl_co
     return CL_SUCCESS;
 }
 
-/* Under the lock. */
+/* With the lock held. */
 static cl_int may_run(cl_command_buffer_khr buffer)
 {
     cl_command_buffer_state_khr state = buffer->state;
@@ -477,7 +477,8 @@ static cl_int may_run(cl_command_buffer_khr buffer)
                : CL_INVALID_OPERATION;
 }
 
-/* Under the lock. The event of a buffer that runs once at a time is kept, to know whether it is through. */
+/* With the lock held. Keeps the event of a buffer that may run only once at a time, to know whether the run has
+ * ended. */
 static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *event)
 {
     bool once = !(buffer->flags & CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR);
@@ -489,7 +490,7 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
     for (struct recorded_use *use = buffer->uses; use && !error; use = use->next) {
         cl_mem memory = (cl_mem)use->object;
 
-        if (use->use) /* what is written may be a part */
+        if (use->use) /* a write may be to a part only */
             error = cl_error(coherence_before(e, memory, 0, memory->size, use->use | USE_READ));
     }
     if (error)
@@ -506,7 +507,7 @@ static cl_int run(cl_command_buffer_khr buffer, struct enqueue *e, cl_event *eve
             coherence_after(e, memory, 0, memory->size);
     }
     if (coherence_watched())
-        svm_remote_written_all(); /* what its kernels reach is not known here */
+        svm_remote_written_all(); /* the memory that its kernels reach is not known here */
     wire_put_enqueue_command_buffer(stream_begin(e->node), &m);
     error = cl_error(stream_end(e->node, STREAM_SOON));
     if (!error)

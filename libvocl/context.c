@@ -3,7 +3,7 @@
 
 #include "libvocl/internal.h"
 
-/* With a list and no platform in it the loader does not know whom to ask. */
+/* With a list that names no platform the ICD loader does not know which driver to call. */
 static bool names_platform(const cl_context_properties *properties)
 {
     for (size_t i = 0; properties && properties[i]; i += 2) {
@@ -31,7 +31,7 @@ static cl_int check_properties(const cl_context_properties *properties)
                 return CL_INVALID_PROPERTY;
             sync = true;
             break;
-        case CL_GL_CONTEXT_KHR: /* taken and not used: no device here shares anything with a display */
+        case CL_GL_CONTEXT_KHR: /* accepted and ignored: no device here shares anything with a display */
         case CL_EGL_DISPLAY_KHR:
         case CL_GLX_DISPLAY_KHR:
         case CL_WGL_HDC_KHR:
@@ -44,7 +44,7 @@ static cl_int check_properties(const cl_context_properties *properties)
     return CL_SUCCESS;
 }
 
-/* No node is told of more devices at once than it takes. */
+/* Whether no node has to take more devices at once than it can. */
 static bool fits_nodes(cl_uint count, const cl_device_id *devices)
 {
     uint16_t counts[MOST_NODES] = {0};
@@ -65,7 +65,7 @@ cl_device_id first_of_node(const struct node *node, cl_uint count, const cl_devi
     return NULL;
 }
 
-/* On each worker they are of one native platform: native contexts go no further. */
+/* The devices of one worker must be of one native platform, as a native context can have only one. */
 static cl_int check_devices(cl_uint count, const cl_device_id *devices)
 {
     for (cl_uint i = 0; i < count; i++) {
@@ -115,7 +115,7 @@ cl_uint devices_of_node(const struct node *node, cl_uint count, const cl_device_
 static int context_create_on(struct object *object, struct node *node)
 {
     const struct _cl_context *context = (const struct _cl_context *)object;
-    uint32_t ids[WIRE_MAX_DEVICES]; /* what was not sent for want of memory would be released there all the same */
+    uint32_t ids[WIRE_MAX_DEVICES]; /* not malloc(): a context not sent for lack of memory would still be released */
     struct wire_create_context m = {object->id, ids, 0};
 
     m.devices_count = devices_of_node(node, context->device_count, context->devices, ids);
@@ -123,7 +123,7 @@ static int context_create_on(struct object *object, struct node *node)
     return stream_end(node, STREAM_LATER);
 }
 
-/* On all of them, or it is not made. */
+/* Creates the context on all nodes, or fails. */
 static cl_int context_send(cl_context context)
 {
     int error = 0;
@@ -160,7 +160,7 @@ static cl_int context_new(const cl_context_properties *properties, cl_uint count
         handle_free(&context->object);
         return CL_OUT_OF_HOST_MEMORY;
     }
-    for (cl_uint i = 0; i < count; i++) { /* without repetitions */
+    for (cl_uint i = 0; i < count; i++) { /* without duplicates */
         cl_uint seen = 0;
 
         while (seen < context->device_count && context->devices[seen] != devices[i])
@@ -247,7 +247,6 @@ cl_context clCreateContextFromType(const cl_context_properties *properties, cl_d
     return context;
 }
 
-/* Callbacks registered on an object, last first, before it goes. */
 static cl_context context_itself(const struct object *object)
 {
     return (cl_context)(uintptr_t)object;
@@ -270,6 +269,7 @@ static const char *context_bound(const struct object *object, const struct node 
     return usm_any(node) ? "unified shared memory is the worker's own" : NULL;
 }
 
+/* Calls the destructor callbacks of the program, last first, before the context goes. */
 static void context_destroy(struct object *object)
 {
     cl_context context = (cl_context)object;

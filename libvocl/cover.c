@@ -1,7 +1,7 @@
 /*
- * Another kind of device in a device's place: it does if it covers what the program was told. Which queries the program
- * has made is kept, some bits of each device; what was answered is there anyway, and is answered from then on, too.
- * What describes a device (its name, how many units it has, what it prefers) binds nobody.
+ * Devices of another kind in a device's place: one will do if it covers what the program was told. The queries that the
+ * program has made are noted in some bits for each device; the answers are stored in any case, and later queries get
+ * them, too. Queries that only describe a device (its name, its compute units, its preferences) need not be covered.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,17 +11,17 @@
 #include "libvocl/platform.h"
 #include "wire/tables.h"
 
-#define FIRST CL_DEVICE_TYPE /* of 256 queries, each of which has a bit; all others share 64 */
+#define FIRST CL_DEVICE_TYPE /* of 256 queries with a bit each; all others share 64 bits */
 
 enum rule {
-    SAME,   /* what no other rule is about */
-    MORE,   /* numbers, none of which may be less */
-    LESS,   /* an alignment */
-    BITS,   /* all of them */
-    WORDS,  /* all of them */
-    NUMBER, /* the version in a text */
-    OPEN,   /* only describes it */
-    LISTED, /* extensions, of which CL_DEVICE_EXTENSIONS has all */
+    SAME,   /* queries without another rule */
+    MORE,   /* numbers, none of which may be smaller */
+    LESS,   /* an alignment, which may not be larger */
+    BITS,   /* all of them must be set */
+    WORDS,  /* all of them must be listed */
+    NUMBER, /* the version number in a text */
+    OPEN,   /* only descriptive */
+    LISTED, /* extensions, which are all in CL_DEVICE_EXTENSIONS */
 };
 
 #define QUERY(param, rule, name, always)                                                                               \
@@ -31,10 +31,10 @@ enum rule {
 
 static const struct query {
     cl_device_info param;
-    const char *query; /* as OpenCL calls it */
+    const char *query; /* OpenCL's name */
     enum rule rule;
     const char *name;
-    bool always; /* the library itself goes by it */
+    bool always; /* the library itself depends on it */
 } queries[] = {
     QUERY(CL_DEVICE_VERSION, NUMBER, "its version", true),
     QUERY(CL_DEVICE_ADDRESS_BITS, SAME, "bits of addresses", true),
@@ -149,7 +149,7 @@ static const struct query {
 
 #undef QUERY
 
-/* ---- what the program has asked ---- */
+/* ---- the program's queries ---- */
 
 static unsigned word_of(cl_device_info param)
 {
@@ -203,7 +203,7 @@ static const char *find_word(const char *in, const char *word, size_t length)
     return *in ? in : NULL;
 }
 
-/* Words of the one that the other has not; the first of them is told. */
+/* Whether all words of told are in there; writes the first that is not to missing. */
 static bool words_cover(const char *told, const char *there, char *missing, size_t size)
 {
     bool all = true;
@@ -231,7 +231,7 @@ static unsigned version_in(const char *text)
     return major * 100 + minor;
 }
 
-/* As the program is told them: without what is not carried. */
+/* Compares extensions as the program sees them: without those that VOCL does not carry. */
 static bool extensions_cover(const struct info_table *told, const struct info_table *there, char *missing, size_t size)
 {
     static const size_t room = 16384;

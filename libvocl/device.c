@@ -1,4 +1,4 @@
-/* Devices: what the node told of them when the session started. */
+/* Devices: answers from what the node told of them when the session started. */
 #include "libvocl/internal.h"
 
 void device_number(cl_device_id device, cl_device_info param, void *to, size_t size)
@@ -10,9 +10,9 @@ void device_number(cl_device_id device, cl_device_info param, void *to, size_t s
         memcpy(to, bytes, size);
 }
 
-#define MOST_BYTES (UINT64_C(1) << 48) /* of a device's memory, of which sizes can be added up */
+#define MOST_BYTES (UINT64_C(1) << 48) /* of a device's memory, so that sums of sizes do not overflow */
 
-/* The answers that other calls need in order to check their arguments. */
+/* Stores the answers that other calls need to check their arguments. */
 static void describe(cl_device_id device)
 {
     cl_device_exec_capabilities can = 0;
@@ -126,7 +126,7 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     return info_return(native, length, size, value, size_ret);
 }
 
-/* Root devices are not counted. */
+/* Root devices have no reference count. */
 cl_int clRetainDevice(cl_device_id device)
 {
     TIMELINE(clRetainDevice);

@@ -1,5 +1,5 @@
-/* Buffers that have an address on their device (cl_ext_buffer_device_address): queries, and kernels that are given one.
- */
+/* Buffers with an address on their device (cl_ext_buffer_device_address): queries, and addresses as kernel
+ * arguments. */
 #include <string.h>
 
 #include "libvocl/internal.h"

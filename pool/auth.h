@@ -1,7 +1,8 @@
 /*
- * How the two ends of a connection to a daemon of the pool get to know each other: plugins, so that the library that
- * each needs is loaded where it is used only. The daemon's end speaks first, with a nonce. The other answers with a
- * proof of who it is, for that nonce; from it both have a key that nobody else knows, for all that follows (channel.h).
+ * Authentication between the two ends of a connection to a daemon of the pool. The methods are plugins, so that the
+ * library that each needs is loaded only where it is used. The daemon's end speaks first and sends a nonce. The other
+ * end answers with a proof of its identity for that nonce. From the proof both derive a key that nobody else knows, for
+ * all messages that follow (channel.h).
  */
 #ifndef VOCL_POOL_AUTH_H
 #define VOCL_POOL_AUTH_H
@@ -18,33 +19,34 @@
 #define AUTH_MOST 4096 /* bytes of a proof */
 
 struct auth_settings {
-    const char *key_file; /* key: users and their keys */
-    const char *user;     /* key: whose key a client uses; NULL: the user's who runs it */
-    const char *node;     /* of a daemon, its own name; NULL: a client's */
-    const char *other;    /* key: of a daemon that proves itself, to whom */
-    const char *socket;   /* munge: of munged, or NULL for its own choice */
-    uid_t daemon;         /* munge: only this user's daemons can read the proof */
+    const char *key_file; /* key: file with the users and their keys */
+    const char *user;     /* key: the user whose key a client uses; NULL: the user who runs it */
+    const char *node;     /* a daemon's own name; NULL: this is a client */
+    const char *other;    /* key: the name of the daemon to which this daemon proves itself */
+    const char *socket;   /* munge: munged's socket; NULL: the library's default */
+    uid_t daemon;         /* munge: only daemons of this user can read the proof */
 };
 
 struct auth_peer {
-    uid_t uid; /* by key not known, -1 */
+    uid_t uid; /* -1 with method key, which does not know it */
     gid_t gid;
-    char name[64];  /* by MUNGE not known, "" */
-    bool is_daemon; /* another daemon of the pool; by key "@" and its name, without a user's number or rights */
+    char name[64]; /* "" with method munge, which does not know it */
+    /* Another daemon of the pool. With method key its name begins with "@", and it has no UID and no user's rights. */
+    bool is_daemon;
 };
 
-/* Both return 0, or negative errno and why. */
+/* Both functions return 0, or a negative errno with the reason in why. */
 struct auth_plugin {
     unsigned version;
-    /* A client's proof, at most AUTH_MOST bytes, and the key. */
+    /* Makes a client's proof, of at most AUTH_MOST bytes, and the key. */
     int (*prove)(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], uint8_t *proof, size_t *length,
                  uint8_t key[AUTH_KEY], char *why, size_t why_size);
-    /* Whose it is. With a plugin that knows no more than keys a wrong one is found out by the first message only. */
+    /* Says whose proof it is. A method that knows only keys detects a wrong key only when the first message arrives. */
     int (*check)(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], const uint8_t *proof,
                  size_t length, uint8_t key[AUTH_KEY], struct auth_peer *peer, char *why, size_t why_size);
 };
 
-/* name: "munge" or "key". NULL and why if there is none such. */
+/* Loads the plugin with this name, "munge" or "key". Returns NULL, with the reason in why, if that fails. */
 const struct auth_plugin *auth_open(const char *name, char *why, size_t why_size);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * By keys in a file. Lines of a user's name and 64 hexadecimal digits: the daemons' file has everybody's, a user's has
- * his own. Lines of "@", a node's name and its public key; that of the node whose file it is has its secret key behind
- * it. Two daemons have a secret from the one's secret and the other's public key (X25519), which no third has. Both
- * ends mix the daemon's nonce and the client's into the connection's key, so that neither a recorded conversation nor a
- * false daemon gets anywhere.
+ * Authentication by keys in a file. A line has a user's name and 64 hexadecimal digits. The daemons' file has the keys
+ * of all users, a user's file has that user's own key. Further lines have "@" with a node's name, and its public key; a
+ * node's own line has its secret key as a third word. Two daemons derive a common secret from the secret key of one and
+ * the public key of the other (X25519), which no third party knows. Both ends mix the daemon's and the client's nonce
+ * into the connection's key, so neither a recorded conversation nor a false daemon succeeds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ static bool read_key(const char *digits, uint8_t key[AUTH_KEY])
     return !sodium_hex2bin(key, AUTH_KEY, digits, strlen(digits), NULL, &length, NULL) && length == AUTH_KEY;
 }
 
-/* secret NULL: a user's; otherwise a node's own line. */
+/* secret NULL: finds a user's key, or a node's public key; otherwise both keys in a node's own line. */
 static int find_key(const char *path, const char *name, uint8_t key[AUTH_KEY], uint8_t *secret, char *why,
                     size_t why_size)
 {
@@ -82,7 +82,7 @@ static int find_key(const char *path, const char *name, uint8_t key[AUTH_KEY], u
     return error;
 }
 
-/* What this daemon and another, "@name", have together. */
+/* Finds the secret that this daemon shares with another, "@name". */
 static int find_shared(const struct auth_settings *settings, const char *other, uint8_t shared[AUTH_KEY], char *why,
                        size_t why_size)
 {
@@ -102,7 +102,7 @@ static int find_shared(const struct auth_settings *settings, const char *other, 
     return error;
 }
 
-/* The connection's key: of the user's, the nonces, and the name. */
+/* Derives the connection's key from the secret, the nonces, and the name. */
 static void mix(const uint8_t secret[AUTH_KEY], const uint8_t *nonce, const uint8_t *own, const char *name,
                 uint8_t key[AUTH_KEY])
 {
@@ -117,7 +117,7 @@ static void mix(const uint8_t secret[AUTH_KEY], const uint8_t *nonce, const uint
     sodium_memzero(&state, sizeof(state));
 }
 
-/* The proof: the client's nonce, and the name. */
+/* The proof consists of the client's nonce and the name. */
 static int prove(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], uint8_t *proof, size_t *length,
                  uint8_t key[AUTH_KEY], char *why, size_t why_size)
 {

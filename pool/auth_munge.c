@@ -1,5 +1,5 @@
-/* By MUNGE: munged vouches for the user; the key travels inside the credential, which only the daemon's user can open.
- */
+/* Authentication by MUNGE: munged vouches for the user, and the key travels inside the credential, which only the
+ * daemon's user can open. */
 #include <errno.h>
 #include <munge.h>
 #include <sodium.h>
@@ -18,7 +18,7 @@ static int failed(munge_ctx_t context, munge_err_t error, char *why, size_t why_
     return -EACCES;
 }
 
-/* Of a credential that is too old, or of a time that is yet to come: whose clock is how wrong. */
+/* Explains that a credential is too old, or from the future: says whose clock is wrong, and by how much. */
 static int clocks_differ(munge_ctx_t context, munge_err_t error, const char *node, char *why, size_t why_size)
 {
     time_t made = 0, seen = 0;
@@ -72,7 +72,7 @@ static int prove(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     return result;
 }
 
-/* Whether nobody but this daemon's user could read the key in the credential that was decoded. */
+/* Whether only this daemon's user could read the key in the credential that was decoded. */
 static bool is_secret(munge_ctx_t context)
 {
     int cipher = MUNGE_CIPHER_NONE;

@@ -21,7 +21,7 @@ void channel_greet(struct channel_greeting *greeting, const char *method)
     memcpy(greeting->method, method, strlen(method) < sizeof(greeting->method) ? strlen(method) : 0);
 }
 
-/* The key is the connection's own, so direction and place are enough. */
+/* The key belongs to this connection alone, so direction and record number make the nonce unique. */
 static void make_nonce(uint8_t nonce[crypto_secretbox_NONCEBYTES], bool from_daemon, uint64_t place)
 {
     memset(nonce, 0, crypto_secretbox_NONCEBYTES);

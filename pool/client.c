@@ -82,7 +82,7 @@ void client_nap(void)
     nanosleep(&(struct timespec){.tv_nsec = (long)(least_ms + chance % (most_ms - least_ms)) * 1000000}, NULL);
 }
 
-/* What was said first is there already. */
+/* The greeting has already arrived. */
 static int enter(struct client *client, const struct poolfile *pool, const char *address, int fd, long milliseconds,
                  char *why, size_t why_size)
 {
@@ -97,7 +97,7 @@ static int enter(struct client *client, const struct poolfile *pool, const char 
     return error;
 }
 
-/* Who is there but does not want us is none that answers. */
+/* A daemon that answers, but refuses this client, counts as one that does not answer: the others are tried. */
 static int connect_once(struct client *client, const struct poolfile *pool, const struct poolfile_node *nodes,
                         unsigned count, long milliseconds, char *why, size_t why_size)
 {
@@ -106,7 +106,7 @@ static int connect_once(struct client *client, const struct poolfile *pool, cons
     int error = -EAGAIN, fd;
 
     for (unsigned tries = 0; error && tries < count; tries++) {
-        char missed[512]; /* a refusal says more than silence */
+        char missed[512]; /* not shown after a refusal, which says more than silence */
 
         fd = race_connect(nodes, count, refused, milliseconds, &winner, missed, sizeof(missed));
         if (fd < 0) {
@@ -227,7 +227,7 @@ int client_beat(struct client *client)
 
     if (!patience)
         return 0;
-    if (now - client->looked_ms > patience / 2) /* it may have been this process that did not listen */
+    if (now - client->looked_ms > patience / 2) /* this process may have been the one that did not listen */
         client->heard_ms = now;
     client->looked_ms = now;
     if (now - client->heard_ms > patience)

@@ -1,4 +1,4 @@
-/* Questions to daemons that are asked again: see inquiry.h. */
+/* Requests to daemons that are repeated after a loss: see inquiry.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ void inquiry_say(struct inquiry *inquiry, json_t *message)
         error = client_send(&inquiry->client, message);
     if (error == -ENOMEM || error == -EMSGSIZE)
         vocl_log(LOG_ERROR, "the pool: a message cannot be made: %s", strerror(-error));
-    else if (error) /* some of it may have gone; that the connection is lost is seen where it is listened to */
+    else if (error) /* part of it may be sent; the loss is noticed at the next receive */
         shutdown(inquiry->client.fd, SHUT_RDWR);
     json_decref(message);
 }
@@ -43,7 +43,7 @@ static void lose_connection(struct inquiry *inquiry, int error)
     lose(inquiry, true, why);
 }
 
-/* False: it is not the time for that, or not needed. */
+/* Attempts to connect. Returns false if no attempt is due or needed. */
 static bool try(struct inquiry *inquiry)
 {
     struct inquiry_kind *kind = inquiry->kind;
@@ -64,7 +64,7 @@ static bool try(struct inquiry *inquiry)
     }
     inquiry->asked = true;
     inquiry_say(inquiry, json_incref(inquiry->question));
-    client_beat(&inquiry->client); /* from here on the daemon misses it */
+    client_beat(&inquiry->client); /* from here on the daemon expects heartbeats */
     return true;
 }
 
@@ -92,7 +92,7 @@ int inquiry_begin_with(struct inquiry *inquiry, json_t *first, const char *addre
     json_t *answer = NULL;
     int error;
 
-    client_beat(&inquiry->client); /* from here on the daemon misses it */
+    client_beat(&inquiry->client); /* from here on the daemon expects heartbeats */
     error = client_call(&inquiry->client, question ? first : NULL, &answer, why, why_size);
     json_decref(first);
     if (error) {
@@ -151,7 +151,7 @@ void inquiries_beat(struct inquiry *const *list, unsigned count)
     }
 }
 
-/* Each is tried in its turn: the next one, where all of a kind wait. */
+/* If several of one kind are due, only one is tried, so the order rotates. */
 void inquiries_turn(struct inquiry *const *list, unsigned count, const struct pollfd *fds)
 {
     static unsigned next;

@@ -1,7 +1,7 @@
 /*
- * What a process wants of a daemon for as long as that takes. The connection stays, for what either has to say, and
- * when it is lost this or another daemon is asked again. A process has several side by side, and waits in poll() for
- * other things besides.
+ * A request to a daemon that stays open until the caller ends it. The connection remains for messages in both
+ * directions. If it is lost, the request is sent again, to the same or another daemon. A process may have several
+ * inquiries, and waits in poll() for them together with other descriptors.
  */
 #ifndef VOCL_POOL_INQUIRY_H
 #define VOCL_POOL_INQUIRY_H
@@ -10,18 +10,20 @@
 
 #include "pool/client.h"
 
-#define INQUIRY_ANY "" /* for an address: whichever daemon answers first */
+#define INQUIRY_ANY "" /* as an address: the daemon that answers first */
 
 struct inquiry;
 
-/* Those of a kind share the pauses between tries, as everything else waits while a daemon is reached for. */
+/* What inquiries of one kind share, among it the pause between attempts to connect: an attempt blocks everything
+ * else. */
 struct inquiry_kind {
-    long reach_ms, again_ms; /* how long a try may take, and the pause */
+    long reach_ms, again_ms; /* time limit of an attempt to connect, and pause between attempts, in ms */
     long tried_ms;
     void (*hear)(struct inquiry *inquiry, const json_t *message);
-    /* Or NULL. reached: the connection had been made. */
+    /* The connection is lost (reached), or could not be made. May be NULL. */
     void (*lost)(struct inquiry *inquiry, bool reached, const char *why);
-    /* Before the next try when it was lost, or not reached: another address. False: there is none just now. Or NULL. */
+    /* Called before the next attempt after that, to set another address. Returns false if there is none at present. May
+     * be NULL. */
     bool (*change)(struct inquiry *inquiry);
 };
 
@@ -30,27 +32,28 @@ struct inquiry {
     const struct poolfile *pool;
     struct client client; /* its fd is -1 while there is no connection */
     char address[128];
-    json_t *question; /* with the ticket that the last daemon gave for it; NULL: nothing is wanted */
-    bool asked, lost; /* no answer has come yet; another address is needed */
+    json_t *question; /* with the ticket that the last daemon gave for it; NULL: none is open */
+    bool asked, lost; /* asked: no answer has arrived yet; lost: another address is needed */
 };
 
 void inquiry_open(struct inquiry *inquiry, struct inquiry_kind *kind, const struct poolfile *pool);
-/* From now on the answer is wanted; the first try is made at once. Takes the question over. address: NULL: change()
- * says which. */
+/* Opens the inquiry: from now on the question is asked until it is answered. Makes the first attempt at once. Takes
+ * ownership of question. address NULL: change() sets it. */
 void inquiry_begin(struct inquiry *inquiry, const char *address, json_t *question);
-/* The same, where another question, whose answer it waits for, comes before: over client, which is connected. 0, or
- * negative errno and why. */
+/* The same, over inquiry->client, which is connected, and with another question first, whose answer it waits for.
+ * Returns 0, or a negative errno with the reason in why. */
 int inquiry_begin_with(struct inquiry *inquiry, json_t *first, const char *address, json_t *question, char *why,
                        size_t why_size);
 void inquiry_end(struct inquiry *inquiry);
-/* To the daemon, if it is connected. Takes the message over, which is NULL where there is no memory for it. */
+/* Sends a message to the daemon, if it is connected. Takes ownership of message, which is NULL if memory is
+ * exhausted. */
 void inquiry_say(struct inquiry *inquiry, json_t *message);
 
-/* What to poll for; true: turns are needed though nothing may come. */
+/* Fills fds for poll(). Returns true if inquiries_turn() has to be called regularly even if nothing arrives. */
 bool inquiries_poll(struct inquiry *const *list, unsigned count, struct pollfd *fds);
-/* What was found, pulses, and tries. */
+/* Handles what poll() found, sends heartbeats, and makes the attempts to connect that are due. */
 void inquiries_turn(struct inquiry *const *list, unsigned count, const struct pollfd *fds);
-/* Before anything that takes a while. */
+/* Sends heartbeats. Call it before anything that takes long. */
 void inquiries_beat(struct inquiry *const *list, unsigned count);
 
 #endif

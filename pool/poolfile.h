@@ -1,13 +1,13 @@
 /*
- * The pool file: how to find a pool's daemons and to prove who one is. Lines of a word and its values; # begins a
- * comment:
+ * The pool file: how to find a pool's daemons, and how to authenticate to them. Each line has a word and its values; #
+ * begins a comment:
  *
- *     node NAME HOST:PORT     one for each daemon; the order in which they are asked
+ *     node NAME HOST:PORT     one for each daemon, in the order in which they are tried
  *     auth munge|key          default munge
- *     key-file PATH           of auth key; default ~/.config/vocl/key
+ *     key-file PATH           for auth key; default ~/.config/vocl/key
  *     munge-socket PATH
- *     network mpi|tls         what carries sessions; default what the daemons say
- *     daemon-uid UID          whose daemons they are; default 0
+ *     network mpi|tls         the network of sessions; default: as the daemons say
+ *     daemon-uid UID          the user that the daemons run as; default 0
  */
 #ifndef VOCL_POOL_POOLFILE_H
 #define VOCL_POOL_POOLFILE_H
@@ -30,8 +30,8 @@ struct poolfile {
     uid_t daemon;
 };
 
-/* where: VOCL_POOL, a file or addresses with commas between them, whose daemons say how they authenticate; NULL or "":
- * the default file. 0, or negative errno and why. */
+/* where: the value of VOCL_POOL, which is a file, or addresses separated by commas, whose daemons say how they
+ * authenticate; NULL or "": the default file. Returns 0, or a negative errno with the reason in why. */
 int poolfile_read(struct poolfile *pool, const char *where, char *why, size_t why_size);
 int poolfile_read_file(struct poolfile *pool, const char *path, char *why, size_t why_size);
 void poolfile_free(struct poolfile *pool);

@@ -1,4 +1,4 @@
-/* Addresses tried side by side: see race.h. */
+/* Connecting to several addresses in parallel: see race.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -12,7 +12,7 @@
 #include "base/socket.h"
 #include "pool/race.h"
 
-#define AHEAD_MS 100 /* of the next */
+#define AHEAD_MS 100 /* head start of each node before the next */
 #define MOST_RUNNERS 512
 
 struct runner {
@@ -36,7 +36,7 @@ static void fail(struct race *race, unsigned node, int error)
     snprintf(race->why, race->why_size, "%s: %s", race->nodes[node].address, address_error(error));
 }
 
-/* All addresses of a node. */
+/* Starts connections to all addresses of a node. */
 static void start(struct race *race, unsigned node)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -71,7 +71,7 @@ static void drop(struct race *race, unsigned i, int error)
     race->runners[i].fd = -1;
 }
 
-/* What has happened to one: true if it has won. */
+/* Handles the events of one connection. Returns true if it has won. */
 static bool look(struct race *race, unsigned i, short events)
 {
     struct runner *runner = &race->runners[i];
@@ -92,7 +92,7 @@ static bool look(struct race *race, unsigned i, short events)
     return false;
 }
 
-/* For so long; the one that has won, or -1. */
+/* Waits this long. Returns the index of the winner, or -1. */
 static int watch(struct race *race, long milliseconds)
 {
     struct pollfd ready[MOST_RUNNERS];

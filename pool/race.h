@@ -1,4 +1,4 @@
-/* Which of several daemons answers first: unreachable ones cost those that are there no time. */
+/* Connects to the first of several daemons that answers, so that unreachable daemons cost little time. */
 #ifndef VOCL_POOL_RACE_H
 #define VOCL_POOL_RACE_H
 
@@ -7,9 +7,9 @@
 
 #include "pool/poolfile.h"
 
-/* A connection on which something has been said already, of the first of these nodes that says something within the
- * time, those in front preferred a little; left_out: not these. Its place among them in *winner. Or negative errno and
- * why, of the last one that failed. */
+/* Returns a connection on which a message has already arrived, from the first of these nodes that sends one within the
+ * time. Nodes earlier in the list have a small head start; those marked in left_out are skipped. *winner is the node's
+ * index. On failure returns a negative errno, with the reason of the last node that failed in why. */
 int race_connect(const struct poolfile_node *nodes, unsigned count, const bool *left_out, long milliseconds,
                  unsigned *winner, char *why, size_t why_size);
 

@@ -1,6 +1,6 @@
 /*
- * A worker of a pool and its supervisor: what the daemon, and the fork server that has the drivers loaded already
- * (proxy/fork_server.h), have in common.
+ * A worker of a pool and its supervisor, the process between the worker and the daemon: what is common to the daemon
+ * and the fork server, which has the drivers loaded (proxy/fork_server.h).
  */
 #ifndef VOCL_PROXY_SUPERVISOR_H
 #define VOCL_PROXY_SUPERVISOR_H
@@ -12,37 +12,36 @@
 
 #define SUPERVISOR_ENVIRONMENT 128
 
-/* What is said of a worker's start: its number, or the errno for which there is none. */
+/* The result of a worker's start: its PID, or the errno if there is none. */
 struct start_word {
     pid_t worker;
     int error;
 };
 
-/* How a worker is to be. Goes from the daemon to the fork server as it is. */
+/* How to start a worker. The daemon sends it to the fork server unchanged. */
 struct supervisor_plan {
     char session[33], user[64], folder[256];
-    char group[4096]; /* its control group's folder, or "" */
+    char group[4096]; /* folder of its control group, or "" */
     char program[4096];
-    char status[4096]; /* the file in which the worker's exit status is left, for a daemon that is not the supervisor's
-                          parent */
+    char status[4096]; /* file for the worker's exit status, for a daemon that is not the supervisor's parent */
     uid_t uid;
     gid_t gid;
-    bool drop;      /* it becomes that user's */
-    unsigned count; /* of its variables */
+    bool drop;      /* the worker is to run as that user */
+    unsigned count; /* of environment variables */
 };
 
-#define CHILD_FD 3 /* a child's end of a socket to the daemon */
+#define CHILD_FD 3 /* a child's end of its socket to the daemon */
 
 /*
- * In a child of the daemon's: starts a worker, and stays until all that it starts is gone. environment:
- * NULL-terminated; pmi: the worker's, or -1; problem: where start_words go; run: what the worker is, which is then not
- * executed anew, or NULL. Does not return.
+ * Called in a child of the daemon. Starts a worker, and stays until all processes that the worker has started have
+ * ended. environment: NULL-terminated; pmi: the worker's PMI socket, or -1; problem: where start_words are written;
+ * run: the worker's main function, called in place of exec, or NULL. Does not return.
  */
 void supervisor_run(const struct supervisor_plan *plan, char **environment, int pmi, int problem, int (*run)(void))
     __attribute__((noreturn));
-/* Kills all of a control group. False: there is none. */
+/* Kills all processes of a control group. Returns false if there is none. */
 bool supervisor_kill_group(const char *group);
-/* Writes to a file of it. */
+/* Writes to a file of the group. */
 bool supervisor_write_group(const char *group, const char *file, const char *text);
 
 #endif

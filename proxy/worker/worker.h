@@ -1,11 +1,11 @@
 /*
- * A worker: the process that serves one session the devices of its node. What its files share.
+ * A worker: the process that gives one session the devices of its node. This header is what its files share.
  *
  *     worker.c        the main loop, between the transport and the executor
- *     affinity.c      where its devices are in the node's PCIe tree: its threads go near them (affinity.h)
+ *     affinity.c      the place of its devices in the node's PCIe tree, near which its threads run (affinity.h)
  *     control.c       its end of the connection to the daemon that started it (proxy/control.h)
- *     fork_server.c   what has the drivers loaded, for workers that begin as copies of it
- *     list_devices.c  vocl-proxy --probe: the node's devices, for a daemon
+ *     fork_server.c   a process with the drivers loaded, of which workers are copies
+ *     list_devices.c  vocl-proxy --probe: lists the node's devices, for a daemon
  */
 #ifndef VOCL_PROXY_WORKER_WORKER_H
 #define VOCL_PROXY_WORKER_WORKER_H
@@ -17,38 +17,39 @@
 struct worker {
     struct transport *transport;
     struct executor *executor;
-    struct wire_buffer notes;  /* what waits to be sent, */
-    size_t notes_sent;         /* but for these bytes at the beginning */
+    struct wire_buffer notes;  /* to be sent to the program, */
+    size_t notes_sent;         /* except these bytes at the beginning, which were sent */
     struct wire_buffer *peers; /* the same for other workers, by rank */
-    unsigned waiting;          /* of those that have something */
-    int output[2], epoll;      /* what this process prints on stdout and stderr; what else wakes it */
-    struct affinity *affinity; /* where its devices are */
+    unsigned waiting;          /* how many of peers have something to send */
+    int output[2], epoll;      /* pipes of this process' stdout and stderr; epoll: what else wakes the loop */
+    struct affinity *affinity; /* the place of its devices in the PCIe tree */
     bool arbitrations_wait;
-    struct control *control; /* to the daemon that started it, or NULL */
+    struct control *control; /* connection to the daemon that started it, or NULL */
     bool over;
     int status;
 };
 
 /* ---- list_devices.c ---- */
-/* Print the native devices. */
+/* Prints the native devices. */
 int list_devices(void);
-/* Print what this is, for who wants to use it from another host. Returns the exit status. */
+/* Prints the version, for a user of this worker on another host. Returns the exit status. */
 int worker_about(void);
 
 /* ---- fork_server.c ---- */
-/* A process of which workers are copies (proxy/fork_server.h). word: its argument, which is theirs then. */
+/* Runs the process of which workers are copies (proxy/fork_server.h). word: its argument, which a copy overwrites with
+ * a worker's. */
 int fork_server_run(char *word);
 
 /* ---- worker.c ---- */
-/* Serve one session: returns the exit status when it is over. */
+/* Serves one session. Returns the exit status when the session is over. */
 int worker_run(void);
 
 /* ---- control.c ---- */
 void control_open(struct worker *worker);
-/* Hear what the daemon says, and tell it what is used: to be called again and again, also before sleeping (idle). */
+/* Receives the daemon's messages, and reports usage. Called regularly, and before sleeping (idle). */
 void control_look(struct worker *worker, bool idle);
 void control_close(struct worker *worker);
-/* As executor_host's turn. */
+/* The function `slice` of struct executor_host. */
 void control_slice(void *owner, unsigned ordinal, enum slice_note note);
 
 #endif

@@ -70,7 +70,7 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info param, size_t s
     if (!event->has_times)
         return CL_PROFILING_INFO_NOT_AVAILABLE;
     if (param < CL_PROFILING_COMMAND_QUEUED || param > CL_PROFILING_COMMAND_COMPLETE)
-        return value ? CL_INVALID_VALUE : info_return(NULL, sizeof(time), 0, NULL, size_ret); /* as PoCL */
+        return value ? CL_INVALID_VALUE : info_return(NULL, sizeof(time), 0, NULL, size_ret); /* as PoCL does */
     time = event->times[param == CL_PROFILING_COMMAND_COMPLETE ? 3 : param - CL_PROFILING_COMMAND_QUEUED];
     return info_return(&time, sizeof(time), size, value, size_ret);
 }
@@ -90,7 +90,7 @@ cl_int clReleaseEvent(cl_event event)
     return handle_release(event, WIRE_EVENT, CL_INVALID_EVENT);
 }
 
-/* Who comes too late calls the function himself, as natively. */
+/* If the event already has the status, the calling thread calls the function itself, as with native OpenCL. */
 cl_int clSetEventCallback(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *),
                           void *data)
 {

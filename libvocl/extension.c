@@ -1,9 +1,9 @@
-/* Functions of extensions, which are had by name only. */
+/* Functions of extensions, which are available by name only. */
 #include "libvocl/internal.h"
 
 typedef void function(void);
 
-/* When a function is given out, as base/opencl.def has it, but for the names of extensions. */
+/* The condition under which a function is returned, as in base/opencl.def; otherwise it is the name of an extension. */
 #define ANYWHERE ""
 #define WITH_PLATFORM NULL
 
@@ -16,8 +16,8 @@ static const struct {
 #include "base/opencl.def"
 };
 
-/* Extensions whose entry points VOCL does not carry, or that are about what is in another process; a name that ends in
- * an underscore stands for all that begin so. */
+/* Extensions whose entry points VOCL does not carry, or that concern objects of another process. A name that ends in
+ * an underscore stands for all names that begin with it. */
 static const char *const withheld[] = {
     "cl_khr_gl_",
     "cl_khr_egl_",
@@ -53,8 +53,8 @@ static const char *const withheld[] = {
     "cl_pocl_pinned_",
 };
 
-/* Those of which some versions are carried: drafts of the first had other names and numbers, and whether what records a
- * command takes properties is as the headers have it (base/cl_ext.h). */
+/* Extensions of which only some versions are carried: drafts of the first had other names and numbers; for the
+ * second, the functions that record a command must take properties if those of the headers do (base/cl_ext.h). */
 #define DEVICE_ADDRESSES "cl_ext_buffer_device_address"
 struct versions {
     const char *name;
@@ -75,7 +75,7 @@ static const struct versions *find_versions(const char *name, size_t length)
     return NULL;
 }
 
-/* Which one a platform or a device has; 0: old drivers do not tell. */
+/* Returns the version that a platform or a device has; 0: old drivers do not report it. */
 static cl_version version_of(const struct info_table *infos, const char *name)
 {
     uint32_t length;

@@ -1,4 +1,4 @@
-/* The ICD loader's table: what it calls for objects that begin with it. */
+/* The table of functions that the ICD loader calls for objects that begin with it. */
 #include "libvocl/internal.h"
 
 const struct _cl_icd_dispatch vocl_dispatch = {

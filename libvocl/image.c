@@ -65,7 +65,7 @@ size_t image_element_size(const cl_image_format *format)
     return 0;
 }
 
-/* Whether the description is plainly right. */
+/* Checks what can be judged by the description alone. */
 static cl_int check_desc(const cl_image_format *format, const cl_image_desc *desc, const void *host_pointer)
 {
     const size_t element = image_element_size(format);
@@ -131,7 +131,7 @@ static bool is_doubtful(cl_context context, const cl_image_desc *desc)
     return false;
 }
 
-/* What only native OpenCL judges, by trying to make the image. */
+/* Asks native OpenCL, by creating the image, about errors that only it can judge. */
 static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                             const cl_image_desc *desc, cl_int error)
 {
@@ -162,7 +162,7 @@ static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_ima
     return native || !(flags & apart) ? native : error;
 }
 
-/* All of them; the list is to be freed. */
+/* Takes all formats; the caller frees the list. */
 static cl_int formats_take(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_image_format **all,
                            cl_uint *count)
 {
@@ -172,7 +172,7 @@ static cl_int formats_take(cl_context context, cl_mem_flags flags, cl_mem_object
 
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER)
         return CL_INVALID_VALUE;
-    for (int i = 0; i < 2; i++) { /* how long the list is, and the list */
+    for (int i = 0; i < 2; i++) { /* first the length of the list, then the list */
         error = cl_error(info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags,
                                        sizeof(flags), size, list, &size));
         if (!error && !list && !(list = malloc(size + 1)))
@@ -252,7 +252,7 @@ static void put_filled(struct wire_buffer *out, const void *image, const struct 
     wire_put_create_image(out, &m);
 }
 
-/* With its contents. */
+/* Creates the image with its contents. */
 static int create_filled(cl_mem image, struct node *node, const void *contents)
 {
     const bool array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
@@ -269,7 +269,7 @@ static int create_filled(cl_mem image, struct node *node, const void *contents)
     return transfer_contents(node, &layout, put_filled, image);
 }
 
-/* The contents go to the first node. */
+/* Creates the image on all nodes; the first one gets the contents. */
 static cl_int image_send(cl_mem image, const void *contents)
 {
     cl_context context = image->context;
@@ -283,7 +283,8 @@ struct pitches {
     size_t row, slice, size;
 };
 
-/* As native OpenCL reports them: those of the memory that the image came from, else tight. False: they overflow. */
+/* Computes the pitches as native OpenCL reports them: those of the memory that the image was made from, otherwise
+ * tight ones. Returns false if they overflow. */
 static bool image_pitches(const cl_image_desc *d, size_t element, struct pitches *out)
 {
     size_t extent[3], row, all;
@@ -449,7 +450,7 @@ cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem
     return CL_SUCCESS;
 }
 
-/* Which of the description's sizes an image of this type has; the others are 0, whatever the program gave. */
+/* Returns a size of the description, or 0 if an image of this type does not have it, whatever the program gave. */
 static size_t image_size(cl_mem image, cl_image_info param)
 {
     const cl_image_desc *d = &image->desc;

@@ -1,4 +1,4 @@
-/* Reads, writes, copies and fills of images. Their data travels tightly packed. */
+/* Reads, writes, copies and fills of images. Their data are sent tightly packed. */
 #include "base/size.h"
 #include "libvocl/internal.h"
 

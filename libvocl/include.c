@@ -1,6 +1,7 @@
 /*
- * Files that a program's source includes. The node may have another disk, and works in another folder: so what -I and
- * the working folder have is sent along. An include by an absolute path, or by a macro, is left to the node.
+ * Collects the files that a program's source includes. The node may have another disk, and runs in another folder: so
+ * files in the -I folders and in the working folder are sent with the source. Includes by an absolute path, or by a
+ * macro, are left to the node.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -24,7 +25,7 @@ struct search {
     unsigned folder_count; /* the last one is the working folder */
     struct file *files;
     unsigned file_count;
-    bool relative; /* one came from a folder that is only known here */
+    bool relative; /* one was found through a relative folder, which only this process can resolve */
 };
 
 static bool find_folders(struct search *s, const char *options)
@@ -68,7 +69,7 @@ static bool is_known(const struct search *s, unsigned folder, const char *path)
     return false;
 }
 
-/* Whether the folder has it; then it is among the files. */
+/* Adds the file to the list if the folder has it. Returns whether it does. */
 static bool take(struct search *s, unsigned folder, const char *path)
 {
     char whole[8192];
@@ -98,7 +99,7 @@ static bool take(struct search *s, unsigned folder, const char *path)
     return true;
 }
 
-/* from: the file that includes it, or NULL; quoted: that file's own folder comes first. */
+/* from: the including file, or NULL; quoted: that file's own folder is searched first. */
 static void look_for(struct search *s, const struct file *from, const char *name, bool quoted)
 {
     char beside[4096];
@@ -151,7 +152,8 @@ static void search_free(struct search *s)
     free(s->files);
 }
 
-/* A worker on the program's host reads the files itself. Its replacement may come when the program has removed them. */
+/* A worker on the program's host reads the files itself, but its replacement may come after the program has removed
+ * them. */
 static bool may_lack_files(struct node *node)
 {
     return !node || node->observer || !arena_shared_with(node);
@@ -165,7 +167,7 @@ void include_collect(struct node *node, const char *source, const char *options,
         return;
     if (find_folders(&s, options))
         scan(&s, NULL, source);
-    for (unsigned i = 0; i < s.file_count; i++) { /* which grows meanwhile */
+    for (unsigned i = 0; i < s.file_count; i++) { /* the list grows meanwhile */
         const struct file file = s.files[i];
 
         scan(&s, &file, file.text);

@@ -1,4 +1,4 @@
-/* Answers to clGet*Info. */
+/* Helpers that answer clGet*Info. */
 #include <errno.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ cl_int info_string(const char *string, size_t capacity, void *to, size_t *size_r
 
 bool info_is_newer(cl_device_id device, cl_uint param)
 {
-    switch (param) { /* those that are answered here, or may be: the others the node knows, or not */
+    switch (param) { /* only queries that may be answered here; a node judges the others itself */
     case CL_DEVICE_PARENT_DEVICE:
     case CL_DEVICE_REFERENCE_COUNT:
     case CL_IMAGE_ARRAY_SIZE:

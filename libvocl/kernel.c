@@ -1,4 +1,4 @@
-/* Kernels: arguments are kept here and travel with the launch, those that changed since the last. */
+/* Kernels: arguments are stored here; those that changed since the last launch are sent with the next. */
 #include <errno.h>
 
 #include "base/settings.h"
@@ -17,7 +17,7 @@ static void argument_free(struct argument *argument)
     node_set_clear(&argument->known);
 }
 
-/* Its arguments go with its next launch there. */
+/* Has all arguments sent with the kernel's next launch on the node. */
 static void kernel_renew(struct object *object, struct node *node)
 {
     cl_kernel kernel = (cl_kernel)object;
@@ -40,7 +40,7 @@ static int kernel_create_on(struct object *object, struct node *node)
     int error;
 
     if (!handle_is_on(&kernel->program->object, node))
-        return -ECONNRESET; /* unless another has it */
+        return -ECONNRESET; /* unless another node has it */
     kernel_renew(object, node);
     out = stream_begin(node);
     if (!node_set_add(&kernel->known, node->index)) {
@@ -70,7 +70,7 @@ static bool kernel_is_on(const struct object *object, const struct node *node)
     return node_set_has(&((const struct _cl_kernel *)object)->known, node->index);
 }
 
-/* Its own program's first: the context's may have neither. */
+/* Prefers a node of the kernel's program: the context's first node may have neither. */
 static struct node *kernel_node(const struct object *object)
 {
     return program_node(&((const struct _cl_kernel *)object)->program->object);
@@ -192,7 +192,7 @@ cl_int clCreateKernelsInProgram(cl_program program, cl_uint count, cl_kernel *ke
     return CL_SUCCESS;
 }
 
-/* Of what a kernel reaches by them anything may be written from now on. */
+/* Copies pointers to shared virtual memory. From now on a kernel may write anything that it reaches through them. */
 static void **pointers_copy(const void *pointers, size_t count)
 {
     void **copy = malloc((count + 1) * sizeof(*copy));
@@ -204,7 +204,7 @@ static void **pointers_copy(const void *pointers, size_t count)
     return copy;
 }
 
-/* What the nodes' clones hold they know by themselves. */
+/* Copies an argument, but not the set of nodes that have it: the nodes' clones keep their own. */
 static bool argument_clone(const struct argument *from, struct argument *to)
 {
     uint8_t *large = NULL;
@@ -222,7 +222,7 @@ static bool argument_clone(const struct argument *from, struct argument *to)
     return true;
 }
 
-/* All that the program has said to it. */
+/* Copies everything that the program has set. */
 static bool kernel_take_over(cl_kernel kernel, cl_kernel source)
 {
     bool good = true;
@@ -295,10 +295,11 @@ unsigned argument_use(const struct argument_description *d, cl_mem memory)
         return USE_READ;
     if (*d->type_name && (d->address == CL_KERNEL_ARG_ADDRESS_CONSTANT || d->qualifier & CL_KERNEL_ARG_TYPE_CONST))
         return USE_READ;
-    return USE_READ | USE_WRITE; /* also where it only writes: perhaps not all of it */
+    return USE_READ | USE_WRITE; /* also if it only writes: perhaps not the whole object */
 }
 
-/* What an argument is, by the node's description; without one by whether the value is a live handle. */
+/* Returns the kind of an argument: that of the node's description, or else the kind of the live handle that the
+ * value is. */
 static uint32_t argument_kind(const struct argument_description *d, size_t size, const void *value)
 {
     cl_mem handle;
@@ -315,14 +316,16 @@ static uint32_t argument_kind(const struct argument_description *d, size_t size,
     return handle_check(handle, WIRE_SAMPLER) ? WIRE_ARGUMENT_SAMPLER : WIRE_ARGUMENT_VALUE;
 }
 
-/* What is to be set: as the first eight bytes of a struct argument have it, the rest of which are 0, or where it is. */
+/* A value to be set: either the first eight bytes of the union in struct argument (the rest is 0), or a pointer to
+ * the bytes. */
 struct given {
     uint32_t what, length;
     uint64_t word;
     const void *bytes;
 };
 
-/* The usual ones in registers: what is written to memory piece by piece is not read from there at once. */
+/* Loads the usual sizes through a register: memory that was written in smaller pieces cannot be read back as a word
+ * at once. */
 static uint64_t word_of(const void *bytes, size_t length)
 {
     uint64_t word = 0;
@@ -404,7 +407,7 @@ static cl_int given_check(cl_kernel kernel, const struct argument_description *d
     return CL_SUCCESS;
 }
 
-/* Vectors, without a call. */
+/* Compares vectors without a call. */
 static bool bytes_are(const uint8_t *one, const uint8_t *other, size_t length)
 {
     uint64_t differs = 0;
@@ -433,8 +436,8 @@ static void argument_say(struct argument *argument, const struct given *given)
     node_set_clear(&argument->known);
 }
 
-/* Neither was, nor is to be, in memory of its own. Without the lock: only one thread at a time sets a kernel's
- * arguments, or uses them, but for who removes nodes that know them, which is one step. */
+/* For arguments that neither are nor will be in memory of their own. Needs no lock: only one thread at a time sets
+ * or uses a kernel's arguments, except for the removal of a node from a known set, which is one step. */
 static void argument_change(struct argument *argument, const struct given *given)
 {
     argument_say(argument, given);
@@ -465,9 +468,7 @@ __attribute__((noinline)) static cl_int argument_change_large(cl_kernel kernel, 
     return CL_SUCCESS;
 }
 
-/* Bytes of the arguments the node does not have yet, or of all for no node; small[] if they fit. Under the kernel's
- * lock.
- */
+/* Encodes the arguments that the node does not have yet, or all if node is NULL. With the kernel's lock held. */
 void arguments_put(cl_kernel kernel, const struct node *node, struct wire_buffer *list)
 {
     for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
@@ -494,7 +495,7 @@ void arguments_clean(cl_kernel kernel, const struct node *node)
         struct node_set *known = &kernel->arguments[i].known;
 
         if (!node_set_has(known, node->index))
-            node_set_add(known, node->index); /* else it is sent again */
+            node_set_add(known, node->index); /* if it fails, the argument is sent again */
     }
 }
 
@@ -517,7 +518,7 @@ void arguments_send(cl_kernel kernel, struct node *node, enum stream_urgency urg
     wire_buffer_free(&list);
 }
 
-/* VOCL_ARGUMENT_CACHE=0: what the cache is worth can then be measured. */
+/* For VOCL_ARGUMENT_CACHE=0, with which the benefit of the cache can be measured. */
 __attribute__((noinline)) static void send_now(cl_kernel kernel)
 {
     for (unsigned i = 0; i < kernel->program->context->node_count; i++) {
@@ -543,7 +544,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
         return error;
     argument = &kernel->arguments[index];
     if (argument_is(argument, &given) && !kernel->sent_when_set)
-        return CL_SUCCESS; /* it stays as known as it is */
+        return CL_SUCCESS; /* the nodes that have it keep it */
     if (is_large(argument) || given.length > sizeof(argument->small) || node_set_has_memory(&argument->known))
         error = argument_change_large(kernel, argument, &given);
     else
@@ -587,12 +588,12 @@ cl_int kernel_set_pointer(cl_kernel kernel, cl_uint index, uint32_t what, uint64
     argument_free(argument);
     *argument = (struct argument){.set = true, .what = what, .local = value};
     lock_release(&kernel->lock);
-    if (what == WIRE_ARGUMENT_SVM) /* by pointers in it also what is given to be read may be written */
+    if (what == WIRE_ARGUMENT_SVM) /* through pointers in it a kernel may also write memory that it was given to read */
         svm_remote_written((const void *)(uintptr_t)value, SVM_WHOLE);
     return CL_SUCCESS;
 }
 
-/* The argument is taken by its address, which is the same on both sides. */
+/* The argument is passed by its address, which is the same on both sides. */
 cl_int clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
 {
     TIMELINE(clSetKernelArgSVMPointer);

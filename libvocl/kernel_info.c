@@ -75,7 +75,7 @@ static cl_device_id kernel_device(cl_kernel kernel, cl_device_id device)
     return NULL;
 }
 
-/* Set ones count as the kernel's local memory. */
+/* Whether a local argument is set: those count as the kernel's local memory. */
 static bool has_local_argument(cl_kernel kernel)
 {
     bool has = false;
@@ -123,7 +123,7 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
     if (input_size > 4096)
         return CL_INVALID_VALUE;
     if (param == CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT && input && input_size == sizeof(wanted[0])) {
-        memcpy(wanted, input, input_size); /* how many dimensions is said by the size of the answer */
+        memcpy(wanted, input, input_size); /* the size of the answer says how many dimensions are wanted */
         wanted[1] = size;
         input = wanted;
         input_size = sizeof(wanted);

@@ -34,8 +34,8 @@ static cl_int check_group(cl_kernel kernel, cl_device_id device, cl_uint dims, c
     return CL_SUCCESS;
 }
 
-/* Nothing of size 0 and nothing that overflows, which versions of OpenCL see differently, as they do a kernel of a
- * fixed size without a local size. */
+/* Whether no size is 0 and no sum overflows. Versions of OpenCL treat these differently, and also a launch without a
+ * local size of a kernel with a fixed one. */
 static bool is_plain(cl_uint dims, const size_t *offset, const size_t *global, const size_t *local)
 {
     for (cl_uint i = 0; global && i < dims; i++) {
@@ -66,7 +66,7 @@ static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dim
             return CL_INVALID_KERNEL_ARGS;
         if (argument->what != WIRE_ARGUMENT_LOCAL)
             continue;
-        if (argument->local > room) /* PoCL ends the process */
+        if (argument->local > room) /* PoCL would end the process */
             return CL_OUT_OF_RESOURCES;
         room -= argument->local;
     }
@@ -74,7 +74,7 @@ static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dim
     return *plain ? check_group(kernel, queue->device, dims, global, local) : CL_SUCCESS;
 }
 
-/* What is not plain is judged here for a command buffer: native OpenCL may not survive it (PoCL 3.1 does not). */
+/* Checks launches that are not plain for a command buffer: native OpenCL may crash (PoCL 3.1 does). */
 static cl_int check_recorded(cl_uint dims, const size_t *offset, const size_t *global, const size_t *local,
                              bool *nothing)
 {
@@ -90,7 +90,8 @@ static cl_int check_recorded(cl_uint dims, const size_t *offset, const size_t *g
     return CL_SUCCESS;
 }
 
-/* Before the lock is taken, for it may have to wait. */
+/* Prepares arguments over the application's memory; called before the kernel's lock is taken, as it may have to
+ * wait. */
 static cl_int arguments_hosted(struct enqueue *e, cl_kernel kernel)
 {
     cl_int error = CL_SUCCESS;
@@ -111,7 +112,8 @@ static cl_int arguments_hosted(struct enqueue *e, cl_kernel kernel)
     return error;
 }
 
-/* What a kernel does with its argument; NULL: that is no memory object. Under the kernel's lock. */
+/* Returns the memory object of an argument and the kernel's use of it, or NULL if it is none. With the kernel's lock
+ * held. */
 static cl_mem memory_of(cl_kernel kernel, uint32_t i, unsigned *use)
 {
     const struct argument *argument = &kernel->arguments[i];
@@ -119,7 +121,7 @@ static cl_mem memory_of(cl_kernel kernel, uint32_t i, unsigned *use)
         argument->what == WIRE_ARGUMENT_MEMORY && argument->id ? handle_find(WIRE_MEMORY, argument->id) : NULL;
 
     *use = memory ? argument_use(&kernel->description->arguments[i], memory) : 0;
-    if (*use & USE_WRITE && memory->flags & CL_MEM_WRITE_ONLY) /* what it finds there is undefined */
+    if (*use & USE_WRITE && memory->flags & CL_MEM_WRITE_ONLY) /* the previous contents are undefined for it */
         *use &= ~(unsigned)USE_READ;
     return memory;
 }
@@ -152,7 +154,8 @@ static cl_int argument_kept(struct enqueue *e, cl_kernel kernel, uint32_t i, uns
     return cl_error(e->node->observer->uses(e, memory, use, true));
 }
 
-/* The same; what it reads first, for that may be what it writes. */
+/* Tells the observer of the arguments, also before the lock is taken. Objects that are only read come first, as one
+ * of them may also be written. */
 static cl_int arguments_kept(struct enqueue *e, cl_kernel kernel)
 {
     cl_int error = CL_SUCCESS;
@@ -169,7 +172,7 @@ static cl_int arguments_kept(struct enqueue *e, cl_kernel kernel)
     return error;
 }
 
-/* Under the kernel's lock. */
+/* With the kernel's lock held. */
 static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool after)
 {
     cl_int error = CL_SUCCESS;
@@ -205,10 +208,10 @@ static cl_int arguments_coherence(struct enqueue *e, cl_kernel kernel, bool afte
     return error;
 }
 
-/* Kept, so that a launch allocates nothing; where it is reached without a call, as client/core/halt.h's. */
+/* Reused, so that a launch allocates nothing; accessible without a call, as in client/core/halt.h. */
 static _Thread_local struct wire_buffer arguments __attribute__((tls_model("initial-exec")));
 
-/* Under the kernel's lock. All that is sent of m, and no more, is set. */
+/* Sets only the members of m that are sent. With the kernel's lock held. */
 static void describe(struct wire_enqueue_ndrange *m, const struct enqueue *e, cl_kernel kernel, cl_uint dims,
                      const size_t *offset, const size_t *global, const size_t *local)
 {
@@ -227,7 +230,7 @@ static void describe(struct wire_enqueue_ndrange *m, const struct enqueue *e, cl
         m->local[i] = local ? local[i] : 0;
     }
     arguments.length = 0;
-    arguments_put(kernel, e->site ? NULL : e->node, &arguments); /* recorded, it stands for itself */
+    arguments_put(kernel, e->site ? NULL : e->node, &arguments); /* a recorded launch has all its arguments */
     m->arguments = arguments.bytes;
     m->arguments_length = (uint32_t)arguments.length;
 }
@@ -300,7 +303,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     return launch(&site, kernel, dims, offset, global, local);
 }
 
-/* An event of it says CL_COMMAND_NDRANGE_KERNEL, as native's does. */
+/* Its event reports CL_COMMAND_NDRANGE_KERNEL, as the native one does. */
 cl_int clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *list, cl_event *event)
 {
     TIMELINE(clEnqueueTask);

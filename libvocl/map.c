@@ -1,12 +1,12 @@
 /*
- * Maps: the application sees a shadow of the buffer, or memory of the map's own for an image, filled by a read and
- * written back when it is unmapped. A buffer in the arena is seen where it is.
+ * Maps: the application gets a shadow of the buffer, or for an image memory of the map's own, which a read fills and
+ * the unmap writes back. A buffer in the arena is mapped where it is.
  */
 #include <sys/mman.h>
 
 #include "libvocl/internal.h"
 
-/* Where the buffer's byte 0 is in this process: the same for all its maps. */
+/* Returns the address of the buffer's byte 0 in this process, which is the same for all its maps. */
 static uint8_t *buffer_shadow(cl_mem buffer)
 {
     cl_mem root = memory_root(buffer);
@@ -16,7 +16,7 @@ static uint8_t *buffer_shadow(cl_mem buffer)
         return (uint8_t *)root->host_pointer + buffer->origin;
     if (buffer->arena && !(buffer->direct && buffer->context->node->observer))
         return buffer->arena;
-    if (root->block && !root->arena) /* it was mapped when it ceased to be shared */
+    if (root->block && !root->arena) /* it was mapped when it stopped being shared */
         return (uint8_t *)root->block + buffer->origin;
     mutex_lock(&root->lock);
     if (!root->shadow) {
@@ -40,7 +40,7 @@ static cl_int map_check(cl_command_queue queue, cl_mem buffer, cl_map_flags flag
     return memory_check_host(buffer, flags);
 }
 
-/* The application has the node's own memory: only the commands have to be in their places. */
+/* The application has the node's own memory: the commands only have to be in their places in the queue. */
 static cl_int map_in_place(struct enqueue *e, cl_mem buffer, const struct mapping *mapping, cl_bool blocking,
                            cl_event *event)
 {
@@ -77,8 +77,8 @@ static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapp
     return enqueue_finish(e, cl_error(stream_end(e->node, STREAM_SOON)), event);
 }
 
-/* Whether the program may have it as it is, at any moment until it is unmapped: then it is mapped; waits for its turn.
- */
+/* Waits for the command's turn, and maps the buffer in place if the program may then use it directly until the
+ * unmap. Sets *at if so. */
 static cl_int may_map_direct(cl_command_queue queue, cl_mem buffer, cl_map_flags flags, size_t offset, size_t size,
                              cl_uint count, const cl_event *list, void **at)
 {
@@ -180,14 +180,14 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
         return cl_error(enqueue_nothing(e, CL_FALSE, event));
     if (buffer->arena && !buffer->direct && mapping->node == e->node)
         return unmap_in_place(e, buffer, mapping, event);
-    if (buffer->arena && !buffer->direct) /* another has mapped it; all see the same memory */
+    if (buffer->arena && !buffer->direct) /* mapped through another node; all have the same memory */
         return cl_error(enqueue_nothing(e, CL_FALSE, event));
     return cl_error(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
                         ? enqueue_transfer(e, &write, event)
                         : enqueue_nothing(e, CL_FALSE, event));
 }
 
-/* ---- maps: each has memory of its own, but for images that use the application's ---- */
+/* ---- maps of images: each has memory of its own, unless the image uses the application's ---- */
 
 static struct mapping *image_mapping_new(cl_mem image, cl_map_flags flags, const size_t *origin, const size_t *region)
 {
@@ -217,7 +217,8 @@ static struct mapping *image_mapping_new(cl_mem image, cl_map_flags flags, const
     return mapping;
 }
 
-/* The image of a buffer is mapped as the buffer is. Of others native lets CL_MAP_WRITE_INVALIDATE_REGION through. */
+/* An image of a buffer is checked as the buffer is. For other images native OpenCL accepts
+ * CL_MAP_WRITE_INVALIDATE_REGION in any case. */
 static cl_int image_map_check(cl_command_queue queue, cl_mem image, cl_map_flags flags, const size_t *origin,
                               const size_t *region, const size_t *row_pitch, const size_t *slice_pitch)
 {

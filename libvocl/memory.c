@@ -1,4 +1,4 @@
-/* Memory objects: what buffers and images have in common. */
+/* Memory objects: the common parts of buffers, images and pipes. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -21,7 +21,7 @@ cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer)
     return CL_SUCCESS;
 }
 
-/* What is made from another memory object has that one's flags, where it says nothing itself. */
+/* An object that is made from another has the other's flags where its own say nothing. */
 cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
@@ -35,7 +35,7 @@ cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags)
     return flags | (from->flags & pointer);
 }
 
-/* What a map with these flags does; a read is CL_MAP_READ, a write CL_MAP_WRITE. */
+/* Checks the host's access: flags are those of a map; a read is CL_MAP_READ, a write CL_MAP_WRITE. */
 cl_int memory_check_host(cl_mem memory, cl_map_flags flags)
 {
     if (flags & CL_MAP_READ && memory->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
@@ -90,7 +90,7 @@ static int memory_create_on(struct object *object, struct node *node)
     return memory->addresses ? addressed_create_on(memory, node) : buffer_create_on(memory, node);
 }
 
-/* What is made of a node's own is there only. */
+/* Objects that depend on a node's own resources exist there only. */
 static const char *memory_bound(const struct object *object, const struct node *node)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
@@ -162,7 +162,7 @@ const struct kind memory_kind = {
     .destroy = memory_destroy,
 };
 
-#define WORTH_ASKING ((size_t)64 << 10) /* what is smaller fails in the command that uses it */
+#define WORTH_ASKING ((size_t)64 << 10) /* smaller objects fail in the command that uses them */
 
 static bool is_limited(cl_context context)
 {
@@ -196,7 +196,7 @@ void mapping_add(cl_mem memory, struct mapping *mapping)
     memory->map_count++;
     mutex_unlock(&memory->lock);
     atomic_fetch_add(&memory_root(memory)->in_place, 1);
-    atomic_store(&memory_root(memory)->written, WRITTEN_ALL); /* after that: who looks takes the mark first */
+    atomic_store(&memory_root(memory)->written, WRITTEN_ALL); /* after in_place: a reader clears the mark first */
 }
 
 struct mapping *mapping_take(cl_mem memory, void *pointer)
@@ -269,7 +269,7 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info param, size_t size, void *v
     case CL_MEM_MAP_COUNT:
         return info_return(&memory->map_count, sizeof(cl_uint), size, value, size_ret);
     case CL_MEM_REFERENCE_COUNT:
-        /* native counts what holds it, too */
+        /* native OpenCL counts the objects that hold it, too */
         count = handle_count(memory->context->node->session, &memory->object);
         return info_return(&count, sizeof(count), size, value, size_ret);
     case CL_MEM_CONTEXT:
@@ -335,11 +335,12 @@ cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint object_count, 
 
 /* ---- data ---- */
 
-/* Many bytes are moved by this process, when their turn has come. -EAGAIN: not these. */
+/* Lets this process move many bytes itself when the command's turn comes. Returns -EAGAIN if it may not. */
 static int move_later(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                       cl_event *event)
 {
-    HALT_GUARD; /* until it is enqueued, which a move waits for, the memory stays here */
+    HALT_GUARD; /* a move of the session waits for the end of this call, and so the memory stays here until the copy
+                 * is enqueued */
     struct layout there;
 
     if (!m->part.memory->direct || !direct_may_later(queue, m->blocking, layout_bytes(&m->layout), count, list))
@@ -364,19 +365,20 @@ cl_int memory_enqueue(cl_command_queue queue, const struct data_command *m, cl_u
                                              : enqueue_nothing(&e, m->blocking, event));
 }
 
-/* Where the worker may be lost and replaced: nothing may be waited for between observer_opens() and observer_closes(),
- * for the next worker waits for that. */
+/* For workers that may be lost and replaced: between observer_opens() and observer_closes() nothing may be waited
+ * for, as the next worker waits for that interval to end. */
 static cl_int move_looked_at(cl_command_queue queue, const struct data_command *m, cl_uint count, const cl_event *list,
                              cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
-    const struct layout there = data_command_there(m, m->part.memory->arena); /* such stay: unshare.c */
+    const struct layout there = data_command_there(m, m->part.memory->arena); /* buffers with observers keep their
+                                                                               * place: unshare.c */
     uint64_t times[4] = {event ? device_time(queue->device) : 0};
     cl_int error = cl_error(direct_turn(queue, count, list));
 
     if (error)
         return error;
-    if (!direct_enter(m->part.memory, m->writes)) /* before the window, in which nobody is to wait */
+    if (!direct_enter(m->part.memory, m->writes)) /* before the interval in which nothing may be waited for */
         return memory_enqueue(queue, m, count, list, event);
     if (!observer_opens(m->part.memory, m->writes, layout_bytes(&m->layout))) {
         direct_leave();

@@ -1,8 +1,8 @@
 /*
- * Native kernels: functions of the application as commands. They run here, in the application: when what comes before
- * is complete their buffers are fetched, the function is called on the library's callback thread, and what it wrote is
- * sent back before the queue goes on. In a context of several nodes it is decided when the command is enqueued which
- * contents these are: they are at the queue's node before it, and what it writes is there after it.
+ * Native kernels: functions of the application as commands. They run here, in the application: when the commands before
+ * are complete the buffers are fetched, the library's callback thread calls the function, and the buffers that it may
+ * have written are sent back before the queue continues. In a context of several nodes the contents are those at the
+ * time of enqueueing: they are brought to the queue's node before the command, and are there after it.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct native {
     cl_mem *buffers;
     size_t *offsets; /* of the buffers' addresses in arguments */
     void **copies;
-    cl_command_queue mover; /* for the data: the application's own queue waits */
+    cl_command_queue mover; /* for the data, as the application's own queue is waiting */
 };
 
 static void native_free(struct host_command *command)
@@ -137,7 +137,7 @@ static cl_int native_new(cl_command_queue queue, void(CL_CALLBACK *function)(voi
     return error;
 }
 
-/* What waits for the buffers, on whichever node, waits for the end of the native kernel. */
+/* Has commands that use the buffers, on any node, wait for the end of the native kernel. */
 static int note_written(cl_command_queue queue, cl_event over, cl_uint count, const cl_mem *buffers)
 {
     cl_event noted = NULL;
@@ -157,7 +157,7 @@ static int note_written(cl_command_queue queue, cl_event over, cl_uint count, co
     return error;
 }
 
-/* The buffers come to the queue's node first. */
+/* Brings the buffers to the queue's node first. */
 static cl_int enqueue_gathered(cl_command_queue queue, struct native *native, cl_uint count, const cl_mem *buffers,
                                cl_uint wait_count, const cl_event *list, cl_event *event)
 {

@@ -1,4 +1,4 @@
-/* Pipes: memory objects that only kernels see into. */
+/* Pipes: memory objects that only kernels can access. */
 #include "libvocl/internal.h"
 
 static cl_uint most_packet(cl_context context)
@@ -64,7 +64,7 @@ cl_mem clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
         pipe->node_flags = flags;
         observer_made(pipe);
         error = cl_error(handle_create(&pipe->object));
-        if (!error) /* what else there may be to say against it */
+        if (!error) /* other reasons to refuse it */
             error = memory_outcome(pipe);
     }
     fail_ret(ret, error);

@@ -37,7 +37,7 @@ cl_int clGetPlatformIDs(cl_uint count, cl_platform_id *platforms, cl_uint *count
     return platform_ids(count, platforms, count_ret, CL_PLATFORM_NOT_FOUND_KHR);
 }
 
-/* NULL stands for the one platform there is, as the ICD loader has it. */
+/* NULL stands for the only platform, as with the ICD loader. */
 static cl_platform_id check(cl_platform_id platform)
 {
     struct session *session;
@@ -73,7 +73,7 @@ bool platform_is_native(void)
     return !strcmp(settings_string(SETTING_PLATFORM), "native");
 }
 
-/* By this a program sees VOCL behind the native name. */
+/* Adds the extension by which a program recognizes VOCL behind the native name. */
 static cl_int extensions(const struct info_table *infos, const char *native, uint32_t length, size_t size, void *value,
                          size_t *size_ret)
 {
@@ -127,7 +127,7 @@ static char *list_extensions(cl_platform_id platform, const char *native, uint32
     return NULL;
 }
 
-/* It does not change, and programs ask often. */
+/* The list does not change, and programs ask for it often. */
 static const char *kept_extensions(cl_platform_id platform, const char *native, uint32_t length)
 {
     char *kept = atomic_load(&platform->extensions), *text;
@@ -168,7 +168,7 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     if (native && param == CL_PLATFORM_EXTENSIONS_WITH_VERSION)
         return (platform->native ? extension_versions : extension_return_versions)(native, length, size, value,
                                                                                    size_ret);
-    if (!native && param == CL_PLATFORM_ICD_SUFFIX_KHR) /* without one the loader does not take it */
+    if (!native && param == CL_PLATFORM_ICD_SUFFIX_KHR) /* the loader refuses a platform without a suffix */
         return info_string("VOCL", size, value, size_ret);
     return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;
 }
@@ -201,7 +201,7 @@ cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint coun
             devices[found] = device;
         found++;
     }
-    if (!found || (count && !devices)) /* as PoCL, which leaves the count as it was */
+    if (!found || (count && !devices)) /* as PoCL, which does not set the count then */
         return CL_DEVICE_NOT_FOUND;
     if (count_ret)
         *count_ret = found;

@@ -57,7 +57,7 @@ static int source_create_on(cl_program program, struct node *node)
     return stream_end(node, STREAM_LATER);
 }
 
-/* The sizes and the bytes of those of the node's devices. */
+/* Collects the sizes and the bytes of the binaries for the node's devices. */
 static bool pick_binaries(cl_program program, const struct node *node, struct wire_buffer *sizes,
                           struct wire_buffer *bytes)
 {
@@ -82,7 +82,7 @@ static void take_statuses(cl_program program, const struct node *node, const uin
     }
 }
 
-/* Each node gets the binaries of its own devices. */
+/* Sends each node the binaries of its own devices. */
 static int binaries_create_on(cl_program program, struct node *node)
 {
     struct wire_buffer sizes = {0}, bytes = {0};
@@ -149,9 +149,10 @@ static int names_create_on(cl_program program, struct node *node)
     if (error)
         return error;
     error = call_verdict(reply.error);
-    if (!error && !program->kernels) { /* they are the same on all nodes */
+    if (!error && !program->kernels) { /* all nodes have the same ones */
         error = call_verdict(program_take_kernels(program, reply.kernels, reply.kernels_length));
-        program->built = !error && program->kernel_count; /* the native one may want a build first */
+        program->built = !error && program->kernel_count; /* without kernels the native program may need a build
+                                                           * first */
     }
     call_free(&call);
     return error;
@@ -171,10 +172,10 @@ static int create_as_made(cl_program program, struct node *node)
     case MADE_BY_LINK:
         break;
     }
-    return program->done ? 0 : -ENOTSUP; /* from others, by program_settle_on() */
+    return program->done ? 0 : -ENOTSUP; /* linked programs are made from others by program_settle_on() */
 }
 
-/* As it was before it was built. */
+/* Creates the program in its state before any build. */
 static int program_create_on(struct object *object, struct node *node)
 {
     cl_program program = (cl_program)object;
@@ -185,7 +186,7 @@ static int program_create_on(struct object *object, struct node *node)
     if (!program_add_node(program, node))
         return -ENOMEM;
     error = create_as_made(program, node);
-    if (error == -ENOMEM) /* it was not sent, and need not be released there */
+    if (error == -ENOMEM) /* nothing was sent, so the node has nothing to release */
         program_leave_node(program, node);
     return error;
 }
@@ -353,7 +354,7 @@ static bool keep_binaries(cl_program program, const size_t *lengths, const unsig
     return true;
 }
 
-/* On all nodes, whatever one says. */
+/* Creates the program on all nodes, also if one of them reports an error. */
 static cl_int create_on_all(cl_program program)
 {
     cl_context context = program->context;
@@ -475,5 +476,6 @@ cl_int clSetProgramReleaseCallback(cl_program program, void(CL_CALLBACK *notify)
 
     (void)notify;
     (void)data;
-    return handle_check(program, WIRE_PROGRAM) ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM; /* deprecated, as native */
+    return handle_check(program, WIRE_PROGRAM) ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM; /* deprecated; the native
+                                                                                             * result */
 }

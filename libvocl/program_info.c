@@ -5,7 +5,7 @@
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
-/* With semicolons between them. */
+/* Joins the kernels' names with semicolons. */
 static cl_int kernel_names(cl_program program, size_t size, void *value, size_t *size_ret)
 {
     const uint32_t count = program->kernel_count;
@@ -29,14 +29,15 @@ static cl_int kernel_names(cl_program program, size_t size, void *value, size_t 
     return CL_SUCCESS;
 }
 
-/* What a build decides. Binaries may grow with the launches, too. */
+/* Whether the answer depends on a build. Binaries may grow with launches, too. */
 static bool is_of_build(cl_program_info param)
 {
     return param != CL_PROGRAM_REFERENCE_COUNT && param != CL_PROGRAM_CONTEXT && param != CL_PROGRAM_NUM_DEVICES &&
            param != CL_PROGRAM_DEVICES && param != CL_PROGRAM_SOURCE && param != CL_PROGRAM_IL;
 }
 
-/* What it was told that a binary has. Binaries grow, and nodes may say what they like. */
+/* Whether the application has room for a binary: it knows an earlier size, but binaries grow, and a node may claim
+ * any size. */
 static bool has_room(cl_program program, cl_uint device, uint64_t size)
 {
     bool has;
@@ -64,7 +65,7 @@ static cl_int remember_sizes(cl_program program, const size_t *sizes)
     return error;
 }
 
-/* The binaries of the node's devices, to where the application has room for them. */
+/* Copies the binaries of the node's devices to where the application has room for them. */
 static cl_int binaries_of(struct node *node, cl_program program, unsigned char **to)
 {
     size_t length;
@@ -77,7 +78,8 @@ static cl_int binaries_of(struct node *node, cl_program program, unsigned char *
         uint64_t count;
         const void *from;
 
-        if (program->devices[i]->node != node || (!in.left && !in.failed)) /* PoCL has one for all parts of a device */
+        if (program->devices[i]->node != node || (!in.left && !in.failed)) /* PoCL has one binary for all parts of a
+                                                                            * device */
             continue;
         count = wire_get_u64(&in);
         from = wire_get_bytes(&in, count);
@@ -122,7 +124,7 @@ static cl_int binary_sizes_of(struct node *node, cl_program program, size_t *all
     return error;
 }
 
-/* CL_PROGRAM_BINARY_SIZES: each node tells those of its own devices. */
+/* CL_PROGRAM_BINARY_SIZES: each node reports those of its own devices. */
 static cl_int binary_sizes(cl_program program, size_t size, void *value, size_t *size_ret)
 {
     const size_t length = program->device_count * sizeof(size_t);
@@ -159,7 +161,7 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info param, size_t size, 
                                       NULL, 0, size, value, size_ret));
     switch (param) {
     case CL_PROGRAM_REFERENCE_COUNT:
-        /* native counts what holds it, too */
+        /* native OpenCL counts the objects that hold it, too */
         count = handle_count(program->context->node->session, &program->object);
         return info_return(&count, sizeof(count), size, value, size_ret);
     case CL_PROGRAM_CONTEXT:

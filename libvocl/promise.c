@@ -1,8 +1,8 @@
 /*
  * Builds that are known to succeed: the same source was built with the same options for the same devices, by the same
- * drivers, in an earlier session, and what the node told of its kernels was kept (client/core/cache.h). The node builds
- * it all the same, but nobody waits: the answer is compared when it comes. If it is another one, what was kept is
- * dropped and the node's errors tell the rest.
+ * drivers, in an earlier session, and the node's description of the kernels was cached (client/core/cache.h). The node
+ * builds the program all the same, but nobody waits: the answer is compared when it arrives. If it differs, the cached
+ * description is dropped, and the node's later errors tell the program.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct promise {
     struct cached cached;
 };
 
-/* What comes from files may be another one tomorrow. */
+/* Whether the source may read files, whose contents can change between sessions. */
 static bool reads_files(const char *source)
 {
     return strstr(source, "include") || strstr(source, "incbin") || strstr(source, "embed");
@@ -47,7 +47,7 @@ static void promise_free(struct promise *promise)
     free(promise);
 }
 
-/* Under the lock. */
+/* With the session's lock held. */
 static void promise_over(struct call *call)
 {
     struct promise *promise = (struct promise *)call;

@@ -3,7 +3,7 @@
 
 #define KNOWN_PROPERTIES (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
 
-/* Whether the device takes these properties for sure; others are for it to judge. */
+/* Whether the device certainly accepts these properties; it has to judge others itself. */
 static bool is_plain(cl_device_id device, cl_command_queue_properties properties)
 {
     cl_command_queue_properties can = KNOWN_PROPERTIES;
@@ -79,7 +79,7 @@ cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_devic
     for (size_t i = 0; !error && array && array[i]; i += 2) {
         if (array[i] == CL_QUEUE_PROPERTIES && !seen)
             properties = array[i + 1];
-        else if (array[i] != CL_QUEUE_SIZE) /* which is for queues on the device, and no device here has any */
+        else if (array[i] != CL_QUEUE_SIZE) /* for queues on the device, which no device here has */
             error = CL_INVALID_VALUE;
         seen |= array[i] == CL_QUEUE_PROPERTIES;
     }

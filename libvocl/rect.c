@@ -1,4 +1,4 @@
-/* Rectangles of buffers: reads, writes, copies. The application's side travels tightly packed. */
+/* Rectangles of buffers: reads, writes, copies. The application's side is sent tightly packed. */
 #include "base/size.h"
 #include "libvocl/internal.h"
 
@@ -81,7 +81,7 @@ cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool bl
     return memory_move(queue, &m, count, list, event);
 }
 
-/* As the specification's appendix has it; within one buffer the pitches are the same. */
+/* As in the specification's appendix; within one buffer both pitches are the same. */
 static bool rects_overlap(const size_t *from, const size_t *to, const size_t *region, size_t row, size_t slice)
 {
     const size_t from_start = from[2] * slice + from[1] * row + from[0],
@@ -93,7 +93,7 @@ static bool rects_overlap(const size_t *from, const size_t *to, const size_t *re
 
     if (from_start >= to_end || to_start >= from_end)
         return false;
-    /* neither crosses the end of a row, and their columns are apart; the same for slices and rows */
+    /* no overlap if neither crosses the end of a row and their columns are apart; the same for slices and rows */
     if (from_column + region[0] <= row && to_column + region[0] <= row &&
         (from_column + region[0] <= to_column || to_column + region[0] <= from_column))
         return false;

@@ -1,6 +1,6 @@
 /*
- * Programs that are made on a node again: of what was done with them the last for each device is kept, and done there
- * once more. How it ends is compared, so that what a file held that is no more read is not missed.
+ * Recreates programs on a node: the last step for each device (a build, compile or link) is saved, and repeated there.
+ * The results are compared, so that an included file that has since changed or gone does not go unnoticed.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void *copy(const void *bytes, size_t size)
     return to;
 }
 
-/* Whether each of its devices is one of a later step's. */
+/* Whether later steps concern all devices of this one. */
 static bool is_over(const struct program_step *step)
 {
     for (cl_uint i = 0; i < step->device_count; i++) {
@@ -69,7 +69,7 @@ static bool take_inputs(struct program_step *to, cl_uint count, const cl_program
         to->input_count += handle_hold(&inputs[i]->object);
         session_unlock(inputs[i]->context->node->session);
     }
-    return to->input_count == count; /* else one goes just now */
+    return to->input_count == count; /* otherwise one is just being destroyed */
 }
 
 static struct program_step *copy_step(cl_program program, const struct program_step *step)
@@ -96,7 +96,7 @@ static struct program_step *copy_step(cl_program program, const struct program_s
     return NULL;
 }
 
-/* Last of those that are kept; what nobody needs any more goes. */
+/* Appends a step, and frees those that are no longer needed. */
 static void add_step(cl_program program, struct program_step *fresh)
 {
     struct program_step **at = &program->done;
@@ -131,7 +131,7 @@ void program_keep_step(cl_program program, const struct program_step *step)
     mutex_unlock(&program->lock);
 }
 
-/* Whether what it was linked from, or the headers that it was compiled with, have been compiled or built since. */
+/* Whether the inputs of a link, or the headers of a compile, have been compiled or built since. */
 static bool inputs_changed(cl_program program)
 {
     bool changed = false;
@@ -157,14 +157,14 @@ const char *program_bound(const struct object *object, const struct node *node)
     return NULL;
 }
 
-/* -EAGAIN: they are not there yet, what they are now. */
+/* Returns -EAGAIN if the step's inputs are not on the node yet in the state that the step used. */
 static int inputs_of(const struct program_step *step, struct object *const *all, const bool *done)
 {
     for (cl_uint i = 0; i < step->input_count; i++) {
         size_t at = 0;
 
         if (atomic_load(&step->inputs[i]->steps) != step->input_steps[i])
-            return -EAGAIN; /* for ever */
+            return -EAGAIN; /* which will not change */
         while (all[at] && all[at] != &step->inputs[i]->object)
             at++;
         if (!all[at])
@@ -193,7 +193,8 @@ uint32_t program_state(const struct object *object)
     return atomic_load(&program->steps) + atomic_load(&program->specialized);
 }
 
-/* Under the program's lock: it may be built again meanwhile. 0, and something was asked; or an error. */
+/* With the program's lock held, as the program may be built again meanwhile. Returns 0 when the request was sent, or
+ * an error. */
 static int ask_step(cl_program program, const struct program_step *step, struct node *node, const uint32_t *ids,
                     cl_uint count, struct call *call)
 {
@@ -217,7 +218,7 @@ static int take_step(cl_program program, int what, struct call *call)
     return what == STEP_COMPILE ? compile_take(call) : link_take(program, false, call, &created);
 }
 
-/* The first step from that number on. */
+/* Returns the first step with that number or a later one. */
 static const struct program_step *step_from(cl_program program, uint32_t number)
 {
     const struct program_step *step = program->done;
@@ -227,7 +228,7 @@ static const struct program_step *step_from(cl_program program, uint32_t number)
     return step;
 }
 
-/* Steps have numbers, for the program may be built anew meanwhile; then what is made here is not used. */
+/* Finds the step by its number, as the program may be built anew meanwhile; then what is created here is not used. */
 static int do_step(cl_program program, struct node *node, uint32_t number)
 {
     const struct program_step *step;
@@ -252,7 +253,7 @@ static int do_step(cl_program program, struct node *node, uint32_t number)
     return error == wanted ? 0 : error ? -error : -EILSEQ;
 }
 
-/* Which step is the next from that number on; false: none. */
+/* Advances *number to the next step's. Returns false if there is none. */
 static bool next_step(cl_program program, uint32_t *number)
 {
     const struct program_step *step;

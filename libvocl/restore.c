@@ -1,8 +1,8 @@
 /*
- * The contents of a checkpoint (base/saved.h) are given back to memory objects in the moment in which they are made:
- * the program's n-th has what its n-th had, instead of what it is given with its creation. What the program writes
- * later stands. With the first kernel that is over, so that what a program makes again and again while it works, and
- * what was there by chance at the time, is its own.
+ * Restores the contents of a checkpoint (base/saved.h) to memory objects at the moment of their creation: the program's
+ * n-th object gets the contents of the checkpoint's n-th, in place of those given with its creation. What the program
+ * writes later stays. The first kernel ends this, so that objects which a program creates repeatedly while it works,
+ * and which the checkpoint has only by chance, keep the program's own contents.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@ static atomic_uint_fast64_t made;
 
 static struct mutex lock = MUTEX(RANK_RESTORE);
 static struct saved_list *saved;
-static unsigned given; /* objects */
+static unsigned given; /* objects restored */
 
-/* Nothing of it is used: a program with half of it would be wrong without a word. */
+/* Uses nothing of the checkpoint: a program with half of it would be silently wrong. */
 static cl_int refuse(const char *why)
 {
     vocl_log(LOG_ERROR, "nothing can be restored: %s", why);
@@ -32,7 +32,7 @@ static cl_int refuse(const char *why)
     return CL_INVALID_OPERATION;
 }
 
-/* Under the lock. */
+/* With the lock held. */
 static void load(void)
 {
     const char *path = settings_string(SETTING_RESTORE);
@@ -54,9 +54,9 @@ static void load(void)
     atomic_store(&restore_now, RESTORE_OPEN);
 }
 
-/* ---- giving ---- */
+/* ---- restoring ---- */
 
-/* So many pieces from the first on are one after the other, and no more than that. */
+/* Returns how many pieces, from the first on, follow each other without a gap in at most most bytes. */
 static unsigned run_of(const struct saved_piece *pieces, unsigned count, size_t most, size_t *bytes)
 {
     unsigned run = 0;
@@ -78,7 +78,7 @@ static cl_int write_run(cl_command_queue queue, cl_mem memory, size_t offset, si
     return clEnqueueWriteImage(queue, memory, CL_TRUE, zero, region, 0, 0, from, 0, NULL, NULL);
 }
 
-/* A buffer's can be parts of it; an image's are all of it. */
+/* Whether the pieces fit: a buffer's may be parts of it, an image's must be the whole. */
 static bool fits(cl_mem memory, const struct saved_piece *pieces, unsigned count, size_t *most)
 {
     size_t all = memory->size, bytes;
@@ -128,7 +128,7 @@ static cl_int give(cl_command_queue queue, cl_mem memory, char *why, size_t size
     return error;
 }
 
-/* Whatever the program may do with it later. */
+/* Restores an object, ignoring its flags that restrict the host's access. */
 static cl_int give_back(cl_mem memory, char *why, size_t size)
 {
     const cl_mem_flags flags = memory->flags;
@@ -147,7 +147,7 @@ static cl_int give_back(cl_mem memory, char *why, size_t size)
     return error;
 }
 
-/* Under the lock. */
+/* With the lock held. */
 static cl_int restore(cl_mem memory)
 {
     const struct saved_object *object = saved_find(saved, memory->made);
@@ -155,7 +155,7 @@ static cl_int restore(cl_mem memory)
     cl_int error;
 
     if (!object)
-        return CL_SUCCESS; /* it had gone */
+        return CL_SUCCESS; /* it did not exist at the checkpoint */
     checkpoint_describe(memory, what);
     if (strcmp(what, object->what)) {
         snprintf(why, sizeof(why), "memory object %llu of the checkpoint is a %s, and what the program makes is a %s",

@@ -7,7 +7,7 @@ static cl_sampler sampler_new(cl_context context, cl_bool normalized, cl_address
     HALT_GUARD;
     cl_sampler sampler = NULL;
     cl_int error = CL_SUCCESS;
-    /* others are for native OpenCL to judge */
+    /* native OpenCL has to judge others */
     bool plain = normalized <= CL_TRUE && addressing >= CL_ADDRESS_NONE && addressing <= CL_ADDRESS_MIRRORED_REPEAT &&
                  (filter == CL_FILTER_NEAREST || filter == CL_FILTER_LINEAR) &&
                  (normalized || (addressing != CL_ADDRESS_REPEAT && addressing != CL_ADDRESS_MIRRORED_REPEAT));

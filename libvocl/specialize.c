@@ -1,12 +1,12 @@
 /*
- * Specialization constants of programs from IL. They are kept, each with the step that it came before, for the program
- * is made on other nodes again (remake.c).
+ * Specialization constants of programs from IL. Each is saved with the number of steps before it, for when the program
+ * is recreated on another node (remake.c).
  */
 #include <string.h>
 
 #include "libvocl/internal.h"
 
-/* Whether a step that is kept was done after the one was set, and before the other. */
+/* Whether a saved step was done after one was set and before other. */
 static bool step_between(const struct _cl_program *program, const struct special *one, const struct special *other)
 {
     const struct program_step *step = program->done;

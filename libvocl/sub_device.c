@@ -1,25 +1,25 @@
-/* Sub-devices: the parts of a device, which are made together. */
+/* Sub-devices: the parts of a device, which are created together. */
 #include <errno.h>
 
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
-/* What a device was divided into at once. */
+/* The sub-devices that one call created. */
 struct partition {
-    cl_uint count, left;   /* left: members that there are */
-    cl_device_id *members; /* in the order of their places, NULL: gone; under the session's lock */
+    cl_uint count, left;   /* left: members that still exist */
+    cl_device_id *members; /* in order; NULL: released. Under the session's lock */
     size_t length;
     cl_device_partition_property properties[];
 };
 
-/* How many there are, with what ends them. */
+/* Returns the length of the list, with its terminator. */
 static size_t properties_length(const cl_device_partition_property *properties)
 {
     size_t length = 0;
 
     while (properties[length])
         length++;
-    if (properties[0] == CL_DEVICE_PARTITION_BY_COUNTS) /* a list that ends with a 0 of its own */
+    if (properties[0] == CL_DEVICE_PARTITION_BY_COUNTS) /* its inner list has a terminating 0 of its own */
         length++;
     return length;
 }
@@ -60,7 +60,8 @@ static void partition_leave(cl_device_id device)
     free(partition);
 }
 
-/* How many there are is answered; made if they are as many as ids. On success call_free() is due. */
+/* The reply counts the sub-devices; they are created if they are as many as ids. After success the caller calls
+ * call_free(). */
 static cl_int sub_devices_send(struct node *node, cl_device_id device, const cl_device_partition_property *properties,
                                size_t length, cl_uint count, const uint32_t *ids,
                                struct wire_create_sub_devices_reply *reply, struct call *call)
@@ -80,7 +81,7 @@ static cl_int sub_devices_send(struct node *node, cl_device_id device, const cl_
     return error;
 }
 
-/* At the target of a move, under their numbers; NULL: one that is gone. */
+/* Creates the members at the target of a move, under their numbers; NULL stands for one that has been released. */
 static int make_members(const struct partition *partition, struct node *node, struct object *const *members,
                         uint32_t *ids, cl_uint *made)
 {
@@ -122,7 +123,7 @@ static int make_members(const struct partition *partition, struct node *node, st
     return error;
 }
 
-/* Root devices stay. */
+/* Returns NULL for root devices, which are not recreated. */
 static struct node *sub_device_node(const struct object *object)
 {
     return ((const struct _cl_device_id *)object)->parent ? ((const struct _cl_device_id *)object)->node : NULL;
@@ -140,7 +141,7 @@ static void device_destroy(struct object *object)
     handle_drop(parent);
 }
 
-/* The first of them makes them all. In the place of one that is gone comes one that goes at once. */
+/* The first member creates them all. A member that has been released is created as well, and released at once. */
 static int sub_device_create_on(struct object *object, struct node *node)
 {
     const struct partition *partition = ((cl_device_id)object)->partition;
@@ -185,7 +186,7 @@ const struct kind device_kind = {
     .destroy = device_destroy,
 };
 
-/* How many a node will find there to be, as far as can be told from here; 0: it has to be asked. */
+/* Returns how many parts a node will create, as far as can be told here; 0: the node has to be asked. */
 static cl_uint parts_expected(cl_device_id device, const cl_device_partition_property *properties)
 {
     cl_device_partition_property sum = 0;
@@ -203,7 +204,7 @@ static cl_uint parts_expected(cl_device_id device, const cl_device_partition_pro
     return 0;
 }
 
-/* Each is to be destroyed as what it is from here on. */
+/* Makes the devices parts of their parent. From now on they have to be destroyed as such. */
 static void devices_are_parts(cl_device_id parent, struct partition *partition, cl_device_id *devices)
 {
     for (cl_uint i = 0; i < partition->count; i++) {
@@ -216,7 +217,7 @@ static void devices_are_parts(cl_device_id parent, struct partition *partition, 
     }
 }
 
-/* They are what their node tells, or are let go of. */
+/* Takes the node's answers about the devices, or releases them all. */
 static cl_int devices_take(cl_device_id *devices, cl_uint count, const struct wire_create_sub_devices_reply *reply)
 {
     struct wire_cursor in = wire_cursor(reply->infos, reply->infos_length);
@@ -247,7 +248,8 @@ static bool devices_new(cl_device_id *devices, cl_uint count, uint32_t *ids)
     return true;
 }
 
-/* If there are as many as count; the node knows them by the numbers of their objects, so these come first. */
+/* Creates the sub-devices if they are as many as count. Their objects come first, as the node knows them by the
+ * objects' numbers. */
 static cl_int sub_devices_make(cl_device_id device, const cl_device_partition_property *properties, size_t length,
                                cl_uint count, cl_device_id *devices, cl_uint *found)
 {

@@ -1,7 +1,7 @@
 /*
- * Shared virtual memory. Where application and worker share a host (arena.c) kernels touch the application's memory
- * itself; what is enqueued to copy, fill and free it is done by the application, in the queue's order (host.c).
- * Elsewhere it is coarse-grained, and svm_remote.c's.
+ * Shared virtual memory. Where application and worker share a host (arena.c) kernels use the application's memory
+ * itself; the application does enqueued copies, fills and frees, in the queue's order (host.c). Otherwise it is
+ * coarse-grained, and handled by svm_remote.c.
  */
 #include <string.h>
 
@@ -79,7 +79,7 @@ void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uin
     }
     if (!is_remote(context))
         return alloc_placed(context, size, alignment);
-    return context->node_count == 1 ? svm_remote_alloc(context, flags, size, alignment) : NULL; /* one node at a time */
+    return context->node_count == 1 ? svm_remote_alloc(context, flags, size, alignment) : NULL; /* with one node only */
 }
 
 static void svm_free(void *memory)
@@ -99,7 +99,7 @@ void clSVMFree(cl_context context, void *memory)
 
 /* ---- kernels ---- */
 
-/* What kernels reach by pointers in their data. */
+/* Sets the pointers through which kernels reach more memory. */
 static cl_int set_pointers(cl_kernel kernel, size_t size, const void *pointers)
 {
     const uint8_t *bytes = pointers;
@@ -146,7 +146,7 @@ cl_int clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param, size_t s
             return CL_INVALID_VALUE;
         if (is_remote(kernel->program->context))
             return set_pointers(kernel, size, value);
-        return CL_SUCCESS; /* the whole arena is there in any case */
+        return CL_SUCCESS; /* kernels can access the whole arena in any case */
     case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
         if (size != sizeof(system))
             return CL_INVALID_VALUE;
@@ -165,7 +165,7 @@ static cl_int check(cl_command_queue queue)
     return svm_capabilities(queue->device) ? CL_SUCCESS : CL_INVALID_OPERATION;
 }
 
-/* The memory is there at all times: only the command's place in the queue matters. */
+/* The memory is always accessible: only the command's place in the queue matters. */
 static cl_int enqueue_place(cl_command_queue queue, cl_bool blocking, cl_command_type type, cl_uint count,
                             const cl_event *list, cl_event *event)
 {

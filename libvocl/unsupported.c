@@ -1,10 +1,10 @@
 /*
- * Entry points that libOpenCL exports and VOCL does not carry: no device of VOCL offers what they need, and they
- * answer as OpenCL has it for that. doc/user/opencl-support.md lists them.
+ * Entry points that libOpenCL exports and VOCL does not carry: no device of VOCL offers what they need, and they return
+ * the errors that OpenCL defines for that. doc/user/opencl-support.md lists them.
  */
 #include "libvocl/internal.h"
 
-#ifdef __clang__ /* parameters without names are C2x to it */
+#ifdef __clang__ /* for clang, parameters without names are C2x */
 #pragma clang diagnostic ignored "-Wc2x-extensions"
 #endif
 

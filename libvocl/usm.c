@@ -1,12 +1,12 @@
-/* Unified shared memory (cl_intel_unified_shared_memory): what is offered of it, allocations, queries. What is out of
- * the program's reach (client/memory/usm.c) the capabilities leave out. */
+/* Unified shared memory (cl_intel_unified_shared_memory): capabilities, allocations, queries. The capabilities leave
+ * out memory that is out of the program's reach (client/memory/usm.c). */
 #include "libvocl/internal.h"
 
 #define MOST_PROPERTIES 64
 
 /* ---- capabilities ---- */
 
-/* Whether host and shared memory of a device can be had at all. */
+/* Whether host and shared memory of a device can be used at all. */
 static bool is_within_reach(cl_device_id device)
 {
     return device->node->in_process || (device->any_pointer && arena_given_to(device->node));
@@ -180,7 +180,7 @@ cl_int usm_free(cl_context context, void *memory)
     return !memory || usm_release(context, memory) ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
-/* The queues of a context, each held. */
+/* The queues of a context, each retained. */
 struct queues {
     cl_context context;
     cl_command_queue *list;
@@ -202,7 +202,7 @@ static void collect(struct object *object, void *argument)
     queues->list[queues->count++] = queue;
 }
 
-/* What may use the memory has been enqueued somewhere. */
+/* Waits for all queues of the context: a command in any of them may use the memory. */
 cl_int usm_free_blocking(cl_context context, void *memory)
 {
     TIMELINE(clMemBlockingFreeINTEL);

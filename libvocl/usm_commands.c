@@ -1,7 +1,7 @@
 /*
- * Unified shared memory: commands, and what kernels are told of it. A command whose memory its own node has goes there,
- * as a transfer if one side is the program's; what both sides of is the program's, or another node's, is done by the
- * program, in the queue's order (host.c).
+ * Unified shared memory: commands, and pointers for kernels. A command is sent to its own node if that has the memory,
+ * as a transfer if one side is the program's. If all of the memory is the program's, or another node's, the program
+ * executes the command itself, in the queue's order (host.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -9,16 +9,16 @@
 #include "libvocl/internal.h"
 #include "wire/tables.h"
 
-#define STAGED ((size_t)16 << 20) /* at a time, of copies between nodes */
+#define STAGED ((size_t)16 << 20) /* bytes at a time, of copies between nodes */
 
 /* ---- where memory is ---- */
 
 struct location {
-    bool there, here; /* on the queue's node; for the program to touch */
-    struct usm usm;   /* size 0: it is none */
+    bool there, here; /* there: on the queue's node; here: the program can access it */
+    struct usm usm;   /* size 0: no unified shared memory */
 };
 
-/* False: it ends before the range does. */
+/* Returns false if the allocation ends before the range does. */
 static bool find_location(cl_command_queue queue, const void *pointer, size_t size, struct location *location)
 {
     *location = (struct location){.here = true};
@@ -47,7 +47,7 @@ struct usm_command {
     const uint8_t *from;
     size_t size, pattern_size;
     uint8_t pattern[128];
-    cl_command_queue to_queue, from_queue; /* of the node that has it, or NULL */
+    cl_command_queue to_queue, from_queue; /* of the node that has the memory, or NULL */
     void *staged;
 };
 
@@ -108,7 +108,7 @@ static cl_int run_fill(struct host_command *command)
     return CL_SUCCESS;
 }
 
-/* A queue for memory that the program cannot touch itself. */
+/* Makes a queue for memory that the program cannot access itself. */
 static cl_int queue_for(const struct location *location, cl_command_queue *out)
 {
     cl_int error = CL_SUCCESS;
@@ -198,7 +198,7 @@ cl_int usm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *
 
         return cl_error(direct_move(queue, NULL, CL_COMMAND_MEMCPY_INTEL, blocking, &into, &out, count, list, event));
     }
-    /* what is the program's own goes at once; what commands may write yet has to wait for them */
+    /* the program's own memory is sent at once; memory that commands may still write has to wait for them */
     at_once = source.here && !source.usm.size;
     if (!(target.there && (source.there || at_once)) && !(source.there && target.here))
         return copy_here(queue, blocking, to, from, size, &target, &source, count, list, event);
@@ -251,7 +251,7 @@ cl_int usm_fill(cl_command_queue queue, void *to, const void *pattern, size_t pa
     return enqueue_here(queue, CL_COMMAND_MEMFILL_INTEL, c, CL_FALSE, count, list, event);
 }
 
-/* Only native memory of the queue's own node has use for hints. */
+/* Sends a hint, which is of use only for native memory of the queue's own node. */
 static cl_int enqueue_hint(cl_command_queue queue, cl_command_type type, uint32_t what, uint64_t value,
                            const void *memory, size_t size, cl_uint count, const cl_event *list, cl_event *event)
 {

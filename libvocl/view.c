@@ -1,7 +1,4 @@
-/*
- * What the program sees of a session: the devices that its nodes have, chosen and in order, and the one platform that
- * they are of.
- */
+/* The program's view of a session: the devices of its nodes, chosen and ordered, and their one platform. */
 #include <errno.h>
 #include <stdio.h>
 #include <strings.h>
@@ -15,7 +12,7 @@
 
 #define MOST_PLATFORMS 32 /* of one node */
 
-/* A native platform, as a worker tells of it. */
+/* A native platform, as a worker describes it. */
 struct described {
     const struct node *node;
     uint32_t number;
@@ -44,8 +41,8 @@ static cl_int keep_platform(struct view *view, const struct node *node, uint32_t
     return CL_SUCCESS;
 }
 
-/* The one platform of the program: the newest, whose calls can be made, or that of the first device, if its name is to
- * be seen. */
+/* Chooses the program's platform: the one with the newest version, so that all its calls can be made, or that of the
+ * first device, if its name is to be seen. */
 static void choose_platform(struct view *view)
 {
     const bool native = platform_is_native();
@@ -63,7 +60,7 @@ static void choose_platform(struct view *view)
     }
 }
 
-/* One that does not tell is left out. */
+/* Adds a device, but not one whose description is invalid. */
 static cl_int keep_device(struct view *view, struct node *node, uint32_t platform, unsigned version,
                           struct wire_cursor *in)
 {
@@ -91,7 +88,7 @@ static cl_int keep_device(struct view *view, struct node *node, uint32_t platfor
     return CL_SUCCESS;
 }
 
-/* All platforms and devices of a node, as it describes itself. */
+/* Adds all platforms and devices of a node, from its description. */
 static cl_int keep_node(struct view *view, struct node *node, const void *description, size_t length)
 {
     struct wire_cursor in = wire_cursor(description, length);
@@ -114,8 +111,8 @@ static cl_int keep_node(struct view *view, struct node *node, const void *descri
     return CL_SUCCESS;
 }
 
-/* What every node is asked before the first answer has come, and what is known of it from an earlier session, which
- * its answer confirms or replaces. */
+/* A request that every node gets before the first answer is waited for, with the cached description from an earlier
+ * session, which the answer confirms or replaces. */
 struct question {
     struct call call;
     struct cached cached;
@@ -173,7 +170,7 @@ static void hear_node(struct view *view, struct node *node, struct question *que
     cache_free(&question->cached);
 }
 
-/* False: no memory. */
+/* Returns false if memory is exhausted. */
 static bool describe_nodes(struct view *view, struct session *session)
 {
     const unsigned count = session_node_count(session), last = count - 1;
@@ -184,7 +181,7 @@ static bool describe_nodes(struct view *view, struct session *session)
     for (unsigned i = 0; i < count; i++)
         ask_node(session_node(session, i), &questions[i]);
     for (unsigned i = 0; i < count; i++) {
-        /* the last member's devices come first, if it is of this process */
+        /* the last member's devices come first if it is in this process */
         const unsigned node = session_node(session, last)->in_process ? (i + last) % count : i;
 
         hear_node(view, session_node(session, node), &questions[node]);
@@ -208,8 +205,9 @@ static void *open_view(struct session *session)
 
 /* ---- another node for the same devices ---- */
 
-/* Of one device among its like, and no promise. Some drivers number their devices by CL_DEVICE_VENDOR_ID; devices of
- * different vendors differ in CL_DEVICE_VENDOR, too. The program sees what it was told first. */
+/* Whether the query identifies one device among its like, and promises nothing. Some drivers number their devices by
+ * CL_DEVICE_VENDOR_ID; devices of different vendors differ in CL_DEVICE_VENDOR, too. The program sees the first
+ * answer. */
 static bool is_its_own(cl_uint param)
 {
     return param == CL_DEVICE_VENDOR_ID || param == CL_DEVICE_UUID_KHR || param == CL_DRIVER_UUID_KHR ||
@@ -217,8 +215,8 @@ static bool is_its_own(cl_uint param)
            param == CL_DEVICE_PCI_BUS_INFO_KHR;
 }
 
-/* Sizes that depend on the host's memory, of which a virtual machine has more or less as time goes by: between workers
- * of one host they do not matter, as it is the same memory. */
+/* Whether the query is a size that depends on the host's memory, of which a virtual machine has more or less over
+ * time. Between workers of one host such sizes do not matter, as the memory is the same. */
 static bool is_room(cl_uint param)
 {
     return param == CL_DEVICE_GLOBAL_MEM_SIZE || param == CL_DEVICE_MAX_MEM_ALLOC_SIZE ||
@@ -266,7 +264,7 @@ static int device_fits(cl_device_id device, const struct info_table *there, bool
     return 0;
 }
 
-/* What the target has under that number. */
+/* Asks for the target's device of that number. */
 static int ask_device(struct node *target, uint32_t id, struct info_table *there)
 {
     struct wire_describe_device m = {.device = id};
@@ -301,11 +299,11 @@ int device_ask_fits(cl_device_id device, struct node *target, char *reason, size
     return error;
 }
 
-/* Whether the target's device of that number could stand for any of the node's. */
+/* Whether the target's device of that number could stand for any device of the node. */
 static bool fits_any(const struct view *view, const struct node *node, struct node *target, uint32_t id)
 {
     struct info_table there = {0};
-    bool fits = ask_device(target, id, &there) != 0; /* nobody knows */
+    bool fits = ask_device(target, id, &there) != 0; /* unknown */
     char reason[256];
 
     for (unsigned i = 0; !fits && i < view->device_count; i++)
@@ -315,8 +313,8 @@ static bool fits_any(const struct view *view, const struct node *node, struct no
     return fits;
 }
 
-/* The first misfit may be one that is only in the wrong place, as another one is in its own: then that other one is to
- * go, and the first may be of use. */
+/* The first device that does not match may only be in the wrong place, because another device is in its place. Then
+ * the other one has to be replaced, and the first may be of use. Marks a device that matches none. */
 static void find_unfit(const struct view *view, const struct node *node, struct node *target)
 {
     for (unsigned i = 0; i < view->device_count; i++) {
@@ -338,7 +336,8 @@ static bool lists(uint32_t id, const uint32_t *ids, uint32_t count)
     return false;
 }
 
-/* Devices have the numbers that the node gave them: these must be others' there, too. Marked: those of the platform. */
+/* Checks the devices of a platform, and marks them in found. The program's devices have the numbers that their node
+ * gave them; the target must use the same numbers. */
 static int platform_fits(const struct view *view, const struct node *node, struct node *target, uint32_t platform,
                          bool *found, char *reason, size_t size)
 {

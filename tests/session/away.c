@@ -1,7 +1,8 @@
 /*
- * A program with buffers that a worker of its host has in the same memory, and uses of them of every kind, by two
- * threads, until there is a file: what is read, written and mapped is compared with what it has to be all the time.
- * Some of it stays mapped for long. usage: away FILE [host: with buffers over the program's own memory, too]
+ * Two threads use, in every way, buffers that a worker of this host maps at the same memory as the program, until FILE
+ * exists. Everything that is read, written or mapped is compared with the expected contents all the time; some of it
+ * stays mapped for long.
+ * usage: away FILE [host: also with buffers over the program's own memory]
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -29,8 +30,8 @@ struct one {
     cl_command_queue queue;
     cl_kernel add;
     cl_mem data, little, part, kept, hosted, odd;
-    uint32_t *is, *other;                                    /* what is in data; room */
-    uint32_t little_is, kept_is, part_is, hosted_is, odd_is; /* all of it, as much */
+    uint32_t *is, *other;                                    /* expected contents of data; room to read into */
+    uint32_t little_is, kept_is, part_is, hosted_is, odd_is; /* the value of all elements of little, kept, ... */
     uint32_t *map, *part_map, *memory, *odd_memory;
     unsigned rounds;
     unsigned seed;
@@ -109,7 +110,7 @@ static void begin(struct one *o, unsigned seed)
     NEED(clFinish(o->queue));
 }
 
-/* What is read, in each way. */
+/* Reads data in one of four ways, at random, and compares the contents. */
 static void look(struct one *o)
 {
     const size_t zero[3] = {0}, region[3] = {ROW * 4, COUNT / ROW, 1};
@@ -141,7 +142,7 @@ static void look(struct one *o)
     }
 }
 
-/* What is written, in each way. */
+/* Changes data in one of five ways, at random. */
 static void change(struct one *o)
 {
     const uint32_t by = (uint32_t)rand_r(&o->seed) % 1000;
@@ -172,7 +173,7 @@ static void change(struct one *o)
     }
 }
 
-/* Mapped for many rounds, a sub-buffer for as many others; the program writes there now and then. */
+/* Maps kept for many rounds, then its sub-buffer for as many others, and now and then writes through the maps. */
 static void keep(struct one *o)
 {
     const unsigned at = o->rounds % LONG;
@@ -207,7 +208,7 @@ static void keep(struct one *o)
     }
 }
 
-/* One that comes and goes, and a little one. */
+/* Uses a buffer that is created and released here, and the little one. */
 static void pass(struct one *o)
 {
     uint32_t wanted[LITTLE], read[LITTLE];
@@ -227,7 +228,7 @@ static void pass(struct one *o)
     all_are("little", read, o->little_is, LITTLE);
 }
 
-/* The program reads and writes its own memory when no command uses it. */
+/* The program reads and writes its own memory while no command uses it. */
 static void host(struct one *o)
 {
     const size_t count = SIZE / 4096 * 1024;
@@ -260,7 +261,7 @@ static void *run(void *argument)
             host(o);
         o->rounds++;
         breathe();
-        breathe(); /* there are two of these */
+        breathe(); /* two threads run this */
     }
     NEED(clEnqueueReadBuffer(o->queue, o->data, CL_TRUE, 0, SIZE, o->other, 0, NULL, NULL));
     same("in the end", o->other, o->is, COUNT);

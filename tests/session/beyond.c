@@ -1,5 +1,6 @@
-/* Where the native OpenCL of the tests (PoCL 3.1) crashes, hangs or leaves the specification, and VOCL does what the
- * specification has: so there is nothing to compare with, and this program says itself what it wants. */
+/* Cases in which the native OpenCL of the tests (PoCL 3.1) crashes, hangs or violates the specification, and VOCL
+ * follows the specification. There is no native result to compare with: this program has the expected results
+ * itself. */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -52,7 +53,8 @@ static void *function(const char *name)
     return address;
 }
 
-/* The arguments are those of the time of recording; wrong launches are refused; it is finalized once. */
+/* A launch has the arguments of the time of its recording; invalid launches are refused; a command buffer is finalized
+ * once. */
 static void command_buffers(void)
 {
     clCreateCommandBufferKHR_fn create = (clCreateCommandBufferKHR_fn)function("clCreateCommandBufferKHR");
@@ -104,7 +106,7 @@ static void command_buffers(void)
     clReleaseMemObject(buffer);
 }
 
-/* Commands behind an event that has failed already fail, too, and nothing waits for ever. */
+/* Commands that wait for an event that has failed already fail, too, and no call blocks for ever. */
 static void failed_events(void)
 {
     cl_int status, data = 1, found = 1;
@@ -146,8 +148,8 @@ static void CL_CALLBACK notified(const char *text, const void *details, size_t s
     told++;
 }
 
-/* A launch that only its node can refuse, as a buffer among the arguments is gone: the context is told, and the queue;
- * and one that asks for more local memory than there is. */
+/* Launches that only the node can refuse: one with a released buffer among its arguments, of which the context's
+ * callback and the queue are notified, and one that asks for more local memory than the device has. */
 static void refused_later(void)
 {
     static int answer = 42;
@@ -197,7 +199,7 @@ static void bad_links(void)
     clReleaseProgram(bad);
 }
 
-/* What is of another API in another process cannot be shared; PoCL ends the process. */
+/* Objects of another API cannot be shared, as they belong to another process; PoCL ends the process. */
 static void sharing(void)
 {
     cl_int status;
@@ -227,7 +229,8 @@ static void sharing(void)
     clReleaseMemObject(buffer);
 }
 
-/* A command fails, and is released, before the one that it follows in its queue, or in its wait list, fails as well. */
+/* A command fails, and is released, before the command that it follows (in its queue or by its wait list) fails as
+ * well. */
 static void failed_twice(int in_order)
 {
     cl_int status, value = 0, found = CL_QUEUED;
@@ -252,7 +255,7 @@ static void failed_twice(int in_order)
         need("last to fail", clSetUserEventStatus(first, -5));
         clReleaseEvent(before);
         clReleaseEvent(first);
-        clFinish(queue); /* says that something has failed, or not, as natively */
+        clFinish(queue); /* may return an error, as natively */
         clFinish(other);
     }
     need("the node is there", clEnqueueWriteBuffer(other, buffer, CL_TRUE, 0, 4, &value, 0, NULL, NULL));
@@ -260,7 +263,7 @@ static void failed_twice(int in_order)
     clReleaseMemObject(buffer);
 }
 
-/* A buffer is no image, nor the other way round; PoCL takes both. */
+/* A buffer is not accepted as an image, nor an image as a buffer; PoCL accepts both. */
 static void argument_kinds(void)
 {
     const char *text =
@@ -298,7 +301,7 @@ int main(void)
     need("clCreateCommandQueue", status);
     program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
     need("clBuildProgram", clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
-    if (parity_records(queue)) /* not with Debian 13's PoCL and headers */
+    if (parity_records(queue)) /* not with PoCL and the headers of Debian 13 */
         command_buffers();
     failed_events();
     failed_twice(1);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What VOCL does better than the native OpenCL behind it (tests/session/beyond.c).
+# Cases that VOCL handles better than the native OpenCL behind it (tests/session/beyond.c).
 . "$(dirname "$0")/../lib.sh"
 
 for door in preload icd; do

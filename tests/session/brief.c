@@ -1,5 +1,5 @@
-/* brief [event]: ends right behind its launches, with nothing finished and nothing released; event: they wait for a
- * user event that nobody sets. */
+/* brief [event]: exits right after it has enqueued launches, without finishing or releasing anything. With "event", the
+ * launches wait for a user event that is never set. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>

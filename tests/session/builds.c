@@ -1,6 +1,7 @@
 /*
- * Programs that nobody has built before, for all devices there are at a time: each builds, and runs everywhere. And the
- * same two are linked again and again, which a driver does anew each time though it has the result.
+ * Builds programs that no run has built before, for all devices at once: each builds, and runs on every device. Also
+ * links the same two programs again and again, which a driver does anew each time though it has the result in its
+ * cache.
  *
  *     builds ROUNDS
  */

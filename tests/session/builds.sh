@@ -1,6 +1,6 @@
 #!/bin/sh
-# Workers of one host build the same program at the same time, many times, and none fails for what another does in the
-# folder in which the driver keeps what it has built.
+# Workers of one host build the same programs at the same time, many times, and no build fails for what another worker
+# does in the driver's cache folder.
 . "$(dirname "$0")/../lib.sh"
 builds=$top_builddir/tests/session/builds
 

@@ -1,11 +1,12 @@
 #!/bin/sh
-# What is kept from one session to the next: the second run of a program waits for its node twice until its first launch
-# is over. Nothing that is kept is believed: files that were changed, shortened or are of another version, another driver
-# under the same name, and a build that ends otherwise than before.
+# The cache that lasts from one session to the next: in its second run, a program waits for its node only twice before
+# its first launch is over. Nothing in the cache is trusted blindly: neither files that are changed, truncated or of
+# another version, nor the entries of another driver under the same name, nor a build whose result is not what the cache
+# says.
 . "$(dirname "$0")/../lib.sh"
 export VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_CACHE="$scratch/cache"
 
-# turns NAME: how often the program waits for its node, from the first call to the first launch's end
+# turns NAME: counts how often the program waits for its node, from the first call to the end of the first launch
 turns()
 {
     VOCL_TRACE=1 VOCL_LOG=warn timeout -k 10 60 vocl run -- "$top_builddir/tests/session/waits" launch 1 > "$scratch/out" 2> "$scratch/$1" ||
@@ -19,7 +20,7 @@ expect()
     turns "$1"
     [ "$turns" -le "$2" ] || fail "$1: it waits $turns times: $(grep -o -e '\(->\|<-\) 1: [a-z_]*' "$scratch/$1")"
 }
-# change HOW: each file that is kept
+# change HOW: damages each file of the cache
 change()
 {
     for file in "$scratch"/cache/*; do
@@ -61,7 +62,7 @@ rm "$scratch/cache"
 VOCL_CACHE=off expect off 3
 [ ! -e "$scratch/cache" ] || fail "something is kept that is not to be"
 
-# A build that is said to end otherwise: it is noticed, told, and not believed again.
+# An entry says that a build ends otherwise than it does: this is noticed, reported, and not trusted again.
 expect anew 3
 python3 - "$scratch"/cache/build-* << 'END'
 import struct, sys
@@ -95,7 +96,7 @@ grep -q 'has not ended as it did before' "$scratch/lying" || fail "nobody notice
 expect after-lying 3
 expect believed 2
 
-# Another driver, of the same node: what the program sees is what the node has.
+# Another driver on the same node: the program sees what the node has.
 named()
 {
     timeout -k 5 60 vocl run -- "$top_builddir/tests/session/platform" 2> /dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checkpoints in files: a program is killed, and another one that makes the same objects goes on with what they held;
-# what is torn, or another's, is refused; what has not changed is not written again.
+# Checkpoints in files: a program is killed, and a new process that creates the same objects resumes with their saved
+# contents. A checkpoint that is torn or another program's is refused; unchanged contents are not written again.
 . "$(dirname "$0")/../lib.sh"
 session=$top_builddir/tests/session
 saved=$session/saved
@@ -17,7 +17,7 @@ native()
     wanted=$(grep result "$scratch/native")
 }
 
-# start STEP WORD...: a program that waits after that step
+# start STEP WORD...: starts a program that waits after that step
 start()
 {
     pause=$1
@@ -52,7 +52,7 @@ checkpoint()
     echo "$said"
 }
 
-# restored STEPS [FOLDER]: a program that is given its contents begins at one of these steps, and ends as native does
+# restored STEPS [FOLDER]: a restored program resumes at one of these steps, and ends with the native result
 restored()
 {
     env "$mark" $with vocl run $options --restore "${2:-$folder}" -- "$program" $steps 0 . $size \
@@ -61,7 +61,7 @@ restored()
     grep -qx "$wanted" "$scratch/restored" || fail "restored: $(cat "$scratch/restored"), natively $wanted"
 }
 
-# refused WORDS: nothing is started with the folder, and that is why
+# refused WORDS: nothing is started with the folder, and the error contains WORDS
 refused()
 {
     vocl run --restore "${2:-$folder}" -- "$program" $steps 0 . $size > "$scratch/out" 2> "$scratch/err" &&
@@ -80,7 +80,7 @@ program=$saved
 with=VOCL_SHARE=1
 options=
 
-# ---- killed, and restored; each way of sharing memory, each door, two workers ----
+# ---- killed, and restored: each way of sharing memory, each interposition method, two workers ----
 
 killed_and_restored()
 {
@@ -100,10 +100,10 @@ for way in "VOCL_SHARE=1" "VOCL_SHARE=0 --door=preload" "VOCL_SHARE=0 --door=icd
     beside killed_and_restored "$way"
 done
 
-# ---- of a program that goes on writing: most is read before the pause, and all is of one moment ----
+# ---- of a program that keeps writing: most is read before the pause, and all contents are of one moment ----
 
-# taken_early: of the last one less than half was read in the pause. If calls do not end soon, as on a loaded machine, all of it
-# is; the next one is another matter.
+# taken_early: in the pause, less than half of the last checkpoint was read. If calls take long to return, as on a
+# loaded machine, all of it may be read in the pause; then another checkpoint is tried.
 taken_early()
 {
     checkpoint $pid "$scratch/moments"
@@ -158,7 +158,7 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> "$s
     grep -qx "from 4" "$scratch/out" && grep -qx "$wanted" "$scratch/out" || fail "two hosts: $(cat "$scratch/out"), natively $wanted"
     echo "two hosts: right"
 fi
-# ---- the session goes on, and the next checkpoint is small ----
+# ---- the session continues, and the next checkpoint is small ----
 
 with=VOCL_SHARE=0
 options=
@@ -175,7 +175,7 @@ echo "$said" | grep -q ' 0 of them written' && fail "asked for all: $said"
 finish "after checkpoints"
 [ "$(list checkpoint-)" = 2 ] || fail "more than two lists: $(ls "$folder")"
 restored 4
-# Each step writes all of one large buffer, and nothing of the other.
+# Each step writes all of one large buffer and nothing of the other.
 start 5
 checkpoint $pid "$folder"
 written=$(echo "$said" | sed 's/.*bytes, \([0-9]*\) of them.*/\1/')
@@ -184,7 +184,7 @@ kill_it
 restored 5
 restored 4 "$(ls "$folder"/checkpoint-* | head -n 1)"
 
-# ---- what is torn ----
+# ---- torn or damaged files ----
 
 newest=$(ls "$folder"/checkpoint-* | tail -n 1)
 cp "$newest" "$scratch/list"
@@ -196,7 +196,7 @@ for length in 0 1 16 18 40 $((bytes / 2)) $((bytes - 22)) $((bytes - 1)); do
     grep -q "the one before it is good" "$scratch/err" || fail "$length bytes: no word of the one before: $(cat "$scratch/err")"
 done
 restored 4 "$(sed -n 's/.*--restore=//p' "$scratch/err")"
-# flip FILE AT: another bit in that byte
+# flip FILE AT: inverts a bit of that byte
 flip()
 {
     env -u LD_PRELOAD python3 -c '
@@ -227,7 +227,7 @@ truncate -s -1 "$pieces"
 refused "torn"
 rm "$pieces"
 refused "No such file"
-# A checkpoint over one that is damaged does not refer to what is damaged.
+# A checkpoint over a damaged one does not refer to the damaged files.
 cp "$scratch/pieces" "$pieces"
 flip "$pieces" 100000
 start 5
@@ -255,7 +255,7 @@ grep -q "memory object 2 of the checkpoint is a buffer 4194304, and what the pro
     fail "other objects: $(cat "$scratch/err")"
 echo "another's: refused"
 
-# ---- who writes is killed, or has no room: the one before counts ----
+# ---- the process that writes a checkpoint is killed, or has no room: the checkpoint before it is the valid one ----
 
 size=16384
 native
@@ -293,7 +293,7 @@ STEP(int, renameat, (int from, const char *old, int to, const char *new), (from,
 STEP(int, unlinkat, (int fd, const char *name, int flags), (fd, name, flags))
 END
 ${CC:-cc} -shared -fPIC -o "$scratch/dies.so" "$scratch/dies.c" || fail "no dies.so"
-# dies_at FUNCTION COUNT...
+# dies_at FUNCTION COUNT...: vocl checkpoint is killed at that call of FUNCTION
 dies_at()
 {
     while [ $# -gt 0 ]; do
@@ -312,7 +312,7 @@ restored 5
 dies_at fsync 3 unlinkat 1
 restored 6
 finish "the writer was killed"
-# In the midst of the pieces: files may be 1 MiB long.
+# It ends in the midst of the pieces: files are limited to 1 MiB.
 start 6
 (ulimit -f 2048 && exec vocl checkpoint --full $pid "$folder") > "$scratch/asked" 2>&1 && fail "written in spite of a limit"
 finish "the writer was ended"
@@ -334,7 +334,7 @@ if unshare -m true 2> /dev/null; then
     finish "disk full"
 fi
 
-# One writes to a folder at a time.
+# Only one process writes to a folder at a time.
 start 6
 mkdir "$scratch/both"
 flock "$scratch/both" vocl checkpoint $pid "$scratch/both" > "$scratch/asked" 2>&1 && fail "two at once write to a folder"
@@ -343,7 +343,7 @@ checkpoint $pid "$scratch/both"
 kill_it
 restored 6 "$scratch/both"
 
-# A worker that is lost meanwhile is lost as at any other time; the checkpoint before it counts.
+# A worker that is lost during a checkpoint is lost as at any other time; the checkpoint before it is the valid one.
 with="VOCL_SHARE=0 $(held_at save)"
 start 6
 vocl checkpoint $pid "$folder" > "$scratch/asked" 2>&1 &
@@ -361,7 +361,7 @@ wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 with=VOCL_SHARE=0
 restored 5
 
-# ---- what cannot be saved ----
+# ---- objects and states that cannot be saved ----
 
 size=64
 native

@@ -1,7 +1,7 @@
 /*
  * counted ROUNDS: a program of which every round trip and every byte can be counted, on one or two nodes. ROUNDS times:
  * reads, writes, rectangles, maps, copies and fills, images; then copies to a second node, if there is one, and a read
- * there. What blocks has to be answered; what does not, must not be.
+ * there. A blocking call needs an answer; a call that does not block must cause none.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define BYTES 8192
-#define LARGE (9u << 20) /* goes as bulk data */
-#define SIDE 16u         /* of an image, 4 bytes for each point */
+#define LARGE (9u << 20) /* sent as bulk data */
+#define SIDE 16u         /* side of an image, with 4 bytes a pixel */
 
 static int rounds;
 static cl_context context;
@@ -125,7 +125,7 @@ static void large(void)
     free(data);
 }
 
-/* From one node to another and back, each time. */
+/* Moves the buffer from one node to the other and back, each time. */
 static void between(cl_mem buffer)
 {
     const cl_int pattern = 1;

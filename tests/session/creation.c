@@ -1,8 +1,8 @@
 /*
- * Buffers and images are made with many bytes of contents, and meanwhile small commands come and go in another queue,
- * of this thread and of another: they must not wait until the contents are there. Shown by the order: a command that
- * uses the new object has not ended when so many others have, one after the other; not each time, for the contents may
- * be quick. Checks the contents.
+ * Creates buffers and images with many bytes of contents while another queue, used by this thread and by another,
+ * executes small commands, which must not wait until the contents have arrived. The order shows it: a command that uses
+ * the new object has not completed when several small commands have, one after the other. This need not hold each time,
+ * as the contents may be quick. Checks the contents.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -52,7 +52,7 @@ static cl_mem object_new(bool image, size_t size)
     return object;
 }
 
-/* The last four bytes. */
+/* Reads the last four bytes. */
 static void read_end(cl_mem object, bool image, size_t size, unsigned char *to, cl_event *event)
 {
     const size_t origin[3] = {SIDE - 1, SIDE - 1, 0}, region[3] = {1, 1, 1};
@@ -105,7 +105,7 @@ static void *make_large(void *argument)
     return NULL;
 }
 
-/* More than is copied: the call takes as long as its contents. */
+/* Creates an object with more contents than the library copies: the call lasts until the contents are sent. */
 static void with_another_thread(cl_command_queue other, cl_mem small)
 {
     unsigned char last[4] = {0};

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The session goes on while the contents of a new object are on their way.
+# The session continues while the contents of a new object are being sent.
 . "$(dirname "$0")/../lib.sh"
 
 for options in "" "--network tls"; do

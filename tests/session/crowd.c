@@ -1,9 +1,9 @@
 /*
- * One context over all devices there are, however many: a chain in which each device adds its part to what the one
- * before it made; a launch on each behind one user event, with arguments that were set once; and at last one device
- * that waits for all of them. Then says how many devices there are.
+ * One context over all devices, however many: a chain in which each device adds to the result of the one before it; a
+ * launch on each device that waits for the same user event, with arguments that were set once; and finally one device
+ * that waits for all others. Then prints the number of devices.
  *
- *     crowd [SECONDS]    after which it ends, with everything still there, and is asked to by a newline before
+ *     crowd [SECONDS]    waits so long, or for a newline on stdin, and exits without releasing anything
  */
 #include <CL/cl.h>
 #include <poll.h>
@@ -68,7 +68,7 @@ static void set(cl_kernel kernel, cl_mem buffer, cl_int what)
     need(clSetKernelArg(kernel, 1, sizeof(what), &what), "clSetKernelArg");
 }
 
-/* From each device to the next. */
+/* The buffer goes from each device to the next. */
 static void chain(cl_kernel kernel)
 {
     cl_mem buffer = zeros();
@@ -83,7 +83,7 @@ static void chain(cl_kernel kernel)
     need(clReleaseMemObject(buffer), "clReleaseMemObject");
 }
 
-/* All behind one event, and one behind them all. */
+/* All launches wait for one event, and one marker for all launches. */
 static void gate(cl_program program)
 {
     cl_mem buffers[MOST];
@@ -113,7 +113,7 @@ static void gate(cl_program program)
     }
 }
 
-/* The same kernel on all, with the same arguments. */
+/* Launches the same kernel on all devices, with the same arguments. */
 static void everywhere(cl_kernel kernel)
 {
     cl_mem buffer = zeros();

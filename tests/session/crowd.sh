@@ -1,5 +1,6 @@
 #!/bin/sh
-# More workers than a word has bits: a context over all of them, and nothing left of any when they are lost.
+# A session with more workers than a machine word has bits: a context over all of them works, and when workers are lost
+# no process is left.
 . "$(dirname "$0")/../lib.sh"
 
 many=${VOCL_CROWD:-70}
@@ -9,7 +10,7 @@ mark=VOCL_TEST_MARK=$$
 wanted=$("$crowd") || fail "natively: $wanted"
 [ "$wanted" = "1 devices" ] || fail "natively: $wanted"
 
-# Where not many files may be open unless who starts the workers asks for it.
+# The soft limit of open files is low; the process that starts the workers raises it.
 (
     ulimit -S -n 1024
     env "$mark" VOCL_LOG=info vocl run --workers "$many" -- "$crowd" > "$scratch/out" 2> "$scratch/err"
@@ -17,17 +18,17 @@ wanted=$("$crowd") || fail "natively: $wanted"
 [ "$(cat "$scratch/out")" = "$many devices" ] || fail "$many workers: $(cat "$scratch/out")"
 wait_until none_left "$mark" || fail "left of $many workers: $(session_processes "$mark")"
 
-# They begin as copies of one process, but with a sanitizer, and are children of who started it.
+# Without a sanitizer the workers begin as copies of one process; they are children of the launcher.
 [ "${SANITIZER:-no}" != no ] || grep -q "$many workers begin as copies" "$scratch/err" || fail "they do not begin as copies"
 
-# Where too few may be open that is said: each worker has some with the program.
+# Each worker has descriptors shared with the program; a hard limit that is too low is reported.
 if (ulimit -n 192 && env "$mark" vocl run --workers "$many" -- "$crowd" > "$scratch/out" 2>&1); then
     fail "$many workers with 192 files"
 fi
 grep -q 'Too many open files' "$scratch/out" || fail "what there is too little of is not said: $(cat "$scratch/out")"
 wait_until none_left "$mark" || fail "left of too many: $(session_processes "$mark")"
 
-# A few of them are killed, all of them, or who has started them, while the program waits: it ends, and they do.
+# While the program waits, a few workers, all workers, or the launcher are killed: the program and the workers end.
 begin_crowd()
 {
     mkfifo "$scratch/end.$1"

@@ -1,14 +1,14 @@
 /*
- * data_first: writes to a worker that takes nothing until commands wait to be sent, and then once more what goes beside
- * its command. Goes on, when it has said "ready" and "written", when it is told to on stdin, and says "right" if the
- * buffer has what was written last.
+ * data_first: writes to a worker that is stopped until commands have to wait to be sent, and then writes once more,
+ * with data that travel separately from their command. Prints "ready" and "written", waits for a line on stdin after
+ * each, and prints "right" if the buffer has the contents of the last write.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <string.h>
 
 #include "tests/session/moved.h"
 
-enum { FRAMES = 1200, SMALL = 16000, BYTES = 20000 }; /* which go with a command, and do not */
+enum { FRAMES = 1200, SMALL = 16000, BYTES = 20000 }; /* bytes that travel with their command, and separately */
 
 static void say_and_wait(const char *what)
 {

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A worker is lost that has had the data of a write, but not the command, which waits to be sent: who replaces it gets both.
+# A worker is lost that has received the data of a write but not its command, which still waits to be sent: the worker
+# that replaces it gets both.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 mark=VOCL_TEST_MARK=$$

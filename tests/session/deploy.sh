@@ -1,9 +1,9 @@
 #!/bin/sh
-# vocl run --deploy, by a real sshd in a network namespace, to users of a node where there is no VOCL and none of its
-# libraries: login shells that print, or that are no shells of Bourne's; temporary folders of which nothing is executed.
-# Three at a time, twice; by a jump host, another port, and a connection that ssh keeps (ControlMaster); two at a time to
-# the same; transfers that break or are changed; a full home; old ones go. The node connects to nobody. The program's side
-# has its VOCL from the bundle, in a folder that is only read.
+# vocl run --deploy, through a real sshd in a network namespace, to users of a node that has neither VOCL nor its
+# libraries: with login shells that print text or are not POSIX shells, and temporary folders mounted noexec. Tests
+# three users at once, twice; a jump host, another port, and a shared ssh connection (ControlMaster); two deployments to
+# the same user at once; transfers that break or are altered; a full home; removal of old versions. The node opens no
+# connection. The program's side runs VOCL from the bundle, in a read-only folder.
 . "$(dirname "$0")/../lib.sh"
 at_most 600
 need_foreign_programs
@@ -42,7 +42,7 @@ done
 # ---- the bundle ----
 
 mkdir "$scratch/bundle"
-# under a make that speaks of its folders and has jobs, as `make -C build -j2 bundle` is
+# Runs under a make that prints folders and has jobs, as `make -C build -j2 bundle` does.
 printf 'all:\n\t@"%s" "%s" "%s"\n' "$top_srcdir/packaging/bundle" "$top_builddir" "$scratch/bundle" > "$scratch/Makefile"
 VOCL_FLOOR=9 VOCL_BUNDLE_LEVEL=0 make -w -j2 -f "$scratch/Makefile" > "$scratch/out" 2>&1 ||
     fail "$(cat "$scratch/out")"
@@ -89,7 +89,7 @@ for user in one two three four five full; do
 done > "$scratch/passwd"
 awk -F: -v OFS=: '{ $3 = 64100 + NR } 1' "$scratch/passwd" > "$scratch/users"
 cat /etc/passwd >> "$scratch/users"
-# (All of /etc, as a mount on the file alone goes when another test adds a user and so replaces it.)
+# (All of /etc: a mount over the file alone vanishes when another test adds a user and so replaces the file.)
 cp -a /etc "$scratch/etc"
 cp "$scratch/users" "$scratch/etc/passwd"
 cat > "$scratch/greets" <<'END'
@@ -116,7 +116,7 @@ for folder in /tmp /dev/shm /var/tmp; do
     mount --bind $folder $folder
     mount -o remount,bind,noexec,nosuid $folder
 done
-# nothing of VOCL's, and none of the libraries that it brings, but for what sshd and the driver need
+# The node has nothing of VOCL, and none of the libraries in the bundle, except for those that sshd and the driver need.
 for folder in "$top_builddir" "$top_srcdir" "$scratch/bundle"; do
     [ ! -d "$folder" ] || mount -t tmpfs none "$folder"
 done
@@ -166,8 +166,9 @@ END
 echo "node $(cut -d ' ' -f 1,2 "$keys/host.pub")" > "$keys/known"
 home=/proc/$daemon/root/home
 
-# What is run here has the bundle, and nothing else of VOCL. It must not write there, which root could. Of the node's users
-# only the first could use a folder for kernels that is named here.
+# Commands on the program's side have the bundle and nothing else of VOCL. It is mounted read-only, as root could write
+# there. The variables of the build that name a folder for kernels are unset: only the first of the node's users could
+# use that folder.
 cat > "$scratch/near" <<'END'
 mount --make-rprivate /
 mount --bind "$bundle" "$bundle" && mount -o remount,bind,ro "$bundle" || exit 99
@@ -205,14 +206,14 @@ done
 near "$vocl" devices --deploy --hosts three > "$scratch/out" 2> "$scratch/err" || fail "devices: $(cat "$scratch/out" "$scratch/err")"
 grep -q ' CPU ' "$scratch/out" || fail "devices: $(cat "$scratch/out")"
 
-# The node cannot come here: nobody listens while there is a session.
+# The node cannot connect back: no socket listens during a session.
 cat > "$scratch/look" <<'END'
 "$top_builddir/tests/session/sleeper" > "$scratch/ready" & until grep -q ready "$scratch/ready"; do sleep 0.1; done
 grep -c ' 0A ' /proc/$!/net/tcp; kill $!
 END
 [ "$(near "$vocl" run --deploy --hosts three -- sh "$scratch/look" 2> "$scratch/err")" = 0 ] || fail "listens: $(cat "$scratch/err")"
 
-# ---- as ssh's configuration says: by another host and at another port; by a connection that is kept ----
+# ---- as ssh's configuration says: through another host and at another port; through a shared connection ----
 
 connections()
 {
@@ -227,7 +228,7 @@ near "$vocl" run --deploy --hosts kept -- "$top_builddir/tests/parity/many_devic
 [ $(($(connections) - before)) = 1 ] || fail "$(($(connections) - before)) connections instead of the one that is kept"
 ssh_to_node -O exit kept 2> /dev/null || fail "the session has ended the connection that was kept"
 
-# ---- what goes wrong ----
+# ---- failures ----
 
 cat > "$scratch/cut" <<END
 #!/bin/sh
@@ -262,7 +263,7 @@ for words in "run --deploy -- true" "run --deploy --workers 1 -- true"; do
     [ "$(status_of "$vocl" $words 2> "$scratch/err")" = 2 ] || fail "$words: $(cat "$scratch/err")"
 done
 
-# ---- the file instead of the folder, two at a time, what is broken there, old ones ----
+# ---- an archive instead of the folder, two deployments at once, a broken installation, old versions ----
 
 export VOCL_BUNDLE="$packed"
 for i in 1 2; do

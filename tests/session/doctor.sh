@@ -1,12 +1,13 @@
 #!/bin/sh
-# vocl doctor: nothing wrong where nothing is; and what is wrong is found, one thing at a time, as it is with a session.
+# vocl doctor finds nothing where nothing is wrong; and where something is, it reports that, one fault at a time, as a
+# session would meet it.
 . "$(dirname "$0")/../lib.sh"
 need_foreign_programs
 unset VOCL_LOG VOCL_HOSTS VOCL_WORKERS VOCL_LOCAL VOCL_MPI VOCL_NETWORK
 VOCL_POOL=none
 export VOCL_POOL
 
-# right OPTION...: it finds nothing
+# right OPTION...: doctor finds nothing
 right()
 {
     vocl doctor "$@" > "$scratch/out" 2>&1 || fail "doctor $*: status $?: $(cat "$scratch/out")"
@@ -14,7 +15,7 @@ right()
     grep -q '^ok .*a session: [1-9].* ms workers started and their devices told ([0-9.]* ms [^()]*, [0-9.]* ms devices told), .* kernel compiled' "$scratch/out" || fail "doctor $*: no stages: $(cat "$scratch/out")"
 }
 
-# wrong WHAT PATTERN COMMAND...: found, and told with what to do about it
+# wrong WHAT PATTERN COMMAND...: doctor finds the fault, and says what to do about it
 found=0
 wrong()
 {
@@ -34,7 +35,7 @@ right --hosts localhost
 grep -q '^ok .*localhost: clocks: the same' "$scratch/out" || fail "nobody has looked at the host: $(cat "$scratch/out")"
 grep -q '^ok .*localhost: devices: [1-9]' "$scratch/out" || fail "nor at its drivers: $(cat "$scratch/out")"
 
-# Here
+# Faults of this host
 mkdir "$scratch/empty" "$scratch/broken"
 wrong "no driver" 'driver: none in .*/empty: install' env OCL_ICD_VENDORS="$scratch/empty" vocl doctor
 echo libthereisnosuchthing.so > "$scratch/broken/broken.icd"
@@ -53,7 +54,7 @@ if unshare -m true 2> /dev/null; then
     wrong "no /sys" '/sys: .*not mounted' unshare -m sh -c 'mount -t tmpfs none /sys && exec vocl doctor'
 fi
 
-# On another host, which is what this script does in place of ssh.
+# Faults of another host, which this script stands for in place of ssh.
 cat > "$scratch/elsewhere" <<'END'
 #!/bin/sh
 # elsewhere HOST COMMAND
@@ -96,7 +97,7 @@ if command -v ssh > /dev/null; then
 fi
 unset VOCL_RSH
 
-# A pool
+# Faults of a pool
 if [ -x "$VOCL_LIBEXECDIR/vocl-poold" ]; then
     wrong "no daemon" '127.0.0.1:1: Connection refused; is vocl-proxy running' vocl doctor --pool 127.0.0.1:1
     ! grep -q '\(127.0.0.1:1: \)\{3\}' "$scratch/out" || fail "an address again and again: $(cat "$scratch/out")"
@@ -105,7 +106,7 @@ if [ -x "$VOCL_LIBEXECDIR/vocl-poold" ]; then
 fi
 [ $found -ge 8 ] || skip "only $found set-ups could be made here"
 
-# And who sees the error is sent here.
+# The error of a session refers to vocl doctor.
 OCL_ICD_VENDORS="$scratch/empty" vocl devices > "$scratch/out" 2>&1
 grep -q 'vocl doctor' "$scratch/out" || fail "no word of vocl doctor: $(cat "$scratch/out")"
 exit 0

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Drivers other than PoCL: programs give with them what they give natively, through a worker and in the program's own
-# process. tests/drivers/older.c is PoCL less what is newer than a version; strict.c is PoCL with the ways of a GPU's driver;
-# oclgrind is of OpenCL 1.2, and runs a queue's commands inside clFlush.
+# Drivers other than PoCL: programs print the same as natively, through a worker and in the program's own process.
+# tests/drivers/older.c is PoCL without what is newer than a version; strict.c is PoCL with the behaviour of a GPU's
+# driver; oclgrind implements OpenCL 1.2, and runs a queue's commands inside clFlush.
 . "$(dirname "$0")/../lib.sh"
 
 parity=$top_builddir/tests/parity
 
-# driver LIBRARY: it is the only one from here on.
+# driver LIBRARY: makes it the only driver from here on
 driver()
 {
     rm -rf "$scratch/vendors"
@@ -16,7 +16,7 @@ driver()
     export OCL_ICD_VENDORS
 }
 
-# natively PROGRAM: false, and why, if it has nothing to do there
+# natively PROGRAM: runs it natively; false, with the reason, if the program has nothing to do there
 natively()
 {
     "$parity/$1" > "$scratch/native" 2> "$scratch/native.err" < /dev/null
@@ -25,7 +25,7 @@ natively()
     [ $status = 0 ] || fail "$what: $1 ends natively with $status: $(tail -n 3 "$scratch/native.err")"
 }
 
-# same PROGRAM [OPTION]...: run natively before, prints the same with vocl run OPTION...
+# same PROGRAM [OPTION]...: the program, which has run natively before, prints the same with vocl run OPTION...
 same()
 {
     program=$1
@@ -38,14 +38,14 @@ same()
 
 older=$top_builddir/tests/drivers/.libs/older.so
 
-# A driver that hangs: nobody can help, but it is said. Meanwhile the rest goes on.
+# A driver hangs: VOCL cannot help, but reports it. Its message is awaited below, after the other tests.
 driver $older
 cp -r "$scratch/vendors" "$scratch/hangs"
 OCL_ICD_VENDORS=$scratch/hangs OLDER_VERSION=1.2 OLDER_FAILS=hang timeout -k 5 100 vocl run -- "$parity/first_calls" \
     > /dev/null 2> "$scratch/hang.err" < /dev/null &
 hanging=$!
 
-# One that crashes costs the session.
+# A driver that crashes ends the session.
 OLDER_VERSION=1.2 OLDER_FAILS=crash vocl run -- "$parity/first_calls" > /dev/null 2> "$scratch/err"
 status=$?
 [ $status -eq 1 ] || fail "a driver that crashes: status $status: $(cat "$scratch/err")"
@@ -76,7 +76,7 @@ wait_until grep -q "driver has not returned .* enqueue_ndrange" "$scratch/hang.e
 kill $hanging
 wait $hanging
 
-# A GPU's: memory of its own, ends of copies that it does not tell of, and whatever else strict.c says.
+# A GPU's driver: with device memory, copies whose completion is not reported, and everything else that strict.c says.
 driver "$top_builddir/tests/drivers/.libs/strict.so"
 what="a GPU's driver"
 for program in $(few 12 build_callback callbacks contents first_calls image_creation images kernel_info many_copies map_unmap profiling relay \
@@ -86,8 +86,8 @@ for program in $(few 12 build_callback callbacks contents first_calls image_crea
     VOCL_SHARE=0 VOCL_PIPELINE=1 same $program
     [ $program != first_calls ] || same $program --local
 done
-# The end of a later command is told of before those of kernels, which have to be asked for: natively, on PoCL, what has been called
-# back does not depend on that.
+# The completion of a later command is reported before those of kernels, which have to be queried. Natively, on PoCL,
+# which callbacks have been called does not depend on that.
 (unset OCL_ICD_VENDORS && natively callback_waits) || exit 1
 STRICT_UNTOLD=1 same callback_waits
 parity=$top_builddir/tests/drivers
@@ -100,13 +100,13 @@ done
 unset STRICT_FAULT
 parity=$top_builddir/tests/parity
 
-# The others of the programs crash or fail natively, or do not end in time (oclgrind interprets kernels, and waits in
-# clFlush for user events, too), or ask for what VOCL answers itself, where OpenCL leaves open how.
+# The other programs crash or fail natively, or do not end in time (oclgrind interprets kernels, and its clFlush also
+# waits for user events), or make queries that VOCL answers itself where OpenCL leaves the answer open.
 oclgrind=/usr/lib/oclgrind/liboclgrind-rt-icd.so
 [ -e $oclgrind ] || skip "no $oclgrind (package oclgrind)"
 driver $oclgrind
 what=oclgrind
-# It deletes objects as ones of a smaller type.
+# It deletes objects through a smaller type.
 ASAN_OPTIONS=new_delete_type_mismatch=0:$ASAN_OPTIONS
 export ASAN_OPTIONS
 for program in device_info first_calls kernel_printf native_kernel sub_devices svm; do

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Data are in the program's memory when their command is over, whichever way they come: tests/parity/effects and relay
-# by each, also while the processors have other things to do, and to another host and back.
+# Data are in the program's memory when their command is complete, whichever way they travel: tests/parity/effects and
+# relay over each way, also on a busy host, and to another host and back.
 . "$(dirname "$0")/../lib.sh"
 effects=$top_builddir/tests/parity/effects relay=$top_builddir/tests/parity/relay
 spinners=
 
-# run NAME COMMAND...: the same as natively
+# run NAME COMMAND...: prints the same as natively
 run()
 {
     name=$1
@@ -32,7 +32,7 @@ both "no memory shared" 300000 env VOCL_SHARE=0 VOCL_RING=0 vocl run --
 both "two workers" 300000 env VOCL_WORKERS=2 vocl run --
 both "in this process, and a worker" 5000 env VOCL_LOCAL=1 VOCL_WORKERS=1 vocl run --
 
-# Other processes have the processors, too.
+# Other processes use the processors, too.
 spin()
 {
     while :; do :; done

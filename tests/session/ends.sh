@@ -1,6 +1,6 @@
 #!/bin/sh
-# However the program ends, and whichever side is killed: no process and no file of the session is left a moment later,
-# and a lost worker is an error in the program, not a hang.
+# However the program ends, and whichever side is killed, no process and no file of the session is left a moment later,
+# and the program gets an error for a lost worker instead of hanging.
 . "$(dirname "$0")/../lib.sh"
 at_most 900
 with_own_memory tmp
@@ -8,7 +8,7 @@ with_own_memory tmp
 files() { ls /dev/shm /tmp | grep -iE 'vocl|ucx|mpi|hydra|pmi|sm_segment'; }
 before=$(files)
 
-# The processes of sessions that this test started, found by its own mark in their environment.
+# The processes of sessions that this test started are found by its own mark in their environment.
 mark=VOCL_TEST_MARK=$$
 gone()
 {
@@ -18,7 +18,7 @@ gone()
     return 1
 }
 
-# begin [HOW]: the sleeper, $pid, which is ready
+# begin [HOW]: starts the sleeper, and returns when it is ready; $pid is its PID
 begin()
 {
     rm -f "$scratch/out" # or "ready" may be the last one's
@@ -35,7 +35,7 @@ for round in $(seq "$(rounds 1)"); do
         wait $pid 2> /dev/null
         gone "SIG$signal, round $round" || status=1
     done
-    # the other side
+    # The worker is killed instead.
     begin finish
     for process in $(session_processes "$mark"); do
         if [ "$(cat /proc/$process/comm)" = vocl-proxy ]; then kill -KILL "$process"; fi

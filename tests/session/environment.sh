@@ -1,6 +1,6 @@
 #!/bin/sh
-# What programs meet beside OpenCL: signals, a folder that is gone, few descriptors, rights that the user has not, no /proc,
-# no loopback, layers, a platform chosen by name. It works, or what is printed names the cause.
+# What programs meet beside OpenCL: signals, a removed working folder, few descriptors, missing rights, no /proc, no
+# loopback, layers, a platform chosen by name. VOCL works, or its message names the cause.
 . "$(dirname "$0")/../lib.sh"
 
 program=$top_builddir/tests/parity/vector_add
@@ -8,7 +8,7 @@ platform=$top_builddir/tests/session/platform
 mark=VOCL_TEST_MARK=$$
 "$program" > "$scratch/native" || fail "vector_add does not work natively"
 
-# works WHAT COMMAND...: prints what the program prints natively
+# works WHAT COMMAND...: prints the same as the program prints natively
 works()
 {
     what=$1
@@ -18,7 +18,7 @@ works()
     wait_until none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
 }
 
-# names PATTERN WHAT COMMAND...: fails in order, and the pattern is in what is said
+# names PATTERN WHAT COMMAND...: fails without a crash, with a message that matches the pattern
 names()
 {
     pattern=$1 what=$2
@@ -30,14 +30,14 @@ names()
     wait_until none_left "$mark" || fail "left after $what: $(session_processes "$mark")"
 }
 
-# A working folder that is removed.
+# The working folder has been removed.
 mkdir "$scratch/gone"
 (cd "$scratch/gone" && rmdir "$scratch/gone" && works "a removed folder" vocl run -- "$program") || exit 1
 
-# Variables without a value: PoCL would take the first for a path, and fail an assertion.
+# Variables without a value: PoCL would take the first for a path and fail an assertion.
 works "empty variables" env POCL_CACHE_DIR= OCL_ICD_VENDORS= VOCL_PIPELINE= vocl run -- "$program"
 
-# Few descriptors: the program's own limit, and one that it cannot exceed.
+# Few descriptors: a soft limit, and a hard limit that the program cannot raise.
 if [ "$SANITIZER" != address ]; then
     (ulimit -Sn 16 && works "a limit of 16 descriptors" vocl run -- "$program") || exit 1
     (ulimit -n 40 && works "a limit of 40 descriptors" vocl run -- "$program") || exit 1
@@ -46,7 +46,7 @@ if [ "$SANITIZER" != address ]; then
     (ulimit -n 16 && works "16 descriptors, devices of its own" vocl run --local -- "$program") || exit 1
 fi
 
-# In namespaces.
+# In namespaces
 if unshare -m true 2> /dev/null; then
     names "/proc" "no /proc" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run --network mpi -- "$0"' "$program"
     works "no /proc, by pairs" unshare -m sh -c 'mount -t tmpfs none /proc && exec vocl run --network pairs -- "$0"' \
@@ -59,7 +59,7 @@ else
     echo "no namespaces here"
 fi
 
-# A program with other rights than its user's starts nothing that the user names.
+# A program with other rights than its user's (setuid) starts nothing that the user names.
 if [ "$(id -u)" = 0 ] && [ "$SANITIZER" = no ]; then
     install -m 4755 "$platform" "$scratch/setuid"
     chmod 755 "$scratch"
@@ -71,7 +71,7 @@ if [ "$(id -u)" = 0 ] && [ "$SANITIZER" = no ]; then
     fi
 fi
 
-# Where MPI needs descriptors all the time their loss is an error, not a crash and not a hang. TLS gets them back.
+# MPI between hosts needs descriptors all the time: their loss is an error, not a crash or a hang. TLS gets them back.
 descriptors=$top_builddir/tests/parity/descriptors
 closed="the program has closed descriptors"
 if "$top_srcdir/tests/net/two-hosts" -- true 2> /dev/null; then
@@ -89,7 +89,7 @@ if [ -n "$MPICC_OPENMPI" ]; then
     [ $status -eq 1 ] && grep -q -e "$closed" -e 'mpiexec ended with signal' "$scratch/err" || fail "closefrom, Open MPI: $status: $(cat "$scratch/err")"
 fi
 
-# Layers of the loader: in the program, not in the worker.
+# Layers of the loader: loaded in the program, not in the worker.
 layers=
 if [ "$SANITIZER" = no ]; then
     gcc -shared -fPIC $OPENCL_CFLAGS -DCL_TARGET_OPENCL_VERSION=300 "$top_srcdir/tests/session/layer.c" \
@@ -105,7 +105,7 @@ if [ "$SANITIZER" = no ]; then
     done
 fi
 
-# Signals all the while.
+# Signals arrive all the time.
 "$platform" > "$scratch/native" 2> /dev/null || fail "no native platform"
 for option in "" "--network tls" "--network mpi" "--workers 2" --local; do
     for round in 1 2 3 4 5 6; do
@@ -113,7 +113,7 @@ for option in "" "--network tls" "--network mpi" "--workers 2" --local; do
     done
 done
 
-# The native platform's name, and how VOCL is told from it all the same.
+# VOCL_PLATFORM=native: the native platform's name is reported, and VOCL can still be recognized (cl_vocl_remote).
 for option in "" "--door icd" "--door preload" --local "--workers 2"; do
     VOCL_PLATFORM=native vocl run $option -- "$platform" > "$scratch/out" 2> "$scratch/err" ||
         fail "VOCL_PLATFORM=native $option: $(cat "$scratch/err")"

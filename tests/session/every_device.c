@@ -1,4 +1,4 @@
-/* Works on every device, each in a context of its own, and then says how many there are. */
+/* Runs a kernel on every device, each in a context of its own, and then prints the number of devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Faults at some steps of programs of all kinds, and at many times as many in make check-stress: see steps.
+# Faults at some steps of programs of all kinds; make check-stress has many times as many. See steps.
 . "$(dirname "$0")/../lib.sh"
 at_most 1800
 most=$(rounds 1)
 
-# faults PROGRAM ONLY MODE: at the program's steps of these kinds
+# faults PROGRAM ONLY MODE: strikes at the program's steps of the kinds ONLY
 faults()
 {
     "$top_srcdir/tests/session/steps" --most "$most" --only "$2" "$1" "$3"
@@ -28,7 +28,7 @@ if [ "$most" -gt 1 ]; then # which take seconds by themselves
     beside faults several_contexts 'frame-*' recover2
     beside faults many_devices 'frame-*' recover2-move
 fi
-# In the phases of moves, suspends and checkpoints.
+# Each process is killed in the phases of moves, suspends and checkpoints.
 beside faults transpose 'phase:*' move
 beside faults user_events 'phase:*' recover-move
 beside faults reduction 'phase:*' suspend
@@ -36,6 +36,6 @@ beside faults transpose 'phase:*' checkpoint
 # Calls of libc fail.
 beside faults vector_add '[mdw]*' plain
 beside faults vector_add 'write:vocl*' checkpoint
-# Not here: svm, whose allocations fail without a code, and which prints of fine-grained memory what differs with --recover
-# (doc/internals/moving.md).
+# svm is not among them: its allocations fail without an error code, and its output about fine-grained memory differs
+# with --recover (doc/internals/moving.md).
 well_beside

@@ -1,7 +1,7 @@
 /*
- * Commands that fail for what they wait for while others that they wait for still run, and of which the program keeps
- * nothing: a slow launch, and a marker that waits for it and for a user event that is set to an error. Says how often
- * the values written by the launches were right.
+ * Commands fail because of an event in their wait list while other commands in that list still run, and the program has
+ * released all of them: a slow launch, and a marker that waits for the launch and for a user event that is set to an
+ * error. Prints how often the values written by the launches were right.
  */
 #include "tests/session/moved.h"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Commands that fail while others that they wait for still run: the worker lives, whatever the native OpenCL makes of it.
+# Commands fail while others in their wait list still run: the worker survives, whatever the native OpenCL does then.
 . "$(dirname "$0")/../lib.sh"
 
 for workers in 1 2; do

@@ -1,15 +1,15 @@
 /*
- * Preloaded into a program and its workers, for steps: the K-th call of libc of a kind fails.
- * VOCL_FAULT=POINT:K:WHO:FILE, as base/fault.h has it, with these points:
+ * Preloaded into a program and its workers by the script steps: the K-th call of libc of a kind fails.
+ * VOCL_FAULT=POINT:K:WHO:FILE, as in base/fault.h, with these points:
  *
- *     malloc       an allocation, NULL
- *     descriptor   what gives a new descriptor, EMFILE
- *     write        a write to a file that has a name, ENOSPC
+ *     malloc       an allocation, with NULL
+ *     descriptor   a call that returns a new descriptor, with EMFILE
+ *     write        a write to a file that has a name, with ENOSPC
  *
- * WHO is the name of the process: program, vocl-proxy, vocl-launcher or vocl. Only calls count that VOCL's own code
- * makes, by where they return to: what the program, the driver or libc do with a failure is not ours. It stands outside
- * of VOCL so that nothing of it is in what is installed, and so that a call which is added is counted without another
- * word.
+ * WHO is the name of the process: program, vocl-proxy, vocl-launcher or vocl. Only calls by VOCL's own code count, as
+ * their return addresses show: how the program, the driver or libc handle a failure is not tested. This is a library
+ * outside of VOCL, so that nothing of it is installed, and so that new calls in VOCL are counted without further
+ * changes.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static void begin(void)
     }
 }
 
-/* libvocl, its plugins, or a program of VOCL's. */
+/* Whether the caller is libvocl, one of its plugins, or a program of VOCL's. */
 static bool is_ours(void *caller)
 {
     struct dl_find_object found;
@@ -91,7 +91,7 @@ static bool is_ours(void *caller)
     return name && (!strncmp(name, "/libvocl", 8) || !strncmp(name, "/vocl-", 6));
 }
 
-/* System calls, for the calls of libc are counted here. */
+/* Makes system calls directly, as libc's functions are counted here. */
 static void note(enum kind kind)
 {
     char line[100];
@@ -104,7 +104,7 @@ static void note(enum kind kind)
     syscall(SYS_close, fd);
 }
 
-/* Which call it was, for addr2line. */
+/* Writes which call failed, for addr2line. */
 static void say_where(int fd, void *caller)
 {
     struct dl_find_object found;
@@ -335,7 +335,7 @@ EXPORT int timerfd_create(clockid_t clock, int flags)
 
 /* ---- write ---- */
 
-/* Of its own: what it says on stderr is in one, too, where that leads to one. */
+/* Whether fd is a file that the process opened itself: stderr may lead to a file, too, and does not count. */
 static bool is_file(int fd)
 {
     struct stat file_of;
@@ -356,7 +356,7 @@ EXPORT ssize_t write(int fd, const void *bytes, size_t size)
 PWRITE(pwrite)
 PWRITE(pwrite64)
 
-/* What a stream gathered is written now. */
+/* Writes what the stream has buffered. */
 EXPORT int fflush(FILE *stream)
 {
     return stream && is_file(fileno(stream)) && FAILS(WRITE) ? EOF : REAL(fflush)(stream);

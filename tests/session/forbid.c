@@ -1,4 +1,4 @@
-/* forbid COMMAND...: in it, and in whatever it starts, nobody reads or writes another process's memory. */
+/* forbid COMMAND...: runs COMMAND so that neither it nor its children can read or write another process's memory. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -2,10 +2,10 @@
  * A program that forks while it has a session. usage: fork HOW
  *   exit, _exit, kill, exec   the child ends like this at once
  *   own                       the child opens a session of its own and works in it, while the parent goes on
- *   calls                     threads of the parent wait for answers; the child, where other threads have their stacks
- *                             then, opens a session of its own and loses its worker
+ *   calls                     threads of the parent are in a call at the fork; the child, in which new threads then
+ *                             reuse their stacks, opens a session of its own and loses its worker
  *   system                    the parent runs commands with system() and popen()
- * The parent works before, meanwhile and afterwards, and ends with 0 when all was well.
+ * The parent works before, meanwhile and afterwards, and exits with 0 if all was well.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -95,7 +95,7 @@ static void *ask(void *argument)
     return argument;
 }
 
-/* The stacks of threads that a fork has left behind are given to new ones. */
+/* New threads get the stacks of the threads that the fork has left behind. */
 static void *overwrite(void *argument)
 {
     volatile char stack[65536];
@@ -117,7 +117,7 @@ static void join_threads(void)
         pthread_join(threads[i], NULL);
 }
 
-/* Of a session that was started with that in the environment. */
+/* Kills the processes of a session that was started with mark in the environment. */
 static int kill_session(const char *mark)
 {
     DIR *processes = opendir("/proc");
@@ -155,7 +155,7 @@ static void lose_worker(void)
     join_threads();
     open_all();
     work(-1);
-    dup2(nowhere, 2); /* the loss is told there */
+    dup2(nowhere, 2); /* hides the message about the loss */
     if (!kill_session(mark))
         _exit(13);
     while (clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(cl_int), &(cl_int){0}, 0, NULL, NULL) == CL_SUCCESS)

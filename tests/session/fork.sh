@@ -1,5 +1,6 @@
 #!/bin/sh
-# A child of a program with a session does not disturb it, however it ends, and may open a session of its own.
+# A child of a program with a session does not disturb that session, however the child ends, and may open a session of
+# its own.
 . "$(dirname "$0")/../lib.sh"
 need_whole_mpi
 

@@ -1,6 +1,6 @@
 /*
- * full_window COUNT: creates so many samplers, once it is told to on stdin, and says how often the system was asked for
- * what the worker has to say: this program's recv() counts.
+ * full_window COUNT: creates COUNT samplers, once it gets a line on stdin, and prints how often it asked the system for
+ * messages of the worker: this program's recv() counts the calls.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A worker that takes nothing for a while: who has filled its window looks for room in memory, and does not ask the
-# system with each call.
+# A worker is stopped for a while: a program that has filled the worker's window looks for room in shared memory, and
+# does not make a system call in each OpenCL call.
 . "$(dirname "$0")/../lib.sh"
 objects=110000 # of 43 bytes: more than 64 frames of 48 KiB, and less than 4 MiB more
 mark=VOCL_TEST_MARK=$$

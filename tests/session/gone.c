@@ -1,5 +1,5 @@
 /*
- * A program that has released a buffer, and has been told of its end; it uses another one when there is a file.
+ * A program that has released a buffer and been notified of its destruction uses another buffer once FILE exists.
  * usage: gone FILE
  */
 #define CL_TARGET_OPENCL_VERSION 300
@@ -17,7 +17,7 @@ static void CL_CALLBACK count_end(cl_mem buffer, void *argument)
     atomic_fetch_add(&ended, 1);
 }
 
-/* Whether what was written to a buffer is read from it; it is gone afterwards. */
+/* Whether a new buffer returns what was written to it. The buffer has been destroyed when this returns. */
 static bool use_buffer(cl_context context, cl_command_queue queue)
 {
     const int before = atomic_load(&ended);

@@ -1,8 +1,9 @@
 /*
- * A random graph of commands, made from a seed: kernels of different length, copies, fills, writes, reads, maps and
- * markers, on several queues of all devices, each behind the events of those whose data it uses, in any order and some
- * behind gates. Every buffer is in the end what the commands in their order of enqueueing make of it here, too.
- * usage: graph SEED COMMANDS [FILE], more of them if there is no such file yet
+ * A random graph of commands, made from a seed: kernels of different durations, copies, fills, writes, reads, maps and
+ * markers, on several queues of all devices. Each command waits for the events of the commands whose data it uses, in
+ * any order, and some wait for user events. At the end, every buffer has the contents that the same commands, in the
+ * order of their enqueueing, produce on the host.
+ * usage: graph SEED COMMANDS [FILE]: more commands as long as FILE does not exist
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <stdbool.h>
@@ -28,7 +29,7 @@ static const char *source = "kernel void next(global uint *data, uint factor, ui
                             "    to[i] += from[i] * factor;\n"
                             "}\n";
 
-/* A buffer, what it should hold, and who uses it: the last that wrote, and those that have read since. */
+/* A buffer, its expected contents, and its users: the last command that wrote, and those that have read since. */
 struct data {
     cl_mem memory;
     uint32_t wanted[COUNT];
@@ -51,7 +52,7 @@ static uint32_t pick(uint32_t below)
     return draw_below(&state, below);
 }
 
-/* ---- who waits for whom ---- */
+/* ---- dependencies ---- */
 
 struct list {
     cl_event events[2 * WAITS + 4];
@@ -84,7 +85,7 @@ static void forget_readers(struct data *d)
         forget(&d->readers[--d->reader_count]);
 }
 
-/* The event of a command is given to each buffer that it uses. */
+/* Records the event of a command with a buffer that the command uses. */
 static void used(struct data *d, cl_event event, bool write)
 {
     NEED(clRetainEvent(event));
@@ -202,7 +203,7 @@ static cl_event run_write(cl_command_queue queue, struct data *d, struct list *l
     for (size_t i = 0; i < count; i++)
         values[i] = pick(1 << 30);
     wait_for_use(list, d, true);
-    open_gate(); /* a blocking call could wait for what is behind it */
+    open_gate(); /* a blocking call could wait for a command behind the gate */
     NEED(clEnqueueWriteBuffer(queue, d->memory, CL_TRUE, start * 4, count * 4, values, list->count, events(list),
                               &event));
     used(d, event, true);

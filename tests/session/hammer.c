@@ -1,7 +1,7 @@
 /*
  * Sixteen threads call everything at once, on one context and its objects: in random order, with callbacks that call
- * OpenCL back, and, where no loader follows them, with handles that are none. Run as it is, and with the thread
- * sanitizer. usage: hammer ROUNDS [loader]
+ * OpenCL, and, where no ICD loader would dereference them, with invalid handles. Also run with the thread sanitizer.
+ * usage: hammer ROUNDS [loader]
  */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -84,7 +84,7 @@ static void launch(struct thread *t)
     NEED(clSetKernelArg(t->kernel, 1, sizeof(what), &what));
     NEED(clEnqueueNDRangeKernel(queues[0], t->kernel, 1, NULL, &global, NULL, 0, NULL, &event));
     expected++;
-    NEED(clSetEventCallback(event, CL_COMPLETE, on_complete, NULL)); /* which releases it */
+    NEED(clSetEventCallback(event, CL_COMPLETE, on_complete, NULL)); /* the callback releases it */
 }
 
 static void transfer(struct thread *t)
@@ -184,7 +184,7 @@ static void queries(struct thread *t)
     NEED(clGetMemObjectInfo(buffers[0], CL_MEM_SIZE, sizeof(size), &size, NULL));
 }
 
-/* None of these may be followed. */
+/* Invalid handles, of which none may be dereferenced. */
 static void garbage(struct thread *t)
 {
     void *handle = (void *)(uintptr_t)(pick(t, 2) ? t->random : (uintptr_t)t->data + pick(t, SIZE));

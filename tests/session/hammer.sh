@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sixteen threads at once (tests/session/hammer.c).
+# Sixteen threads call everything at once (tests/session/hammer.c).
 . "$(dirname "$0")/../lib.sh"
 
 hammer()

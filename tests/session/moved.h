@@ -1,4 +1,5 @@
-/* What the programs of move.sh and others share: calls that have to succeed, waiting for files, a word of progress. */
+/* Shared by the programs of move.sh and other tests: calls that must succeed, waiting for files, messages of
+ * progress. */
 #ifndef VOCL_TESTS_SESSION_MOVED_H
 #define VOCL_TESTS_SESSION_MOVED_H
 
@@ -31,7 +32,8 @@ static inline void wait_for_in(const char *directory, const char *name)
     wait_for(path);
 }
 
-/* Between the rounds of a program that goes on until a test has what it waits for: others need the processors, too. */
+/* Pauses between the rounds of a program that runs until its test has what it waits for: other processes need the
+ * processors, too. */
 static inline void breathe(void)
 {
     nanosleep(&(struct timespec){0, 10000000}, NULL);
@@ -43,7 +45,7 @@ static inline void say(const char *what)
     fflush(stdout);
 }
 
-/* The first device, a context of it alone, and a queue. */
+/* Returns the first device, a context of that device alone, and a queue. */
 static inline void open_first(cl_device_id *device, cl_context *context, cl_command_queue *queue)
 {
     cl_platform_id platform;
@@ -57,7 +59,7 @@ static inline void open_first(cl_device_id *device, cl_context *context, cl_comm
     NEED(error);
 }
 
-/* Of a program of its own. */
+/* Returns a kernel from a program that is built from text. */
 static inline cl_kernel kernel_from(cl_context context, const char *text, const char *name)
 {
     cl_int error;

@@ -37,5 +37,5 @@ beside faults transpose 'phase:*' checkpoint
 beside faults vector_add '[mdw]*' plain
 beside faults vector_add 'write:vocl*' checkpoint
 # svm is not among them: its allocations fail without an error code, and its output about fine-grained memory differs
-# with --recover (doc/internals/moving.md).
+# with --recover (doc/internals/recovery.md).
 well_beside

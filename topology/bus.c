@@ -1,21 +1,21 @@
-/* Transfers of a node, let go in the model's order. See bus.h. */
+/* Starts the transfers of a node in the model's order. See bus.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
 #include "topology/bus.h"
 
-#define CONSIDERED 24 /* transfers, of which the order is decided at a time */
+#define CONSIDERED 24 /* transfers whose order is decided together */
 #define PASSES 3
-#define PATIENCE 0.01      /* seconds, and so many times what it takes alone, */
-#define PATIENCE_FACTOR 20 /* a transfer is waited for by others of its source */
-#define LEAST_LEFT 0.05    /* of a transfer that should be over by now, and is not */
+#define PATIENCE 0.01      /* seconds that others of its source wait for a transfer at least, */
+#define PATIENCE_FACTOR 20 /* and in addition so many times its time alone */
+#define LEAST_LEFT 0.05    /* fraction left of a transfer that should have ended and has not */
 
 struct bus {
     const struct topology *t;
     enum bus_order order;
-    TAILQ_HEAD(, bus_transfer) transfers; /* that go, or wait; in the order they came */
-    double now, seen;                     /* seen: when it was decided last */
+    TAILQ_HEAD(, bus_transfer) transfers; /* under way or waiting; in the order in which they came */
+    double now, seen;                     /* seen: time of the last decision */
     bool changed, waits;
 };
 
@@ -81,7 +81,7 @@ static void add_those(const struct bus *bus, struct choice *choice, bool moving)
     }
 }
 
-/* Those that go first, then those that wait. */
+/* Transfers under way come first, then those that wait. */
 static void choose(const struct bus *bus, struct choice *choice)
 {
     choice->count = 0;
@@ -90,7 +90,7 @@ static void choose(const struct bus *bus, struct choice *choice)
     add_those(bus, choice, false);
 }
 
-/* What those that go should have left by now. */
+/* Estimates what the transfers under way have left. */
 static void estimate(struct bus *bus, double now)
 {
     double factors[CONSIDERED];
@@ -122,8 +122,8 @@ static bool is_busy(const struct bus *bus, unsigned source)
     return false;
 }
 
-/* Whether one that goes should be over by now, and was not to be when it was decided last: it may be waiting for
- * another that waits here, in a way that is not known here. */
+/* Whether a transfer should have ended by now, and should not have at the last decision: it may be waiting, for
+ * reasons unknown here, for another one that waits here. */
 static bool is_late(const struct bus *bus, double now)
 {
     const struct bus_transfer *at;
@@ -146,7 +146,7 @@ static bool any_waits(const struct bus *bus)
     return false;
 }
 
-/* The bandwidth, in links' worth, that those have together which go and those that are picked. */
+/* Returns the total bandwidth, in units of a link's, of the transfers under way and those picked. */
 static double flow(const struct bus *bus, const struct choice *choice, const bool *picked)
 {
     struct topology_transfer transfers[CONSIDERED] = {{0}};
@@ -164,8 +164,8 @@ static double flow(const struct bus *bus, const struct choice *choice, const boo
     return sum;
 }
 
-/* Of what waits at the source of `first`, picked now, the one with which all together get most; earlier ones if alike.
- */
+/* In the place of `first`, picks among the transfers that wait at its source the one with the highest total; earlier
+ * ones if equal. */
 static bool pick_better(const struct bus *bus, const struct choice *choice, unsigned first, bool *picked)
 {
     double most = flow(bus, choice, picked);
@@ -191,7 +191,8 @@ static bool pick_better(const struct bus *bus, const struct choice *choice, unsi
     return best != first;
 }
 
-/* Of each idle source the first that waits; then, one source after the other, a better one, as long as there is. */
+/* Picks for each idle source its first waiting transfer; then, source by source, better ones, as long as there are
+ * any. */
 static void pick(const struct bus *bus, const struct choice *choice, bool *picked)
 {
     bool better = bus->order == BUS_MODEL;

@@ -1,7 +1,7 @@
 /*
- * The PCIe tree of this machine, or of another by its hwloc XML. Host bridges are root complexes; of bridges and leaves
- * only those are kept that lead to a device or a network interface. Where there are several host bridges a root above
- * them stands for what joins them: what goes from one to another crosses it.
+ * The PCIe tree of this machine, or of another by its hwloc XML. Host bridges are root complexes; only bridges and
+ * leaves that lead to a device or a network interface are kept. Several host bridges get a common root, for whatever
+ * joins them: transfers from one to another cross it.
  */
 #include <errno.h>
 #include <hwloc.h>
@@ -16,10 +16,11 @@ struct building {
     const char *wrong;
 };
 
-/* A screen of a board's management, or of a virtual machine: it is of the class of GPUs, and computes nothing. */
+/* Whether it is the display adapter of a management controller or a virtual machine: it has the class of GPUs, but
+ * cannot compute. */
 static bool is_mere_screen(const struct hwloc_pcidev_attr_s *pci)
 {
-    /* ASPEED, Matrox, Huawei's, Silicon Motion, Cirrus, QEMU's, QXL, VMware, virtio */
+    /* ASPEED, Matrox, Huawei, Silicon Motion, Cirrus, QEMU, QXL, VMware, virtio */
     static const unsigned short vendors[] = {0x1a03, 0x102b, 0x19e5, 0x126f, 0x1013, 0x1234, 0x1b36, 0x15ad, 0x1af4};
 
     for (unsigned i = 0; i < sizeof(vendors) / sizeof(*vendors); i++) {
@@ -29,7 +30,7 @@ static bool is_mere_screen(const struct hwloc_pcidev_attr_s *pci)
     return false;
 }
 
-/* Display and co-processors, and whatever OpenCL or another library has found to compute. */
+/* Whether it is a display adapter, a co-processor, or anything that OpenCL or another library has found to compute. */
 static bool is_device(hwloc_obj_t object)
 {
     unsigned class = object->attr->pcidev.class_id >> 8;
@@ -82,7 +83,7 @@ static int add(struct building *b, enum topology_kind kind, const char *name, in
     return (int)b->t->node_count - 1;
 }
 
-/* The NUMA node that a bridge or device hangs at, or -1 if it is at several. */
+/* Returns the NUMA node that a bridge or device is attached to, or -1 if there are several. */
 static int numa_of(hwloc_topology_t machine, hwloc_obj_t object)
 {
     hwloc_obj_t above = hwloc_get_non_io_ancestor_obj(machine, object);

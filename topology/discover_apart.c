@@ -1,4 +1,4 @@
-/* hwloc asked by another process. See topology.h. */
+/* Runs hwloc in another process. See topology.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -28,7 +28,7 @@ static int start(const char *xml, int output, pid_t *pid)
     return error;
 }
 
-/* The tree, or the first line that was printed, which says why there is none. */
+/* Reads the tree, or the first line of the output, which then begins with ! and says why there is none. */
 static int read_tree(FILE *in, pid_t pid, const char *name, struct topology **out, char *why, size_t why_size)
 {
     char line[512] = "";

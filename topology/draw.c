@@ -1,4 +1,4 @@
-/* Trees drawn, as text and as SVG. */
+/* Draws trees as text and as SVG. */
 #include "topology/topology.h"
 
 static const char *kind_name(enum topology_kind kind)
@@ -25,7 +25,7 @@ static void draw_branches(const struct topology *t, unsigned node, FILE *out)
     fputs(last_child(t, (unsigned)parent) ? "   " : "|  ", out);
 }
 
-/* What is near, where it is not as with the parent. */
+/* Prints the NUMA node, if it is not the parent's, and the nearest interface of a device. */
 static void draw_surroundings(const struct topology *t, unsigned node, FILE *out)
 {
     const struct topology_node *n = &t->nodes[node];
@@ -63,7 +63,7 @@ void topology_draw_text(const struct topology *t, FILE *out)
 
 enum { CELL = 100, LEVEL = 60, BOX_WIDTH = 92, BOX_HEIGHT = 24 };
 
-/* A node stands above the middle of its devices. */
+/* Places a node above the middle of its devices. */
 static double place(const struct topology *t, unsigned node, double *places, unsigned *next)
 {
     double first = 0, last = 0;
@@ -83,7 +83,7 @@ static double place(const struct topology *t, unsigned node, double *places, uns
     return places[node];
 }
 
-/* Names may hold what means something in XML. */
+/* Escapes characters that have a meaning in XML. */
 static void print_text(FILE *out, const char *text)
 {
     for (; *text; text++) {
@@ -100,7 +100,7 @@ static void print_text(FILE *out, const char *text)
     }
 }
 
-/* Transfers hang below the tree, each lower than the one before it. */
+/* Transfers are arcs below the tree, each lower than the one before. */
 enum { ARC = 34, MOST_DEPTH_OF_ARCS = 24 };
 
 static unsigned end_of(const struct topology *t, unsigned device)
@@ -116,7 +116,7 @@ static void draw_transfer(const struct topology *t, const struct topology_transf
     const unsigned from = t->nodes[source].depth * LEVEL + (LEVEL + BOX_HEIGHT) / 2;
     const unsigned to = t->nodes[target].depth * LEVEL + (LEVEL + BOX_HEIGHT) / 2;
     const double side = BOX_WIDTH / 4.0, red = 200 * (1 - factor), green = 130 * factor;
-    const double control = (8.0 * bottom - from - to) / 6; /* so that the middle of the arc is there */
+    const double control = (8.0 * bottom - from - to) / 6; /* so that the middle of the arc is at bottom */
     const double x1 = places[source] + side, x2 = places[target] - side, middle = (x1 + x2) / 2;
 
     fprintf(out,

@@ -39,7 +39,7 @@ static void make_route(const struct topology *t, const struct topology_transfer 
     up[ups++] = a;
     while (downs)
         up[ups++] = down[--downs];
-    if (transfer->source == TOPOLOGY_HOST && ups > 1) /* from memory it enters the top by no port of another */
+    if (transfer->source == TOPOLOGY_HOST && ups > 1) /* from memory it enters the top by a port that no other uses */
         add_hop(route, t, up[0], up[0], up[1]);
     for (unsigned i = 1; i + 1 < ups; i++)
         add_hop(route, t, up[i - 1], up[i], up[i + 1]);
@@ -47,7 +47,7 @@ static void make_route(const struct topology *t, const struct topology_transfer 
 
 /* ---- Algorithm 1 ---- */
 
-/* Steps B and C: upwards from the leaves, then downwards from the top. */
+/* Steps B and C: upwards from the leaves, or downwards from the top. */
 static void arbitrate(const struct topology *t, double tau, struct route *routes, unsigned count, bool up,
                       struct port *port)
 {
@@ -55,7 +55,7 @@ static void arbitrate(const struct topology *t, double tau, struct route *routes
         unsigned depth = up ? t->depth - level : level;
 
         for (unsigned to = 0; to < t->node_count; to++) {
-            unsigned from; /* for upstream ports `to` is the switch itself, and the port its link upwards */
+            unsigned from; /* for upstream ports `to` is the switch itself, and the port is its link upwards */
 
             if (t->nodes[to].parent < 0)
                 continue;
@@ -121,7 +121,7 @@ struct workspace {
     struct port port;
 };
 
-/* pending: which are there at all; of each source the first of them is sent (step A). */
+/* pending: which transfers are pending; the first of each source is sent (step A). */
 static void factors_of(const struct topology *t, double tau, const struct topology_transfer *transfers, unsigned count,
                        const bool *pending, double *factors, double *const *steps, struct workspace *w)
 {
@@ -164,8 +164,8 @@ int topology_factors(const struct topology *t, double tau, const struct topology
 
 /* ---- evolution in time (equations 1 to 3) ---- */
 
-/* How long it is to the next event: a start, or the end of what is being sent at these factors. Negative: none will
- * come. (The time it will be then could not tell ends that are close together.) */
+/* Returns the time to the next event: a start, or the end of a transfer at these factors; negative if there is none.
+ * (An absolute time could not distinguish ends that are close together.) */
 static double next_event(const struct topology_transfer *transfers, unsigned count, double now, double bandwidth,
                          const double *factors, const double *left)
 {

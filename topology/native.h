@@ -1,6 +1,7 @@
 /*
- * The native platforms and devices of this host, walked and numbered once: a device has the same number for a worker,
- * for its pool, and in the PCIe tree. In the header alone, for whoever calls OpenCL in whichever way.
+ * The native platforms and devices of this host, enumerated in one way everywhere: a device has the same number for a
+ * worker, for its pool, and in the PCIe tree. Everything is in the header, so that callers may reach OpenCL in
+ * different ways.
  */
 #ifndef VOCL_TOPOLOGY_NATIVE_H
 #define VOCL_TOPOLOGY_NATIVE_H
@@ -28,7 +29,7 @@ static inline bool native_is_too_old(cl_platform_id platform)
     return sscanf(version, "OpenCL %u.%u", &major, &minor) != 2 || 100 * major + 10 * minor < 110;
 }
 
-/* All but VOCL's own, for a worker must not find other workers. Returns how many there are. */
+/* All but VOCL's own platform, as a worker must not find other workers. Returns how many there are. */
 static inline unsigned native_platforms(cl_platform_id platforms[NATIVE_MOST_PLATFORMS])
 {
     unsigned kept = 0;
@@ -46,7 +47,7 @@ static inline unsigned native_platforms(cl_platform_id platforms[NATIVE_MOST_PLA
     return kept;
 }
 
-/* The devices of those that are not too old: the index of each is its number. Returns how many there are. */
+/* The devices of the platforms that are not too old; a device's index is its number. Returns how many there are. */
 static inline unsigned native_devices(struct native_device devices[NATIVE_MOST_DEVICES])
 {
     cl_platform_id platforms[NATIVE_MOST_PLATFORMS];

@@ -1,4 +1,4 @@
-/* The order of a set of transfers that takes the least time. See topology.h. */
+/* Finds the order of a set of transfers that takes the least time. See topology.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool is_better(const struct topology_times *a, const struct topology_time
     return is_less(a->last, b->last) || (!is_less(b->last, a->last) && is_less(a->mean, b->mean));
 }
 
-/* Try search->order; whether it is the best so far. */
+/* Tries search->order. Returns whether it is the best so far. */
 static bool try(struct search *s)
 {
     struct topology_times times = {0};
@@ -53,7 +53,7 @@ static void exchange(unsigned *order, unsigned i, unsigned k)
     order[k] = it;
 }
 
-/* Whether it makes a difference which of two places of the order is the first. */
+/* Whether exchanging two places of the order is allowed and makes a difference. */
 static bool may_exchange(const struct search *s, unsigned i, unsigned k)
 {
     const struct topology_transfer *a = &s->transfers[s->order[i]], *b = &s->transfers[s->order[k]];
@@ -61,7 +61,7 @@ static bool may_exchange(const struct search *s, unsigned i, unsigned k)
     return i >= s->fixed && k >= s->fixed && a->source == b->source && a->source != TOPOLOGY_HOST;
 }
 
-/* How many orders there are; at most somewhat more than limit. */
+/* Counts the orders, up to somewhat more than limit. */
 static double count_orders(const struct search *s, unsigned long limit)
 {
     double orders = 1;
@@ -76,7 +76,7 @@ static double count_orders(const struct search *s, unsigned long limit)
     return orders;
 }
 
-/* Each transfer in the place of each later one of its source. */
+/* Tries each transfer in the place of each later one of its source. */
 static void try_all(struct search *s, unsigned place)
 {
     if (place == s->count) {

@@ -29,7 +29,7 @@ void port_collect(struct port *port, struct route *routes, unsigned count, unsig
     }
 }
 
-/* Equation 4: only a port that would have to carry more than it can is in conflict. */
+/* Equation 4: a port is in conflict only if it would have to carry more than it can. */
 static bool port_conflict(const struct port *port)
 {
     return port->group_count > 1 && port->sum > 1 + LITTLE;
@@ -47,7 +47,7 @@ static void port_leave(struct port *port)
     }
 }
 
-/* Equations 5 and 6: all factors alike. */
+/* Equations 5 and 6: all factors are reduced alike. */
 void port_arbitrate_upstream(struct port *port)
 {
     for (unsigned i = 0; i < port->member_count && port->sum > 1 + LITTLE; i++)
@@ -55,8 +55,9 @@ void port_arbitrate_upstream(struct port *port)
     port_leave(port);
 }
 
-/* What a super communication may have of a port in conflict (before equation 7): what those that cross the root complex
- * lose the others gain. That is the paper's for two; of more it would give away more than there is. */
+/* Returns what a super communication may have of a port in conflict (before equation 7): the others gain what those
+ * that cross the root complex lose. For two this is the paper's rule, which for more would give away more than there
+ * is. */
 static double fair_share(const struct port *port, const struct group *group, double tau)
 {
     double fair = 1.0 / port->group_count, lost = tau < fair ? tau : fair;
@@ -64,12 +65,12 @@ static double fair_share(const struct port *port, const struct group *group, dou
 
     for (unsigned i = 0; i < port->group_count; i++)
         crossing += port->groups[i].crosses_root;
-    if (crossing == port->group_count) /* and nobody gains */
+    if (crossing == port->group_count) /* no other gains */
         return fair * (1 - tau);
     return group->crosses_root ? fair - lost : fair + lost * crossing / (port->group_count - crossing);
 }
 
-/* Equation 7. root: the port is the root complex' own, where what crosses it loses tau. */
+/* Equation 7. root: it is a port of the root complex, where communications that cross that lose tau. */
 void port_arbitrate_downstream(struct port *port, double tau, bool root)
 {
     bool conflict = port_conflict(port);
@@ -94,7 +95,8 @@ void port_arbitrate_downstream(struct port *port, double tau, bool root)
 
 /* ---- head-of-line blocking ---- */
 
-/* Equation 8: flows that enter by one port are scheduled alike, so all wait for the one that gets least behind it. */
+/* Equation 8: flows that enter by one port are scheduled alike, so all wait for the one that gets the least further
+ * on. */
 static double least_behind(const struct route *routes, unsigned count, const struct hop *hop)
 {
     double least = 2;
@@ -131,7 +133,7 @@ void routes_find_blocked(struct route *routes, unsigned count)
     }
 }
 
-/* What blocked communications do not use of a port. */
+/* Returns what blocked communications leave unused of a port. */
 static double freed(const struct port *port, unsigned *others)
 {
     double sum = 0;
@@ -148,8 +150,8 @@ static double freed(const struct port *port, unsigned *others)
     return sum;
 }
 
-/* Equation 9: those that share a port with blocked ones get what these do not use; the port that gives least decides.
- */
+/* Equation 9: communications that share a port with blocked ones get what these leave unused; the port that gives
+ * the least decides. */
 double route_raised(struct route *routes, unsigned count, const struct route *route, double tau, struct port *port)
 {
     double least = 2;

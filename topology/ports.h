@@ -1,19 +1,19 @@
-/* What happens at a port of a switch: the congestion model's equations. See model.c, and section V of the paper. */
+/* Arbitration at the port of a switch: the congestion model's equations. See model.c, and section V of the paper. */
 #ifndef VOCL_TOPOLOGY_PORTS_H
 #define VOCL_TOPOLOGY_PORTS_H
 
 #include "topology/topology.h"
 
-#define LITTLE 1e-12 /* what sums of factors may be over 1 by rounding */
+#define LITTLE 1e-12 /* by how much a sum of factors may exceed 1 through rounding */
 
 /* One switch or root complex on a communication's way. */
 struct hop {
     unsigned node;
-    unsigned from, to; /* its neighbours: the ports it is entered and left by; from memory, itself */
+    unsigned from, to; /* its neighbours: the ports by which it is entered and left; from memory, the node itself */
     bool up;
     double factor; /* after this port */
     bool conflict; /* the port was arbitrated */
-    bool shared;   /* the port, by several super communications in conflict or not, or with memory's own */
+    bool shared;   /* several super communications use the port, in conflict or not, or memory's own do */
 };
 
 struct route {
@@ -21,14 +21,14 @@ struct route {
     unsigned hop_count;
     struct hop hops[2 * TOPOLOGY_MOST_DEPTH];
     bool crosses_root;
-    double factor, blocked; /* blocked: the least factor of what shares an input port, behind it */
+    double factor, blocked; /* blocked: the least factor, further on, of routes that share an input port with it */
 };
 
 /* Communications that leave a switch by one port, grouped by the port they enter by: super communications. */
 struct group {
     unsigned from;
     double sum;  /* of factors, the paper's R */
-    double most; /* what it may have, R' */
+    double most; /* the most that it may have, the paper's R' */
     bool crosses_root;
 };
 
@@ -45,17 +45,17 @@ struct port {
     double sum;
 };
 
-/* What leaves a switch by its port to a neighbour. */
+/* Collects the communications that leave a switch by its port to a neighbour. */
 void port_collect(struct port *port, struct route *routes, unsigned count, unsigned node, unsigned to);
-/* Equations 5 and 6, where what comes is more than the port can carry. */
+/* Equations 5 and 6, if more arrives than the port can carry. */
 void port_arbitrate_upstream(struct port *port);
-/* Equation 7. root: the port is the root complex' own, where what crosses it loses tau. */
+/* Equation 7. root: it is a port of the root complex, where communications that cross that lose tau. */
 void port_arbitrate_downstream(struct port *port, double tau, bool root);
 
-/* Equation 8: the factor that others hold each route to. */
+/* Equation 8: the factor to which other routes limit each route. */
 void routes_find_blocked(struct route *routes, unsigned count);
 bool route_is_blocked(const struct route *route);
-/* Equation 9: the factor of one that is not blocked. */
+/* Equation 9: returns the factor of a route that is not blocked. */
 double route_raised(struct route *routes, unsigned count, const struct route *route, double tau, struct port *port);
 
 #endif

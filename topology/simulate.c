@@ -1,4 +1,4 @@
-/* The bus at work in a node of which only the model is there. See bus.h. */
+/* Runs the bus on a node that only exists in the model. See bus.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -65,7 +65,7 @@ static int find_factors(const struct node *node, double *factors)
     return error;
 }
 
-/* To the next end or start; whether there was one. */
+/* Advances to the next end or start. Returns false if there is none. */
 static bool step(struct node *node, const struct topology_transfer *transfers, const double *factors, double *ends)
 {
     double passing = -1;

@@ -1,4 +1,4 @@
-/* Trees as text. See topology.h. */
+/* Reads and writes trees as text. See topology.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static const char *read_number(const char *text, double most, double *value)
     return end == text || *end || !(*value >= 0 && *value < most) ? "that is no number for it" : NULL;
 }
 
-/* What is wrong with a line, or NULL. A parent comes first, so there can be no cycles. */
+/* Returns what is wrong with a line, or NULL. A parent comes first, so there can be no cycles. */
 static const char *add(struct topology *t, const char *word, const char *name, const char *parent_name)
 {
     unsigned kind = 0;

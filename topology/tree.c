@@ -1,4 +1,4 @@
-/* Trees, node by node. See topology.h. */
+/* Builds and queries trees, node by node. See topology.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,26 +1,25 @@
-/* What vocl-join does while a session runs: it stands for the program with the daemons that have started the workers.
- */
+/* What vocl-join does while a session runs: it represents the program at the daemons that have started its workers. */
 #ifndef VOCL_PROXY_LAUNCH_ATTEND_H
 #define VOCL_PROXY_LAUNCH_ATTEND_H
 
 #include "proxy/launch/session.h"
 
-/* What else happens meanwhile. */
+/* Called meanwhile. */
 struct attend_hooks {
-    void (*ended)(const char *node, const char *why);           /* a node's worker */
-    void (*over)(struct attended *node);                        /* the daemon has nothing of the session any more */
-    void (*said)(struct attended *node, const json_t *message); /* its daemon, anything else */
-    void (*lost)(struct attended *node);                        /* its daemon */
-    requests_heard *heard;                                      /* the program */
-    struct inquiry *const *inquiries;                           /* besides the nodes' */
+    void (*ended)(const char *node, const char *why);           /* a node's worker has ended */
+    void (*over)(struct attended *node);                        /* the daemon no longer has anything of the session */
+    void (*said)(struct attended *node, const json_t *message); /* a daemon has sent another message */
+    void (*lost)(struct attended *node);                        /* the connection to a daemon is lost */
+    requests_heard *heard;                                      /* called for the program's messages */
+    struct inquiry *const *inquiries;                           /* polled besides those of the nodes */
     unsigned inquiry_count;
-    unsigned width;                         /* of what is to be waited for besides */
-    bool (*poll)(struct pollfd *fds);       /* fills these; true: turn() is to be called every second */
-    void (*turn)(const struct pollfd *fds); /* what was found */
+    unsigned width;                         /* how many more descriptors to poll */
+    bool (*poll)(struct pollfd *fds);       /* fills these; returns true if turn() has to be called every second */
+    void (*turn)(const struct pollfd *fds); /* handles what poll() found */
 };
 
-/* Until the control socket closes, where bells come to stand in for the program with (heartbeat_proxy.h). A daemon that
- * is lost, or does not answer, is tried again and again, for the workers go on without it. */
+/* Returns when the control socket closes. Doorbells arrive on it, for the program's heartbeats (heartbeat_proxy.h).
+ * Connects again and again to a daemon that is lost or does not answer, because the workers go on without it. */
 void attend(int control, const struct attend_hooks *hooks);
 
 #endif

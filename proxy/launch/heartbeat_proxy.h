@@ -1,18 +1,19 @@
 /*
- * A program that is stopped, by Ctrl-Z or in a debugger, does not answer its workers, and is not dead. Its launcher, in
- * a session of its own, has the program's bells, too, and says on them how it is. When the host is gone nobody does.
+ * A program that is stopped, by Ctrl-Z or in a debugger, does not answer its workers, but is not dead. Its launcher,
+ * which is in a session of its own, also has the program's doorbells, and sends heartbeats on them meanwhile. If the
+ * host fails, nobody does.
  */
 #ifndef VOCL_PROXY_LAUNCH_HEARTBEAT_PROXY_H
 #define VOCL_PROXY_LAUNCH_HEARTBEAT_PROXY_H
 
 #include <stdbool.h>
 
-/* What has come on the control socket: a bell, the program's socket of packets (requests.h), or nothing more (false).
- */
+/* Receives from the control socket: a doorbell, or the program's packet socket (requests.h). Returns false if the
+ * socket is closed. */
 bool heartbeat_proxy_hear(int control);
-/* To be called so often, in milliseconds, or never (-1); the time that is left. */
+/* Sends heartbeats if the program is stopped. Returns after how many milliseconds to call it again, or -1: never. */
 int heartbeat_proxy_look(int control);
-/* Bells close with the program. */
+/* Closes the doorbells, with the program's end. */
 void heartbeat_proxy_end(void);
 
 #endif

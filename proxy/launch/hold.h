@@ -1,4 +1,5 @@
-/* What vocl-join does for `vocl run --hold`: it keeps what a pool has granted for sessions that name it. */
+/* What vocl-join does for `vocl run --hold`: it keeps devices that a pool has granted, for sessions that name the
+ * hold. */
 #ifndef VOCL_PROXY_LAUNCH_HOLD_H
 #define VOCL_PROXY_LAUNCH_HOLD_H
 
@@ -6,10 +7,10 @@
 
 #include "proxy/launch/session.h"
 
-/* Every node's part is held from now on: 0, or negative errno and why. */
+/* Has every node hold its part. Returns 0, or a negative errno with the reason in why. */
 int hold_all(char *why, size_t why_size);
-/* Until that process has ended, or the nodes have nothing of it any more. A daemon that is started anew is told again.
- */
+/* Returns when this process has ended, or no node holds anything any more. Asks a daemon that was restarted to hold
+ * again. */
 void hold_until(pid_t process);
 
 #endif

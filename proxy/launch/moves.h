@@ -1,26 +1,26 @@
 /*
- * vocl-join's part in a move: it gets the new place, as it got the first ones, has that node's daemon start the worker
- * for which the program asks, and gives the old place back. The program does the rest (client/survive/move.c).
+ * vocl-join's part in a move: it requests the new place as it did the first ones, has that node's daemon start the
+ * worker for which the program asks, and returns the old place. The program does the rest (client/survive/move.c).
  */
 #ifndef VOCL_PROXY_LAUNCH_MOVES_H
 #define VOCL_PROXY_LAUNCH_MOVES_H
 
 #include "proxy/launch/session.h"
 
-extern struct inquiry moves_inquiry; /* of a daemon, for a place */
+extern struct inquiry moves_inquiry; /* the request to a daemon, for a place */
 
 void moves_open(void);
-/* `vocl move PID --to NODE [--from NODE]` on this host: false if these words are something else. */
+/* Handles `vocl move PID --to NODE [--from NODE]` on this host. Returns false if the words are another request. */
 bool moves_asked(const char *words, int out);
-/* One is under way. */
+/* Whether a move is under way. */
 bool moves_now(void);
-/* And that node is part of it. */
+/* Whether this node takes part in the move. */
 bool moves_has(const struct attended *node);
-/* A daemon's message about its node: that it is to move, or not any more. */
+/* Handles a daemon's message that its node's part is to move, or no longer to move. */
 void moves_hear_daemon(struct attended *node, const json_t *message);
-/* What the program wants to have done. */
+/* Handles the program's requests to start or end a worker. */
 void moves_hear_program(const struct starter_message *message);
-/* A node has nothing of the session any more. */
+/* Called when a node no longer has anything of the session. */
 void moves_lose(struct attended *node);
 struct pollfd moves_poll(void);
 void moves_turn(const struct pollfd *fd);

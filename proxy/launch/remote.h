@@ -1,14 +1,15 @@
-/* vocl-proxy --remote: the starter of a worker on another host. */
+/* vocl-proxy --remote: starts a worker on another host. */
 #ifndef VOCL_PROXY_LAUNCH_REMOTE_H
 #define VOCL_PROXY_LAUNCH_REMOTE_H
 
 #define REMOTE_MOST_HEADER (1u << 20)
-/* What it reads first: the length of what follows, strings with their ends: the folder, then the environment. */
+/* It first reads the length of what follows, and then strings with their terminating 0: the folder, and the
+ * environment. */
 #define REMOTE_HEADER "VOCL %zu\n"
-/* What it then says, a line of its own. */
+/* It then writes this, on a line of its own. */
 #define REMOTE_THERE "vocl-proxy is there"
 
-/* Connections through a tunnel that a side may begin, for each member of the session. */
+/* How many connections through a tunnel each side may begin, for each member of the session. */
 #define REMOTE_MOST_CALLS 32
 
 int remote_run(void);

@@ -1,7 +1,7 @@
 /*
- * What users ask of a running session (base/requests.h): who started its processes hears it and passes it on to the
- * program, by their socket of packets (transport/starter.h). It answers by itself what session this is, also while the
- * program is stopped.
+ * Users' requests to a running session (base/requests.h). The process that started the session's processes receives
+ * them, and passes them on to the program through their packet socket (transport/starter.h). It answers by itself which
+ * session this is, even while the program is stopped.
  */
 #ifndef VOCL_PROXY_LAUNCH_REQUESTS_H
 #define VOCL_PROXY_LAUNCH_REQUESTS_H
@@ -11,36 +11,36 @@
 
 #include "transport/starter.h"
 
-/* What poll() is to look at for it. */
+/* How many descriptors to poll. */
 #define REQUESTS_WIDTH 36
 
-/* Before this process has opened anything: from now on it can be asked. */
+/* From now on this process accepts requests. Call it before anything else is opened. */
 void requests_open(int control);
-/* What session it is: its nodes' names, with commas between them, what carries it, and in a pool its name there, which
- * stays the first one that is told, or NULL. */
+/* Describes the session: the names of its nodes, separated by commas, its network, and in a pool its name there (or
+ * NULL); the first name given stays. */
 void requests_describe(const char *nodes, const char *network, const char *name);
-/* The program has handed over its end of that. */
+/* The program has sent its end of the packet socket. */
 void requests_connect(int fd);
-/* Fills so many as REQUESTS_WIDTH. */
+/* Fills REQUESTS_WIDTH entries. */
 void requests_poll(struct pollfd *fds);
-/* A message of the program's; fd: what came with it, the called one's own, or -1. */
+/* Called for a message of the program. fd: the descriptor that came with it, which the callee then owns, or -1. */
 typedef void requests_heard(void *owner, const struct starter_message *message, int fd);
-/* What was found. A message of the program's that is no answer goes to hear(), which may be NULL. */
+/* Handles what poll() found. Calls hear(), which may be NULL, for messages of the program that are not answers. */
 void requests_turn(const struct pollfd *fds, requests_heard *hear, void *owner);
-/* Whether there is a program to tell. */
+/* Whether there is a program to send messages to. */
 bool requests_has_program(void);
-/* To the program, with a descriptor, or -1: false if it cannot be told now. */
+/* Sends a message to the program, with a descriptor, or -1. Returns false if that is not possible now. */
 bool requests_tell(const struct starter_message *message, int fd);
-/* It is told of that worker. */
+/* Sends the program a message about this worker. */
 void tell_program(enum starter_kind kind, unsigned number, const char *text);
-/* The program is asked by this process: the descriptor on which it answers, or -1 and why not. What it answers comes
- * with turns; the last is anything but progress. */
+/* Sends the program a request of this process. Returns the descriptor on which it answers, or -1 with the reason in
+ * *why. requests_turn() calls hear() with the answers; any but ANSWER_PROGRESS is the last. */
 enum request_answer { ANSWER_PROGRESS, ANSWER_DONE, ANSWER_FAILED, ANSWER_GONE };
 typedef void requests_answered(void *owner, enum request_answer answer, const char *text);
 int requests_ask(const char *words, requests_answered *hear, void *owner, const char **why);
-/* A line of an answer, whole or not at all: to the end of who asked. */
+/* Writes a line of an answer, whole or not at all, to the pipe of the process that asked. */
 __attribute__((format(printf, 2, 3))) void requests_answer(int out, const char *format, ...);
-/* What this process answers by itself: true, and the asker's end is its own now. */
+/* Requests that this process answers by itself: asked() then returns true, and owns `out`. */
 void requests_on(bool (*asked)(const char *words, int out));
 void requests_close(void);
 

@@ -1,6 +1,6 @@
 /*
- * A session of a pool, of which vocl-join has one: its nodes, each with the daemon that has a part of it, and how
- * others come to be among them.
+ * A session of a pool. vocl-join has one: its nodes, each with the daemon that has a part of the session, and functions
+ * to add nodes.
  */
 #ifndef VOCL_PROXY_LAUNCH_SESSION_H
 #define VOCL_PROXY_LAUNCH_SESSION_H
@@ -8,32 +8,32 @@
 #include "pool/inquiry.h"
 #include "proxy/launch/requests.h"
 
-#define SESSION_FIRST 256 /* nodes that a session begins with */
+#define SESSION_FIRST 256 /* nodes that a session can start with */
 #define SESSION_MOST (SESSION_FIRST + SESSION_MOST_ADDED(SESSION_FIRST) + 1)
-#define REACH_MS 4000 /* a daemon: those of the other nodes wait meanwhile */
-#define AGAIN_MS 1000 /* between tries to reach a daemon, and between words to a program that waits */
+#define REACH_MS 4000 /* to reach a daemon; messages of the other nodes wait meanwhile */
+#define AGAIN_MS 1000 /* between attempts to reach a daemon, and between messages to a program that waits */
 
-/* What the pool has granted. */
+/* A part that the pool has granted. */
 struct place {
-    char part[64]; /* the daemon's name for what it has of the session */
+    char part[64]; /* the daemon's name for the part */
     char name[64], address[128];
-    json_t *wish, *devices; /* how such a place is asked for, and what it is; or NULL */
+    json_t *wish, *devices; /* the request for such a place, and its devices; or NULL */
 };
 
 struct attended {
-    struct inquiry inquiry; /* of its daemon, about that part */
+    struct inquiry inquiry; /* to its daemon, about that part */
     struct place place;
-    unsigned member; /* its worker's number */
-    bool over, told; /* there is no session any more; and why was said */
-    bool leaving;    /* that is as it is to be: */
-    bool suspended;  /* as the session is suspended; */
-    char why[128];   /* this for, and */
-    bool now;        /* without a moment for the worker to end by itself */
-    json_t *unfit;   /* what did not fit before, as the request said, or NULL */
+    unsigned member; /* its worker's number, or 0 */
+    bool over, told; /* over: no part of the session is there any more; told: the reason was reported */
+    bool leaving;    /* the worker is to end: */
+    bool suspended;  /* because the session is suspended; */
+    char why[128];   /* for this reason; */
+    bool now;        /* and without time to end by itself */
+    json_t *unfit;   /* the devices that did not fit before, as in the request, or NULL */
 };
 
 struct pool_session {
-    char id[64]; /* the pool's name for it */
+    char id[64]; /* the pool's name for the session */
     struct poolfile pool;
     struct attended nodes[SESSION_MOST];
     unsigned count;
@@ -41,39 +41,41 @@ struct pool_session {
 
 extern struct pool_session session;
 
-/* Takes a part of it over: what the pool says of a node that it has granted. */
+/* Fills place with what the pool says of a granted node. Frees what was in place. */
 void place_read(struct place *place, const json_t *node);
-/* Of a message that grants one place: false if it is not one. */
+/* The same for a message that grants a single place. Returns false if it does not. */
 bool place_read_only(struct place *place, const json_t *message);
 void place_free(struct place *place);
-/* *list (an object, { node: [device...] }, or NULL) with one more of the devices of a place that cannot be had instead
- * of others, as they are not like those: that one, from 1 in their order, or all (0). It goes with the next request, so
- * that the pool has others for it. False: no more is known of them than before, and to ask again would be for nothing.
- */
+/* Adds devices of a place to *list (an object { node: [device...] }, or NULL): they cannot replace other devices,
+ * because they are not like those. device: which one, from 1 in their order, or 0: all. The next request contains the
+ * list, so that the pool grants other devices. Returns false if nothing was added, so another request would be in
+ * vain. */
 bool place_unfit(json_t **list, const struct place *place, unsigned device);
 
-/* A worker of that number has been started there; NULL and why. keep: an entry that is still needed, or NULL. */
+/* Has a worker with this number started at the place. Returns NULL, with the reason in why, if that fails. keep: an
+ * entry that is still needed, or NULL. */
 struct attended *session_add(const struct place *place, unsigned number, const char *endpoint,
                              const struct attended *keep, char *why, size_t why_size);
-/* The node of that worker, or NULL. */
+/* Returns the node of that worker, or NULL. */
 struct attended *session_find(unsigned number);
-/* A node's worker is to end, at once or, if it does not by itself, in a moment; now, or when its daemon is there again.
- * why: NULL: that is said again. */
+/* Has a node's worker ended: at once (now), or if it does not end by itself soon. If its daemon is not connected, this
+ * is sent when it is again. why NULL: the message is sent again. */
 void session_leave(struct attended *node, bool now, const char *why);
-/* To the node's daemon. Takes the message over. */
+/* Sends a message to the node's daemon. Takes ownership of message. */
 void session_tell(struct attended *node, json_t *message);
 
 /* ---- join.c ---- */
-/* The message that starts a worker of that number there. */
+/* Makes the message that starts a worker with this number for a session that already runs. */
 json_t *start_newcomer(const char *part, const char *endpoint, unsigned number);
-/* The nodes are others now. */
+/* Updates the description of the session after its nodes have changed. */
 void describe(void);
 
 /* ---- attend.c ---- */
-/* Before its daemon is asked anything; and what it is asked when it was lost. */
+/* attend_open(): called before the first request to the node's daemon. attend_question(): what is asked when the daemon
+ * was lost. */
 void attend_open(struct attended *node);
 json_t *attend_question(const struct attended *node);
-/* Those that are connected hear that this process is there: before anything that takes a while. */
+/* Sends heartbeats to the connected daemons. Call it before anything that takes long. */
 void attend_beat(void);
 
 #endif

@@ -1,27 +1,26 @@
 /*
- * vocl-join's part when a session is suspended: what it has of the pool is given back when the program releases its
- * workers (client/survive/suspend.c), a daemon of the pool knows that it is suspended, and when the program wants a
- * worker again the pool is asked for a place as the first time (replacement.h); for as long as it takes, the program
- * waits.
+ * vocl-join's part when a session is suspended. When the program releases its workers, their places are returned to the
+ * pool, and a daemon of the pool is told that the session is suspended. When the program needs a worker again, a place
+ * is requested as the first time (replacement.h), and the program waits as long as that takes.
  */
 #ifndef VOCL_PROXY_LAUNCH_SUSPEND_H
 #define VOCL_PROXY_LAUNCH_SUSPEND_H
 
 #include "proxy/launch/session.h"
 
-extern struct inquiry suspend_inquiry; /* of the daemon that knows that it is suspended */
+extern struct inquiry suspend_inquiry; /* to the daemon that knows of the suspension */
 
-/* program: its name, for who looks at the pool. */
+/* program: its name, for lists of the pool's sessions. */
 void suspend_open(const char *program, const char *job);
-/* A daemon's message about its node: that the session is to be suspended. */
+/* Handles a daemon's message that the session is to be suspended. */
 void suspend_hear_daemon(struct attended *node, const json_t *message);
-/* What the program wants to have done: false if that is not about suspending. */
+/* Handles the program's message. Returns false if it is not about suspending. */
 bool suspend_hear_program(const struct starter_message *message);
 bool suspend_is_on(void);
-/* The address of the daemon that knows it, which takes requests; NULL: there is none just now. lost: should it be lost,
- * another one is told. */
+/* Returns the address of the daemon that knows of the suspension, which also takes requests; NULL: there is none at
+ * present. lost: the daemon may be lost, so tell another one. */
 const char *suspend_daemon(bool lost);
-/* Why it is not to go on, or "". */
+/* Returns why the session is not to resume, or "". */
 const char *suspend_ended(void);
 
 #endif

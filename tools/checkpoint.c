@@ -1,4 +1,5 @@
-/* vocl checkpoint: what a session's memory objects hold goes to files; and what vocl run --restore is told. */
+/* vocl checkpoint: writes the contents of a session's memory objects to files; and the checks for vocl run
+ * --restore. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -14,7 +15,7 @@
 #include "tools/checkpoint.h"
 #include "tools/tools.h"
 
-/* Who is asked opens it, as the user that he is. */
+/* Gives the descriptor to the program's owner, as the program opens it with that user's rights. */
 static void give_to_owner(long program, int fd)
 {
     struct stat owner;
@@ -25,7 +26,8 @@ static void give_to_owner(long program, int fd)
         fail(1, "%m");
 }
 
-/* A process of its own asks, whose pipe the program opens: when both are gone this one is at the end of it. */
+/* Sends the request from a process of its own, whose pipe the program opens: when both have ended, this process
+ * reads the end of the pipe. */
 static pid_t ask(long program, const struct writing *writing, int ends[2], char answer[SESSION_ANSWER])
 {
     const pid_t pid = process_fork(SIGKILL);
@@ -40,7 +42,7 @@ static pid_t ask(long program, const struct writing *writing, int ends[2], char 
     exit(0);
 }
 
-/* Memory of both. */
+/* Allocates memory that both processes share. */
 static char *answer_new(void)
 {
     char *answer = mmap(NULL, SESSION_ANSWER, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -75,10 +77,10 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
         fail(1, "%m");
     close(ends[1]);
     good = checkpoint_take(writing, from, why, sizeof(why));
-    fclose(from); /* who still writes sees that */
+    fclose(from); /* a process that still writes gets an error */
     if (!good && *why)
         kill(pid, SIGKILL);
-    status = spawn_wait(pid); /* it has said why */
+    status = spawn_wait(pid); /* the process has printed the reason */
     if (good && !status)
         good = checkpoint_commit(writing, why, sizeof(why));
     checkpoint_describe(writing, text, sizeof(text));
@@ -134,7 +136,7 @@ static char *joined(const char *directory, unsigned which)
     return path;
 }
 
-/* Where the newest one is not good there may be one before it. */
+/* Fails with the reason, and names an earlier checkpoint that is valid, if there is one. */
 __attribute__((noreturn)) static void refuse(const char *path, const char *why)
 {
     const int newest = saved_newest(path);

@@ -1,4 +1,4 @@
-/* A checkpoint being written: see base/saved.h. */
+/* Writes a checkpoint: see base/saved.h. */
 #ifndef VOCL_TOOLS_CHECKPOINT_H
 #define VOCL_TOOLS_CHECKPOINT_H
 
@@ -8,19 +8,20 @@
 
 struct writing;
 
-/* The folder, which is made if it is not there, is this one's alone until checkpoint_end(). anew: nothing of what is
- * there is used again. Ends with the reason if that cannot be. */
+/* Opens the folder, which is created if need be, for this process alone until checkpoint_end(). anew: none of its
+ * files are reused. Ends the program with the reason if that fails. */
 struct writing *checkpoint_begin(const char *directory, bool anew);
-/* In a child: the folder is the parent's, and anybody's when he is gone. */
+/* In a child process: leaves the folder to the parent; others may use it when the parent has ended. */
 void checkpoint_leave(const struct writing *writing);
-/* What comes from the session (client/survive/checkpoint.h), up to its end. False, with the reason: it broke off, or is
- * not well formed, or cannot be written; "": nothing has come. */
+/* Takes the data from the session (client/survive/checkpoint.h), up to their end. Returns false, with the reason, if
+ * the stream broke off, is malformed, or cannot be written; the reason is "" if nothing has come. */
 bool checkpoint_take(struct writing *writing, FILE *from, char *why, size_t size);
-/* It counts from now on, and the one before it still does; what belongs to neither goes. False, with the reason. */
+/* Makes the checkpoint valid, beside the one before it; files of neither are removed. Returns false, with the
+ * reason. */
 bool checkpoint_commit(struct writing *writing, char *why, size_t size);
-/* In words: how much it is. */
+/* Describes the checkpoint's size in words. */
 void checkpoint_describe(const struct writing *writing, char *text, size_t size);
-/* What does not count by now goes. */
+/* Removes files that are not part of a valid checkpoint, and releases the folder. */
 void checkpoint_end(struct writing *writing);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * A checkpoint is written (base/saved.h): its new pieces first, then its list, under another name until it is complete.
- * A piece that is in a file already, of an earlier checkpoint or of this one, is not written again; that it is the same
- * is not only its hash's word: it is read and compared.
+ * Writes a checkpoint (base/saved.h): first its new pieces, then its list, under another name until it is complete. A
+ * piece that a file of this or an earlier checkpoint already has is not written again. Equal hashes are not enough for
+ * that: the piece is read and compared.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,12 +24,12 @@ struct writing {
     char *directory;
     int fd; /* of the folder, locked */
     bool anew, committed;
-    struct saved_list now;     /* its program and whats are its own memory */
-    struct saved_list *before; /* or NULL */
+    struct saved_list now;     /* owns the memory of its program and whats */
+    struct saved_list *before; /* the earlier checkpoint, or NULL */
     unsigned object_room, piece_room;
-    int pieces; /* the file, once there is something to write */
+    int pieces; /* descriptor of the file, once there is something to write */
     uint64_t written;
-    struct saved_piece *known; /* by their hashes; bytes 0: free */
+    struct saved_piece *known; /* hash table; bytes 0: free */
     size_t known_count, known_room;
     uint8_t *piece, *other;
 };
@@ -51,7 +51,7 @@ static void *more(void *list, unsigned count, unsigned *room, size_t one)
     return list;
 }
 
-/* ---- pieces that there are ---- */
+/* ---- existing pieces ---- */
 
 static struct saved_piece *find(struct writing *w, uint64_t hash, uint64_t bytes)
 {
@@ -101,7 +101,8 @@ static uint64_t file_size(const struct writing *w, unsigned file)
     return fstatat(w->fd, name, &stat, 0) ? 0 : (uint64_t)stat.st_size;
 }
 
-/* What is in files of which three quarters are not needed any more is written anew, so that they can go. */
+/* Enters the earlier checkpoint's pieces, except those in files of which three quarters are no longer needed: they
+ * are written anew, so that these files can be removed. */
 static void know_before(struct writing *w)
 {
     const unsigned count = w->before->piece_count;
@@ -125,7 +126,7 @@ static void know_before(struct writing *w)
 
 /* ---- the folder ---- */
 
-/* The highest number that is in use there. */
+/* Returns the highest number in use there. */
 static unsigned highest(const char *directory)
 {
     DIR *folder = opendir(directory);
@@ -141,7 +142,7 @@ static unsigned highest(const char *directory)
     return high;
 }
 
-/* The newest one whose list is good. */
+/* Opens the newest checkpoint with a valid list. */
 static void open_before(struct writing *w)
 {
     const int newest = saved_newest(w->directory);
@@ -188,7 +189,7 @@ struct writing *checkpoint_begin(const char *directory, bool anew)
     return w;
 }
 
-/* ---- what comes ---- */
+/* ---- the data from the program ---- */
 
 static bool write_piece(struct writing *w, struct saved_piece *piece, char *why, size_t size)
 {
@@ -212,7 +213,7 @@ static bool write_piece(struct writing *w, struct saved_piece *piece, char *why,
     return true;
 }
 
-/* w->piece is it. */
+/* Adds the piece in w->piece. */
 static bool add_piece(struct writing *w, uint64_t number, uint64_t offset, size_t bytes, char *why, size_t size)
 {
     struct saved_piece piece = {
@@ -234,7 +235,7 @@ static bool add_piece(struct writing *w, uint64_t number, uint64_t offset, size_
     return true;
 }
 
-/* Cut at the same places whatever part of the object has been written. */
+/* Takes data, cut at multiples of SAVED_PIECE, whichever part of the object was written. */
 static bool take_data(struct writing *w, const char *line, FILE *from, char *why, size_t size)
 {
     unsigned long long number, offset, bytes;
@@ -348,7 +349,7 @@ static char *list_text(struct writing *w, size_t *length)
     return fclose(to) ? NULL : text;
 }
 
-/* 0, or an errno. */
+/* Returns 0 or an errno. */
 static int write_list(struct writing *w, const char *name, const char *text, size_t length)
 {
     const int fd = openat(w->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -398,7 +399,7 @@ void checkpoint_describe(const struct writing *w, char *text, size_t size)
              w->now.object_count, (unsigned long long)saved_bytes(&w->now), (unsigned long long)w->written);
 }
 
-/* ---- what goes ---- */
+/* ---- removing files ---- */
 
 static bool uses(const struct saved_list *saved, unsigned file)
 {

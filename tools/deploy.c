@@ -1,7 +1,7 @@
 /*
- * `vocl run --deploy`: hosts get the VOCL that the program has, as the bundle (packaging/bundle), by ssh, or what is
- * used in its place. Each host has a process of its own here, which speaks with the script that the host's /bin/sh does
- * (deploy.sh); how far they are is in memory that all of them see.
+ * `vocl run --deploy`: copies the program's VOCL to hosts, as the bundle (packaging/bundle), by ssh or its replacement.
+ * Each host has a process of its own here, which talks to the script that the host's /bin/sh runs (deploy.sh); their
+ * progress is in shared memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@
 #define SAYS "vocl-deploy "
 #define LOOK_NS 100000000
 
-/* Any login shell understands this, and then it is /bin/sh that reads: the script's length, and the script. Who reads
- * byte by byte takes nothing of what follows. */
+/* Any login shell understands this; from then on /bin/sh reads: the script's length, and the script. Reading byte by
+ * byte takes nothing of what follows. */
 #define COMMAND "exec /bin/sh -c 'read -r n && s=$(dd bs=1 count=$n 2> /dev/null) && eval \"$s\"'"
 
 __asm__(".section .rodata\n"
@@ -51,7 +51,7 @@ struct bundle {
     char id[128]; /* VERSION-HASH */
 };
 
-/* What the process of a host says. */
+/* Progress that the process of a host reports. */
 struct told {
     const char *host;
     pid_t process;
@@ -71,7 +71,7 @@ static bool read_line(FILE *file, char *line, int size)
     return got;
 }
 
-/* A path that a shell reads as one word. */
+/* Whether a shell reads the path in single quotes as one word. */
 static bool is_quotable(const char *path)
 {
     return !strchr(path, '\'');
@@ -107,7 +107,8 @@ static bool is_bundle(struct bundle *bundle, const char *path)
     return read_id(bundle);
 }
 
-/* The folder that this tool is of, or a file beside it or above: an installation's, or a build's. */
+/* Finds the bundle: the folder that this tool is in, or a file beside it or one folder up: an installation's, or a
+ * build's. */
 static void find_bundle(struct bundle *bundle)
 {
     const char *given = getenv("VOCL_BUNDLE");
@@ -140,7 +141,7 @@ struct host {
     const struct bundle *bundle;
     struct told *told;
     int to;     /* the script's standard input */
-    FILE *from; /* what it says, and its shell before it */
+    FILE *from; /* its output, after the login shell's */
 };
 
 __attribute__((noreturn, format(printf, 2, 3))) static void give_up(struct told *told, const char *format, ...)
@@ -183,18 +184,18 @@ static void send_script(struct host *host)
     if (length < 0)
         give_up(host->told, "out of memory");
     snprintf(line, sizeof(line), "%d\n", length);
-    if (!write_all(host->to, line, strlen(line))) /* if not, its end is heard of */
+    if (!write_all(host->to, line, strlen(line))) /* if not, hear() will meet the end of the connection */
         write_all(host->to, text, (size_t)length);
     free(text);
 }
 
-/* The next thing that the script says. */
+/* Returns the next message of the script. */
 static const char *hear(struct host *host)
 {
     static char line[2048];
 
     while (read_line(host->from, line, sizeof(line))) {
-        const char *at = strstr(line, SAYS); /* a greeting need not have ended */
+        const char *at = strstr(line, SAYS); /* a greeting need not have ended with a newline */
 
         if (!at)
             continue;
@@ -209,7 +210,7 @@ static const char *hear(struct host *host)
             host->told->host);
 }
 
-/* As the host can unpack it. */
+/* Makes the command that packs the bundle in a way the host can unpack. */
 static const char *pack(const struct bundle *bundle, const char *unpackers, char command[2 * PATH_MAX + 128])
 {
     const char *path = bundle->path, *kind = strstr(unpackers, "gzip") ? "gzip" : "tar";
@@ -241,7 +242,7 @@ static void send_bundle(struct host *host, const char *unpackers)
         give_up(host->told, "%s", strerror(errno));
     close(ends[1]);
     if (write_all(host->to, kind, strlen(kind)))
-        got = 0; /* it will have said why */
+        got = 0; /* the host will have reported the reason */
     while (got > 0 && (got = read(ends[0], bytes, sizeof(bytes))) > 0 && !write_all(host->to, bytes, (size_t)got))
         host->told->sent += (uint64_t)got;
     close(ends[0]);
@@ -286,7 +287,7 @@ static void show(const struct told *told, unsigned count)
     }
 }
 
-/* Until all have ended. */
+/* Waits until all have ended, and shows their progress. */
 static void attend(struct told *told, unsigned count)
 {
     const bool shows = isatty(2);
@@ -312,7 +313,7 @@ static void attend(struct told *told, unsigned count)
         fputs("\r\033[K", stderr);
 }
 
-/* Each host once, but for this one. */
+/* Lists each host once, without this one. */
 static unsigned list_hosts(char *list, struct told *told)
 {
     unsigned count = 0;
@@ -345,7 +346,7 @@ void deploy(const char *hosts)
         fail(EXIT_BROKEN, "%s is VOCL %s, and this is " PACKAGE_VERSION, bundle.path, bundle.id);
     count = list_hosts(list, told);
     for (unsigned i = 0; i < count; i++) {
-        pid_t process = process_fork(SIGTERM); /* what is told is seen there, too */
+        pid_t process = process_fork(SIGTERM); /* shares the memory of told */
 
         if (process == 0)
             deploy_to(&bundle, &told[i]);

@@ -1,5 +1,4 @@
-/* `vocl devices`: asks libvocl as any program would, but by name, so that no other OpenCL can
- * answer. */
+/* `vocl devices`: calls libvocl as any program would, but by name, so that no other OpenCL can answer. */
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <stdio.h>

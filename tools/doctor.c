@@ -1,4 +1,5 @@
-/* `vocl doctor`: a line for everything that a session needs. Options have become settings before (tools/vocl.c). */
+/* `vocl doctor`: prints a line for everything that a session needs. Its options have already become settings
+ * (tools/vocl.c). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ void doctor_say(enum verdict verdict, const char *topic, const char *format, ...
     fflush(stdout);
 }
 
-/* As libvocl chooses, by the settings. NULL: no pool. */
+/* Finds the pool from the settings as libvocl does. Returns NULL if there is none. */
 static const char *the_pool(void)
 {
     const char *pool = settings_string(SETTING_POOL);

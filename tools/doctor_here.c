@@ -1,4 +1,4 @@
-/* This machine: whether VOCL is all there, what the kernel and the limits let it do, and whether a driver gives
+/* Checks this machine: whether VOCL is complete, what the kernel and the limits allow, and whether drivers offer
  * devices. */
 #include <CL/cl.h>
 #include <arpa/inet.h>
@@ -38,7 +38,7 @@ bool doctor_is_whole(void)
     return whole;
 }
 
-/* Without its end where it has none. */
+/* Reads a file's first line, without its newline. */
 static void read_line(const char *path, char *line, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -50,7 +50,7 @@ static void read_line(const char *path, char *line, size_t size)
         fclose(file);
 }
 
-/* ---- what VOCL is made of ---- */
+/* ---- VOCL's files ---- */
 
 static void look_for(const char *folder, const char *name)
 {
@@ -64,7 +64,7 @@ static void look_for(const char *folder, const char *name)
                strerror(errno));
 }
 
-/* A plugin brings the library that it is for. */
+/* Loading a plugin also loads the library that it is for. */
 static bool can_load(const char *folder, const char *name, const char *what, const char *remedy)
 {
     char path[4096];
@@ -93,7 +93,7 @@ static void look_at_mpiexec(void)
     free(words[1]);
 }
 
-/* What carries sessions to other hosts, unless they are told to be carried by MPI. */
+/* Checks TLS, which connects sessions to other hosts unless the settings say MPI. */
 static void look_at_tls(const char *folder)
 {
     const char *network = settings_string(SETTING_NETWORK);
@@ -115,7 +115,7 @@ static void look_at_parts(void)
 
     look_for(folder, "vocl-proxy");
     look_for(folder, "vocl-launcher");
-    free(library_path()); /* ends if there is none */
+    free(library_path()); /* ends the program if there is none */
     if (whole)
         doctor_say(FINE, "VOCL", PACKAGE_VERSION ", in %s", folder);
     fine = can_load(folder, mpi, "MPI", "install that MPI's libraries, or choose the other by --mpi");
@@ -126,7 +126,7 @@ static void look_at_parts(void)
     look_at_tls(folder);
 }
 
-/* ---- what the kernel lets it do ---- */
+/* ---- the kernel ---- */
 
 static const char *container(void)
 {
@@ -143,8 +143,8 @@ static const char *container(void)
     return access("/run/.containerenv", F_OK) ? NULL : "podman";
 }
 
-/* What a session of one host is made of, tried; NULL, or what is refused. Containers in containers, and strict filters
- * of system calls, refuse some of it. */
+/* Tries the system calls that a session on one host needs. Returns NULL, or what is refused: nested containers and
+ * strict system call filters refuse some of it. */
 static const char *refused(void)
 {
     char from = 1, to = 0;
@@ -280,7 +280,7 @@ static void look_at_memory(void)
         doctor_say(FINE, "huge pages", "for shared memory: %s", huge);
 }
 
-/* PoCL and others keep what they compile in the user's cache, and may fail without one. */
+/* PoCL and other drivers cache compiled kernels in the user's home, and may fail without it. */
 static void look_at_cache(void)
 {
     const char *home = getenv("HOME");
@@ -295,7 +295,7 @@ static void look_at_cache(void)
 
 /* ---- drivers ---- */
 
-/* The library that an .icd file names. */
+/* Tries to load the library that an .icd file names. */
 static bool look_at_icd(const char *folder, const char *name)
 {
     char path[4096], library[4096], said[512];
@@ -327,7 +327,7 @@ static unsigned look_at_icds(const char *folder)
     return count;
 }
 
-/* What the drivers give, asked as a worker asks them. */
+/* Counts the drivers' devices, in the same way as a worker. */
 static void look_at_devices(unsigned drivers, const char *where)
 {
     char path[4096], mode[] = "--probe", *words[] = {path, mode, NULL}, *save = NULL;
@@ -368,7 +368,7 @@ static void look_at_drivers(void)
     look_at_devices(look_at_icds(where), where);
 }
 
-/* A host that only runs programs needs no devices of its own. */
+/* Whether this host has workers: a host that only runs programs needs no devices of its own. */
 static bool has_workers(void)
 {
     const char *pool = settings_string(SETTING_POOL);

@@ -1,5 +1,5 @@
-/* Other hosts: a vocl-doctor is started there as a worker is, and says how it looks there, which VOCL it is of, what
- * time it is, and whether it reaches this host. */
+/* Checks other hosts: starts a vocl-doctor there in the same way as a worker, which reports that host's problems,
+ * its version of VOCL, its time, and whether it can connect to this host. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 #include "wire/frame.h"
 
 #define THERE_MS 90000
-#define CLOCK_NOTED 1.0 /* seconds that clocks differ */
+#define CLOCK_NOTED 1.0 /* seconds by which clocks differ */
 #define CLOCK_WRONG 60.0
 #define MOST_ENVIRONMENT (1u << 20)
 
 extern char **environ;
 
-/* ---- there ---- */
+/* ---- on the other host ---- */
 
 static void take_environment(void)
 {
@@ -71,9 +71,9 @@ int doctor_be_node(const char *endpoint)
     return 0;
 }
 
-/* ---- here ---- */
+/* ---- on this host ---- */
 
-/* Strings with their ends, as they go to a worker's starter. */
+/* Makes the environment, as strings with their terminating zeros, like that for a worker's starter. */
 static char *make_environment(size_t *length)
 {
     char *text = NULL;
@@ -83,7 +83,7 @@ static char *make_environment(size_t *length)
         if (rsh_takes(*at))
             fprintf(file, "%s%c", *at, 0);
     }
-    fprintf(file, "VOCL_HOSTS=%cVOCL_POOL=none%c", 0, 0); /* it is a node, and has devices */
+    fprintf(file, "VOCL_HOSTS=%cVOCL_POOL=none%c", 0, 0); /* the host is a node, and has devices */
     fclose(file);
     return text;
 }
@@ -103,7 +103,7 @@ static void compare_clocks(const char *topic, long long theirs, long long before
         doctor_say(FINE, topic, "clocks: the same");
 }
 
-/* "ok     driver: ..." of there, as one of ours. */
+/* Prints a line of the other host, such as "ok     driver: ...", as one of its own. */
 static void pass_on(const char *host, const char *line)
 {
     static const char *const names[] = {"ok ", "note ", "wrong "};
@@ -142,7 +142,7 @@ static void hear(const char *host, struct tried *tried, long long before)
 
     for (line = strtok_r(tried->output, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         if (sscanf(line, DOCTOR_GREETING, version, &wire, &theirs) == 3)
-            break; /* after what the host's shell has to say */
+            break; /* after the output of the host's shell */
     }
     if (strcmp(version, PACKAGE_VERSION) || wire != WIRE_VERSION)
         doctor_say(WRONG, host, "VOCL %s there (protocol %u), %s here (%u): install the same on both", version, wire,
@@ -182,7 +182,7 @@ static void look_at(const char *host, const char *endpoint)
     free(local[1]);
 }
 
-/* Where workers would connect to; nobody is let in, for that they get so far is all that is asked. */
+/* Listens where workers would connect to. Accepts nobody: the check is only whether a host can connect. */
 static const char *listen_for(const char *hosts, struct endpoint *endpoint)
 {
     char address[128];

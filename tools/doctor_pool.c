@@ -1,4 +1,4 @@
-/* A pool: its file, each of its daemons, MUNGE, and whether they talk to this user. */
+/* Checks a pool: its file, each of its daemons, MUNGE, and whether they answer this user. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void look_at_munge(const struct poolfile *pool)
         close(fd);
 }
 
-/* Each by itself, for one that is lost is not seen as long as another answers. */
+/* Connects to each daemon by itself: a lost one would not be noticed while another answers. */
 static void look_at_daemon(const struct poolfile *pool, const struct poolfile_node *node)
 {
     struct client client;

@@ -1,4 +1,4 @@
-/* A session as a program has it, and how long each stage of its beginning and its end takes. */
+/* Runs a session as a program does, and measures each stage of its start and its end. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue, which every version has */
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include "tools/tools.h"
 
 #define ITEMS 1024
-#define COMPILE_MS 60000 /* for what is done in the session */
+#define COMPILE_MS 60000 /* for the work in the session */
 
 static const char source[] = "kernel void twice(global int *a) { a[get_global_id(0)] = 2 * get_global_id(0); }";
 
@@ -32,7 +32,7 @@ static void *entry(const char *name)
     return address;
 }
 
-/* What took how long since the last one: lines that doctor_try_session() reads. */
+/* Prints the time since the last stage, in a line that doctor_try_session() reads. */
 static void stage(const char *name)
 {
     printf("%.1f %s\n", (double)(clock_us() - began_us) / 1000, name);
@@ -88,7 +88,7 @@ int doctor_be_session(void)
     if (error == CL_SUCCESS)
         error = CL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 1, &device, &count);
     if (error != CL_SUCCESS || !count)
-        return EXIT_FAILURE; /* libvocl has said why */
+        return EXIT_FAILURE; /* libvocl has logged the reason */
     printf("devices %u\n", count);
     stage("workers started and their devices told");
     context = CL(clCreateContext)(NULL, 1, &device, NULL, NULL, &error);
@@ -98,7 +98,7 @@ int doctor_be_session(void)
     return 0;
 }
 
-/* Of a line of libvocl's what it is about, without the advice to come here. */
+/* Returns the reason in an error of libvocl's, without its advice to run vocl doctor. */
 static const char *reason(char *errors)
 {
     char *found = strstr(errors, " error: "), *why = found ? found + strlen(" error: ") : errors, *advice;
@@ -122,7 +122,7 @@ static void say_failure(struct tried *tried, long seconds)
         doctor_say(WRONG, "a session", "%s", *why ? why : "it failed, and says nothing: VOCL_LOG=debug tells more");
 }
 
-/* Of the start, what libvocl tells about its stages: " (1.2 ms this, 3.4 ms that)", or nothing. */
+/* Describes the start by the stages that libvocl logs: " (1.2 ms this, 3.4 ms that)", or nothing. */
 static void describe_start(const char *errors, char *text, size_t size)
 {
     static const char mark[] = " debug: stage: ";
@@ -165,7 +165,7 @@ void doctor_try_session(void)
             continue;
         sum += ms;
         snprintf(stages + length, sizeof(stages) - length, "%.1f ms%s%s, ", ms, name, start);
-        *start = '\0'; /* of the first */
+        *start = '\0'; /* only the first stage has this */
     }
     if (tried.status)
         say_failure(&tried, limit_ms / 1000);

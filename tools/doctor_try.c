@@ -1,4 +1,4 @@
-/* Programs that are run to see what they say. */
+/* Runs programs and collects their output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #define MOST_OUTPUT (64u << 10)
 
 struct stream {
-    int fd; /* -1: it has ended */
+    int fd; /* -1: the output has ended */
     char *text;
     size_t length;
 };
@@ -34,7 +34,7 @@ static bool stream_open(struct stream *stream, int *far)
     return true;
 }
 
-/* What is more than there is room for is read, too, so that who says it goes on. */
+/* Output beyond the room is read and dropped, so that the program does not block. */
 static void stream_read(struct stream *stream)
 {
     char rest[4096];
@@ -57,7 +57,7 @@ static long long now_ns(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* A file, so that it is all there whenever the program reads it. */
+/* Puts the input into a file, so that all of it is available whenever the program reads it. */
 static int open_input(const char *input, size_t length)
 {
     FILE *file = input ? tmpfile() : NULL;

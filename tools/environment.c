@@ -1,5 +1,4 @@
-/* The environment in which a program meets VOCL. Everything `vocl run` does to a program is in this
- * file. */
+/* The environment of a program that uses VOCL. Everything that `vocl run` does to a program is in this file. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +32,9 @@ static char *join(const char *first, const char *second)
 }
 
 /*
- * A file that belongs to VOCL: in the one folder of an uninstalled build when VOCL_LIBEXECDIR names
- * one that has it, else in the bundle, or where it was installed. Missing files are an error here, because the
- * dynamic linker and the ICD loader would only shrug and leave the program with the native devices.
+ * Finds a file that belongs to VOCL: in the one folder of an uninstalled build if VOCL_LIBEXECDIR names one that has
+ * it, otherwise in the bundle, or where it was installed. A missing file is an error here, because the dynamic linker
+ * and the ICD loader would ignore it and leave the program with the native devices.
  */
 static char *find(const char *name, const char *installed_directory, const char *in_bundle)
 {
@@ -68,8 +67,7 @@ char *helper_path(const char *name)
 
 void environment_set_session(const struct choices *choices)
 {
-    /* The command line speaks of one of the two ways to get workers; the other must not linger from
-     * outside. */
+    /* The command line chooses one of the two ways to get workers; the environment must not add the other. */
     if (choices->workers) {
         set("VOCL_WORKERS", choices->workers);
         unsetenv("VOCL_HOSTS");
@@ -105,14 +103,15 @@ void environment_set_session(const struct choices *choices)
         set("VOCL_MPI", choices->mpi);
     set_given("VOCL_NETWORK", choices->network);
     if (choices->deploy && !choices->network && !getenv("VOCL_NETWORK"))
-        set("VOCL_NETWORK", "ssh"); /* who has no VOCL there will seldom have let in anything else */
+        set("VOCL_NETWORK", "ssh"); /* a host without VOCL seldom accepts any connection but ssh */
 
     /* A user who finds no device wants to know why. */
     if (!getenv("VOCL_LOG"))
         set("VOCL_LOG", "error");
 }
 
-/* The address sanitizer of a program that was built with it wants to be the first library, which a preloaded one is. */
+/* The address sanitizer of a program that was built with it insists on being the first library, but a preloaded one
+ * comes before it. */
 static void quiet_sanitizer(void)
 {
     const char *options = getenv("ASAN_OPTIONS");
@@ -149,15 +148,15 @@ static void interpose_by_icd(void)
     if (!directory)
         return;
     if (before && !strcmp(before, directory))
-        return; /* one `vocl run` inside another: the outer one has seen the native value */
+        return; /* one `vocl run` inside another: the outer one has saved the native value */
 
-    /* The worker serves the platforms that the program would have had; empty says that there was no
-     * such setting. */
+    /* The worker offers the platforms that the program would have had; an empty value means that there was no such
+     * setting. */
     set("VOCL_NATIVE_ICD_VENDORS", before ? before : "");
     set("OCL_ICD_VENDORS", directory);
 }
 
-/* hwloc, which most MPI libraries bring along, asks OpenCL for its devices when a program starts: that would start a
+/* hwloc, which most MPI libraries contain, asks OpenCL for its devices when a program starts: that would start a
  * session in every MPI program, inside its MPI_Init. */
 static void quiet_hwloc(void)
 {
@@ -165,7 +164,7 @@ static void quiet_hwloc(void)
         set("HWLOC_PLUGINS_BLACKLIST", "hwloc_opencl.so");
 }
 
-/* Layers are the loader's, which a program with libvocl.so in front of it does not come to. */
+/* Layers belong to the loader, which a program with a preloaded libvocl.so does not call. */
 static bool needs_loader(const struct choices *choices)
 {
     const char *layers = getenv("OPENCL_LAYERS");

@@ -1,4 +1,4 @@
-/* What explain_read.c adds up, and explain_print.c and explain_hints.c say. Times are microseconds. */
+/* The sums that explain_read.c computes, and explain_print.c and explain_hints.c report. Times are in microseconds. */
 #ifndef VOCL_TOOLS_EXPLAIN_H
 #define VOCL_TOOLS_EXPLAIN_H
 
@@ -12,7 +12,7 @@ struct sum_function {
 
 /* A place in the program that calls a function. */
 struct sum_site {
-    struct sum_function calls; /* of these only */
+    struct sum_function calls; /* the calls from this place only */
     const char *site;
 };
 
@@ -20,7 +20,7 @@ struct sum_command { /* or a kernel */
     const char *name;
     bool kernel;
     uint64_t count, bytes;
-    double time, least, most; /* running, by the native OpenCL's times */
+    double time, least, most; /* while running, by native OpenCL's times */
     double queued;            /* from being queued to running */
 };
 
@@ -37,10 +37,12 @@ struct sum_worker {
     int pid, program, number;
     const char *host;
     double busy, clock_error;
-    uint64_t out, in, shared_out, shared_in;           /* bytes of data; shared: without a message */
-    uint64_t frames_out, frames_in, link_out, link_in; /* what the link carried */
+    uint64_t out, in, shared_out, shared_in;           /* bytes of data; shared: through shared memory, without a
+                                                        * message */
+    uint64_t frames_out, frames_in, link_out, link_in; /* on the link */
     struct intervals runs, ciphers, packs, copies;
-    double cipher, pack, staged; /* while data were encrypted, packed, copied between the worker and its devices */
+    double cipher, pack, staged; /* time in which data were encrypted, packed, or copied between the worker and its
+                                  * devices */
 };
 
 struct explained {
@@ -49,18 +51,18 @@ struct explained {
     json_t *site_index; /* of sites, by function and site */
     struct sum_command *commands;
     struct sum_worker *workers;
-    json_t *command_index; /* of commands, by their names */
+    json_t *command_index; /* of commands, by name */
     size_t function_count, site_count, command_count, worker_count;
-    struct intervals held, turns, waits, builds;    /* held: commands were native OpenCL's */
+    struct intervals held, turns, waits, builds;    /* held: native OpenCL had commands */
     double first, last;                             /* of the program */
-    double in_calls, start;                         /* start: of the session */
-    double network, device, turn, compiler, native; /* waited for; native: an estimate */
+    double in_calls, start;                         /* start: duration of the session's start */
+    double network, device, turn, compiler, native; /* time spent waiting for these; native: an estimate */
     uint64_t trips, launches, dropped;
 };
 
 #define MOST_HINTS 5
 struct hint {
-    double cost; /* what it is about, µs */
+    double cost; /* time that the hint is about, in microseconds */
     char text[600];
 };
 
@@ -68,7 +70,7 @@ struct hint {
 double explain_wall(const struct explained *e);
 
 /* ---- explain_hints.c ---- */
-/* The most expensive first; how many. */
+/* Writes the hints, the most expensive first. Returns how many. */
 unsigned explain_hints(const struct explained *e, struct hint hints[MOST_HINTS]);
 
 #endif

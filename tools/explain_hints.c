@@ -1,4 +1,4 @@
-/* What could be done about it, in plain words: what costs the most first. */
+/* Hints at what could be improved, in plain words, the most expensive first. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,9 +6,9 @@
 
 #include "tools/explain.h"
 
-#define LEAST_PART 0.02 /* of all time, to be worth a word */
-#define WHO 200         /* bytes: a function and where it is called */
-#define SMALL 16384     /* bytes: what a round trip costs more than */
+#define LEAST_PART 0.02 /* fraction of the total time from which a hint is given */
+#define WHO 200         /* bytes of a text with a function and its caller */
+#define SMALL 16384     /* bytes whose transfer costs less than the round trip */
 
 struct hints {
     const struct explained *e;
@@ -50,7 +50,7 @@ static struct hint *add(struct hints *h, double cost)
     return &h->all[h->count++];
 }
 
-/* "clFinish in solve (cg:88)": a function, and where it is called. */
+/* Describes a function and where it is called, such as "clFinish in solve (cg:88)". */
 static const char *who(const struct sum_site *site, char text[WHO])
 {
     snprintf(text, WHO, "%s%s%.120s", site->calls.name, *site->site ? " in " : "", site->site);

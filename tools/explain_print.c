@@ -1,4 +1,4 @@
-/* The report, for people and as JSON. */
+/* Prints the report, for people and as JSON. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ static void print_functions(const struct explained *e, FILE *file)
         fprintf(file, "  and %zu others\n", e->function_count - MOST_LINES);
 }
 
-/* Those that make the program wait. */
+/* Prints the places that make the program wait. */
 static void print_sites(const struct explained *e, FILE *file)
 {
     unsigned shown = 0, others = 0;
@@ -108,7 +108,7 @@ static void print_commands(const struct explained *e, FILE *file)
     }
 }
 
-/* What is done to data on their way takes time, too, beside what others do. */
+/* The handling of data on their way takes time, too, in parallel with other work. */
 static void print_handling(const struct explained *e, FILE *file)
 {
     double any = 0;

@@ -1,4 +1,4 @@
-/* Sums over a trace, from the file that `vocl run --trace` writes. */
+/* Computes sums over a trace, from the file that `vocl run --trace` writes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void add(struct intervals *to, struct interval interval)
     to->all[to->count - 1] = interval;
 }
 
-/* Events are gone when they are counted. */
+/* Copies a text, as events are freed when they have been counted. */
 static const char *kept(const char *text)
 {
     char *copy = strdup(text);
@@ -55,7 +55,7 @@ static struct sum_function *function_named(struct explained *e, const char *name
     return &e->functions[e->function_count - 1];
 }
 
-/* The place of that name; *is_new: it is the one after the last. */
+/* Returns the index of that name; *is_new: it is one more, the last. */
 static size_t place_of(json_t **index, const char *key, size_t count, bool *is_new)
 {
     json_t *place;
@@ -192,7 +192,7 @@ static void take_link(struct explained *e, const json_t *event, const json_t *ar
         ++*(out ? &worker->frames_out : &worker->frames_in);
 }
 
-/* What is done to data on their way. */
+/* Takes the time for encrypting, packing or staging data on their way. */
 static void take_handling(struct explained *e, const char *category, const json_t *event, const json_t *args)
 {
     const int pid = (int)number_of(event, "pid");
@@ -242,7 +242,7 @@ static int by_start(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-/* In order, and none overlaps another. */
+/* Sorts intervals and merges those that overlap. Returns their total length. */
 static double merge(struct intervals *of)
 {
     size_t kept = 0;
@@ -262,7 +262,7 @@ static double merge(struct intervals *of)
     return sum;
 }
 
-/* How much of it is within one of those, which are merged. */
+/* Returns how much of what lies within the merged intervals by. */
 static double covered(const struct intervals *by, struct interval what)
 {
     size_t low = 0, high = by->count;
@@ -286,8 +286,8 @@ double explain_wall(const struct explained *e)
     return e->last > e->first ? e->last - e->first : 0;
 }
 
-/* While somebody waited, a command was queued or ran natively, or it was not the session's turn there; the rest is the
- * network's. */
+/* Splits the waiting time: a command was queued or ran natively, or another session had the time slice; the rest is
+ * the network's. */
 static void split_waits(struct explained *e)
 {
     double all;
@@ -353,12 +353,12 @@ static bool is_ours(const json_t *about)
     return !strcmp(text_of(about, "producer"), "vocl");
 }
 
-/* As vocl-trace writes it: a line for each event, so that only one of them has to be in memory at a time, and the rest
- * at the end. */
+/* The file as vocl-trace writes it has a line for each event, so that only one has to be in memory at a time, and
+ * the rest at the end. */
 #define HEAD "{\"displayTimeUnit\""
 #define TAIL "],\"otherData\":"
 
-/* The rest, or NULL: it was not written by us, or somebody has changed it. */
+/* Returns the rest, or NULL if the file was not written by vocl-trace, or was changed since. */
 static json_t *find_tail(FILE *file, char **line, size_t *size)
 {
     json_t *whole = NULL, *about;
@@ -368,7 +368,7 @@ static json_t *find_tail(FILE *file, char **line, size_t *size)
     while (head && !whole && (length = getline(line, size, file)) > 0) {
         if (strncmp(*line, TAIL, strlen(TAIL)))
             continue;
-        **line = '{'; /* in place of the bracket; the comma becomes a space */
+        **line = '{'; /* replaces the bracket; the comma becomes a space */
         (*line)[1] = ' ';
         whole = json_loadb(*line, (size_t)length, 0, NULL);
     }
@@ -378,7 +378,7 @@ static json_t *find_tail(FILE *file, char **line, size_t *size)
     return about;
 }
 
-/* False: a line is none of an event. */
+/* Returns false if a line is not an event. */
 static bool take_lines(struct explained *e, FILE *file, char **line, size_t *size)
 {
     ssize_t length = getline(line, size, file);
@@ -401,7 +401,7 @@ static struct explained *read_lines(const char *path)
 {
     FILE *file = fopen(path, "re");
     struct explained *e = NULL;
-    json_t *about; /* stays: hosts' names are in it */
+    json_t *about; /* is not freed, as hosts' names are in it */
     char *line = NULL;
     size_t size = 0;
 
@@ -418,7 +418,7 @@ static struct explained *read_lines(const char *path)
     return e;
 }
 
-/* Laid out in another way, by whoever had it meanwhile. */
+/* Reads a file that another tool has laid out differently. */
 static struct explained *read_whole(const char *path)
 {
     json_error_t why;

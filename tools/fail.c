@@ -7,14 +7,14 @@
 #include "base/text.h"
 #include "tools/tools.h"
 
-static const char *helped = "vocl"; /* by whose --help */
+static const char *helped = "vocl"; /* the command whose --help is mentioned */
 
 void help_is_of(const char *command)
 {
     helped = command;
 }
 
-/* What names a host or a file may hold control characters, which are not for the terminal. */
+/* Names of hosts or files may contain control characters, which must not reach the terminal. */
 static void print(int error, const char *format, va_list arguments)
 {
     char text[4096], visible[sizeof(text)];

@@ -1,5 +1,5 @@
-/* What `vocl --help` and the subcommands' own --help print. Shells complete by it (etc/completion): an option stands at
- * the beginning of a line, a subcommand at that of the list under "commands:". */
+/* The texts of `vocl --help` and the subcommands' own --help. Shells complete from them (etc/completion): an option
+ * stands at the beginning of a line, a subcommand at the beginning of a line in the list under "commands:". */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static const char overview[] =
     "    vocl run --hosts node1,node2 -- program      one on each of these\n"
     "    vocl run --gpus 2 --mem 8G -- program        devices of a pool\n";
 
-/* Lines that begin with a digit are not of every command: see show_session(). */
+/* Lines that begin with a digit are not for every command: see show_session(). */
 static const char session[] =
     "\n"
     "Which devices:\n"
@@ -63,7 +63,8 @@ static const char session[] =
     "  -k, --network=NAME auto, mpi, pairs, tls, plain or ssh (VOCL_NETWORK in vocl(7); default auto)\n";
 
 static const struct {
-    const char *name, *before, *after; /* the options of a session between them; NULL: it takes none */
+    const char *name, *before, *after; /* texts before and after the options of a session; after is NULL if the
+                                        * command takes none */
 } helps[] = {
     {"run", "usage: vocl run [OPTION]... [--] PROGRAM [ARGUMENT]...\n",
      "  -C, --restore=DIR  its memory objects get the contents of the checkpoint there (vocl checkpoint)\n"
@@ -139,7 +140,7 @@ static const struct {
      NULL},
 };
 
-/* All options of a session; 1: that `vocl run` alone has, 2: that `vocl doctor` does not have. */
+/* Prints the options of a session; lines with 1 for `vocl run` only, lines with 2 not for `vocl doctor`. */
 static void show_session(const char *command)
 {
     const bool runs = !strcmp(command, "run"), looks = !strcmp(command, "doctor");

@@ -1,4 +1,4 @@
-/* `vocl pool history`: the account that the daemons keep, as a table, CSV or JSON, of sessions or added up. */
+/* `vocl pool history`: shows the daemons' records of past sessions as a table, CSV or JSON, one by one or as sums. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 double history_end(const json_t *record)
 {
-    const json_t *ended = json_object_get(record, "ended"); /* older daemons did not tell */
+    const json_t *ended = json_object_get(record, "ended"); /* older daemons do not send it */
 
     return ended ? json_number_value(ended) : number_of(record, "began") + number_of(record, "seconds");
 }
@@ -47,7 +47,7 @@ static bool wants(const struct history_choices *choices, const json_t *record)
            (!choices->jobs || job_is_of(text_of(record, "job"), choices->jobs));
 }
 
-/* All that a node has. False, and why. */
+/* Reads all records of a node. Returns false, with why. */
 static bool read_node(const struct poolfile *pool, const char *address, const struct history_choices *choices,
                       json_t *records, char *why, size_t why_size)
 {
@@ -81,7 +81,7 @@ static int by_end(const void *left, const void *right)
     return difference < 0 ? -1 : difference > 0;
 }
 
-/* The list in order of the sessions' ends; takes it over. */
+/* Returns a list ordered by the sessions' ends; takes records over. */
 static json_t *sorted(json_t *records)
 {
     const size_t count = json_array_size(records);
@@ -98,9 +98,9 @@ static json_t *sorted(json_t *records)
     return list;
 }
 
-/* ---- showing ---- */
+/* ---- output ---- */
 
-/* As RFC 4180 wants it: in quotes where it could be mistaken. */
+/* Prints a field as in RFC 4180: quoted where it could be misread. */
 static void put_csv(const char *text, bool last)
 {
     if (text[strcspn(text, ",\"\r\n")]) {

@@ -1,4 +1,4 @@
-/* What `vocl pool history --sum` adds up. */
+/* Computes the sums of `vocl pool history --sum`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ void history_day(double seconds, const char *format, char text[32])
     strftime(text, 32, format, localtime_r(&at, &date));
 }
 
-/* "user" or another key of the record, as text; a job is all of its steps. */
+/* Returns the record's value for a key as text; a job includes all its steps. */
 static const char *value_of(const json_t *record, const char *key, char text[256])
 {
     if (!strcmp(key, "day"))
@@ -55,7 +55,7 @@ static json_t *new_sum(const json_t *record, const char *list)
     return sum;
 }
 
-/* A session on several nodes is one, and a device that it has for a second is one of its held seconds. */
+/* Counts a session on several nodes once; each second of each of its devices is a held second. */
 static void add_record(json_t *sum, const json_t *record, json_t *seen, const char *group)
 {
     char name[1200];
@@ -72,7 +72,7 @@ static void add_record(json_t *sum, const json_t *record, json_t *seen, const ch
     add_number(sum, "bytes_out", number_of(record, "bytes_out"));
 }
 
-/* Of that record: what it has of the keys, one behind the other. */
+/* Names a record's group: its values for the keys, one after the other. */
 static void name_group(const json_t *record, const char *list, char group[1100])
 {
     char text[256], key[16];
@@ -91,7 +91,7 @@ static int by_name(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* What the groups are, in the order of their names. */
+/* Returns the groups, ordered by name. */
 static json_t *in_order(json_t *groups)
 {
     const char **names = calloc(json_object_size(groups) + 1, sizeof(*names)), *name;

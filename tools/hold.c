@@ -1,4 +1,4 @@
-/* vocl run --hold: vocl-join keeps devices of the pool while the program, which becomes of this process, is there. */
+/* vocl run --hold: vocl-join holds devices of the pool for the life of the program, which this process becomes. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ void hold_devices(const char *process)
         fail(EXIT_BROKEN, "no devices are held: %m");
     words[0] = helper;
     words[2] = *process ? process : own;
-    spawn(&(struct spawn){.arguments = (char *const *)(uintptr_t)words, /* with nothing of the program open */
+    spawn(&(struct spawn){.arguments = (char *const *)(uintptr_t)words, /* with none of the program's descriptors */
                           .descriptors = (int[]){-1, -1, -1, ends[1]},
                           .count = 4,
                           .session = true,

@@ -1,4 +1,4 @@
-/* Hosts as they are typed: names with commas between them, ranges, and files of them. */
+/* Parses hosts as they are typed: names separated by commas, ranges, and files with names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "tools/tools.h"
 
-#define MOST_HOSTS 65536 /* and more is a mistake */
+#define MOST_HOSTS 65536 /* more are a mistake */
 #define MOST_NAME 256
 
 struct list {
@@ -40,7 +40,7 @@ static void add(struct list *list, const char *name)
 
 static void expand(struct list *list, const char *name);
 
-/* One number or range of what is in brackets: what stands before and behind it is the rest of the name. */
+/* Expands one number or range in brackets; before and behind are the rest of the name. */
 static void expand_part(struct list *list, const char *name, const char *before, const char *part, const char *behind)
 {
     const int width = (int)strcspn(part, "-");
@@ -57,7 +57,7 @@ static void expand_part(struct list *list, const char *name, const char *before,
     }
 }
 
-/* n[1-3,7]: an address of IPv6 has brackets, too, with a colon in them. */
+/* Expands a name such as n[1-3,7]. An IPv6 address has brackets, too, but with a colon inside. */
 static void expand(struct list *list, const char *name)
 {
     const char *open = strchr(name, '['), *close = open ? strchr(open, ']') : NULL;
@@ -75,7 +75,7 @@ static void expand(struct list *list, const char *name)
         expand_part(list, name, before, part, close + 1);
 }
 
-/* The length of the next name: commas in brackets are the name's. */
+/* Returns the length of the next name; commas inside brackets belong to the name. */
 static size_t name_length(const char *text)
 {
     size_t length = 0;
@@ -104,7 +104,7 @@ char *hosts_expand(const char *text)
     }
 }
 
-/* "name", "name slots=N", as Open MPI has it, or "name:N", as MPICH. */
+/* Reads a line: "name", "name slots=N" as in Open MPI, or "name:N" as in MPICH. */
 static void read_line(struct list *list, const char *path, char *line)
 {
     char *save = NULL, *name = strtok_r(line, " \t", &save), *more = strtok_r(NULL, " \t", &save);

@@ -1,4 +1,4 @@
-/* Texts of JSON, for the tools that print some. */
+/* Prints JSON strings, for the tools that need them. */
 #include <stdio.h>
 
 #include "tools/tools.h"

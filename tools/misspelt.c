@@ -1,10 +1,11 @@
-/* Settings of the environment that are none: VOCL_WROKERS does nothing, and nobody would hear of it. */
+/* Finds environment variables that look like settings but are none: VOCL_WROKERS has no effect, which would
+ * otherwise go unnoticed. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/tools.h"
 
-#define LIKE 2 /* letters that are others, missing, too many or in each other's place */
+#define LIKE 2 /* letters that may differ, be missing, be extra or be exchanged */
 #define MOST_NAME 64
 
 extern char **environ;
@@ -25,7 +26,7 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
     return both < c ? both : c;
 }
 
-/* The distance of Damerau and Levenshtein. */
+/* Computes the Damerau-Levenshtein distance. */
 static unsigned distance(const char *a, const char *b)
 {
     const size_t length = strlen(a), width = strlen(b);
@@ -48,7 +49,7 @@ static unsigned distance(const char *a, const char *b)
     return rows[length % 3][width];
 }
 
-/* The setting that is meant, or NULL: it is one, or like none. */
+/* Returns the setting that was probably meant, or NULL if the name is one, or is like none. */
 static const char *meant(const char *name)
 {
     const char *nearest = NULL;

@@ -1,4 +1,4 @@
-/* Numbers on the command line of `vocl topo`. See tools.h. */
+/* Parses numbers on the command line of `vocl topo`. See tools.h. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
-/* `vocl top`: what its files share. top.c has the terminal and its keys, top_draw.c what is drawn. */
+/* `vocl top`: declarations that its files share. top.c has the terminal and its keys, top_draw.c draws. */
 #ifndef VOCL_TOOLS_TOP_H
 #define VOCL_TOOLS_TOP_H
 
 #include "tools/pool.h"
 
-#define TOP_COLUMNS 8    /* by which sessions can be sorted */
+#define TOP_COLUMNS 8    /* columns by which sessions can be sorted */
 #define TOP_SAMPLES 512  /* of each device, one a second */
-#define TOP_DEVICES 1024 /* whose past is kept */
+#define TOP_DEVICES 1024 /* devices whose past is kept */
 
 struct top_series {
     char name[128]; /* "node number" */
@@ -16,19 +16,19 @@ struct top_series {
 };
 
 struct top {
-    json_t *status, *before; /* what the pool told last, NULL: nobody answers; and before that, or NULL */
+    json_t *status, *before; /* the pool's last answer, NULL: none; and the one before, or NULL */
     char why[512];
-    int sort, first; /* the column; how many sessions are above the screen */
+    int sort, first; /* the column; how many sessions are scrolled above the screen */
     bool reverse, busiest_first, no_chart, paused, help, over;
-    unsigned chosen; /* whose past is drawn: 0 for all together, then each device */
+    unsigned chosen; /* series to draw: 0 is all together, then each device */
     struct top_series *series;
     unsigned series_count;
 };
 
-/* What is in t->status is added to the past. */
+/* Adds the loads of t->status to the series. */
 void top_remember(struct top *t);
 void top_draw(struct top *t);
-/* Whether there are colours, and which: none with NO_COLOR. */
+/* Sets up colours, if the terminal has some and NO_COLOR is not set. */
 void top_colours(void);
 
 #endif

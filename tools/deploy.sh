@@ -1,6 +1,6 @@
-# What `vocl run --deploy` has a host's /bin/sh do. Before it come assignments of id (VERSION-HASH) and about (what that
-# VOCL says of itself); its standard input is what comes next: the word xz, gzip or tar, and such an archive. What it says
-# to `vocl` are lines that begin with vocl-deploy; others are the login shell's.
+# The script that `vocl run --deploy` has a host's /bin/sh run. It is preceded by assignments of id (VERSION-HASH) and
+# about (the output of that VOCL's --about). Its standard input then brings the word xz, gzip or tar, and such an archive.
+# Its messages to `vocl` are lines that begin with vocl-deploy; other lines are the login shell's.
 say()
 {
     echo "vocl-deploy $*"
@@ -10,7 +10,7 @@ failed()
     say failed "$*"
     exit 1
 }
-# runs PROGRAM: is it the vocl-proxy that is wanted?
+# runs PROGRAM: whether it is the vocl-proxy that is wanted.
 runs()
 {
     said=$("$1" --about 2>&1 < /dev/null) && [ "$said" = "$about" ]
@@ -25,7 +25,7 @@ if runs "$to/bin/vocl-proxy"; then
     exit 0
 fi
 
-# Nobody else meets what is not complete: it has another name until then.
+# Other processes never see an incomplete copy: it has another name until it is complete.
 why=$(mkdir -p "$base" 2>&1) || failed "$why"
 new=$base/.new-$$-$(date +%s)
 trap 'rm -rf "$new"' EXIT
@@ -60,7 +60,7 @@ else
     runs "$made/bin/vocl-proxy" || failed "VOCL does not run there: $(echo "$said" | tail -n 1)"
 fi
 
-# One that was there and is of no use goes; of two who come at a time the second finds the first's.
+# Removes an unusable copy. Of two deployments at the same time, the second uses the first one's copy.
 if [ -e "$to" ] && ! runs "$to/bin/vocl-proxy"; then
     mv "$to" "$new/broken" 2> /dev/null
 fi
@@ -68,7 +68,7 @@ fi
 [ "$made" = "$to" ] || rm -rf "$to/${made##*/}" # where the first came in between
 runs "$to/bin/vocl-proxy" || failed "VOCL does not run there: $said"
 
-# Those that were not used for a day, but for the last two, and those that run.
+# Removes copies that were not used for a day, except the three newest and those that run.
 ls -1td "$base"/*-*/ 2> /dev/null | sed '1,3d' | while read -r old; do
     old=${old%/}
     [ "$old" != "$to" ] && [ -n "$(find "$old" -prune -mtime +0)" ] || continue

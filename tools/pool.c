@@ -11,8 +11,8 @@
 
 #define MOST_WAIT 1000000
 #define LEAST_ID 4
-#define NO_NODE 3        /* the exit status */
-#define LEAVE_SECONDS 30 /* for what has moved away to end */
+#define NO_NODE 3        /* exit status: no pool, or no such node */
+#define LEAVE_SECONDS 30 /* seconds for sessions that have moved away to end */
 
 static const char help[] =
     "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history\n"
@@ -83,7 +83,7 @@ double number_of(const json_t *object, const char *name)
 
 #define SEE_DOCTOR "; `vocl doctor --pool=WHERE`, with this pool, looks for what is wrong"
 
-/* NULL, and why. address NULL: any daemon. */
+/* Returns NULL, with why. address NULL: any daemon. */
 static json_t *try_to_ask(const struct poolfile *pool, const char *address, json_t *question, char *why,
                           size_t why_size)
 {
@@ -118,7 +118,7 @@ json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size)
 
 struct choices {
     const char *owner, *reason;
-    long wait;    /* seconds, or -1: not at all */
+    long wait;    /* seconds, or -1: do not wait */
     long timeout; /* seconds, or -1: no limit */
     struct history_choices history;
     bool as_json, moves, carries_out;
@@ -126,7 +126,7 @@ struct choices {
     struct move_wish wish;
 };
 
-/* The node's part of what is told; borrowed, or NULL. */
+/* Returns the node's part of the status, borrowed, or NULL. */
 static json_t *find_node(const json_t *status, const char *name)
 {
     json_t *node;
@@ -163,14 +163,15 @@ bool pool_is_lost(const json_t *node, char *why, size_t why_size)
     return true;
 }
 
-/* Whether that was done, or why not. Of a suspended session resume is what wakes it. */
+/* Changes a node, and returns false with why if that failed. If the name is a suspended session's, resume resumes
+ * that. */
 static bool try_to_change(const struct poolfile *pool, const char *what, const char *name,
                           const struct choices *choices, char *why, size_t why_size)
 {
     json_t *status = pool_try_status(pool, why, why_size), *node = find_node(status, name), *question, *answer = NULL;
     bool changed;
 
-    if (status && !node && !strcmp(what, "resume") && is_id(name)) { /* a session */
+    if (status && !node && !strcmp(what, "resume") && is_id(name)) { /* the name is a session's */
         json_decref(status);
         if (pool_resume(pool, name))
             exit(1);
@@ -189,7 +190,7 @@ static bool try_to_change(const struct poolfile *pool, const char *what, const c
     return changed;
 }
 
-/* A daemon may just be starting again: with a time-out it is asked until then. */
+/* Tries repeatedly until the time-out, if there is one, as a daemon may just be starting again. */
 static void change_node(const struct poolfile *pool, const char *what, const char *name, const struct choices *choices)
 {
     struct look look = look_for(choices->timeout < 0 ? 0 : choices->timeout * 1000);
@@ -208,8 +209,8 @@ static void check_id(const char *id)
         fail(2, "a session is named by at least %d digits of its name, not by \"%s\"", LEAST_ID, id);
 }
 
-/* A session may have parts on several nodes, which end by themselves, maybe before they can be asked to, when one does;
- * a beginning of its name is enough. */
+/* Ends all parts of a session, which may be on several nodes. When one part ends the others end by themselves,
+ * perhaps before they get the request. id: the beginning of the session's name. */
 static void kill_session(const struct poolfile *pool, const char *id)
 {
     json_t *status = pool_status(pool), *node, *session, *answer;
@@ -218,7 +219,7 @@ static void kill_session(const struct poolfile *pool, const char *id)
     size_t i, j;
 
     check_id(id);
-    for (int ending = 0; ending < 2; ending++) { /* first, which it is */
+    for (int ending = 0; ending < 2; ending++) { /* the first round only checks that the name is unique */
         json_array_foreach(json_object_get(status, "nodes"), i, node)
         {
             json_t *both = json_copy(json_object_get(node, "sessions"));
@@ -261,7 +262,7 @@ bool job_is_of(const char *session, const char *jobs)
     return false;
 }
 
-/* Their sessions, if there are any. */
+/* Ends the jobs' sessions, if there are any. */
 static void kill_jobs(const struct poolfile *pool, const char *jobs)
 {
     json_t *status = pool_status(pool), *node, *session, *answer;
@@ -357,7 +358,7 @@ static int suspend_sessions(const struct poolfile *pool, char **words)
     return status;
 }
 
-/* Those that go wait for a place as long as the drain is to take. */
+/* Sessions that move away wait for a place as long as the drain may take. */
 static void empty_nodes(const struct poolfile *pool, char **names, const struct choices *choices)
 {
     struct move_wish wish = choices->wish;
@@ -469,7 +470,7 @@ int main(int count, char **words)
         case 'r':
             choices.reason = optarg;
             break;
-        case 'w': /* -w, -s, -S, -d and -D: as they were called, and mean other things elsewhere */
+        case 'w': /* -w, -s, -S, -d and -D: former letters, which mean other things elsewhere */
         case 'W':
             if (!text_read_number(optarg, 0, MOST_WAIT, &number))
                 fail(2, "--wait takes a number of seconds, not \"%s\"", optarg);

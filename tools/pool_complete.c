@@ -1,5 +1,5 @@
-/* `vocl pool complete WHAT`, for shells: a line for each name that may stand there, and behind a tab what it is. Nobody
- * who presses a key waits for long, and errors are no names. */
+/* `vocl pool complete WHAT`, for shells: prints a line for each possible word, followed by a tab and a description.
+ * It must be quick for a user who presses a key, and prints no errors, as these are no words. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_in(const char *what, const char *const *list)
     return false;
 }
 
-/* Nodes to which that can be done. */
+/* Prints the nodes that the command may be used for. */
 static void print_nodes(const json_t *status, const char *what)
 {
     json_t *node;
@@ -44,7 +44,7 @@ static void print_nodes(const json_t *status, const char *what)
     }
 }
 
-/* Those that run, or are suspended. A session on several nodes is one. */
+/* Prints the running or the suspended sessions; one on several nodes is one. */
 static void print_sessions(const json_t *status, const char *kind)
 {
     json_t *seen = json_object(), *node, *session;

@@ -1,4 +1,4 @@
-/* `vocl pool move`, and what moves several sessions. */
+/* `vocl pool move`, and the moves of several sessions. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define TICK_MS 200
 
-/* One line of how far it is. */
+/* Prints a line of progress. */
 static void show_progress(const json_t *words)
 {
     const double bytes = number_of(words, "bytes");
@@ -71,7 +71,7 @@ static int follow(struct client *client, bool quiet, char *why, size_t why_size)
     return error;
 }
 
-/* Who has that in a member of this name; or NULL. */
+/* Returns the session whose member of this name has the value, or NULL. */
 static json_t *find_by(const json_t *status, const char *member, const char *value)
 {
     json_t *node, *session;
@@ -88,7 +88,7 @@ static json_t *find_by(const json_t *status, const char *member, const char *val
     return NULL;
 }
 
-/* The daemon that was asked, or what it had, has gone: whether there is another in its place. */
+/* After the connection broke: whether the session has been replaced by one in another place. */
 static bool has_moved(const struct poolfile *pool, const struct move_wish *wish)
 {
     char why[512];
@@ -125,7 +125,8 @@ int pool_move(const struct poolfile *pool, const struct move_wish *wish, char *w
 
 /* ---- a session ---- */
 
-/* How many parts of sessions so begin that are there to stay; the last of them, and where. from: only of that node. */
+/* Counts the parts of running sessions whose names begin with id; sets *part and *where to the last one and its
+ * node. from: only on that node. */
 static unsigned find_parts(const json_t *status, const char *id, const char *from, const json_t **part,
                            const json_t **where)
 {
@@ -186,7 +187,7 @@ int pool_move_session(const struct poolfile *pool, const char *id, const char *f
     return error ? 1 : 0;
 }
 
-/* ---- all of a node ---- */
+/* ---- all sessions of a node ---- */
 
 int pool_empty_node(const struct poolfile *pool, const char *name, struct move_wish wish)
 {

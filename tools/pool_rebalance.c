@@ -1,7 +1,7 @@
 /*
- * `vocl pool rebalance`: which sessions would be elsewhere, had the policy its way: spread and least-loaded want
- * devices with the same number of sessions, pack full nodes and empty ones, order the first nodes. Parts of sessions
- * with one device are looked at, each once, and devices of the same name on other nodes, or of any.
+ * `vocl pool rebalance`: which sessions would be elsewhere by the policy: spread and least-loaded want devices with
+ * equal numbers of sessions, pack wants full nodes and empty ones, order the first nodes. Each part of a session that
+ * has one device is considered once, with devices of the same name on other nodes, or of any name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 struct place {
     const json_t *node, *device;
-    unsigned number; /* the node's */
+    unsigned number; /* the node's number */
     double sessions;
 };
 
@@ -45,7 +45,7 @@ static double sessions_of(unsigned node)
     return count;
 }
 
-/* Whether it could go there. */
+/* Whether the part fits there. */
 static bool has_room(const struct place *from, const struct place *to, const json_t *part, bool any)
 {
     return to->number != from->number && !strcmp(text_of(to->node, "state"), "up") &&
@@ -54,7 +54,7 @@ static bool has_room(const struct place *from, const struct place *to, const jso
            number_of(to->device, "free") >= number_of(part, "limit");
 }
 
-/* Whether one place is better than another for what is on the latter. */
+/* Whether to is better than from. from_is_own: the session is on from now. */
 static bool is_better(const char *policy, const struct place *to, const struct place *from, bool from_is_own)
 {
     if (!strcmp(policy, "order"))
@@ -93,7 +93,7 @@ static struct place *place_of(unsigned node, const json_t *part)
     return NULL;
 }
 
-/* One that goes; false: it does not, and why was said. */
+/* Moves a part. Returns false, after a message, if that failed. */
 static bool carry_out(const struct poolfile *pool, const json_t *part, const struct place *from, const struct place *to,
                       struct move_wish wish)
 {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "tools/pool.h"
 
-/* The one whose name so begins, of those in a list of the nodes'; how many there are. */
+/* Finds the session whose name begins with id, in the nodes' lists of that name. Returns how many sessions match. */
 static unsigned find(const json_t *status, const char *list, const char *id, const json_t **found, const json_t **where)
 {
     const json_t *node, *session;
@@ -27,7 +27,7 @@ static unsigned find(const json_t *status, const char *list, const char *id, con
     return count;
 }
 
-/* Until that word comes; 0, or negative errno and why. */
+/* Sends the question and waits for an answer with that word. Returns 0, or a negative errno with why. */
 static int ask(const struct poolfile *pool, const char *address, json_t *question, const char *word, char *why,
                size_t why_size)
 {
@@ -64,7 +64,7 @@ static int complain(const char *why)
     return 1;
 }
 
-/* A session of that list is asked to do so; -ENOENT: there is none. */
+/* Asks a session of that list to do what; returns -ENOENT if there is none. */
 static int try_to_change(const struct poolfile *pool, const json_t *status, const char *id, const char *list,
                          const char *what, const char *word, char *why, size_t why_size)
 {
@@ -82,13 +82,14 @@ static int try_to_change(const struct poolfile *pool, const json_t *status, cons
     return error;
 }
 
-/* A daemon that does not have it suspended may have had when its status was told to the one that was asked. */
+/* Whether to try again: the daemon that was asked may have an old status of another one, which no longer has the
+ * session suspended. */
 static bool may_pass(int error, const char *what)
 {
     return error == -ENOENT || (error == -EPROTO && !strcmp(what, "resume session"));
 }
 
-/* The exit status. */
+/* Returns the exit status. */
 static int change(const struct poolfile *pool, const char *id, const char *list, const char *what, const char *word)
 {
     struct pool_look look = pool_look_for(pool, POOL_NEWS_MS);

@@ -1,4 +1,4 @@
-/* `vocl pool wait`, and what else asks a pool again and again until something is so. */
+/* `vocl pool wait`, and the polling of a pool for other commands. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 
 #define MOST_NUMBER 1000000
 
-/* ---- looking again ---- */
+/* ---- polling ---- */
 
 struct pool_look pool_look_for(const struct poolfile *pool, long milliseconds)
 {
     return (struct pool_look){.pool = pool, .client = {.fd = -1}, .look = look_for(milliseconds)};
 }
 
-/* On the connection that is there; on another one if that has ended. */
+/* Asks on the existing connection, or on a new one if that has ended. */
 static json_t *ask(struct pool_look *look, char *why, size_t why_size)
 {
     json_t *question = json_pack("{s:s}", "do", "status"), *answer = NULL;
@@ -46,21 +46,21 @@ void pool_look_end(struct pool_look *look)
 
 struct condition {
     const char *text;
-    const struct count *count; /* or NULL: it is about a node's state */
-    char node[64];             /* "": of all */
-    char compare;              /* '=', '>' or '<', which include the number */
+    const struct count *count; /* NULL: it is about a node's state */
+    char node[64];             /* "": all nodes */
+    char compare;              /* '=', '>' or '<', the latter two also when equal */
     long number;
-    const char *state; /* or NULL: drained */
+    const char *state; /* NULL: drained */
 };
 
 struct known {
     const json_t *status;
-    const char *user; /* whose, or NULL */
+    const char *user; /* counts only this user's, or NULL */
 };
 
 static const char *const states[] = {"up", "draining", "failing", "outdated", "lost"};
 
-/* Of a list that nodes have. state: those in it only, or NULL. */
+/* Counts the entries of the nodes' lists with this name. state: only those in it, or NULL. */
 static long count_in(const struct known *known, const char *name, const char *list, const char *state)
 {
     const json_t *node, *entry;
@@ -80,7 +80,7 @@ static long count_in(const struct known *known, const char *name, const char *li
     return count;
 }
 
-/* As they are listed: what is suspended is on no node. */
+/* As `vocl pool sessions` lists them: suspended sessions are on no node. */
 static long count_sessions(const struct known *known, const char *node)
 {
     return count_in(known, node, "sessions", NULL) + (*node ? 0 : count_in(known, "", "suspended", NULL));
@@ -127,9 +127,9 @@ static long count_queue(const struct known *known, const char *all)
 static const struct count {
     const char *name;
     long (*count)(const struct known *known, const char *node);
-    bool on_nodes; /* also of one node */
+    bool on_nodes; /* may also count on one node */
 } counts[] = {{"sessions", count_sessions, true},    {"running", count_running, true},
-              {"suspended", count_suspended, false}, {"resting", count_suspended, false}, /* as it was called */
+              {"suspended", count_suspended, false}, {"resting", count_suspended, false}, /* the former name */
               {"nodes", count_nodes, false},         {"queue", count_queue, false}};
 
 static bool read_node(struct condition *c, const char *from, size_t length)
@@ -140,7 +140,7 @@ static bool read_node(struct condition *c, const char *from, size_t length)
     return true;
 }
 
-/* sessions=0, running>=2, sessions@n1<=3 */
+/* Parses sessions=0, running>=2, sessions@n1<=3. */
 static bool read_count(struct condition *c, const char *text)
 {
     const size_t name = strcspn(text, "@=<>"), end = strcspn(text, "=<>");
@@ -190,7 +190,7 @@ static const char *state_of(const struct known *known, const char *name)
     return "unknown";
 }
 
-/* If not, what holds instead is added to why. */
+/* Whether the condition holds; if not, adds the actual state to why. */
 static bool holds(const struct condition *c, const struct known *known, char *why, size_t why_size)
 {
     const long count = c->count ? c->count->count(known, c->node) : count_sessions(known, c->node);

@@ -1,4 +1,4 @@
-/* vocl sessions, and what is asked of one of them: vocl move, suspend, resume. See base/requests.h. */
+/* vocl sessions, and requests to one session: vocl move, suspend, resume. See base/requests.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -22,18 +22,19 @@
 #include "base/text.h"
 #include "tools/tools.h"
 
-/* In which who has started a session's processes answers, and the program does, before it has said that it heard. On a
- * busy machine nothing need happen for seconds; who ends or is stopped is not waited for. */
+/* Milliseconds in which the process that started a session's workers has to answer, and the program has to confirm
+ * the request. On a busy machine nothing may happen for seconds. Processes that end or are stopped are not waited
+ * for. */
 #define ANSWER_MS 10000
 
 struct question {
-    int out;   /* where it goes */
+    int out;   /* where requests are written */
     int in[2]; /* the pipe for answers */
     char waiting[2 * REQUESTS_MOST];
     size_t length;
 };
 
-/* ---- who can be asked ---- */
+/* ---- finding sessions ---- */
 
 static bool is_starter(const char *pid)
 {
@@ -50,7 +51,7 @@ static bool is_starter(const char *pid)
     return !strcmp(name, REQUESTS_LAUNCHER) || !strcmp(name, REQUESTS_JOIN);
 }
 
-/* Root is asked by the session's user, for he alone may answer him. */
+/* For root: becomes the session's user, as only that user's processes may answer. */
 static bool become_user_of(pid_t starter)
 {
     struct stat owner;
@@ -91,8 +92,9 @@ static bool ask(struct question *question, pid_t starter, const char *words)
     return false;
 }
 
-/* The next line, without its end: false if none comes, within so long (-1: ever), or the other side ends. It has opened
- * the pipe when it has said anything; from then on the end of that is the end of what it says. */
+/* Returns the next line, without its newline; false if none comes within so many milliseconds (-1: no limit), or the
+ * other side ends. After its first line the other side has the pipe open, so that the pipe's end is the end of its
+ * answers. */
 static bool next_line(struct question *question, char line[REQUESTS_MOST], int milliseconds)
 {
     const long until = clock_ms() + milliseconds;
@@ -119,7 +121,7 @@ static bool next_line(struct question *question, char line[REQUESTS_MOST], int m
             return false;
         if (poll(ready, 2, milliseconds < 0 ? -1 : (int)(until > clock_ms() ? until - clock_ms() : 0)) <= 0)
             return false;
-        if (!ready[0].revents) /* nobody reads what was asked */
+        if (!ready[0].revents) /* nobody reads the request */
             return false;
         got = read(question->in[0], question->waiting + question->length, sizeof(question->waiting) - question->length);
         if (got <= 0 && !(got < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -136,7 +138,7 @@ static void question_end(struct question *question)
         close(question->in[1]);
 }
 
-/* "PID<tab>PROGRAM<tab>NETWORK<tab>NODES<tab>SESSION<tab>STATE" */
+/* Gets "PID<tab>PROGRAM<tab>NETWORK<tab>NODES<tab>SESSION<tab>STATE". */
 static bool describe(pid_t starter, char line[REQUESTS_MOST])
 {
     struct question question;
@@ -151,7 +153,7 @@ static bool describe(pid_t starter, char line[REQUESTS_MOST])
     return good;
 }
 
-/* As another user, where that is to be; by a process of its own, that this one stays who it is. */
+/* describe() as the session's user if need be, in a process of its own, so that this one's user does not change. */
 static bool describe_as(pid_t starter, char line[REQUESTS_MOST])
 {
     ssize_t got;
@@ -176,7 +178,7 @@ static bool describe_as(pid_t starter, char line[REQUESTS_MOST])
     return got > 0 && !line[got - 1];
 }
 
-/* Whether it is there, could be asked, and does not answer. */
+/* Whether the process exists and could be asked, but does not answer. */
 static bool is_silent(pid_t starter)
 {
     char path[64];
@@ -214,7 +216,7 @@ struct printing {
     bool json, any;
 };
 
-/* PID, program, network, nodes, name in the pool, state. False: it is not whole. */
+/* Splits a line into PID, program, network, nodes, name in the pool, state. Returns false if it is incomplete. */
 static bool split(char *line, char *fields[6])
 {
     unsigned count = 0;
@@ -269,14 +271,14 @@ int sessions_list(bool json)
     return 0;
 }
 
-/* ---- asking one ---- */
+/* ---- requests to one session ---- */
 
 struct named {
     const char *name;
     long program;
 };
 
-/* As `vocl pool sessions` names it; a beginning is enough. */
+/* Finds the session by its name in `vocl pool sessions`, or the beginning of that. */
 static bool has_name(void *context, pid_t starter, const char *line)
 {
     struct named *named = context;
@@ -322,7 +324,7 @@ static bool is_wanted(void *context, pid_t starter, const char *line)
     return false;
 }
 
-/* Why a program cannot be asked anything. */
+/* Ends with the reason why a program cannot be asked. */
 __attribute__((noreturn)) static void explain(long program)
 {
     char path[64], line[4096];
@@ -376,7 +378,7 @@ void session_answer(long program, const char *words, bool quiet, char answer[SES
             printf("%s\n", rest);
             fflush(stdout);
         }
-        heard = true; /* the first says that it has begun */
+        heard = true; /* the first line confirms that it has begun */
     }
     if (heard)
         fail(1, "process %ld has ended", program);

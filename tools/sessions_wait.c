@@ -1,4 +1,4 @@
-/* vocl sessions --wait: until the session of a program of this host is in a state. */
+/* vocl sessions --wait: waits until the session of a program on this host is in a state. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +14,16 @@
 
 #define MOST_SECONDS 1000000
 
-/* What a look at all sessions of this host finds. */
+/* The result of one look at all sessions of this host. */
 struct seen {
-    const char *text; /* what was named, */
-    long program;     /* and its process, or 0: it is the name of a session in a pool */
-    pid_t starter;    /* 0: nobody says that it has such a session */
+    const char *text; /* the word on the command line */
+    long program;     /* the PID that it is, or 0: it is the name of a session in a pool */
+    pid_t starter;    /* 0: no such session */
     char state[16];
-    bool silent; /* somebody does not answer, whose session it may be */
+    bool silent; /* some session does not answer, which may be the one */
 };
 
-/* From 0. False: there is none. */
+/* Copies a field, counted from 0. Returns false if there is none. */
 static bool field(const char *line, int number, char *text, size_t size)
 {
     for (; line && number; number--)
@@ -59,7 +59,7 @@ static void look_for_session(struct seen *seen)
     sessions_each(look_at, seen);
 }
 
-/* For so long at most; what has started the session ends as the last of it. */
+/* Waits for the end of the process that started the session, which ends last, at most for the time left. */
 static void await_end(pid_t starter, const struct look *look)
 {
     struct pollfd end = {process_open(starter), POLLIN, 0};
@@ -116,7 +116,7 @@ int sessions_command(int count, char **words)
     int option;
 
     while ((option = session_option(count, words, ":w:W:T:jh", options)) != -1) {
-        if (option == 'w' || option == 'W') { /* -w: as it was called */
+        if (option == 'w' || option == 'W') { /* -w is the former letter */
             state = optarg;
         } else if (option == 'j') {
             json = true;

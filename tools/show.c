@@ -1,4 +1,4 @@
-/* Tables of what a pool has. */
+/* Prints tables of a pool. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ const char *show_time(double seconds, char text[24])
     return text;
 }
 
-/* A few at a time, for one line. */
+/* Valid until eight more have been fetched: enough for one line. */
 const char *shown(const json_t *object, const char *name)
 {
     static char texts[8][256];
@@ -75,7 +75,7 @@ void show_devices(const json_t *status)
     }
 }
 
-/* "n1 > n2: copy, 12 MiB", or of the last one "n1 > n2: 12 MiB, 3.1 ms of pause"; "": none. */
+/* "n1 > n2: copy, 12 MiB", or for the last move "n1 > n2: 12 MiB, 3.1 ms of pause"; "" if there is none. */
 const char *show_move(const json_t *session, char *text, size_t size)
 {
     const json_t *move = json_object_get(session, "move");

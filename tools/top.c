@@ -1,4 +1,4 @@
-/* `vocl top`: the pool, live, in the terminal. What is on the screen is top_draw.c's. */
+/* `vocl top`: a pool, live, in the terminal. top_draw.c draws the screen. */
 #include <curses.h>
 #include <locale.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #define REFRESH_MS 1000
 
-/* ---- the terminal as it was, whatever ends this program ---- */
+/* ---- restoring the terminal, however this program ends ---- */
 
 static struct termios before;
 static char restoring[256];
@@ -30,7 +30,8 @@ static void remember(const char *capability)
     restoring_length += length;
 }
 
-/* curses' own way is none for a signal handler, and there is none for all signals. */
+/* Restores the terminal without curses, whose functions must not be called by a signal handler and which handles
+ * only some signals. */
 static void on_signal(int number)
 {
     if (write(STDOUT_FILENO, restoring, restoring_length) < 0)
@@ -67,10 +68,10 @@ static void scroll_by(struct top *t, int sessions)
         t->first = 0;
 }
 
-/* False: to quit. */
+/* Returns false to quit. */
 static bool obey(struct top *t, int key)
 {
-    if (t->help) { /* any key goes back */
+    if (t->help) { /* any key closes the help */
         t->help = key == ERR;
         return key != 'q' && key != 'Q';
     }
@@ -127,7 +128,7 @@ static bool obey(struct top *t, int key)
     return true;
 }
 
-/* What the pool told takes the place of what it told before. */
+/* Replaces the pool's last answer. */
 static void take(struct top *t, json_t *status)
 {
     if (t->paused) {
@@ -143,7 +144,7 @@ static void take(struct top *t, json_t *status)
 
 int top(const struct poolfile *pool)
 {
-    struct top t = {.status = pool_status(pool)}; /* who cannot be asked at all is no matter for a screen */
+    struct top t = {.status = pool_status(pool)}; /* if no daemon answers, this ends before the screen is opened */
     long next_ms;
     int key;
 
@@ -156,7 +157,7 @@ int top(const struct poolfile *pool)
     top_remember(&t);
     do {
         next_ms = clock_ms() + REFRESH_MS;
-        do { /* keys are obeyed at once; the pool is asked once a second */
+        do { /* keys are handled at once; the pool is asked once a second */
             top_draw(&t);
             timeout(next_ms > clock_ms() ? (int)(next_ms - clock_ms()) : 0);
             key = getch();

@@ -1,18 +1,18 @@
-/* What `vocl top` has on the screen: lines that end where the terminal does, and are there without colours, too. */
+/* The screen of `vocl top`: lines as long as the terminal is wide, which are readable without colours, too. */
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/top.h"
 
-#define WIDE 116 /* columns of the terminal with which everything has room */
+#define WIDE 116 /* columns of a terminal that has room for everything */
 #define MOST_COLUMNS 512
 #define CHART 5        /* lines */
-#define LEAST_LIST 3   /* of sessions, else the chart is left out */
+#define LEAST_LIST 3   /* lines of sessions; if there are fewer, the chart is left out */
 #define LABEL 5        /* columns beside the chart */
-#define GOES_ON 2      /* columns before a line that goes on with the last one's text */
-#define BUSY 0.7       /* from here on a bar is warm, */
-#define VERY_BUSY 0.95 /* and hot */
+#define GOES_ON 2      /* columns before the continuation of a line */
+#define BUSY 0.7       /* load from which a bar is warm, */
+#define VERY_BUSY 0.95 /* and from which it is hot */
 
 enum { COOL = 1, WARM, HOT, TITLE };
 
@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static void put(attr_t attributes, const c
     attroff(attributes);
 }
 
-/* What has no room in a line goes on in the next, at a space if there is one. */
+/* A text too long for a line continues on the next one, from a space on if there is one. */
 static size_t line_end(const char *text, size_t room)
 {
     size_t end = strlen(text);
@@ -127,7 +127,7 @@ static struct top_series *series_of(struct top *t, const char *name)
     return &t->series[t->series_count++];
 }
 
-/* The newest first. */
+/* Adds the newest sample in front. */
 static void add_sample(struct top_series *series, double load)
 {
     if (!series)
@@ -162,11 +162,11 @@ void top_remember(struct top *t)
     add_sample(all, count ? sum / count : 0);
     for (unsigned k = 0; k < t->series_count; k++) {
         if (!t->series[k].seen)
-            add_sample(&t->series[k], 0); /* it is gone */
+            add_sample(&t->series[k], 0); /* the device is gone */
     }
 }
 
-/* How much of its line of the chart a value fills, the lowest being 0. */
+/* Returns the character that shows how much of a line of the chart the value fills; line 0 is the lowest. */
 static char chart_sign(double value, int line)
 {
     const double part = value * CHART - line;
@@ -209,7 +209,7 @@ static int by_load(const void *left, const void *right)
     return difference < 0 ? -1 : difference > 0;
 }
 
-/* All of the nodes' "devices", "sessions" or "suspended", behind those there are. */
+/* Adds all nodes' "devices", "sessions" or "suspended" to the entries. */
 static struct entry *add_more(struct entry *entries, const json_t *status, const char *member, size_t *count)
 {
     struct entry *more;
@@ -292,7 +292,7 @@ static void draw_devices(struct top *t, int room)
 
 static const struct {
     const char *title, *member;
-    int narrow, wide; /* columns; 0: none */
+    int narrow, wide; /* columns; 0: left out */
     bool is_text;
 } columns[] = {{"SESSION", "id", 8, 12, true},
                {"USER", "user", 10, 12, true},
@@ -306,9 +306,9 @@ static const struct {
                {"JOB", "job", 0, 10, true}};
 enum { NODE = 3, TIME, LOAD, DEVICE_SECONDS, MEMORY };
 
-static const struct top *sorted; /* qsort() has no argument for it */
+static const struct top *sorted; /* for by_column(), as qsort() has no such argument */
 
-/* Of what it has used since the pool told last. */
+/* The load from the usage since the pool's previous answer. */
 static double load_of(const struct top *t, const struct entry *entry)
 {
     const char *id = text_of(entry->what, "id"), *name = text_of(entry->node, "name");
@@ -337,7 +337,7 @@ static double number_at(const struct top *t, const struct entry *entry, int colu
     return column == LOAD ? load_of(t, entry) : number_of(entry->what, columns[column].member);
 }
 
-/* What is suspended is on none. */
+/* A suspended session is on no node. */
 static bool is_suspended(const struct entry *entry)
 {
     return !strcmp(text_of(entry->what, "state"), "suspended");
@@ -350,7 +350,7 @@ static const char *text_at(const struct entry *entry, int column)
     return column == NODE ? shown(entry->node, "name") : shown(entry->what, columns[column].member);
 }
 
-/* Texts from A on, numbers from the largest. */
+/* Texts are ordered from A on, numbers from the largest. */
 static int by_column(const void *left, const void *right)
 {
     const int column = (sorted->sort + LOAD) % TOP_COLUMNS;
@@ -387,7 +387,7 @@ static const char *cell(const struct top *t, const struct entry *entry, int colu
     return text;
 }
 
-/* entry NULL: the titles, that of the column by which is sorted with a mark. */
+/* entry NULL: prints the titles, with a mark at the column that sorts. */
 static void draw_session(const struct top *t, const struct entry *entry)
 {
     const bool wide = COLS >= WIDE;
@@ -410,7 +410,7 @@ static void draw_session(const struct top *t, const struct entry *entry)
         snprintf(line + at, sizeof(line) - at, columns[i].is_text ? "%s%-*.*s" : "%s%*.*s", at ? " " : "", width, width,
                  text);
     }
-    length = strlen(line); /* how far a move is, or how the last was, stands behind all columns */
+    length = strlen(line); /* the progress of a move, or the result of the last, follows all columns */
     snprintf(line + length, sizeof(line) - length, " %s", entry ? show_move(entry->what, text, sizeof(text)) : "MOVE");
     put(entry ? 0 : A_REVERSE, "%-*s", COLS < MOST_COLUMNS ? COLS : MOST_COLUMNS - 1, line);
 }
@@ -419,7 +419,7 @@ static void draw_sessions(struct top *t)
 {
     size_t count;
     struct entry *entries = add_more(collect(t->status, "sessions", &count), t->status, "suspended", &count);
-    const int room = LINES - row - 2; /* the titles, and the keys */
+    const int room = LINES - row - 2; /* lines of the titles and the keys */
 
     sorted = t;
     if (entries)
@@ -482,7 +482,7 @@ static void draw_help(void)
         put(i ? 0 : A_BOLD, "%s", lines[i]);
 }
 
-/* One for each, and what a node that is not up takes. */
+/* Returns one line for each device, and those for nodes that are not up. */
 static int lines_of_devices(const struct top *t)
 {
     char state[MOST_COLUMNS];

@@ -1,8 +1,8 @@
 /*
- * Clocks. A member's is known by round trips: when it was asked, what it said, and when the answer was here bound its
- * offset, and so does that nothing happens before it was asked for. Two good answers far apart tell the drift. A
- * device's is known by its commands: native OpenCL took each while the worker was in the call. Drift is what makes the
- * bounds of later ones exclude those of earlier ones; then it is found anew.
+ * Converts clocks. A member's clock is known from round trips: the time of the request, the member's time, and the time
+ * of the answer bound its offset; so does the rule that nothing happens before it was requested. Two good answers far
+ * apart show the drift. A device's clock is known from its commands: native OpenCL queued each during the worker's
+ * call. If the bounds of later commands exclude those of earlier ones, because of drift, the offset is determined anew.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "tools/tools.h"
 #include "tools/trace.h"
 
-#define FAR_NS 5e9 /* answers that tell the drift are so far apart, */
-#define ERRORS 4   /* and it is so many times as much as they may be wrong */
+#define FAR_NS 5e9 /* least distance of two answers that show the drift, */
+#define ERRORS 4   /* which has to be so many times their errors */
 
 /* ---- members ---- */
 
@@ -90,11 +90,11 @@ static void find_cause(const struct process *process, const struct item *item, c
     }
 }
 
-/* Which call sent each command: from behind, for the call that an item is part of is of the same thread, and ends
- * later. */
+/* Finds the call that sent each command. Goes backwards, as the call that contains an item is of the same thread and
+ * ends later. */
 static void find_causes(struct process *process)
 {
-    const struct item **calls = calloc(process->thread_count + 1, sizeof(*calls)); /* the next of each thread */
+    const struct item **calls = calloc(process->thread_count + 1, sizeof(*calls)); /* the next call of each thread */
 
     if (!calls)
         fail(1, "out of memory");
@@ -117,7 +117,7 @@ static uint64_t here(const struct member *member, uint64_t there)
     return there - (uint64_t)llround(member->offset + member->drift * since);
 }
 
-/* Nothing happens there before it was asked for here. */
+/* Narrows the offset: nothing happens on the member before it was requested here. */
 static void narrow(struct member *member)
 {
     double low = member->offset - member->error, high = member->offset + member->error;
@@ -168,7 +168,8 @@ static void place(const struct member *member, struct command *command, double o
     command->native = true;
 }
 
-/* Commands of the device from one on, for as long as they can have one offset. The index behind them. */
+/* Places the device's commands from index from on, as long as one offset fits them. Returns the index after the
+ * last. */
 static size_t place_some(const struct member *member, uint32_t device, size_t from)
 {
     struct bounds bounds = {-INFINITY, INFINITY};

@@ -1,8 +1,8 @@
 /*
- * Clocks of several hosts. Processes that read one clock are shifted together, to the clock of the host that has been
- * up longest. Where to is first said by the wall clocks, which are as right as the hosts' NTP; then messages of XTQ
- * narrow it: a task does not begin before its put does, and with messages both ways the shift is known within the time
- * that the quickest took. Drift is not looked for.
+ * Converts the clocks of several hosts. Processes with the same clock are shifted together, to the clock of the host
+ * that has been up longest. The first estimate comes from the wall clocks, which are as right as the hosts' NTP; then
+ * messages of XTQ narrow it: a task does not begin before its put, and messages in both directions bound the shift to
+ * the time that the quickest took. Drift is not determined.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "tools/tools.h"
 #include "tools/trace.h"
 
-/* One that a process has put, or that has become its task. */
+/* A message at one of its ends: the put, or the task that it became. */
 struct end {
     struct timeline_message what;
     uint64_t from;
@@ -23,7 +23,7 @@ struct ends {
     size_t count;
 };
 
-/* What is added to a clock's times is from low to high. */
+/* Bounds of the shift that is added to a clock's times. */
 struct bounds {
     double low, high;
 };
@@ -33,7 +33,7 @@ static bool same_clock(const struct process *one, const struct process *other)
     return !memcmp(&one->clock, &other->clock, sizeof(one->clock.of));
 }
 
-/* One of each clock, by the time that their hosts have been up, the longest first. */
+/* Lists one process for each clock, ordered by the time that their hosts have been up, the longest first. */
 static struct process **list_clocks(const struct trace *trace, size_t *count)
 {
     struct process **clocks = calloc(trace->process_count + 1, sizeof(struct process *));
@@ -93,7 +93,7 @@ static struct ends list_ends(const struct trace *trace, struct process *const *c
     return ends;
 }
 
-/* By messages between that clock and those before it, whose shifts are known. */
+/* Finds the bounds from messages between that clock and the ones before it, whose shifts are known. */
 static struct bounds find_bounds(const struct ends *puts, const struct ends *tasks, size_t clock, const double *shifts)
 {
     struct bounds bounds = {-INFINITY, INFINITY};
@@ -113,7 +113,7 @@ static struct bounds find_bounds(const struct ends *puts, const struct ends *tas
     return bounds;
 }
 
-/* Bounds that exclude each other, as clocks drift, are as far apart as it is wrong. */
+/* If bounds exclude each other, because clocks drift, their distance is the error. */
 static double shift_within(struct bounds bounds, double wall, double *error)
 {
     if (isfinite(bounds.low) && isfinite(bounds.high)) {

@@ -1,4 +1,4 @@
-/* vocl-trace: what `vocl run --trace` and `--report`, `vocl trace` and `vocl explain` need jansson for. */
+/* vocl-trace: the parts of `vocl run --trace` and `--report`, `vocl trace` and `vocl explain` that need jansson. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static FILE *create(const char *path)
     return file;
 }
 
-/* Of a folder, a file. */
+/* Makes a trace file of a folder. */
 static int make(const char *folder, const char *path)
 {
     struct trace trace;
@@ -51,7 +51,7 @@ static int explain(const char *path, const char *to)
     return 0;
 }
 
-/* make FOLDER FILE; explain FILE [WHERE]: a report there, on stderr for "-", on stdout without. */
+/* make FOLDER FILE; explain FILE [WHERE]: writes a report to the file WHERE, to stderr for "-", or to stdout. */
 int main(int count, char **words)
 {
     if (count == 4 && !strcmp(words[1], "make"))

@@ -1,12 +1,12 @@
-/* The Trace Event JSON file: tracks of workers. What runs on a device has the device's track, or more of them if
- * several do at a time; what waits in a queue, its queue's. Arrows go from the call to what it made run, and to who
- * waited for that. */
+/* The Trace Event JSON file: tracks of workers. Commands that run on a device are on the device's track, or on
+ * several if they overlap; commands that wait are on their queue's. Arrows go from the call to the command that it
+ * started, and on to the thread that waited for it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/trace.h"
 
-#define DEVICES 100u /* tracks: so many for each device, from the first on */
+#define DEVICES 100u /* tracks: so many for each device, starting at this number */
 #define QUEUES 100000u
 #define TURNS 50000u
 #define STAGED 60000u
@@ -47,7 +47,7 @@ static json_t *arguments(const struct member *member, const struct command *comm
     return args;
 }
 
-/* From one track to another: none goes back in time, which clocks that are known so well only could make it do. */
+/* Draws an arrow from one track to another. It never goes back in time, which inexact clocks could cause. */
 static void put_arrow(struct writer *w, uint32_t program, uint32_t pid, uint32_t track, const struct command *command)
 {
     const uint64_t id = ++w->last_flow, at = command->started > command->sent ? command->started : command->sent;
@@ -145,7 +145,7 @@ static int by_begin(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-/* Copies of bulk data between the worker's memory and its devices'. */
+/* Writes the copies of bulk data between the worker's memory and its devices'. */
 static void write_staged(struct writer *w, uint32_t pid, const struct member *member)
 {
     struct lanes lanes = {.used = 0};

@@ -1,6 +1,6 @@
 /*
- * Calls that came so quickly one after the other that nobody read the clock for each: between two times that are known
- * they are laid out one behind the other, as long as calls of the same function took where they were measured.
+ * Calls in so quick a succession that the clock was not read for each: they are placed one after the other between two
+ * known times, with the durations of measured calls of the same functions.
  */
 #include <stdlib.h>
 
@@ -8,8 +8,8 @@
 #include "tools/trace.h"
 
 #define FUNCTIONS (1u << TIMELINE_FUNCTION_BITS)
-#define AT_FIRST_NS 100 /* a call's time, of a function of which none was measured */
-#define GAP_NS 3000     /* between two calls; more is a pause, and that was behind them as likely as before them */
+#define AT_FIRST_NS 100 /* duration of a call of a function that was never measured */
+#define GAP_NS 3000     /* largest gap between two calls; more is a pause, which may be after them or before them */
 
 struct average {
     uint64_t sum, count;
@@ -43,7 +43,7 @@ static void put(struct process *process, const struct thread *thread, const stru
                           .estimated = true};
 }
 
-/* So many calls from one time until another; least: what the first one takes at least. */
+/* Places count calls from one time until another; least: minimum duration of the first one. */
 static void lay_out(struct process *process, const struct thread *thread, const struct quick *quick, size_t count,
                     uint64_t from, uint64_t until, uint64_t least)
 {
@@ -64,7 +64,7 @@ static void lay_out(struct process *process, const struct thread *thread, const 
     }
 }
 
-/* Of those that wait; none of them was under way at that time. */
+/* Places the pending calls; none of them was under way at that time. */
 static void settle(struct process *process, struct thread *thread, uint64_t until)
 {
     size_t first = 0;
@@ -99,7 +99,7 @@ static void take_call(struct process *process, struct thread *thread, const stru
     struct average *average = &process->averages[item->head.which % FUNCTIONS];
     const struct timeline_call sent = trace_sent(item);
 
-    /* what was done in this call is not in one of those before it */
+    /* work during this call does not belong to one of those before it */
     while (thread->quick_count && thread->quick[thread->quick_count - 1].to &&
            thread->quick[thread->quick_count - 1].from >= item->head.from)
         thread->quick_count--;

@@ -1,4 +1,5 @@
-/* What programs left: files of chunks, of which the last may be half written, and which anybody could have changed. */
+/* Reads the files that programs left: chunks, of which the last may be half written, and which anybody could have
+ * changed. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static bool is_short(uint16_t kind)
     return kind == TIMELINE_QUICK || kind == TIMELINE_QUICK_NEXT;
 }
 
-/* The next of them: NULL at their end, or if it cannot be. */
+/* Takes the next record. Returns NULL at their end, or if it is invalid. */
 static const struct timeline_record *next(const uint8_t **at, const uint8_t *end, struct item *item)
 {
     const struct timeline_record *head = (const void *)*at;
@@ -133,7 +134,7 @@ static struct thread *find_thread(struct process *process, const struct timeline
         process->threads = trace_more(process->threads, &process->thread_count, sizeof(*process->threads));
     thread = &process->threads[place];
     thread->number = chunk->thread;
-    snprintf(thread->name, sizeof(thread->name), "%.15s", chunk->name); /* it may have got one meanwhile */
+    snprintf(thread->name, sizeof(thread->name), "%.15s", chunk->name); /* the thread may have got a name since */
     return thread;
 }
 
@@ -155,7 +156,7 @@ static void take_chunk(struct process *process, const struct timeline_chunk *chu
         process->dropped = chunk->dropped;
     thread = find_thread(process, chunk);
     if (chunk->dropped)
-        thread->sent.count = 0; /* who knows */
+        thread->sent.count = 0; /* unknown after lost records */
     while (next(&at, end, &item)) {
         if (!is_whole(&item))
             continue;
@@ -308,7 +309,7 @@ static void take_file(struct trace *trace, int folder, const char *name)
             close(fd);
         return;
     }
-    /* a copy: the program may still write */
+    /* a private copy, as the program may still write */
     bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (bytes == MAP_FAILED)

@@ -1,6 +1,6 @@
 /*
- * vocl run --trace and --report, vocl trace, vocl explain. What programs write down is in the folder FILE.parts while
- * they run; vocl-trace makes FILE of it, and reports.
+ * vocl run --trace and --report, vocl trace, vocl explain. While programs run, their records are in the folder
+ * FILE.parts; vocl-trace makes FILE from it, and the report.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "tools/tools.h"
 
 #define PARTS ".parts"
-#define LARGE (4 << 20) /* bytes of records: what is made of them takes seconds */
+#define LARGE (4 << 20) /* bytes of records whose processing takes seconds */
 
 static pid_t child;
 
@@ -33,7 +33,7 @@ static void parts_of(const char *file, char path[PATH_MAX])
         fail(EXIT_BROKEN, "%s: the name is too long", file);
 }
 
-/* Nothing but what programs left there. */
+/* Removes only files that programs left there. */
 static void empty_folder(const char *path)
 {
     DIR *folder = opendir(path);
@@ -49,7 +49,7 @@ static void empty_folder(const char *path)
         closedir(folder);
 }
 
-/* Its whole path. */
+/* Creates the folder, and returns its absolute path. */
 static void make_folder(const char *file, char path[PATH_MAX])
 {
     char parts[PATH_MAX];
@@ -103,7 +103,7 @@ static void pass_on(int number)
         kill(child, number);
 }
 
-/* The terminal's go to both; the others are for the program. */
+/* Signals of the terminal reach both processes; the others are passed on to the program. */
 static void stand_by(void)
 {
     static const int passed[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
@@ -140,7 +140,7 @@ static int start(const struct choices *choices, char **program)
     return status;
 }
 
-/* This one ends as the program did. */
+/* Ends this process in the same way as the program. */
 static int end_as(int status)
 {
     const struct rlimit none = {0, 0};
@@ -200,7 +200,7 @@ int trace_run(const struct choices *choices, char **program)
 
 /* ---- vocl trace ---- */
 
-/* Of the folder that a program, or who started it, had no time to do it with. */
+/* Makes the trace of a folder that was left when the program, or the process that started it, had no time to do so. */
 static int make_of(const char *file)
 {
     char folder[PATH_MAX];
@@ -215,7 +215,7 @@ static int make_of(const char *file)
     return bad;
 }
 
-/* The program was not asked, or has refused: what was made for it goes. */
+/* Removes the file and folder if the request to the program failed. */
 static char unused_file[PATH_MAX], unused_folder[PATH_MAX];
 static void remove_unused(void)
 {

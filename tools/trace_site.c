@@ -1,4 +1,4 @@
-/* Where the program's calls come from, in words: function and line, or what is known of these. */
+/* Describes where the program's calls come from: function and line, or as much of these as is known. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The function, and a place that people know it by. */
+/* Describes a site by its function and a recognizable place. */
 static void describe(struct site *site)
 {
     const struct symbol *symbol = &site->symbol;
@@ -42,7 +42,7 @@ void trace_take_site(struct process *process, const struct item *item)
     if (!memchr(site->file, '\0', item->length - sizeof(site->place)))
         site->file = "";
     if (*site->file && site->place)
-        trace_symbol(site->file, site->place - 1, &site->symbol); /* the call is before what it returns to */
+        trace_symbol(site->file, site->place - 1, &site->symbol); /* the call is before the return address */
     describe(site);
 }
 
@@ -81,7 +81,7 @@ json_t *trace_sites_json(const struct process *process)
             json_object_set_new(about, "file", json_string(site->symbol.source));
             json_object_set_new(about, "line", json_integer(site->symbol.line));
         }
-        if (about) /* or a name is no UTF-8 */
+        if (about) /* NULL if a name is not UTF-8 */
             json_array_append_new(all, about);
     }
     return all;

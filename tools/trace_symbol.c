@@ -1,6 +1,6 @@
 /*
- * Places in code by elfutils' libdw: function and line from DWARF, in the file itself or where distributions put it,
- * else the function from the table of symbols.
+ * Looks up places in code with elfutils' libdw: function and line from DWARF, in the file itself or where distributions
+ * put it, or else the function from the symbol table.
  */
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -12,7 +12,7 @@
 #include "tools/tools.h"
 #include "tools/trace.h"
 
-/* A file of code that was looked into. */
+/* A file of code that has been opened. */
 struct module {
     const char *file;
     Dwfl_Module *dwfl; /* NULL: it cannot be read */
@@ -29,12 +29,12 @@ static Dwfl_Module *open_module(const char *file)
     Dwfl *session;
     Dwfl_Module *module;
 
-    unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched from elsewhere */
+    unsetenv("DEBUGINFOD_URLS"); /* nothing is fetched over the network */
     session = dwfl_begin(&callbacks);
     if (!session)
         return NULL;
     dwfl_report_begin(session);
-    module = dwfl_report_elf(session, file, file, -1, 0, true); /* addresses are the file's own */
+    module = dwfl_report_elf(session, file, file, -1, 0, true); /* addresses are relative to the file */
     dwfl_report_end(session, NULL, NULL);
     if (!module)
         dwfl_end(session);
@@ -54,7 +54,7 @@ static Dwfl_Module *module_of(const char *file)
 
 /* ---- names ---- */
 
-/* C++'s, if its library is here. */
+/* Copies a name, demangled if it is C++'s and the library for that is installed. */
 static void copy_name(const char *name, char *to, size_t size)
 {
     typedef char *demangle_function(const char *, char *, size_t *, int *);
@@ -77,7 +77,7 @@ static void from_symbols(Dwfl_Module *module, Dwarf_Addr place, struct symbol *s
     GElf_Sym found;
 
     name = dwfl_module_addrinfo(module, place, &offset, &found, NULL, NULL, NULL);
-    if (name && found.st_size && offset < found.st_size) /* or it is what comes before */
+    if (name && found.st_size && offset < found.st_size) /* otherwise the place only follows the symbol */
         copy_name(name, symbol->function, sizeof(symbol->function));
 }
 
@@ -88,7 +88,7 @@ static bool is_function(Dwarf_Die *die)
     return dwarf_tag(die) == DW_TAG_inlined_subroutine || dwarf_tag(die) == DW_TAG_subprogram;
 }
 
-/* Whether it is a function of OpenCL's own headers for C++: those who call it want to know of themselves. */
+/* Whether it is a function of OpenCL's own C++ headers, whose callers want to see their own code instead. */
 static bool is_wrapper(Dwarf_Die *die)
 {
     const char *file = dwarf_decl_file(die);
@@ -96,7 +96,7 @@ static bool is_wrapper(Dwarf_Die *die)
     return dwarf_tag(die) == DW_TAG_inlined_subroutine && file && (strstr(file, "/CL/") || strstr(file, "/sycl/"));
 }
 
-/* Where the inlined function is called. */
+/* Takes the place where the inlined function is called. */
 static void from_caller(Dwarf_Die *die, Dwarf_Die *unit, struct symbol *symbol)
 {
     Dwarf_Attribute attribute;
@@ -113,14 +113,14 @@ static void from_caller(Dwarf_Die *die, Dwarf_Die *unit, struct symbol *symbol)
     symbol->line = (int)line;
 }
 
-/* The innermost function that is there, also if it was inlined. */
+/* Finds the innermost function, also if it was inlined. */
 static void from_scopes(Dwarf_Die *unit, Dwarf_Addr place, struct symbol *symbol)
 {
     Dwarf_Die *inner = NULL, *scopes = NULL;
     const int inner_count = dwarf_getscopes(unit, place, &inner);
     int count;
 
-    /* the scopes of where an inlined function was put, in place of those of where it is written */
+    /* the scopes where an inlined function was put, in place of those where it is written */
     count = inner_count > 0 ? dwarf_getscopes_die(inner, &scopes) : 0;
     for (int i = 0; i < count; i++) {
         const char *name = is_function(&scopes[i]) ? dwarf_diename(&scopes[i]) : NULL;

@@ -1,5 +1,5 @@
-/* What has a number, found by it: a table that grows, so that a program with many kernels or threads takes no longer
- * for each of them. */
+/* A growing hash table of things with numbers, so that the time for each does not depend on how many kernels or
+ * threads a program has. */
 #include <stdlib.h>
 
 #include "base/hash.h"

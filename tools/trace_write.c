@@ -1,4 +1,4 @@
-/* The Trace Event JSON file: tracks of programs, and what all events have in common. */
+/* The Trace Event JSON file: tracks of programs, and the common parts of all events. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "tools/tools.h"
 #include "tools/trace.h"
 
-#define LINKS 5000000u /* tracks of links are from here on, so many for each member; threads' numbers are below */
+#define LINKS 5000000u /* tracks of links begin here, so many for each member; threads' numbers are smaller */
 #define LINK 1000u
 #define MOVES 9000000u
 
@@ -39,7 +39,7 @@ void trace_event(struct writer *w, const struct event *event)
     json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:i}", "ph", event->phase, "name", event->name, "cat",
                                event->category, "pid", (int)event->process, "tid", (int)event->track);
 
-    if (!object) { /* a name that is no UTF-8 */
+    if (!object) { /* a name is not UTF-8 */
         json_decref(event->arguments);
         return;
     }
@@ -77,7 +77,7 @@ void trace_track(struct writer *w, uint32_t process, uint32_t track, int order, 
     metadata(w, process, track, track ? "thread_sort_index" : "process_sort_index", "sort_index", json_integer(order));
 }
 
-/* What does not fit into the last one overlaps there, and is seen wrongly. */
+/* Events that do not fit into the last lane overlap there, and are shown wrongly. */
 unsigned trace_lane(struct lanes *lanes, uint64_t from, uint64_t to)
 {
     const unsigned most = sizeof(lanes->busy) / sizeof(*lanes->busy);
@@ -104,15 +104,15 @@ uint32_t trace_member_process(size_t process, size_t member)
 
 /* ---- calls ---- */
 
-/* What a thread did since its last call. */
+/* Sums of a thread since its last call. */
 struct within {
     uint32_t thread, trips;
     uint64_t waited, out, in, until; /* until: the end of the last wait */
-    uint32_t waited_for[8];          /* members: for several events of one there is one wait, for the last */
+    uint32_t waited_for[8];          /* members: several events of one member cause one wait, for the last */
     unsigned members;
 };
 
-/* Round trips to several workers are under way at a time; who waits does so for one after the other. */
+/* Round trips to several workers overlap; their waits are counted one after the other. */
 static struct item one_at_a_time(struct within *in, const struct item *item)
 {
     struct item one = *item;
@@ -207,7 +207,7 @@ static struct event_index index_events(const struct member *member)
     return index;
 }
 
-/* The last one of that event that had been sent by then. */
+/* Returns the last command with that event that had been sent by then. */
 static struct command *of_event(const struct event_index *index, uint32_t event, uint64_t time)
 {
     size_t low = 0, high = index->count;
@@ -259,7 +259,7 @@ static void put_wait(struct writer *w, const struct process *process, uint32_t p
 
 /* ---- links ---- */
 
-/* What is on tracks of a link: out and in. */
+/* The kinds of events on tracks of a link: out and in. */
 static const struct lane_kind {
     uint16_t kind;
     const char *category, *event[2], *track[2];
@@ -345,7 +345,7 @@ static void put_data(struct writer *w, uint32_t pid, const struct item *item, st
                         bytes->out ? "out" : "in", "worker", (int)item->head.which, "shared", (int)bytes->direct));
 }
 
-/* Moves, and others: those within another are beneath it. */
+/* Writes moves and the like; spans within another are drawn below it. */
 static void put_span(struct writer *w, uint32_t pid, const struct item *item)
 {
     const bool moment = item->head.to - item->head.from < 20000;

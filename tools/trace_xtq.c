@@ -6,10 +6,10 @@
 #include "tools/tools.h"
 #include "tools/trace.h"
 
-#define TASKS 8000000u /* tracks of queues, so many for each */
+#define TASKS 8000000u /* tracks of queues begin here, LANES for each */
 #define LANES 64u
 
-/* One of them, where it is drawn. */
+/* A message, and where it is drawn. */
 struct message {
     struct timeline_message what;
     uint16_t kind;
@@ -67,7 +67,7 @@ static void put_message(struct writer *w, const struct message *m)
                                    m->from, m->to, 0, m->process, m->track, waits ? NULL : arguments(m)});
 }
 
-/* Of tasks, by their beginning: tracks of their queue. */
+/* Orders messages by their beginning; tasks get tracks of their queue. */
 static int by_begin(const void *one, const void *other)
 {
     const struct item *a = *(const struct item *const *)one, *b = *(const struct item *const *)other;
@@ -158,7 +158,7 @@ static int by_place(const void *one, const void *other)
     return trace_by_place(&((const struct message *)one)->what, &((const struct message *)other)->what);
 }
 
-/* Of one signal, by their end. */
+/* Orders the waits for one signal by their ends. */
 static int by_signal(const void *one, const void *other)
 {
     const struct message *a = one, *b = other;
@@ -170,7 +170,7 @@ static int by_signal(const void *one, const void *other)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* Those of a kind, in order; the caller frees them. */
+/* Returns the messages of a kind, in order; the caller frees them. */
 static struct message *select_messages(uint16_t kind, int (*order)(const void *, const void *), size_t *count)
 {
     struct message *some = calloc(message_count + 1, sizeof(*some));
@@ -186,7 +186,8 @@ static struct message *select_messages(uint16_t kind, int (*order)(const void *,
     return some;
 }
 
-/* The first wait for its signal that ended when the task had, or after it, if it began before the task was over. */
+/* Returns the first wait for the task's signal that ended when the task had, or later, if it began before the task's
+ * end. */
 static const struct message *wait_of(const struct message *waits, size_t count, const struct message *task)
 {
     size_t low = 0, high = count;

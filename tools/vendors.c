@@ -1,5 +1,5 @@
-/* The ICD file of a VOCL that can lie anywhere, also in a folder that nobody may write to: the OpenCL loader wants the
- * library's path in a file, so that is written where this user may. */
+/* The ICD file for a VOCL that may be installed anywhere, also in a folder without write permission: the OpenCL
+ * loader wants the library's path in a file, so the file is written where this user may write. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "tools/tools.h"
 
-/* The user's own, and nobody else's to write to. */
+/* Whether the folder is the user's own, and not writable by others. */
 static bool is_ours(const char *folder)
 {
     struct stat found;
@@ -32,7 +32,7 @@ static bool is_written(const char *path, const char *library)
     return same && !strcmp(text, library);
 }
 
-/* All at once, for another program may be starting. */
+/* Writes the file under another name and renames it, as another program may be starting. */
 static bool write_it(const char *folder, const char *library)
 {
     char path[4200], new[4300];
@@ -68,7 +68,7 @@ static char *try_folder(const char *base, const char *name, const char *library)
 
 char *vendors_of_bundle(const char *library)
 {
-    const uint64_t hash = hash_bytes(library, strlen(library)); /* a folder for each place that VOCL lies in */
+    const uint64_t hash = hash_bytes(library, strlen(library)); /* one folder for each place where VOCL is installed */
     char name[64], *folder;
 
     snprintf(name, sizeof(name), "vocl-vendors-%u-%016llx", geteuid(), (unsigned long long)hash);

@@ -1,4 +1,4 @@
-/* The `vocl` command: runs programs on remote OpenCL devices, and shows which devices there are. */
+/* The `vocl` command: runs programs on remote OpenCL devices, and shows the devices. */
 #include "config.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static void choose_interposition(struct choices *choices, const char *text)
     choices->icd = strcmp(text, "preload");
 }
 
-/* What would only be said, or not even that, when the program runs. */
+/* Reports mistakes that would otherwise only show when the program runs, or not at all. */
 static void check_environment(const struct choices *choices)
 {
     const char *log = getenv("VOCL_LOG"), *pool = getenv("VOCL_POOL");
@@ -94,7 +94,7 @@ static void check_environment(const struct choices *choices)
         misuse("there is no pool to ask for devices: no --pool, VOCL_POOL or " SETTINGS_POOL_FILE);
 }
 
-/* Reads the options of a subcommand; afterwards optind stands at the first word that is none. */
+/* Reads the options of a subcommand; afterwards optind is the index of the first word that is not an option. */
 static struct choices parse_options(int count, char **words, bool runs)
 {
     static const struct option options[] = {
@@ -107,7 +107,7 @@ static struct choices parse_options(int count, char **words, bool runs)
         {"mpi", required_argument, NULL, 'm'},
         {"network", required_argument, NULL, 'k'},
         {"interpose", required_argument, NULL, 'd'},
-        {"door", required_argument, NULL, 'd'}, /* as it was called */
+        {"door", required_argument, NULL, 'd'}, /* the former name */
         {"devices", required_argument, NULL, 'D'},
         {"deploy", no_argument, NULL, 'y'},
         {"local", no_argument, NULL, 'l'},
@@ -118,13 +118,13 @@ static struct choices parse_options(int count, char **words, bool runs)
         {"name", required_argument, NULL, 'N'},
         {"exclusive", no_argument, NULL, 'x'},
         {"weight", required_argument, NULL, 's'},
-        {"share", required_argument, NULL, 's'}, /* as it was called */
+        {"share", required_argument, NULL, 's'}, /* the former name */
         {"wait", required_argument, NULL, 'W'},
         {"policy", required_argument, NULL, 'p'},
         {"hold", optional_argument, NULL, 'o'},
         {"trace", required_argument, NULL, 't'},
         {"report", optional_argument, NULL, 'r'},
-        /* no session's */
+        /* not a session's options */
         {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
@@ -132,7 +132,7 @@ static struct choices parse_options(int count, char **words, bool runs)
     struct choices choices = {.preload = true, .icd = true};
     int option;
 
-    opterr = 0; /* getopt would call the command "run" */
+    opterr = 0; /* getopt would print "run" as the command's name */
     while ((option = getopt_long(count, words, "+:w:S:RC:H:m:k:d:D:lyhP:n:g:M:N:xs:W:p:t:r::j", options, NULL)) != -1) {
         check_value(words);
         switch (option) {
@@ -283,7 +283,7 @@ static int devices(int count, char **words)
     return devices_list(choices.json);
 }
 
-/* A program of its own, for it needs more than this one. */
+/* Runs a program of VOCL's own that needs more libraries than this one. */
 __attribute__((noreturn)) static void become(const char *helper, const char *name, char **words)
 {
     const char *path = helper_path(helper);
@@ -324,7 +324,7 @@ int main(int count, char **words)
     static const struct {
         const char *name, *whole;
         int (*run)(int count, char **words);
-        const char *helper; /* or a program of its own does it */
+        const char *helper; /* NULL, or the program that carries the command out */
     } commands[] = {{"run", "vocl run", run, NULL},
                     {"devices", "vocl devices", devices, NULL},
                     {"sessions", "vocl sessions", sessions_command, NULL},

@@ -1,4 +1,4 @@
-/* See calibrate.h. Natively: the devices of this machine, not of others. */
+/* See calibrate.h. Uses native OpenCL: the devices of this machine, not of others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@
 
 struct placed {
     cl_device_id device;
-    unsigned number; /* in the tree */
+    unsigned number; /* number in the tree */
 };
 
-/* Devices of one platform that are in the tree, as one context holds them. */
+/* Devices of one platform that are in the tree, for one context. */
 struct found {
     cl_context context;
     struct placed devices[MOST];
@@ -32,7 +32,7 @@ static void add_device(const struct topology *t, cl_device_id id, unsigned numbe
         found->devices[found->count++] = (struct placed){id, (unsigned)device};
 }
 
-/* The platform that has most of them. */
+/* Finds the platform with most of the tree's devices. */
 static void find_devices(const struct topology *t, struct found *best)
 {
     struct native_device devices[NATIVE_MOST_DEVICES];
@@ -54,7 +54,7 @@ static bool crosses_root(const struct topology *t, unsigned a, unsigned b)
     return topology_root_port(t, t->devices[a]) != topology_root_port(t, t->devices[b]);
 }
 
-/* The nearest two devices with the root complex between them, or without. */
+/* Finds the nearest two devices with, or without, the root complex between them. */
 static bool find_pair(const struct topology *t, const struct found *found, bool crossing, const struct placed **from,
                       const struct placed **to)
 {
@@ -87,14 +87,15 @@ static int by_value(const void *left, const void *right)
 struct ends {
     cl_command_queue from, to;
     cl_mem source, target;
-    void *memory; /* of the host, in the place of target, or NULL */
+    void *memory; /* host memory in the place of target, or NULL */
 };
 
 static cl_int transfer_once(const struct ends *e, size_t bytes, double *rate)
 {
     const cl_uchar pattern = 1;
     long start;
-    cl_int error = clEnqueueFillBuffer(e->from, e->source, &pattern, 1, 0, bytes, 0, NULL, NULL); /* so it is there */
+    cl_int error = clEnqueueFillBuffer(e->from, e->source, &pattern, 1, 0, bytes, 0, NULL, NULL); /* so that the memory
+                                                                                                   * is allocated */
 
     error = error ? error : clFinish(e->from);
     start = clock_us();
@@ -135,7 +136,7 @@ static void ends_close(const struct ends *e)
         clReleaseCommandQueue(e->from);
 }
 
-/* Bytes a second from one device to another, or to the host (to NULL): the median of some rounds. */
+/* Measures bytes a second from one device to another, or to the host (to NULL): the median of some rounds. */
 static cl_int rate_between(const struct found *found, const struct placed *from, const struct placed *to, size_t bytes,
                            double *rate)
 {
@@ -147,7 +148,7 @@ static cl_int rate_between(const struct found *found, const struct placed *from,
         e.to = clCreateCommandQueueWithProperties(found->context, to ? to->device : from->device, NULL, &error);
     if (!error)
         e.source = clCreateBuffer(found->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
-    if (!error) /* memory that devices reach by themselves, in the host's place */
+    if (!error) /* for the host: memory that devices can access directly */
         e.target = clCreateBuffer(found->context, to ? CL_MEM_READ_WRITE : CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
     if (!error && !to)
         e.memory = clEnqueueMapBuffer(e.from, e.target, CL_TRUE, CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &error);

@@ -1,6 +1,6 @@
 /*
- * All orders of a halo exchange (section VIII). The factors depend only on which neighbour each device is sending to,
- * of which there are at most 4^8 combinations; so they are computed once for each that occurs.
+ * Tries all orders of a halo exchange (section VIII). The factors depend only on the neighbour that each device is
+ * sending to, for which there are at most 4^8 combinations; so they are computed once for each combination that occurs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ struct search {
     const struct topology *t;
     double tau;
     unsigned neighbours[DEVICES][3], counts[DEVICES];
-    float (*factors)[DEVICES]; /* by state; the first is -1 where not yet known */
-    unsigned order[DEVICES];   /* of each device, which permutation */
+    float (*factors)[DEVICES]; /* by state; the first is -1 if not computed yet */
+    unsigned order[DEVICES];   /* of each device, the index of its permutation */
     float *times;
     unsigned long done;
     double fastest;
@@ -25,7 +25,7 @@ struct search {
 
 static const unsigned char permutations[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
-/* Of two neighbours the first permutation and the third swap them. */
+/* With two neighbours, the indices 0 and 1 stand for permutations 0 and 2, which swap them. */
 static unsigned neighbour_at(const struct search *s, unsigned device, unsigned permutation, unsigned place)
 {
     return permutations[s->counts[device] == 3 ? permutation : permutation * 2][place];
@@ -36,7 +36,7 @@ static unsigned orders_of(const struct search *s, unsigned device)
     return s->counts[device] == 3 ? 6 : 2;
 }
 
-/* Two bits for each device: 0, nothing any more; else 1 + which neighbour. */
+/* state has two bits for each device: 0 if it has nothing left to send, otherwise 1 + the index of the neighbour. */
 static const float *factors_at(struct search *s, unsigned state)
 {
     struct topology_transfer transfers[DEVICES];
@@ -61,7 +61,7 @@ static const float *factors_at(struct search *s, unsigned state)
     return known;
 }
 
-/* When the last message has arrived. */
+/* Returns when the last message has arrived. */
 static double time_of(struct search *s)
 {
     double left[DEVICES], now = 0;

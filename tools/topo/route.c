@@ -1,4 +1,4 @@
-/* Addresses, registers, and the ways that come of them. See route.h. */
+/* Addresses, registers, and the routes that result from them. See route.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static unsigned bits_for(unsigned count)
 
 /* ---- registers ---- */
 
-/* Those of a dimension that are up to `reach` after one, or before it: a piece of the circle, in one range or two. */
+/* Sets the nodes of a dimension up to `reach` after one, or before it: a segment of the circle, as one range or two. */
 static void set_side(struct route_registers *r, uint64_t unit, uint64_t mask, unsigned size, unsigned first,
                      unsigned reach)
 {
@@ -32,7 +32,7 @@ static void set_side(struct route_registers *r, uint64_t unit, uint64_t mask, un
     r->bounds[1].upper = last * unit;
 }
 
-/* Both sides of a node in one dimension; where they are as far the first. */
+/* Sets both sides of a node in one dimension; at equal distance the first is used. */
 static void set_dimension(struct route_registers *ports, unsigned after, unsigned before, uint64_t unit, unsigned size,
                           unsigned here)
 {
@@ -52,7 +52,7 @@ static unsigned ring_of(const struct route_net *net, unsigned node)
     return node / net->positions;
 }
 
-/* Bits of an address above those within a node: the ring, and below it the position. */
+/* Returns the bits of an address above those within a node: the ring, and below it the position. */
 static uint64_t node_bits(const struct route_net *net, unsigned node)
 {
     return (uint64_t)ring_of(net, node) << bits_for(net->positions) | position_of(net, node);
@@ -82,9 +82,9 @@ uint64_t route_address(const struct route_net *net, unsigned node, unsigned regi
     return node_bits(net, node) * net->slot + region * (net->slot / ROUTE_REGIONS);
 }
 
-/* ---- ways ---- */
+/* ---- routes ---- */
 
-/* Dimensions in their order: a packet that has left the ring by S or U is at its position, and stays there. */
+/* Routes dimension by dimension: a packet that has left the ring by S or U has reached its position, and keeps it. */
 int route_port(const struct route_net *net, unsigned node, uint64_t address)
 {
     static const enum route_port order[] = {ROUTE_N, ROUTE_E, ROUTE_W, ROUTE_S, ROUTE_U};
@@ -133,7 +133,8 @@ unsigned route_channel(const struct route_net *net, unsigned node, unsigned came
 {
     if (net->channels == 1 || port == ROUTE_N)
         return 0;
-    return (came == port ? channel : 0) | begins_again(net, node, port); /* another dimension begins with the first */
+    return (came == port ? channel : 0) | begins_again(net, node, port); /* another dimension begins with the first
+                                                                          * channel */
 }
 
 int route_hops(const struct route_net *net, unsigned from, uint64_t address)
@@ -152,11 +153,11 @@ int route_hops(const struct route_net *net, unsigned from, uint64_t address)
 
 /* ---- circles ---- */
 
-/* A channel of a link, by number; which others a packet in it may wait for is in a bit matrix. */
+/* The channels of links, by number, and a bit matrix of those that a packet in each may wait for. */
 struct waiting {
     unsigned count;
     uint8_t *waits; /* count x count */
-    uint8_t *state; /* 0: not seen, 1: on the way to here, 2: leads to no circle */
+    uint8_t *state; /* 0: not visited, 1: on the current path, 2: leads to no circle */
     unsigned *path, length;
 };
 
@@ -165,7 +166,7 @@ static unsigned channel_number(const struct route_net *net, unsigned node, unsig
     return (node * ROUTE_PORTS + port) * net->channels + channel;
 }
 
-/* All ways between two nodes. */
+/* Follows all routes between two nodes. */
 static void find_waiting(const struct route_net *net, struct waiting *w)
 {
     for (unsigned from = 0; from < net->nodes; from++) {
@@ -189,7 +190,7 @@ static void find_waiting(const struct route_net *net, struct waiting *w)
     }
 }
 
-/* Whether a circle is met from here; its first is then the last of the path. */
+/* Whether a circle is reachable from here; its first channel is then the last on the path. */
 static bool search(struct waiting *w, unsigned at)
 {
     w->state[at] = 1;

@@ -1,11 +1,11 @@
 /*
- * SIMULATION, for planning: packets that find their way over a ring of nodes, or a torus of rings, by comparing
+ * SIMULATION, for planning: packets that find their route over a ring of nodes, or a torus of rings, by comparing
  * addresses as PEACH2 does: T. Hanawa et al., "Tightly Coupled Accelerators Architecture for Minimizing Communication
  * Latency among Accelerators" (2013), section III-E. Data are really moved, from one node's memory to another's; the
- * time is a model's.
+ * times are a model's.
  *
- * Ports: N is the host's, E and W make the ring, S leads to the other ring (III-D). U, back from there, is needed where
- * there are more than two rings, and is not PEACH2's.
+ * Ports: N is the host's, E and W make the ring, S leads to the other ring (III-D). U, back from there, is needed for
+ * more than two rings, and is not PEACH2's.
  *
  * Functions that return int return 0 or a negative errno.
  */
@@ -19,44 +19,46 @@
 #define ROUTE_MOST_NODES 256
 #define ROUTE_MOST_CHANNELS 2
 #define ROUTE_WINDOW ((uint64_t)512 << 30) /* bytes, for all nodes */
-#define ROUTE_REGIONS 4                    /* of a node: two GPUs, the host, and the chip's own */
+#define ROUTE_REGIONS 4                    /* of a node: two GPUs, the host, and the chip itself */
 
 enum route_port { ROUTE_N, ROUTE_E, ROUTE_W, ROUTE_S, ROUTE_U };
 #define ROUTE_PORTS (ROUTE_U + 1)
 
-/* The control registers of a port: what (address & mask) has to lie in. A half of a ring that goes round the end of the
- * addresses needs two. */
+/* The control registers of a port: the bounds of (address & mask). The half of a ring that passes the end of the
+ * addresses needs two pairs. */
 struct route_registers {
     uint64_t mask;
     struct {
         uint64_t lower, upper;
     } bounds[2];
-    unsigned count; /* of bounds; 0: nothing leaves here */
+    unsigned count; /* of bounds; 0: nothing leaves by this port */
 };
 
 struct route_net {
-    unsigned positions, rings; /* of a ring; how many */
+    unsigned positions, rings; /* positions in a ring; number of rings */
     unsigned nodes;
-    uint64_t slot;     /* bytes of a node's addresses */
-    unsigned channels; /* virtual channels of a link: with 2, packets change to the second where a ring begins again */
+    uint64_t slot;     /* bytes of addresses for each node */
+    unsigned channels; /* virtual channels of a link: if there are 2, packets change to the second where a ring
+                        * closes */
     struct route_registers registers[ROUTE_MOST_NODES][ROUTE_PORTS];
 };
 
-/* Registers for shortest ways, along the ring first; of two that are as short E and S. -EINVAL: no positions or rings,
- * or more than ROUTE_MOST_NODES; channels that are not 1 or 2. */
+/* Sets the registers for shortest routes, along the ring first; of two equal directions E and S. Returns -EINVAL if
+ * there are no positions or rings, more than ROUTE_MOST_NODES nodes, or channels is not 1 or 2. */
 int route_net_make(struct route_net *net, unsigned positions, unsigned rings, unsigned channels);
-/* Where a node's region begins. */
+/* Returns the address at which a node's region begins. */
 uint64_t route_address(const struct route_net *net, unsigned node, unsigned region);
-/* The first port whose registers an address is in; -1: none. */
+/* Returns the first port whose registers include an address, or -1. */
 int route_port(const struct route_net *net, unsigned node, uint64_t address);
-/* The node behind a port; itself behind N. -1: nobody. */
+/* Returns the node at a port, which for N is the node itself, or -1. */
 int route_neighbour(const struct route_net *net, unsigned node, unsigned port);
-/* The channel that a packet leaves by if it has come by that of a port (N: from the host). */
+/* Returns the channel by which a packet leaves, if it came by the given channel of a port (N: from the host). */
 unsigned route_channel(const struct route_net *net, unsigned node, unsigned came, unsigned channel, unsigned port);
-/* Links between nodes on the way to an address. -ELOOP: it does not get there. */
+/* Returns the number of links between nodes on the route to an address, or -ELOOP if the route does not end there. */
 int route_hops(const struct route_net *net, unsigned from, uint64_t address);
-/* Whether packets may wait for each other in a circle: channels on each other's ways (Dally and Seitz). cycle: the
- * links of one, as node * ROUTE_PORTS + port, at most most of them. Their number; 0: there is no circle. -ENOMEM. */
+/* Whether packets may wait for each other in a circle of channels (Dally and Seitz). cycle: gets the links of one
+ * circle, as node * ROUTE_PORTS + port, at most most of them. Returns their number, 0 if there is no circle, or
+ * -ENOMEM. */
 int route_cycle(const struct route_net *net, unsigned *cycle, unsigned most);
 
 /* ---- route_run.c ---- */
@@ -66,34 +68,35 @@ struct route_message {
     uint64_t from, to; /* from: bytes into the source's memory; to: an address */
     size_t bytes;
     double start; /* seconds */
-    /* what comes out: */
+    /* results: */
     double end;
     int hops;
 };
 
 struct route_model {
-    double latency; /* seconds, of each crossing of a link: from the last byte's leaving to the packet's being there */
+    double latency; /* seconds for each crossing of a link: from the departure of a packet's last byte to its arrival */
     double bandwidth; /* bytes a second */
     size_t payload;   /* of a packet, bytes */
     size_t overhead;  /* bytes, of headers and framing */
-    unsigned buffers; /* packets that a channel has room for at the end of a link */
+    unsigned buffers; /* packets for which a channel has room at the end of a link */
 };
-/* What the paper has (IV-A): 256 and 24 bytes, 4 GB/s; and a third of its 782 ns for each of the three links that its
- * loopback crosses, N, E and N, less the packet's own time. */
+/* The paper's parameters (IV-A): 256 and 24 bytes, 4 GB/s; and for each of the three links that its loopback
+ * crosses, N, E and N, a third of its 782 ns, less the packet's own time. */
 extern const struct route_model route_peach2;
 
-/* What a link has carried: of each port as it leaves a node, and of the host's way into it. */
+/* The traffic of a link: those that leave a node by its ports, and the host's link into it. */
 struct route_load {
     uint64_t packets, bytes; /* of payload */
     double busy;             /* seconds */
-    unsigned waiting;        /* how many channels had a packet for it at a time, at most */
+    unsigned waiting;        /* the most channels that had a packet for it at one time */
 };
-#define ROUTE_IN ROUTE_PORTS /* the host's link into the node, among the loads */
+#define ROUTE_IN ROUTE_PORTS /* index of the host's link into the node, among the loads */
 
 /*
- * Run messages, whose data go from memories[source] to the memory of the node that owns the address (at its offset in
- * the node's slot; each has memory_bytes). Each node sends one after the other. loads: nodes x (ROUTE_PORTS + 1).
- * -EINVAL: places that are not there; -ENOMEM; -EDEADLK: all packets wait for others.
+ * Simulates messages, whose data are copied from memories[source] to the memory of the node that owns the address (at
+ * its offset in the node's slot; each memory has memory_bytes). Each node sends one message after the other. loads:
+ * nodes x (ROUTE_PORTS + 1). Returns -EINVAL for invalid addresses or sizes; -ENOMEM; -EDEADLK if all packets wait for
+ * others.
  */
 int route_run(const struct route_net *net, const struct route_model *model, struct route_message *messages,
               unsigned count, uint8_t *const *memories, size_t memory_bytes, struct route_load *loads);

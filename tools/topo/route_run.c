@@ -1,6 +1,6 @@
 /*
- * The packets of messages on their way: events in the order of time. A link carries one packet at a time, and only if
- * the channel at its other end has room; each channel is a queue, whose first packet alone goes on. See route.h.
+ * Simulates the packets of messages as events ordered by time. A link carries one packet at a time, and only if the
+ * channel at its other end has room; each channel is a queue, of which only the first packet can continue. See route.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 const struct route_model route_peach2 = {
     .latency = 254e-9, .bandwidth = 4e9, .payload = 256, .overhead = 24, .buffers = 8};
 
-#define LINKS (ROUTE_PORTS + 1) /* of a node, ROUTE_IN among them */
+#define LINKS (ROUTE_PORTS + 1) /* of a node, including ROUTE_IN */
 
 struct packet {
     struct packet *next;
@@ -22,33 +22,33 @@ struct packet {
     uint8_t data[];
 };
 
-/* What has come by a channel of a link, or is to. */
+/* Packets that have arrived by a channel of a link. */
 struct queue {
     struct packet *first, **end;
-    unsigned held; /* and on their way */
+    unsigned held; /* arrived or on their way */
 };
 
 struct link {
     struct queue queues[ROUTE_MOST_CHANNELS]; /* at its other end */
-    unsigned turn;                            /* whose packet is next, of those that come into its node */
+    unsigned turn;                            /* the input that is served next */
     bool busy;
 };
 
 struct event {
     double time;
-    unsigned long number; /* of equals the first made is the first to happen */
+    unsigned long number; /* among equals the event that was added first comes first */
     unsigned link;
-    struct packet *packet; /* which arrives; NULL: the link is free again */
+    struct packet *packet; /* the packet that arrives; NULL: the link is free again */
 };
 
 struct run {
     const struct route_net *net;
     const struct route_model *model;
-    struct link *links; /* nodes x LINKS, each at the node it leaves; ROUTE_IN leaves the host */
+    struct link *links; /* nodes x LINKS, each at the node that it leaves; ROUTE_IN leaves the host */
     struct route_load *loads;
-    struct route_message ***waiting; /* of each node, its messages in order */
+    struct route_message ***waiting; /* for each node its messages in order */
     unsigned *waiting_count, *waiting_next;
-    size_t *sent; /* bytes of each node's message */
+    size_t *sent; /* bytes of each node's current message that were sent */
     uint8_t *const *memories;
     struct event *events; /* a heap */
     size_t event_count, event_room;
@@ -120,8 +120,8 @@ static unsigned port_of(unsigned link)
     return link % LINKS;
 }
 
-/* The link by whose channels packets come into a node on their way along a port's direction; from the host: ROUTE_IN.
- * -1: there is none. */
+/* Returns the link by whose channels packets that travel along a port's direction enter a node; from the host:
+ * ROUTE_IN. -1: there is none. */
 static int link_into(const struct run *r, unsigned node, unsigned along)
 {
     static const enum route_port back[] = {ROUTE_N, ROUTE_W, ROUTE_E, ROUTE_U, ROUTE_S};
@@ -172,7 +172,7 @@ static struct packet *queue_take(struct queue *q)
     return p;
 }
 
-/* A link takes a packet. */
+/* Sends a packet over a link. */
 static int depart(struct run *r, unsigned number, struct packet *p, unsigned channel)
 {
     struct link *link = &r->links[number];
@@ -190,7 +190,7 @@ static int depart(struct run *r, unsigned number, struct packet *p, unsigned cha
     return error ? error : event_add(r, r->now + busy + r->model->latency, number, p);
 }
 
-/* The packets of a node's messages, made when there is room for one. */
+/* Sends the next packet of a node's messages, if there is room for it. */
 static int inject(struct run *r, unsigned node)
 {
     const unsigned number = node * LINKS + ROUTE_IN;
@@ -203,7 +203,7 @@ static int inject(struct run *r, unsigned node)
         return 0;
     m = r->waiting[node][r->waiting_next[node]];
     if (m->start > r->now)
-        return 0; /* there is an event then */
+        return 0; /* an event comes at that time */
     bytes = m->bytes - r->sent[node] < r->model->payload ? m->bytes - r->sent[node] : r->model->payload;
     p = malloc(sizeof(*p) + bytes);
     if (!p)
@@ -220,13 +220,13 @@ static int inject(struct run *r, unsigned node)
 
 static int kick(struct run *r, unsigned number);
 
-/* There is room again at the end of a link. */
+/* The end of a link has room again. */
 static int room_again(struct run *r, unsigned number)
 {
     return port_of(number) == ROUTE_IN ? inject(r, node_of(number)) : kick(r, number);
 }
 
-/* Whose turn it is: the first packets of what comes into the node, one after the other. */
+/* Serves the first packets of the node's inputs in turn. */
 static int kick(struct run *r, unsigned number)
 {
     const unsigned node = node_of(number), port = port_of(number), ways = LINKS * ROUTE_MOST_CHANNELS;
@@ -252,7 +252,7 @@ static int kick(struct run *r, unsigned number)
             error = room_again(r, (unsigned)into);
         if (error)
             return error;
-        /* the packet behind it may want another port */
+        /* the next packet in the queue may want another port */
         if (q->first) {
             const int next = route_port(r->net, node, q->first->address);
 
@@ -265,7 +265,7 @@ static int kick(struct run *r, unsigned number)
     return error;
 }
 
-/* At its node's host: the address becomes one of the memory there. */
+/* Delivers a packet to its node's host: the address becomes an offset in the memory there. */
 static int deliver(struct run *r, unsigned node, struct packet *p)
 {
     memcpy(r->memories[node] + p->address % r->net->slot, p->data, p->bytes);
@@ -298,12 +298,12 @@ static int happen(struct run *r)
     r->now = e.time;
     if (e.packet)
         return arrive(r, e.link, e.packet);
-    if (r->links[e.link].busy) /* or it is a message's start */
+    if (r->links[e.link].busy) /* otherwise it is the start of a message */
         r->links[e.link].busy = false;
     return room_again(r, e.link);
 }
 
-/* ---- the whole ---- */
+/* ---- running ---- */
 
 static bool valid(const struct route_net *net, const struct route_message *m, size_t memory_bytes)
 {

@@ -1,4 +1,4 @@
-/* `vocl topo route`: a simulation of PEACH2's routing, tools/topo/route.h. */
+/* `vocl topo route`: simulates PEACH2's routing, tools/topo/route.h. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "tools/topo/route.h"
 
 #define MOST_MESSAGES 65536
-#define MOST_MEMORY ((size_t)1 << 30) /* of all nodes */
+#define MOST_MEMORY ((size_t)1 << 30) /* bytes of all nodes */
 
 static const char *const ports[] = {"N", "E", "W", "S", "U", "host"};
 
@@ -20,7 +20,7 @@ struct wishes {
     bool json;
 };
 
-/* Messages, and where the next one to or from a node finds memory that is its own. */
+/* The messages, and for each node where unused memory for the next message begins. */
 struct plan {
     struct route_net net;
     struct route_message messages[MOST_MESSAGES];
@@ -30,7 +30,7 @@ struct plan {
     struct route_load loads[ROUTE_MOST_NODES * (ROUTE_PORTS + 1)];
 };
 
-/* ---- what is wanted ---- */
+/* ---- options ---- */
 
 static struct wishes parse(int count, char **words)
 {
@@ -132,7 +132,7 @@ static void parse_messages(struct plan *p, const struct wishes *w, const char *t
     }
 }
 
-/* Patterns that programs have. */
+/* Adds the messages of a communication pattern. */
 static bool pattern_add(struct plan *p, const struct wishes *w, const char *name)
 {
     const unsigned nodes = p->net.nodes;
@@ -162,7 +162,7 @@ static bool pattern_add(struct plan *p, const struct wishes *w, const char *name
     return true;
 }
 
-/* A byte of a node's memory before anything has been sent. */
+/* Returns the initial value of a byte of a node's memory. */
 static uint8_t byte_of(unsigned node, uint64_t at)
 {
     return (uint8_t)(node * 37 + at * 11 + at / 256);
@@ -195,7 +195,7 @@ static unsigned target_of(const struct plan *p, const struct route_message *m)
     return target;
 }
 
-/* Bytes that are not what was sent. */
+/* Counts bytes that differ from what was sent. */
 static uint64_t compare(const struct plan *p)
 {
     uint64_t wrong = 0;
@@ -211,7 +211,7 @@ static uint64_t compare(const struct plan *p)
     return wrong;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
 static void print_registers(const struct route_net *net)
 {

@@ -1,4 +1,4 @@
-/* `vocl topo`: PCIe trees, and what the congestion model says of transfers in them. */
+/* `vocl topo`: PCIe trees, and the congestion model's predictions for transfers in them. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define MEGA 1048576
 #define MOST_SECONDS 60   /* for hwloc */
-#define MOST_ORDERS 50000 /* that are all tried: a second or so */
+#define MOST_ORDERS 50000 /* orders up to which all are tried: about a second */
 
 static const char help[] =
     "usage: vocl topo [show] [--topology FILE] [--svg | --json]\n"
@@ -114,7 +114,7 @@ static struct topology *open_tree(const struct wishes *w)
 
 /* ---- predict ---- */
 
-/* One end of a transfer; what follows it. */
+/* Parses one end of a transfer. Returns the text after it. */
 static const char *parse_end(const struct topology *t, const char *text, const char *all, unsigned *device)
 {
     char *end;
@@ -178,7 +178,7 @@ static unsigned parse_transfers(const struct wishes *w, const struct topology *t
     return count;
 }
 
-/* As it was given. */
+/* Formats a transfer as it was given. */
 static const char *transfer_name(const struct topology_transfer *transfer, char name[32])
 {
     char ends[2][12] = {"host", "host"};
@@ -197,7 +197,7 @@ struct watched {
     bool over[TOPOLOGY_MOST_TRANSFERS];
 };
 
-/* The paper's Table II. */
+/* Prints the paper's Table II. */
 static void print_step(void *argument, double time, const double *factors, const double *left)
 {
     struct watched *watched = argument;
@@ -213,7 +213,7 @@ static void print_step(void *argument, double time, const double *factors, const
     }
 }
 
-/* The paper's Table I. */
+/* Prints the paper's Table I. */
 static void print_factors(const struct topology_transfer *transfers, unsigned count, double *const *steps)
 {
     char name[32];
@@ -309,7 +309,7 @@ static void json_nodes(const struct topology *t)
     putchar(']');
 }
 
-/* The factors of what is sent at first: transfers that begin later are not in the way yet. */
+/* Computes the factors of the first transfers: those that start later do not share links yet. */
 static int first_factors(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
                          double *factors, double *const *steps, bool *later)
 {
@@ -442,7 +442,7 @@ static int halo(const struct wishes *w)
     return 0;
 }
 
-/* The tree with what was measured, as text that can be used as a tree. */
+/* Prints the tree with the measured values, as text that can be used as a tree. */
 static int measure(const struct wishes *w)
 {
     struct topology *t = open_tree(w);
@@ -458,7 +458,7 @@ static int measure(const struct wishes *w)
     return 0;
 }
 
-/* For topology_discover(): what hwloc knows as text, or after ! why it does not. */
+/* For topology_discover(): prints hwloc's tree as text, or ! and the reason why there is none. */
 static int import(const struct wishes *w)
 {
     struct topology *t;
@@ -492,7 +492,7 @@ static int show(const struct wishes *w)
 
 int main(int count, char **words)
 {
-    const bool bare = count < 2 || *words[1] == '-'; /* this machine, or another, is shown */
+    const bool bare = count < 2 || *words[1] == '-'; /* without a command the tree is shown */
     const char *what = bare ? "show" : words[1];
     bool transfers = !strcmp(what, "predict") || !strcmp(what, "order");
     struct wishes w;

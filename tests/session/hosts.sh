@@ -1,13 +1,13 @@
 #!/bin/sh
-# Two hosts: the program and its workers in network namespaces joined by veth, TCP only. The same results as natively;
-# a worker's death is an error in the program; nothing is left on either side.
+# Two hosts: the program and its workers run in network namespaces joined by veth, over TCP only. Results are the same
+# as natively; a worker's death is an error in the program; nothing is left on either side.
 . "$(dirname "$0")/../lib.sh"
 need ip iproute2
 
 mark=VOCL_TEST_MARK=$$
 workers=1
 delay=
-# across COMMAND...: here, with $workers workers on the other host
+# across COMMAND...: runs COMMAND on this host, with $workers workers on the other host
 across()
 {
     env "$mark" VOCL_LOG=warn "$top_srcdir/tests/net/two-hosts" ${delay:+--delay $delay} --workers $workers -- "$@"
@@ -39,7 +39,7 @@ across "$top_builddir/tests/parity/host_pointer_devices" no-svm > "$scratch/out"
     fail "host_pointer_devices: $(cat "$scratch/out" "$scratch/err")"
 diff "$scratch/native" "$scratch/out" || fail "host_pointer_devices prints something else"
 
-# The second of them is killed: what the first has goes on.
+# The second worker is killed: what runs on the first one continues.
 killed=
 mkfifo "$scratch/say"
 rm -f "$scratch/out" # or "ready" may be another's
@@ -76,7 +76,8 @@ for round in $(seq "$(rounds 1)"); do
     wait_until none_left "$mark" || fail "left after the worker was killed: $(session_processes "$mark")"
 done
 
-# One job of the application and a worker on the other host: its end, MPI_Finalize, where ranks may miss each other.
+# One MPI job of the application and a worker on the other host. Tests its end: MPI_Finalize, in which ranks may miss
+# each other.
 cat > "$scratch/rank" <<END
 #!/bin/sh
 [ "\$PMI_RANK" = 0 ] || exec "$VOCL_LIBEXECDIR/vocl-proxy" --worker

@@ -1,8 +1,9 @@
 /*
- * On the first two devices, each by itself: what rests (a buffer of several pieces, images of three kinds) and what
- * changes all the time, for what is kept of them. Until there is a file FILE; it compares what they hold then. From
- * when there is a file FILE.gate on there is a kernel in each queue that waits for the program, so that nothing is
- * quiet. usage: kept FILE
+ * On each of the first two devices: contents that do not change (a buffer of several pieces, images of three kinds) and
+ * contents that change all the time, of which saved copies are kept for recovery. Runs until FILE exists, and compares
+ * the contents then. Once FILE.gate exists, each queue holds a kernel that waits for the program, so that no queue is
+ * idle.
+ * usage: kept FILE
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -17,7 +18,7 @@
 #include "tests/session/moved.h"
 
 enum { MOST = 2, IMAGES = 3, WIDTH = 100, HEIGHT = 60, DEPTH = 3, CHANGES = 4096 };
-#define RESTS ((size_t)33 << 20) /* three pieces, and more than malloc() of a worker takes from its heap */
+#define RESTS ((size_t)33 << 20) /* three pieces, and more than a worker's malloc() takes from its heap */
 #define PIXELS (WIDTH * HEIGHT * DEPTH * 4)
 
 struct side {

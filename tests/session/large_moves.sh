@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is much, and not waited for, is not sent either where program and worker see the same memory.
+# Large transfers that do not block are not sent either where program and worker share memory.
 . "$(dirname "$0")/../lib.sh"
 
 moved()

@@ -1,6 +1,7 @@
 /*
- * large_trace FOLDER N: leaves there what a program of 2 N launches would leave, which took a long time to make: N by
- * calls of one thread, each of a kernel object of its own, and N by a thread that makes no calls.
+ * large_trace FOLDER N: writes to FOLDER the trace that a program of 2 N launches would leave, which would take long to
+ * produce: N launches by calls of one thread, each with a kernel object of its own, and N by a thread that makes no
+ * calls.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "base/timeline.h"
 
 #define AT_ONCE 100
-#define KERNELS 1000 /* names of kernels are from here on */
+#define KERNELS 1000 /* the IDs of kernels' names begin here */
 
 static uint64_t launches;
 static uint64_t began;
@@ -29,7 +30,7 @@ static void *send_without_calls(void *unused)
     return unused;
 }
 
-/* Records as a worker sends them. */
+/* Records in the form in which a worker sends them. */
 struct note {
     uint8_t bytes[TIMELINE_MOST - 64];
     size_t length;

@@ -1,6 +1,6 @@
 /*
- * Preloaded: a worker takes $VOCL_TEST_LATE seconds for its second connection, as one on a machine that is busy with
- * something else. For late_connections.sh.
+ * Preloaded: a worker delays its second connection by $VOCL_TEST_LATE seconds, like a worker on a busy machine. For
+ * late_connections.sh.
  */
 #include <dlfcn.h>
 #include <errno.h>

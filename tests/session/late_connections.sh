@@ -1,5 +1,5 @@
 #!/bin/sh
-# A worker that takes long for its connections with the program is waited for, as long as a session may take to start.
+# The program waits for a worker that takes long to open its connections, as long as a session may take to start.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 case $SANITIZER in

@@ -1,5 +1,5 @@
-/* Preloaded into workers, for outlived.sh: what a device is at goes on for a while after its worker has ended
- * otherwise. */
+/* Preloaded into workers, for outlived.sh: _exit() takes 3 s, as if a device were still busy after its worker has
+ * otherwise ended. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,6 +1,7 @@
 /*
- * A program that shares memory with its first worker, and with the second when there is a file: what both hold is
- * right. usage: late_memory FILE
+ * A program that shares memory with its first worker from the beginning, and with the second once FILE exists: the
+ * contents of both buffers are right.
+ * usage: late_memory FILE
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include "tests/session/moved.h"

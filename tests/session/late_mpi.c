@@ -1,4 +1,5 @@
-/* An MPI plugin whose MPI_Init returns VOCL_TEST_LATE seconds later in the program than in workers, for late_mpi.sh. */
+/* An MPI plugin whose MPI_Init returns VOCL_TEST_LATE seconds later in the program than in the workers, for
+ * late_mpi.sh. */
 #include <poll.h>
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ static int init(const char *const *environment, void (*ending)(void *), void *ar
     return error;
 }
 
-/* Filled before anybody can look for it. */
+/* The constructor fills it before libvocl can look for it. */
 __attribute__((visibility("default"))) struct mpi_plugin vocl_mpi_plugin;
 
 __attribute__((constructor)) static void load(void)

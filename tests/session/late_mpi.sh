@@ -1,5 +1,6 @@
 #!/bin/sh
-# A program whose MPI_Init takes longer than its workers', and than VOCL_PEER_TIMEOUT, answers meanwhile: they wait for it.
+# The program's MPI_Init takes longer than its workers', and longer than VOCL_PEER_TIMEOUT: the program answers
+# meanwhile, and the workers wait for it.
 . "$(dirname "$0")/../lib.sh"
 need_whole_mpi
 export VOCL_MPI="${VOCL_MPI:-mpich}" VOCL_NETWORK=mpi
@@ -13,7 +14,7 @@ export VOCL_TEST_LATE=$((VOCL_PEER_TIMEOUT * 2 + 1))
 VOCL_LIBEXECDIR="$scratch/libexec" VOCL_LOG=debug timeout 300 vocl run --workers 2 -- \
     "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||
     fail "status $?: $(tail -n 20 "$scratch/out" "$scratch/err")"
-# The time between MPI_Init's call and its return is in the program's log.
+# The program's log has the time between the call of MPI_Init and its return.
 sed -n 's/.* \([0-9][0-9]*\)[.0-9]* ms all in MPI.*/\1/p' "$scratch/err" |
     awk -v late="$VOCL_TEST_LATE" '$1 >= late * 1000 { found = 1 } END { exit !found }' || fail "it was not late: $(cat "$scratch/err")"
 exit 0

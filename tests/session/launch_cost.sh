@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a launch with seven arguments, two of them changed, costs in the program: instructions of the eight calls, which
-# are stable where times are not. And what it costs on the way: bytes. The same of calls that need no node.
+# Measures what a launch with seven arguments, two of them changed, costs: in the program, the instructions of the eight
+# calls, which are stable where times are not; and on the way, the bytes sent. Also measures calls that need no node.
 . "$(dirname "$0")/../lib.sh"
 need valgrind valgrind
 case $SANITIZER in
@@ -9,7 +9,7 @@ esac
 
 most_bytes=64
 
-# instructions FUNCTIONS PROGRAM...
+# instructions FUNCTIONS PROGRAM...: counts the instructions executed in these functions
 instructions()
 {
     toggles=
@@ -22,7 +22,7 @@ instructions()
     sed -n 's/.*Collected : //p' "$scratch/err" | sort -n | tail -n 1 # that of a child that was forked is 0
 }
 
-# cost NAME MOST FUNCTIONS PROGRAM...: of each of 1,000 steps more
+# cost NAME MOST FUNCTIONS PROGRAM...: computes the cost of one step from runs of 100 and 1,100 steps
 cost()
 {
     name=$1 most=$2

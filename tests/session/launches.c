@@ -1,4 +1,5 @@
-/* launches N: so many launches with seven arguments set before each, two of them to another value, behind a gate. */
+/* launches N: N launches behind a user event. All seven arguments are set before each launch, two of them to a new
+ * value. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A layer of the ICD loader (OPENCL_LAYERS) that says how often the platforms were asked for. */
+/* A layer of the ICD loader (OPENCL_LAYERS) that prints how often the platforms were queried. */
 #include <CL/cl_layer.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Much in little pieces: writes, launches with all their arguments, and reads, none of them waited for. Prints what
- * came of it. */
+/* Many small non-blocking commands: writes, launches with all their arguments set, and reads. Prints how many results
+ * are wrong. */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * Steps of a program that does little at a time: some bytes written, a small kernel, some bytes read. usage:
- * little_steps KIND COUNT [profile]. Checks what it computes.
+ * Steps of a program that does little at a time: writes a few bytes, runs a small kernel, reads a few bytes. Checks the
+ * results.
+ * usage: little_steps KIND COUNT [profile]
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -62,7 +63,7 @@ static void launch(cl_event *event)
     expected++;
 }
 
-/* No events. */
+/* Uses no events. */
 static void step_plain(void)
 {
     cl_int value = ++expected, result;
@@ -85,7 +86,7 @@ static void step_finish(void)
     expect(result);
 }
 
-/* Each command has an event that is waited for. */
+/* Each command has an event, for which the host waits. */
 static void step_events(void)
 {
     cl_int value = ++expected, result;
@@ -100,7 +101,7 @@ static void step_events(void)
     expect(result);
 }
 
-/* Each command waits for the one before; only the last is waited for, and then all are looked at. */
+/* Each command waits for the one before it; the host waits only for the last, and then queries all events. */
 static void step_chain(void)
 {
     cl_int value = ++expected, result;
@@ -145,7 +146,7 @@ static void step_svm(void)
     CHECK(clEnqueueSVMUnmap(queue, shared, 0, NULL, NULL));
 }
 
-/* Nothing runs: all is the program's own. */
+/* Runs no kernel: everything is decided in the program. */
 static void step_still(void)
 {
     cl_int value = ++expected, result, status, *mapped;
@@ -169,7 +170,7 @@ static void step_still(void)
     CHECK(clFinish(queue));
 }
 
-/* The same, of shared virtual memory. */
+/* The same with shared virtual memory. */
 static void step_still_svm(void)
 {
     CHECK(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_WRITE, shared, SIZE * sizeof(cl_int), 0, NULL, NULL));
@@ -183,7 +184,7 @@ static void step_ask(void)
     CHECK(clGetDeviceInfo(device, CL_DEVICE_PRINTF_BUFFER_SIZE, sizeof(size), &size, NULL));
 }
 
-/* A buffer over the program's memory that nobody uses. */
+/* Creates and releases a buffer over the program's memory that no command uses. */
 static void step_unused(void)
 {
     static cl_int words[4 * SIZE];

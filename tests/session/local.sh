@@ -1,13 +1,13 @@
 #!/bin/sh
-# Devices of the program's own process: the same results as natively, alone and in one context with workers; without
-# workers no process is started; the loss of a worker leaves them as they are.
+# Devices in the program's own process: the same results as natively, alone and in one context with workers; without
+# workers no process is started; the loss of a worker does not affect them.
 . "$(dirname "$0")/../lib.sh"
 
 [ "$SANITIZER" != thread ] || skip "the thread sanitizer finds fault with these programs natively, too"
 mark=VOCL_TEST_MARK=$$
 parity=$top_builddir/tests/parity
 
-# same PROGRAM WORKERS:DOOR...: prints what it prints natively.
+# same PROGRAM WORKERS:METHOD...: prints the same as it prints natively
 same()
 {
     program=$1
@@ -49,7 +49,7 @@ for seed in 1 2 3; do
 done
 well_beside
 
-# No worker, no process.
+# Without workers, no process is started.
 mkfifo "$scratch/say"
 rm -f "$scratch/out" # or "ready" may be another's
 env "$mark" vocl run --local -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" 2>&1 &
@@ -81,14 +81,14 @@ status=$?
 exec 9>&-
 wait_until none_left "$mark" || fail "left after the loss of the worker: $(session_processes "$mark")"
 
-# MPI is lost with the descriptors that the program closes; what needs none goes on.
+# MPI is lost when the program closes its descriptors; local devices, which need none, continue.
 if [ -n "$MPIEXEC_OPENMPI" ]; then
     echo | env "$mark" vocl run --local --workers 1 --mpi openmpi -- "$top_builddir/tests/session/survivor" close \
         > "$scratch/out" 2> "$scratch/err" || fail "after the loss of MPI: $(cat "$scratch/out" "$scratch/err")"
     wait_until none_left "$mark" || fail "left after the loss of MPI: $(session_processes "$mark")"
 fi
 
-# Programs that end while their kernels run: the driver's threads do not find it taken down under them.
+# Programs exit while their kernels run: the driver is not unloaded while its threads still run.
 for attempt in $(seq "$(rounds 1)"); do
     for how in "" event; do
         vocl run --local -- "$top_builddir/tests/session/brief" $how > "$scratch/out" 2> "$scratch/err" ||
@@ -96,7 +96,7 @@ for attempt in $(seq "$(rounds 1)"); do
     done
 done
 
-# What the command line takes.
+# What the command line accepts
 vocl run --workers 0 -- true > /dev/null 2>&1
 [ $? -eq 2 ] || fail "no workers and no local devices is taken"
 [ "$(vocl devices --local | wc -l)" -eq "$(($(vocl devices | wc -l)))" ] || fail "vocl devices --local"

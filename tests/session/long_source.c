@@ -1,4 +1,4 @@
-/* long_source MIB: builds a program whose source is so long, most of it blank, and runs it. */
+/* long_source MIB: builds a program with MIB MiB of source, most of it blank, and runs it. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Workers that are killed while their session starts, at any moment of that, are replaced where VOCL_RECOVER says so:
-# the program notices nothing, and nothing is left behind.
+# Workers that are killed at any moment while their session starts are replaced if VOCL_RECOVER is set: the program
+# notices nothing, and nothing is left behind.
 . "$(dirname "$0")/../lib.sh"
 need_whole_mpi # what failed once is another's namespace
 program=$top_builddir/tests/parity/vector_add # whose workers tell each other nothing: that could not be told again
 mark=VOCL_TEST_MARK=$$
 at_most 600
 
-# Workers as they are, but for one, which dies as it is born, or so many seconds later.
+# Workers are as usual, except for one: it kills itself at its start, or after a number of seconds.
 link_libexec "$scratch/libexec" "$(cat <<END
 if mv "$scratch/doomed" "$scratch/dies" 2> /dev/null; then
     read -r delay < "$scratch/dies"
@@ -17,7 +17,7 @@ fi
 END
 )"
 
-# early DELAY SETTING...: a worker is killed so many seconds after its birth
+# early DELAY SETTING...: runs a session of which one worker is killed DELAY seconds after its start
 early()
 {
     delay=$1
@@ -31,7 +31,7 @@ early()
     grep -ho 'starts once more\|is worker . now' "$scratch/err" | sed 's/worker ./another/' >> "$scratch/said"
 }
 
-# one_of ROUND MOMENT...
+# one_of ROUND MOMENT...: prints the moment for that round
 one_of()
 {
     shift $((($1 - 1) % ($# - 1) + 1))
@@ -52,7 +52,7 @@ for carried in $network; do
 done
 sort "$scratch/said" | uniq -c
 grep -q 'starts once more' "$scratch/said" || fail "no worker was lost before it had come"
-# Without recovery it is an error, as ever.
+# Without recovery the loss is an error, as always.
 echo 0 > "$scratch/doomed"
 VOCL_LIBEXECDIR="$scratch/libexec" timeout -k 10 300 vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" && fail "a lost worker is no error"
 grep -q 'no session\|worker 1 on .* is lost: ' "$scratch/err" || fail "no reason is told: $(cat "$scratch/err")"

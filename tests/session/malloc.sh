@@ -1,6 +1,6 @@
 #!/bin/sh
-# Programs whose memory is not libc's: allocators that are linked, linked statically and preloaded, and the address
-# sanitizer. The same results as natively, by both doors, on a worker and inside the program, under both MPIs.
+# Programs with another allocator than libc's (linked, linked statically or preloaded), or with the address sanitizer:
+# the same results as natively, with both interposition methods, on a worker and inside the program, under both MPIs.
 . "$(dirname "$0")/../lib.sh"
 need_whole_mpi
 
@@ -10,7 +10,7 @@ tried=
 ASAN_OPTIONS=detect_leaks=0 # those of the native OpenCL are not ours
 export ASAN_OPTIONS
 
-# file NAME PACKAGE: prints where the C compiler finds that library, or says what is missing.
+# file NAME PACKAGE: prints where the C compiler finds that library, or reports what is missing
 file()
 {
     path=$(gcc -print-file-name="$1")
@@ -18,7 +18,7 @@ file()
     echo "$path"
 }
 
-# same WHAT PROGRAM OPTION...: with $preload in LD_PRELOAD.
+# same WHAT PROGRAM OPTION...: prints the same as natively, with $preload in LD_PRELOAD
 same()
 {
     what=$1 program=$2
@@ -40,7 +40,7 @@ every_way()
     tried="$tried, $1"
 }
 
-# build NAME COMPILER ARGUMENT...
+# build NAME COMPILER ARGUMENT...: builds vector_add
 build()
 {
     name=$1 compiler=$2
@@ -70,7 +70,7 @@ if command -v clang > /dev/null && build sanitized clang -fsanitize=address 2> /
     every_way "the address sanitizer of clang" "$scratch/sanitized"
 fi
 
-# A program that is an MPI program as well.
+# The program is an MPI program as well.
 allocator=$(file libjemalloc.so.2 libjemalloc2) && for mpi in mpich openmpi; do
     [ $mpi = mpich ] && mpicc=$MPICC_MPICH mpiexec=$MPIEXEC_MPICH || mpicc=$MPICC_OPENMPI mpiexec=$MPIEXEC_OPENMPI
     [ -n "$mpicc" ] || continue

@@ -1,9 +1,10 @@
 /*
- * Coarse-grained shared virtual memory in all the ways that there are, at random: allocations that come and go, filled,
- * copied, mapped, written between map and unmap, given to kernels with pointers in them, and seen as buffers, beside
- * ordinary ones; and what is in them at times. What it prints is the same wherever it runs. On each device it has a
- * context for that, and one of all devices whose buffer goes from one to the next. usage: mapped_svm SEED COMMANDS
- * [GIBIBYTES] GIBIBYTES: so much more is asked for before, again and again, and may be refused.
+ * Coarse-grained shared virtual memory, used in all ways, at random: allocations are created and freed, filled, copied,
+ * mapped, written between map and unmap, passed to kernels with pointers in them, and used as buffers, beside ordinary
+ * buffers. Their contents are printed now and then, and are the same wherever the program runs. Each device has a
+ * context of its own for this, and one context has all devices and a buffer that goes from one device to the next.
+ * usage: mapped_svm SEED COMMANDS [GIBIBYTES]: GIBIBYTES: first asks several times for an allocation of that size,
+ * which may fail
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -38,9 +39,9 @@ struct item {
 };
 
 struct place {
-    cl_uint *memory; /* NULL: none */
+    cl_uint *memory; /* NULL: no allocation */
     cl_uint count;
-    cl_mem over; /* a buffer, or NULL */
+    cl_mem over; /* a buffer over memory, or NULL */
     cl_uint mapped;
 };
 
@@ -155,7 +156,7 @@ static void CL_CALLBACK free_all(cl_command_queue queue, cl_uint count, void *me
         clSVMFree(context, memory[count]);
 }
 
-/* Programs that are not careful leave the buffer when what it is over has gone. */
+/* Frees an allocation. A careless program does not release the buffer over it. */
 static void go(struct side *s, struct place *place)
 {
     void *memory = place->memory;
@@ -172,7 +173,7 @@ static void go(struct side *s, struct place *place)
     *place = (struct place){0};
 }
 
-/* It stays mapped for a while: other commands do not use it meanwhile. */
+/* Maps an allocation for a while, in which no other command uses it. */
 static void map(struct side *s, struct place *place)
 {
     const cl_map_flags all[] = {CL_MAP_READ, CL_MAP_READ | CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
@@ -215,7 +216,7 @@ static void mix(struct side *s, struct place *to, struct place *from)
         launch(s->queue, s->mix, 64);
 }
 
-/* An ordinary buffer, of which the program knows nothing until it reads it. */
+/* Uses an ordinary buffer, whose contents the program does not see until it reads them. */
 static void mix_buffer(struct side *s, const struct place *from)
 {
     const cl_uint by = below(1000), count = COUNT;
@@ -269,7 +270,7 @@ static void look(struct side *s, const struct place *place)
     }
 }
 
-/* Contents that go from device to device. */
+/* Changes contents that go from device to device. */
 static void pass_on(struct side *s)
 {
     const cl_uint by = below(1000), count = COUNT;
@@ -327,7 +328,7 @@ static void command(struct side *s)
     }
 }
 
-/* More than a worker may have, whose limit was this program's once. */
+/* Asks for more memory than a worker may have, whose limit was this program's at first. */
 static void ask_for(size_t bytes)
 {
     struct rlimit limit;

@@ -1,11 +1,11 @@
 /*
- * Members that come to a running session and leave it, without OpenCL: frames and bulk data between all of them. The
- * same program is the worker (--worker), and its starter on another host (--remote); tests/session/members.sh has it in
- * vocl-proxy's place.
+ * Members join a running session and leave it, without OpenCL: frames and bulk data between all of them. The same
+ * program is the worker (--worker) and the process that starts it on another host (--remote); tests/session/members.sh
+ * puts it in place of vocl-proxy.
  *
- *     members ROUNDS [HOST]          ROUNDS times somebody comes, is tried, and leaves
- *     members killed ROUNDS [HOST]   the newcomer is killed at any time; nobody else is lost
- *     members fail TEXT [HOST]       somebody does not come, and why has TEXT; the session is as before
+ *     members ROUNDS [HOST]          ROUNDS times a member joins, is tested, and leaves
+ *     members killed ROUNDS [HOST]   the new member is killed at any time; no other member is lost
+ *     members fail TEXT [HOST]       a member fails to join, with TEXT in the reason; the session stays as it was
  */
 #include <dirent.h>
 #include <errno.h>
@@ -36,9 +36,9 @@ struct order {
 
 static struct transport *t;
 static bool over, failed;
-static struct order answer; /* the last */
+static struct order answer; /* the last one */
 static unsigned answers, lost_count, moved_count;
-static unsigned first_members; /* numbers below are of those that were there from the beginning */
+static unsigned first_members; /* members with smaller numbers were there from the beginning */
 static bool newcomer_lost;
 static uint8_t *buffer;
 static uint8_t frame[300 << 10];
@@ -84,7 +84,7 @@ static void turn(int milliseconds)
         transport_sleep(t, -1, milliseconds * 1000l);
 }
 
-/* What a worker's loop sends: where it is called from nothing can be waited for. */
+/* Messages that a worker's loop sends, as a callback must not wait. */
 static struct waiting {
     struct waiting *next;
     unsigned peer;
@@ -204,7 +204,7 @@ static void worker_lost(void *owner, unsigned peer, const char *why)
     over |= !peer;
 }
 
-/* One of another VOCL, on this host: its greeting alone. */
+/* Plays a member of another version of VOCL on this host, which sends only its greeting. */
 static int say_wrong_version(unsigned number)
 {
     const struct tunnel_call call = {0};
@@ -297,7 +297,7 @@ static void wait_for(unsigned *count, unsigned wanted)
     check(*count == wanted || newcomer_lost, "waiting");
 }
 
-/* A frame of so many bytes there, perhaps on to another, and back. */
+/* Sends a frame of length bytes to peer, which returns it, directly or through the member other. */
 static void say(unsigned kind, unsigned peer, unsigned other, size_t length)
 {
     const struct order order = {.kind = kind, .peer = other, .tag = peer * 7 + other, .length = (uint32_t)length};
@@ -316,7 +316,7 @@ static void done(void *argument, int status)
     moved_count++;
 }
 
-/* Bulk data from one to another, the program being 0. */
+/* Moves bulk data from one member to another; 0 is the program. */
 static void carry(unsigned from, unsigned to, uint32_t tag, uint32_t length)
 {
     struct order order = {.kind = GIVE, .peer = to, .tag = tag, .length = length};
@@ -340,7 +340,7 @@ static void carry(unsigned from, unsigned to, uint32_t tag, uint32_t length)
     check(newcomer_lost || (!answer.status && is_filled(buffer, tag, from && to ? 0 : length)), "bulk data");
 }
 
-static int came; /* 0: not yet, 1, or negative errno */
+static int came; /* 0: not yet; 1: joined; otherwise a negative errno */
 static char came_why[256];
 
 static void on_joined(void *argument, unsigned member, int error, const char *why)
@@ -400,7 +400,7 @@ static unsigned files_of(unsigned peer)
     return (unsigned)answer.status;
 }
 
-/* No more than so many of the program's files are open, as soon as the others have noticed. */
+/* Waits until the program has at most so many files open, which is when all members have noticed a loss. */
 static bool few_files(unsigned most)
 {
     const long until = clock_ms() + PATIENCE_MS;
@@ -432,7 +432,7 @@ static int come_and_go(unsigned rounds, const char *host)
         if (!failed)
             check(!transport_drop_member(t, number), "dropping it");
         check(!lost_count && !transport_peer_alive(t, number), "nobody is lost");
-        for (int i = 0; i < 20; i++) /* the others notice */
+        for (int i = 0; i < 20; i++) /* until the others notice */
             turn(5);
         if (round == 2)
             own = open_files(), others = files_of(1);
@@ -444,7 +444,7 @@ static int come_and_go(unsigned rounds, const char *host)
     return failed;
 }
 
-/* One that does as MEMBERS_HOW=die says. */
+/* The new member kills or stops itself, as MEMBERS_HOW says. */
 static int killed(unsigned rounds, const char *host)
 {
     unsigned members = 0, losses = 0, own = 0;
@@ -499,13 +499,13 @@ int main(int count, char **arguments)
 {
     const struct transport_callbacks callbacks = {.frame = on_frame, .lost = on_lost};
     const char *what = count > 1 ? arguments[1] : "3";
-    const char *patience = getenv("MEMBERS_PATIENCE"); /* with newcomers; those of the beginning have more time */
+    const char *patience = getenv("MEMBERS_PATIENCE"); /* for new members; those of the beginning have more time */
     char why[512] = "";
     int status;
 
     if (!strcmp(what, "--remote"))
         return remote_run();
-    if (!strncmp(what, FORK_SERVER, strlen(FORK_SERVER))) /* there are no drivers to be copied */
+    if (!strncmp(what, FORK_SERVER, strlen(FORK_SERVER))) /* there are no drivers to copy */
         return FORK_SERVER_USELESS;
     buffer = malloc(MOST_BYTES);
     if (!strcmp(what, "--worker"))

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Members come to a running session and leave it again: on one host, over MPI and TLS, and on two hosts, where they reach
-# each other and where nothing but ssh gets through, also to a session that is all on the other one. Frames and bulk data between all; nothing is left of who has gone. One
-# that does not come, in whatever way, and one that is killed or stopped at any moment, is nobody else's loss.
+# Members join a running session and leave it again: on one host, over MPI and TLS, and on two hosts that reach each
+# other or that only ssh connects, also when the whole session runs on the other host. Frames and bulk data go between
+# all members; nothing is left of a member that has gone. A member that fails to join, in whatever way, or that is
+# killed or stopped at any moment, causes no other loss.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=members$$
 at_most 900
 members=$top_builddir/tests/session/members
 
-# The test's own worker, in vocl-proxy's place.
+# The test's own worker takes vocl-proxy's place.
 link_libexec "$scratch/libexec"
 rm "$scratch/libexec/vocl-proxy"
 ln -s "$members" "$scratch/libexec/vocl-proxy"
@@ -26,7 +27,7 @@ processes_of_ours()
     done
 }
 limit=300 # of each, which guards against hangs alone
-# right SETTINGS... -- ARGUMENTS...
+# right SETTINGS... -- ARGUMENTS...: runs members, which has to print "right"
 right()
 {
     settings=
@@ -41,7 +42,7 @@ right()
     ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$settings $*: $(cat "$scratch/err")"
     wait_until left || fail "left after $settings $*: $(processes_of_ours)"
 }
-# two OPTIONS... -- ARGUMENTS...
+# two OPTIONS... -- ARGUMENTS...: the same with the workers on another host
 two()
 {
     timeout -k 5 "$limit" env "$mark" "$libexec" VOCL_LOG=error "$top_srcdir/tests/net/two-hosts" "$@" > "$scratch/out" 2> "$scratch/err"
@@ -88,7 +89,7 @@ two --apart --workers 2 -- "$members" 2 10.93.0.3
 two --embedded --workers 2 -- "$members" 3 10.93.0.2
 two --embedded --apart --workers 2 -- "$members" 1 10.93.0.3
 
-# So many that two of them meet when they have something to say to each other.
+# With so many members, two of them connect only when they have something to send to each other.
 two --workers 17 -- "$members" 1 10.93.0.2
 two --apart --workers 17 -- "$members" 1 10.93.0.3
 two --embedded --workers 17 -- "$members" 1 10.93.0.2

@@ -1,6 +1,7 @@
 /*
- * memory locked | core: a program that locks all its memory, before its first OpenCL call and again after it; one that
- * dies and leaves a core, which is to hold its own memory (a buffer over it included) and nothing of the buffers'.
+ * memory locked | core: with "locked", a program that locks all its memory before its first OpenCL call and again after
+ * it. With "core", a program that dies and leaves a core dump, which must hold its own memory (including memory under a
+ * buffer) and not the contents of buffers.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>

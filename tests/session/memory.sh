@@ -1,12 +1,13 @@
 #!/bin/sh
-# What the program has mapped for sharing memory with workers costs it nothing: valgrind, ulimit -v, mlockall, core dumps.
+# The memory that the program maps to share it with workers costs the program nothing: under valgrind, ulimit -v and
+# mlockall, and in core dumps.
 . "$(dirname "$0")/../lib.sh"
 
 [ -z "$SANITIZER" ] || [ "$SANITIZER" = no ] || skip "the sanitizers map terabytes themselves"
 parity=$top_builddir/tests/parity
 program=$top_builddir/tests/session/memory
 
-# ulimit -v: also memory that is shared.
+# ulimit -v limits shared memory, too.
 "$parity/svm" > "$scratch/native" 2> /dev/null || fail "svm natively"
 for kilobytes in 2000000 8000000; do
     (ulimit -v $kilobytes && exec vocl run -- "$parity/svm") > "$scratch/out" 2> "$scratch/err" ||
@@ -14,7 +15,7 @@ for kilobytes in 2000000 8000000; do
     diff "$scratch/native" "$scratch/out" || fail "ulimit -v $kilobytes: something else is printed"
 done
 
-# mlockall: root has no limit, others share theirs with the program itself.
+# mlockall: root has no limit; other users share their limit with the program itself.
 if [ "$(id -u)" -eq 0 ]; then
     vocl run -- "$program" locked > "$scratch/out" 2> "$scratch/err" ||
         fail "mlockall: $(cat "$scratch/out" "$scratch/err")"
@@ -23,7 +24,7 @@ if [ "$(id -u)" -eq 0 ]; then
     [ "$megabytes" -lt 1000 ] || fail "mlockall takes $megabytes MiB"
 fi
 
-# A core holds the program's memory, and not the buffers'.
+# A core dump holds the program's memory, and not the buffers'.
 if [ "$(cat /proc/sys/kernel/core_pattern)" = core ] && (ulimit -c unlimited) 2> /dev/null; then
     (cd "$scratch" && ulimit -c unlimited && vocl run -- "$program" core) > "$scratch/out" 2> "$scratch/err"
     core=$(ls "$scratch"/core* 2> /dev/null | head -n 1)
@@ -33,11 +34,11 @@ if [ "$(cat /proc/sys/kernel/core_pattern)" = core ] && (ulimit -c unlimited) 2>
     rm -f "$core"
 fi
 
-# valgrind writes down what is mapped: it may take no more than so much, where 64 GiB took all there was.
+# valgrind records what is mapped: its memory has a limit here, as a mapping of 64 GiB made it use all of the machine's.
 command -v valgrind > /dev/null || skip "no valgrind (package valgrind)"
 for name in vector_add svm host_pointer host_pointer_life; do
     "$parity/$name" > "$scratch/native" 2> /dev/null || fail "$name natively"
-    # The system knows the most of those that have ended; a limit of data keeps the machine alive if it is too much.
+    # getrusage() reports the peak of children that have ended; ulimit -d protects the machine if it is too high.
     (ulimit -d 8000000; exec python3 -c '
 import resource, subprocess, sys
 status = subprocess.call(sys.argv[2:])

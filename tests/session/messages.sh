@@ -1,10 +1,11 @@
 #!/bin/sh
-# How many commands and notes a step of a program needs that does little at a time: what is decided in the program is
-# not sent. Numbers are stable where times are not, but for which clock the times are of, which a busy machine hides.
+# Counts the commands and notes that a step of a program needs that does little at a time: what is decided in the
+# program is not sent. Counts are stable where times are not, except that the program has to find out which clock the
+# driver's times are of, which a busy machine delays.
 . "$(dirname "$0")/../lib.sh"
 alone
 
-# traced STEPS KIND [profile]: the trace of so many
+# traced STEPS KIND [profile]: writes the trace of so many steps
 traced()
 {
     steps=$1 kind=$2
@@ -13,7 +14,7 @@ traced()
         2> "$scratch/trace.$steps" || fail "$kind $*: status $?: $(grep -v ' 1: ' "$scratch/trace.$steps" | tail -n 5)"
 }
 
-# more PATTERN: how many lines of it there are, for each step that is more
+# more PATTERN: prints how many matching lines each additional step adds to the trace
 more()
 {
     few=$(grep -c -e "$1" "$scratch/trace.100")
@@ -21,7 +22,7 @@ more()
     echo $(((many - few + 100) / 200)) # rounded: what waits to be sent when a program ends is sent with it or not
 }
 
-# steps KIND SENT TOLD [profile]
+# steps KIND SENT TOLD [profile]: a step needs at most SENT commands and TOLD notes
 steps()
 {
     kind=$1 most_sent=$2 most_told=$3
@@ -34,8 +35,8 @@ steps()
         fail "more than $most_sent and $most_told: $(grep -o -e '\(->\|<-\) 1: [a-z_]*' "$scratch/trace.300" | sort | uniq -c)"
 }
 
-# A launch, a marker that asks to be told of its end, and the release of the event that this needs; where the launch has
-# an event the program asks about that.
+# A launch, a marker for the notification of its end, and the release of the marker's event; where the launch has an
+# event, the program subscribes to that instead.
 for profile in "" profile; do
     steps plain 3 1 $profile
     steps finish 3 1 $profile

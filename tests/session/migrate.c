@@ -1,4 +1,5 @@
-/* 64 MiB are made on one device, go to the next, and come to four bytes there: prints what they say. */
+/* Writes 64 MiB on one device, migrates them to the next device, and sums them up there in four bytes, which it
+ * prints. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Random graphs of commands while, at random, their workers are killed, they move and are suspended: each checks itself. One
-# graph, and many in make check-stress; SEEDS=30 runs 30 graphs, from FIRST on. LOGS: the folder where the log of a graph
-# that fails stays.
+# Random graphs of commands, which check their own results, while at random their workers are killed, and their sessions
+# move and are suspended. Runs one graph, and many in make check-stress; SEEDS=30 runs 30 graphs, from seed FIRST on.
+# LOGS: the folder for the log of a graph that fails.
 . "$(dirname "$0")/../lib.sh"
 graph=$top_builddir/tests/session/graph
 mark=VOCL_TEST_MARK=$$
 at_most 1800
 
-# below LIMIT: from the generator of this seed
+# below LIMIT: draws a number from the generator of this seed
 below()
 {
     draw=$(((draw * 1103515245 + 12345) % 2147483648))
     drawn=$((draw / 65536 % $1))
 }
 
-# kill_some COUNT: workers, now and then
+# kill_some COUNT: kills that many workers, now and then
 kill_some()
 {
     wait_until grep -q 'all devices are told;' "$scratch/err" || return 0
@@ -31,7 +31,7 @@ count()
     grep -c "$1" "$scratch/err"
 }
 
-# mix SEED
+# mix SEED: runs a graph with settings that depend on the seed
 mix()
 {
     draw=$(($1 * 7919 + 11))

@@ -1,11 +1,11 @@
 #!/bin/sh
-# The other ways to get workers and to move data: several workers, a whole MPMD job, Open MPI, the chunked ring.
+# Other ways to get workers and to move data: several workers, a whole MPMD job, Open MPI, the chunked ring.
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
 parity=$top_builddir/tests/parity
 
-# same NAME COMMAND...: the parity program NAME, run by the command, prints what it prints natively.
+# same NAME COMMAND...: the parity program NAME, run by COMMAND, prints the same as natively
 same()
 {
     name=$1
@@ -28,7 +28,7 @@ same svm vocl run --workers 2 --
 same host_pointer vocl run --workers 2 --
 same host_pointer_life vocl run --workers 2 --
 
-# Memory that is not shared is coarse-grained, and otherwise the same.
+# Memory that is not shared is coarse-grained; all else is the same.
 coarse()
 {
     sed -e '/^capabilities/d' -e '/^fine grain/d' "$1"
@@ -47,7 +47,7 @@ for name in buffer_ops map_unmap profiling sgemm callbacks first_calls; do
     same $name env VOCL_ZERO_COPY=0 vocl run --
 done
 
-# A program's memory that is not the worker's.
+# CL_MEM_USE_HOST_PTR where the worker does not have the program's memory
 "$parity/host_pointer" no-svm > "$scratch/host_pointer.native" 2> /dev/null || fail "host_pointer natively"
 for setting in VOCL_SHARE VOCL_ZERO_COPY; do
     env $setting=0 VOCL_LOG=info vocl run -- "$parity/host_pointer" no-svm > "$scratch/out" 2> "$scratch/err" ||
@@ -57,7 +57,7 @@ for setting in VOCL_SHARE VOCL_ZERO_COPY; do
     same host_pointer_life env $setting=0 vocl run --
 done
 
-# What is there to be measured without.
+# Settings that switch optimizations off, to measure without them
 for name in many_launches buffer_ops; do
     same $name env VOCL_ARGUMENT_CACHE=0 VOCL_PIPELINE=1 VOCL_ZERO_COPY=0 vocl run --
 done
@@ -66,7 +66,7 @@ done
     same $name vocl run --mpi openmpi --
 done
 
-# An MPI that finds no way to the worker: a program without a platform, and no more than that.
+# MPI finds no transport to the worker: the program gets no platform, and nothing else happens.
 no_way()
 {
     result=$(env "$mark" UCX_TLS=self vocl run -- "$parity/vector_add" 2>&1)
@@ -78,7 +78,7 @@ no_way()
     wait_until none_left "$mark" || fail "left after MPI could not start: $(session_processes "$mark")"
 }
 
-# Workers that die when they are to call MPI_Init, or never do: an error after all, and in time.
+# Workers die in MPI_Init, or never call it: the program gets an error nevertheless, and in time.
 no_worker()
 {
     cat > "$scratch/worker" <<END
@@ -98,7 +98,7 @@ END
     wait_until none_left "$mark" || fail "left after a worker without MPI: $(session_processes "$mark")"
 }
 
-# These need MPI's own exit() caught, which a library under a sanitizer cannot.
+# Both need to catch exit() inside MPI, which a library under a sanitizer cannot.
 if [ "$SANITIZER" = no ] || [ -z "$SANITIZER" ]; then
     no_way
     no_worker

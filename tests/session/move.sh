@@ -1,14 +1,14 @@
 #!/bin/sh
-# Sessions that move from worker to worker: what programs print is what they print natively, and where a move fails, in
-# whichever phase, the program goes on where it was, and nothing is left behind.
+# Sessions move from worker to worker: programs print the same as natively. Where a move fails, in whichever phase, the
+# program continues where it was, and nothing is left behind.
 . "$(dirname "$0")/../lib.sh"
 parity=$top_builddir/tests/parity
 moved=$top_builddir/tests/session/moved
 mark=VOCL_TEST_MARK=$$
-# Once in a while PoCL itself takes long on a loaded machine.
+# Now and then PoCL itself takes long on a loaded machine.
 at_most 900
 
-# always HOW PROGRAM...: moved every 30 ms
+# always HOW PROGRAM...: the program prints the same as natively while it moves every 30 ms
 always()
 {
     how=$1
@@ -18,7 +18,7 @@ always()
     compared "$@"
 }
 
-# What it prints is in native, and its status.
+# Compares the program's output with the file native, and its status with $native.
 compared()
 {
     env $how "$mark" VOCL_SPARE=1 VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 600 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
@@ -27,7 +27,8 @@ compared()
     echo "$how $*: $(grep -c 'is worker . now' "$scratch/err") moves"
 }
 
-# Of shared virtual memory without memory in common devices can less.
+# Without shared memory, devices support less of shared virtual memory: the output is compared with that of vocl run
+# without moves.
 apart()
 {
     how=VOCL_SHARE=0
@@ -36,7 +37,7 @@ apart()
     compared "$@"
 }
 
-# really HOW PROGRAM...: one that goes on until the file that is its last word is there, which is when it has moved
+# really HOW PROGRAM...: the program runs until the file named by its last argument exists, which is when it has moved
 really()
 {
     how=$1
@@ -85,7 +86,7 @@ for seed in 1 2 3; do
     beside graph $seed
 done
 
-# the workers of the running program
+# Prints the workers of the running program.
 workers()
 {
     session_processes "$mark" | while read -r process; do
@@ -93,7 +94,7 @@ workers()
     done
 }
 
-# Asked for, to a spare worker and to one that comes.
+# Moves are requested, to a spare worker and to a new one.
 asked()
 {
     : > "$scratch/out"
@@ -108,8 +109,8 @@ asked()
 }
 beside asked
 
-# What a command buffer has recorded goes with it, and so do parts of a device.
-# with_parts WHAT SHARE
+# Command buffers keep their recorded commands across a move, and sub-devices move, too.
+# with_parts WHAT SHARE: the program moved_WHAT moves twice
 with_parts()
 {
     : > "$scratch/out"
@@ -131,7 +132,8 @@ for what in commands parts; do
     done
 done
 
-# Of a large buffer goes what has been written of it: 1 MiB, in two pieces; the other buffer a kernel has.
+# Of a large buffer, only the written part moves: 1 MiB, in two pieces. The other buffer belongs to a kernel's
+# arguments.
 rm -f "$scratch/enough"
 : > "$scratch/out"
 env "$mark" VOCL_SHARE=0 VOCL_LOG=info vocl run --spare 1 -- "$top_builddir/tests/session/moved_little" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
@@ -144,8 +146,9 @@ bytes=$(sed -n 's/.* objects, \([0-9]*\) bytes.*/\1/p' "$scratch/err")
 [ "$bytes" -ge 1114112 ] && [ "$bytes" -lt 12000000 ] || fail "moved_little: $bytes bytes: $(cat "$scratch/err")"
 echo "of 64 MiB and 64 KiB go $bytes bytes"
 
-# Shared virtual memory goes while it is written: what nobody has written does not, and little of it in the pause. If calls
-# do not end soon, as on a loaded machine, more does, and the next move is another matter.
+# Shared virtual memory is copied while it is written: memory that was never written is not copied, and little is copied
+# in the pause. If calls take long to return, as on a loaded machine, more is copied in the pause; then another move is
+# tried.
 shared()
 {
     : > "$scratch/out"
@@ -168,7 +171,7 @@ goes_before()
 beside shared
 beside shared VOCL_RECOVER=replay
 
-# The program makes its first buffer while the move begins.
+# The program creates its first buffer while the move begins.
 first()
 {
     env "$mark" "$(held_at early)" VOCL_LOG=info vocl run --spare 1 -- "$top_builddir/tests/session/moved_first" \
@@ -188,7 +191,7 @@ first()
 }
 beside first
 
-# The target dies where a phase begins.
+# The target is killed at the beginning of a phase.
 "$moved" 4 0 | tail -n 1 > "$scratch/native"
 dies_at()
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Moves to other kinds of devices, which are taken if they have what the program was told, and only when asked for; of
-# commands that wait for a user event; and of pipes, as long as nothing can be in them.
+# Moves to devices of another kind, which are accepted if they have all that the program was told, and only if
+# requested; moves of commands that wait for a user event; and moves of pipes, as long as they are certainly empty.
 . "$(dirname "$0")/../lib.sh"
 moved=$top_builddir/tests/session/moved_any
 older=$top_builddir/tests/drivers/.libs/older.so
@@ -9,16 +9,16 @@ mark=VOCL_TEST_MARK=$$
 pocl=$(cat /etc/OpenCL/vendors/pocl.icd 2> /dev/null) || skip "no PoCL"
 mkdir "$scratch/vendors"
 export OCL_ICD_VENDORS="$scratch/vendors"
-# It deletes objects as ones of a smaller type.
+# oclgrind deletes objects through a smaller type.
 export ASAN_OPTIONS="new_delete_type_mismatch=0:$ASAN_OPTIONS"
 
-# driver LIBRARY: what workers that begin from here on have
+# driver LIBRARY: sets the driver of workers that start from here on
 driver()
 {
     echo "$1" > "$scratch/vendors/driver.icd"
 }
 
-# begin WORD...: the program, with these queries
+# begin WORD...: starts the program, which makes these queries
 begin()
 {
     rm -f "$scratch/one" "$scratch/two"
@@ -28,7 +28,7 @@ begin()
     wait_until grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out"; tail -n 5 "$scratch/err")"
 }
 
-# moves OPTION...; refuses PATTERN OPTION...
+# moves OPTION...: the program moves; refuses PATTERN OPTION...: it does not, and the message matches
 moves()
 {
     vocl move "$program" --to here "$@" > "$scratch/asked" 2>&1 || fail "$*: $(cat "$scratch/asked")"
@@ -52,8 +52,8 @@ finish()
     echo "$1: right"
 }
 
-# An older driver's device (its name, its version, the size of groups, its extensions), and newer ones in its place; and
-# it is suspended, and is that kind of device afterwards.
+# From an older driver's device (its name, its version, the size of groups, its extensions) to a newer driver's. The
+# session is then suspended, and gets a device of the newer kind when it is resumed.
 export OLDER_VERSION=1.2
 for share in 0 1; do
     export VOCL_SHARE=$share
@@ -68,7 +68,7 @@ for share in 0 1; do
     finish "older to newer, VOCL_SHARE=$share"
 done
 
-# The other way: what it was told is not there.
+# The other direction: the older device lacks what the program was told.
 driver "$pocl"
 begin 0x102b 0x1030
 driver "$older"
@@ -77,7 +77,7 @@ driver "$pocl"
 moves
 finish "newer to older"
 
-# Quite another one.
+# To an entirely different device
 if [ -e $oclgrind ]; then
     export VOCL_SHARE=0
     driver $oclgrind
@@ -94,7 +94,8 @@ if [ -e $oclgrind ]; then
 fi
 unset OLDER_VERSION
 
-# What waits for a user event cannot end first: it moves where what a worker was told is kept, and else is in the way.
+# Commands that wait for a user event cannot complete before a move: the session moves if it has a journal, and
+# otherwise refuses.
 driver "$pocl"
 export VOCL_SHARE=0
 begin gate
@@ -107,7 +108,7 @@ moves
 finish "gate with VOCL_RECOVER"
 unset VOCL_RECOVER
 
-# A pipe moves, until a kernel may have written into it.
+# A pipe moves until a kernel may have written to it.
 newer=$top_builddir/tests/drivers/.libs/newer.so
 if [ -e "$newer" ]; then
     export VOCL_TEST_PIPES=1 VOCL_SHARE=1

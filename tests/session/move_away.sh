@@ -1,8 +1,8 @@
 #!/bin/sh
-# Sessions that began on their program's host move to another one, back, and there again, over MPI, TLS and pairs of
-# sockets, directly and by ssh alone: the memory that program and worker shared is left behind, and what programs see
-# is what they see natively. If the target dies in whichever phase, ssh fails or the network is cut, the program goes
-# on where it was, and a later move is one. Nothing listens on either host afterwards, and nothing is left behind.
+# Sessions that began on their program's host move to another host, back, and there again, over MPI, TLS and pairs of
+# sockets, directly and by ssh alone. The memory shared by program and worker is left behind, and programs see the same
+# as natively. If the target is killed in whichever phase, ssh fails, or the network is cut, the program continues where
+# it was, and a later move succeeds. No socket listens on either host afterwards, and nothing is left behind.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 tests=$(dirname "$VOCL_LIBEXECDIR")/tests
@@ -16,7 +16,8 @@ at_most 900
 [ "$(status_of "$two" --embedded -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 unshare --pid --fork --kill-child --mount-proc true 2> "$scratch/err" || skip "$(cat "$scratch/err")"
 
-# begin OPTIONS PROGRAM...: with these options of two-hosts; $pid is the program, that says ready
+# begin OPTIONS PROGRAM...: starts the program with these options of two-hosts, and waits until it prints "ready"; $pid
+# is its PID
 begin()
 {
     options=$1
@@ -28,7 +29,7 @@ begin()
     pid=$(program_of "$1")
 }
 
-# goes PLACE...: it moves there, one after the other
+# goes PLACE...: moves the program to these places, one after the other
 goes()
 {
     for place in "$@"; do
@@ -39,7 +40,7 @@ goes()
 }
 moves=0
 
-# refuses PLACE PATTERN
+# refuses PLACE PATTERN: the program does not move, and the message matches
 refuses()
 {
     ! timeout -k 5 300 vocl move "$pid" --to "$1" > "$scratch/asked" 2>&1 || fail "moved: $(cat "$scratch/asked")"
@@ -47,7 +48,7 @@ refuses()
     wait_until one_worker || fail "workers that were left: $(session_processes "$mark")"
     tail -n 1 "$scratch/asked"
 }
-# Not on the program's host, and not on its worker's.
+# Whether no socket listens in the network namespaces of the program and of its workers.
 nothing_listens()
 {
     command -v ss nsenter > /dev/null || return 0
@@ -66,7 +67,7 @@ finish()
     echo "$moves moves: $(tail -n 1 "$scratch/out")"
 }
 
-# again NETWORK OPTIONS [host]
+# again NETWORK OPTIONS [host]: the session moves back and forth
 again()
 {
     export VOCL_NETWORK=$1
@@ -79,7 +80,7 @@ again()
     finish
 }
 
-# Workers beside the one that moves, some here and some there.
+# Other workers, on both hosts, beside the one that moves
 several()
 {
     export VOCL_NETWORK=$1
@@ -93,7 +94,7 @@ several_kept()
     several mpi
 }
 
-# What it is moved by while it runs.
+# Moves the program back and forth while it runs.
 mover()
 {
     while [ ! -e "$scratch/ended" ]; do
@@ -106,7 +107,8 @@ mover()
 }
 
 fine='over shared virtual memory\|^capabilities\|^fine grain'
-# same DOOR PROGRAM: prints what it prints natively, but for fine-grained shared virtual memory, which there is here alone
+# same METHOD PROGRAM: prints the same as natively, except for fine-grained shared virtual memory, which exists only
+# natively
 same()
 {
     timeout -k 10 400 "$2" > "$scratch/all" 2> /dev/null
@@ -124,7 +126,7 @@ same()
     echo "$2, $1: $(grep -c 'is worker . now' "$scratch/err") moves"
 }
 
-# On the other host, which has another network.
+# Prints the workers on the other host, which are in another network namespace.
 far_worker()
 {
     for process in $(session_workers "$mark"); do
@@ -132,14 +134,14 @@ far_worker()
     done
 }
 
-# The target is started before the first phase.
+# Whether the target has started, which is before the first phase.
 target_there()
 {
     target=$(far_worker)
     [ -n "$target" ]
 }
 
-# The target is killed as the phase begins.
+# The target is killed at the beginning of the phase.
 dies_at()
 {
     export "$(held_at "$1")"
@@ -159,7 +161,7 @@ dies_at()
     finish
 }
 
-# The network is cut as the phase begins, and there again.
+# The network is cut at the beginning of the phase, and restored afterwards.
 cut_at()
 {
     about_silence
@@ -179,7 +181,7 @@ cut_at()
     finish
 }
 
-# What stands for ssh fails, then goes.
+# The stand-in for ssh fails while a file exists.
 with_broken()
 {
     printf '#!/bin/sh\n[ ! -e "%s/broken" ] || exit 7\nexec "$@"\n' "$scratch" > "$scratch/through"
@@ -197,14 +199,15 @@ no_ssh()
     finish
 }
 
-# refused WHAT PATTERN: as long as there is that
+# refused WHAT PATTERN: the program does not move while it has WHAT
 refused()
 {
     begin "" "$stays" "$scratch/one" "$scratch/two" "$1"
     refuses $far "$2"
     finish
 }
-# suspended there it comes again there; and what is lost there comes again, here if it cannot there.
+# A session that is suspended on the other host is resumed there. A worker that is lost there is replaced there, or here
+# if no worker can be started there.
 suspended()
 {
     begin "" "$away" "$scratch/enough" host
@@ -224,7 +227,7 @@ came_again()
 {
     replaced_times "$1" && one_worker
 }
-# lose COUNT: its worker; so many have come again by then
+# lose COUNT: kills the worker, and waits until COUNT workers have been replaced in all
 lose()
 {
     wait_until one_worker || fail "no worker, or one that has not gone: $(session_processes "$mark")"
@@ -246,8 +249,8 @@ recovers()
     finish
 }
 
-# The same with memory that program and worker share, until it moves: lost before, there, and when it is here again, by
-# when some of it is shared and some is not.
+# The same with memory that program and worker share until the move. The worker is lost before the move, on the other
+# host, and back here, when some memory is shared and some is not.
 recovers_shared()
 {
     export VOCL_SHARE=1 VOCL_RECOVER=replay VOCL_RECOVER_LOG=$1
@@ -264,7 +267,8 @@ recovers_shared()
     finish
 }
 
-# As the phase begins, the target or the worker itself is lost: what was kept for the one is right for the other.
+# At the beginning of the phase the target or the worker itself is lost: the journal that was kept for the one is right
+# for the other.
 lost_at()
 {
     export VOCL_SHARE=1 VOCL_RECOVER=replay "$(held_at "$1")"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions over TLS move on another host, each packet to which takes 5 ms, and as long back: what crosses a move then is
-# other than on one host. What programs print is what they print natively.
+# Sessions over TLS move on another host with a delay of 5 ms each way: other messages cross a move than on one host.
+# Programs print the same as natively.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 two=$top_srcdir/tests/net/two-hosts
@@ -8,7 +8,8 @@ mark=VOCL_TEST_MARK=$$
 at_most 600
 [ "$(status_of "$two" --delay 5000 -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 
-# far EVERY WITHOUT PROGRAM...: moved about so often, in ms; the same but for these lines
+# far EVERY WITHOUT PROGRAM...: the program moves every EVERY ms and prints the same, except for lines that match
+# WITHOUT
 far()
 {
     every=$1
@@ -34,7 +35,7 @@ moves()
     grep -c 'is worker . now' "$scratch/err"
 }
 
-# The program that has something of everything, until it has moved three times.
+# The program that uses something of everything runs until it has moved three times.
 enough()
 {
     [ -e "$scratch/err" ] && [ "$(moves)" -ge 3 ]
@@ -50,6 +51,6 @@ beside everything
 for program in contents buffer_ops events images threads callbacks; do
     beside far 200 '^$' "$top_builddir/tests/parity/$program"
 done
-# Of another host there is no fine-grained memory, and such as there is stays.
+# On another host there is no fine-grained memory.
 beside far 200 '^capabilities\|^fine grain' "$top_builddir/tests/parity/svm"
 well_beside

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions over TLS move: on one host, and between two, to spare workers and to such as come to a host that is named; what
-# programs print is what they print natively.
+# Sessions over TLS move, on one host and between two, to spare workers and to new workers on a named host; programs
+# print the same as natively.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 parity=$top_builddir/tests/parity
@@ -14,7 +14,7 @@ moves()
     grep -c 'is worker . now' "$scratch/err"
 }
 
-# always HOW PROGRAM...: HOW is a command before the program; moved every 30 ms
+# always HOW PROGRAM...: HOW is the command before the program, which moves every 30 ms
 always()
 {
     how=$1
@@ -26,7 +26,7 @@ always()
     echo "$* : $(moves) moves"
 }
 
-# asked WHAT PLACES HOW...: that program, moved to each of the places, and back
+# asked WHAT PLACES HOW...: moved_WHAT moves to each of the places in turn
 asked()
 {
     program=$moved/moved_$1

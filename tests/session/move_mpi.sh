@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions over MPI with workers on other hosts take on members, which come over TLS: they move, to either host, one worker
-# while the other keeps MPI with the program, and are suspended.
+# Sessions over MPI with workers on other hosts get new members, which connect over TLS: one worker moves, to either
+# host, while the other keeps MPI with the program; and sessions are suspended.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 moved=$top_builddir/tests/session
@@ -9,7 +9,7 @@ mark=VOCL_TEST_MARK=$$
 at_most 600
 [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 
-# begin PROGRAM WORD...: over MPI; its number is $pid
+# begin PROGRAM WORD...: starts the program over MPI; its PID is $pid
 begin()
 {
     program=$moved/$1
@@ -25,7 +25,7 @@ begin()
     done)
 }
 
-# ask WORD...: vocl ... of it
+# ask WORD...: runs vocl WORD on the program
 ask()
 {
     ask_what=$1
@@ -52,7 +52,7 @@ if has_command_buffers; then
     finish
 fi
 
-# One of two workers after the other: the pair has MPI, then both, then TLS.
+# Two workers move one after the other: they use MPI with the program, then one of them TLS, then both.
 begin moved_parts "$two" --workers 2
 ask move --to 10.93.0.3
 ask move --to 10.93.0.3

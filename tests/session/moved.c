@@ -1,8 +1,9 @@
 /*
- * A program that has something of everything, for a while: buffers, a sub-buffer, an image, a kernel with arguments
- * that stay, a program, a user event that is set late and a callback. It prints what they hold in the end.
- * usage: moved MEGABYTES MILLISECONDS [FILE], longer if there is no such file yet. With MOVED_LINKED in the environment
- * its program has a header and is linked, which each worker has to do anew: PoCL keeps only what is built.
+ * A program that uses something of everything for a while: buffers, a sub-buffer, an image, a kernel whose arguments
+ * stay set, a program object, a user event that is set late, and a callback. It prints the final contents.
+ * usage: moved MEGABYTES MILLISECONDS [FILE]: runs longer if FILE does not exist by then. With MOVED_LINKED in the
+ * environment its program has a header and is linked, which each worker has to do anew: PoCL caches only programs that
+ * are built.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -131,7 +132,7 @@ int main(int count, char **words)
     NEED(clSetUserEventStatus(gate, CL_COMPLETE));
     NEED(clFinish(queue));
     NEED(clEnqueueReadImage(queue, image, CL_TRUE, zero, whole, 0, 0, pixels, 0, NULL, NULL));
-    /* what each step added, taken away */
+    /* Subtracts what the steps have added. */
     by = -steps;
     NEED(clSetKernelArg(kernel, 1, sizeof(by), &by));
     NEED(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &(size_t){part / 4}, NULL, 0, NULL, NULL));

@@ -1,10 +1,10 @@
-/* What nodes tell. */
+/* Notes and replies that arrive from nodes. */
 #ifndef VOCL_CLIENT_NOTE_H
 #define VOCL_CLIENT_NOTE_H
 
 #include "client/core/objects.h"
 
-/* A reply or a note of a node; false if it is not well formed. Under the lock. */
+/* Handles a reply or a note of a node. Returns false if it is malformed. Under the lock. */
 bool note_take(struct node *node, uint16_t number, struct wire_cursor fields);
 
 #endif

@@ -1,10 +1,10 @@
-/* Where a session begins. */
+/* The process' session, which starts with the first use. */
 #ifndef VOCL_CLIENT_START_H
 #define VOCL_CLIENT_START_H
 
 #include "client/core/session.h"
 
-/* The process' session, started if need be; NULL when there is none to be had. */
+/* Returns the process' session, started if need be; NULL if there can be none. */
 struct session *session_get(const struct front_end *front);
 
 #endif

@@ -1,4 +1,4 @@
-/* Events, what has to be there before one is complete, and waiting for queues. */
+/* Events, the data that must have arrived before an event is complete, and waiting for queues. */
 #ifndef VOCL_CLIENT_CORE_EVENT_H
 #define VOCL_CLIENT_CORE_EVENT_H
 
@@ -8,62 +8,67 @@
 #include "client/core/objects.h"
 
 /* ---- event.c ---- */
-/* -EINVAL: it is no list of events; -EXDEV: one is of another context. */
+/* Checks a wait list. Returns -EINVAL if it is none, -EXDEV if an event is of another context. */
 int event_check(cl_context context, cl_uint count, const cl_event *list);
-/* The numbers of the events of a list that are not known to be over, in ids[*left]; the node then knows these. */
+/* Returns the IDs of the *left events of a list that are not known to be complete, and makes these events known to the
+ * node. */
 uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint32_t *small, size_t small_count,
                     uint32_t *left);
-/* That of one, of which the node then knows in any case. */
+/* Returns an event's ID, and makes the event known to the node, even if it is complete. */
 uint32_t event_id(struct node *node, cl_event event);
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type type);
-/* Of a command that was not sent: its node does not know of it. */
+/* Notes that the event's command was not sent: no node knows the event. */
 void event_unsent(cl_event event);
-/* The event of a command of which no node knows: it is over. times: where the queue has profiling. */
+/* Returns a complete event, for a command that no node knows. times: used if the queue has profiling. */
 cl_event event_over(cl_command_queue queue, cl_command_type type, const uint64_t times[4]);
-/* Its place in its queue: known when it has been sent, by when it may be over. */
+/* Sets the command's number in its queue. It is known once the command is sent, and may be complete by then. */
 void event_number(cl_event event, uint64_t number);
-/* What its node tells of. */
+/* Takes the status, and the times, that the event's node reports. */
 void event_set_status(cl_event event, cl_int status, uint32_t time_count, const uint64_t *times);
-/* It is known to be that, and functions are called that wait for it; here: by the program itself. Under the lock. */
+/* Sets the status, and calls the callbacks for it: on the calling thread if here is set. Under the lock. */
 void event_become(cl_event event, cl_int status, bool here);
-/* A function that is called by a thread of the library. */
+/* Registers a callback, which a thread of the library calls. */
 int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
 void event_lose(struct node *node);
-/* An event of the application's own, and its status, which can be set once: then -EALREADY. */
+/* Create a user event, and set its status: only once, then -EALREADY. */
 int user_event_new(cl_context context, cl_event *out);
 int user_event_set(cl_event event, cl_int status);
 extern const struct kind event_kind;
 
-/* Commands up to that number are over; well: those of which nothing else is known have not failed. */
+/* Notes that the queue's commands up to number have ended. well: they have not failed, but for those whose status is
+ * known. */
 void queue_finished(cl_command_queue queue, uint64_t number, bool well);
-/* The node is to tell of all that it has not told of yet: of how many. Under the lock. */
+/* Asks nodes to report the end of all events that have not ended yet. Returns how many there are. Under the lock. */
 unsigned event_ask_all(void);
-/* Whether the program has a user event that is not set, and for which commands wait. */
+/* Whether a command waits for a user event that the program has not set. */
 bool event_any_open(void);
-/* The node's events go to another member: those that are not over are made there. Under the lock. */
+/* Moves the node's events to another member: user events that are not set are created there. Under the lock. */
 void event_move(struct node *node, struct node *target);
 
 /* ---- event_wait.c ---- */
-/* Wait until the event is complete; its status. */
+/* Waits until the event has ended. Returns its status. */
 cl_int event_wait(cl_event event);
-/* The same of one that its node was asked to tell of: a round trip also if it is over already. since: timeline_now().
- */
+/* The same for an event whose end the node was asked to report: traced as a wait even if it has ended already. since:
+ * timeline_now(). */
 cl_int event_wait_asked(cl_event event, uint64_t since);
-/* What the application's wait ends with; since: deliver_now_begun() when it began. */
+/* Waits for the callbacks that the application's wait has to wait for. since: deliver_now_begun() when it began. */
 void event_wait_callbacks(cl_event event, uint64_t since);
-/* Its node is to tell of these statuses of it; event_ask(): of its end, and nothing of others. Under the lock. */
+/* Asks the event's node to report these statuses, and the end of later commands of its sort; event_ask(): only the end
+ * of this event. Under the lock. */
 void event_subscribe(cl_event event, uint32_t mask);
 void event_ask(cl_event event);
-/* Launches, or what is no launch: a bit. Who asks of an event of one sort asks of others. */
+/* A bit for launches, and one for all other commands. A program that asks about one event of a sort is expected to ask
+ * about others. */
 unsigned event_sort(cl_command_type type);
-/* Until all are complete, as the application waits for them; false: one has failed. */
+/* Waits for all events, for the application. Returns false if one has failed. */
 bool event_wait_all(cl_uint count, const cl_event *list);
-/* The status as the application may see it; event_known(): what of it is known here, without asking. */
+/* Return the status that the application may see. event_known() returns what is known here, and does not ask the
+ * node. */
 cl_int event_status(cl_event event);
 cl_int event_known(cl_event event);
 
-/* The program may look at its memory now, for commands that were under way may be over: whoever set event_shows brings
- * contents there that nodes have. Not under the session's lock. */
+/* Called when the program may look at its memory, as commands that were under way may have ended: the function in
+ * event_shows copies contents there from the nodes. Not under the session's lock. */
 typedef void event_shower(void);
 extern event_shower *_Atomic event_shows __attribute__((visibility("hidden")));
 static inline void event_show(void)
@@ -75,29 +80,30 @@ static inline void event_show(void)
 }
 
 /* ---- times.c ---- */
-/* A clock of this host's, in ns: CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC. */
+/* Reads a clock of this host, in ns: CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC. */
 uint64_t times_read(clockid_t clock);
-/* A command was enqueued natively after its event was made here, and was over before this is known here. The clock of
- * its times is the one of this host's of which that is true, if it is true of only one. */
+/* Learns by which clock of this host a device's times are. A command is enqueued natively after its event is made here,
+ * and ends before its end is known here: if that is true by only one of the clocks, it is that one. */
 void times_learn(cl_device_id device, const uint64_t made[2], const uint64_t times[4]);
-/* This host's time by the clock of the device's events, or 0 if that is not known to be this host's. */
+/* Returns the time by the clock of the device's events, or 0 if that is not known to be a clock of this host. */
 uint64_t device_time(cl_device_id device);
 
 /* ---- arrival.c: under the session's lock ---- */
 struct arrival; /* NULL: there is nothing to wait for */
-/* One part of it is missing. NULL: no memory. */
+/* Returns an arrival of which one part is missing. NULL: no memory. */
 struct arrival *arrival_new(void);
 struct arrival *arrival_use(struct arrival *arrival);
 void arrival_drop(struct arrival *arrival);
 void arrival_part_over(struct arrival *arrival);
 bool arrival_is_over(const struct arrival *arrival);
-/* Both have to be over: *to gives up its use for one of what it becomes. False: no memory. */
+/* Replaces *to by an arrival that is over when both are; the reference is replaced with it. False: no memory. */
 bool arrival_join(struct arrival **to, struct arrival *more);
-/* Now, or when it is over. */
+/* Calls run() now, or when the arrival is over. */
 void arrival_then(struct arrival *arrival, struct arrival_waiter *waiter, void (*run)(void *), void *argument);
-/* Without the lock. */
-bool arrival_any(void); /* whether there is one that is not over */
+/* These are called without the lock. */
+bool arrival_any(void); /* whether an arrival is not over */
 void arrival_wait(struct session *session, struct arrival *arrival);
-void arrival_free(struct session *session, struct arrival *arrival, void *memory); /* when it is over */
+void arrival_free(struct session *session, struct arrival *arrival,
+                  void *memory); /* frees memory when the arrival is over */
 
 #endif

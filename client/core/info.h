@@ -1,22 +1,23 @@
-/* What nodes answer to queries, and answers that are kept. */
+/* Queries that nodes answer, and answers that are kept. */
 #ifndef VOCL_CLIENT_CORE_INFO_H
 #define VOCL_CLIENT_CORE_INFO_H
 
 #include "client/core/objects.h"
 
-/* A whole answer into what the program has for it: -EINVAL if that is too small. */
+/* Copies a whole answer to the program's memory. Returns -EINVAL if that is too small. */
 int info_copy(const void *value, size_t size, size_t capacity, void *to, size_t *size_ret);
-/* A table as a worker told it, copied: whole records, in which texts end. False: it does not hold together. */
+/* Copies a table that a worker sent: whole records, in which texts are terminated. Returns false if it is malformed. */
 bool info_table_take(struct info_table *table, const void *infos, size_t length);
-/* Of a text: it ends within its answer. NULL: there is none. */
+/* Returns a text, which ends within its answer, or NULL. */
 const char *info_text(const struct info_table *table, cl_uint param);
 const void *info_find(const struct info_table *table, cl_uint param, uint32_t *length);
-/* A query that only the node can answer. */
+/* Sends a query that only the node can answer. */
 int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second, cl_uint param, const void *input,
              size_t input_size, size_t capacity, void *to, size_t *size_ret);
-/* The whole answer, of a size that is not known before; *bytes is to be freed. */
+/* Gets a whole answer, whose size is not known before. The caller frees *bytes. */
 int info_take(struct node *node, unsigned kind, uint32_t object, void **bytes, size_t *length);
-/* The same for an answer that will not change while the object lives, or until info_forget(): asked once. */
+/* As info_ask(), for an answer that does not change while the object lives, or until info_forget(): the node is asked
+ * once. */
 int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
                   const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
 /* The same for an answer that several objects share. */

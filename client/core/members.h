@@ -15,9 +15,9 @@ struct session {
     pthread_t thread;
     unsigned node_count, spare_count; /* the spares come behind the nodes */
     struct node *nodes;
-    struct node **members; /* the node that each peer is, by its number */
+    struct node **members; /* by the peer's number: its node */
     unsigned member_count;
-    void (*lost)(struct node *node); /* session_lose() */
+    void (*lost)(struct node *node); /* called by session_lose() */
     const struct front_end *front;
     void *view; /* the front end's */
     struct under_way under_way;
@@ -26,20 +26,21 @@ struct session {
 };
 
 /* ---- session.c ---- */
-/* Its lock, and what is under way, which is all zero: nothing is. */
+/* Initializes the lock, the conditions and what is under way, which has to be zero: nothing is. */
 void session_begin(struct session *session);
-/* Its own thread; 0, or a negative errno value. */
+/* Starts the session's own thread. Returns 0 or a negative errno value. */
 int session_drive(struct session *session);
-/* The process ends: nobody uses the transport any more; but for this thread itself, which may be in a handler of a
- * signal. Under the lock, with stop. */
+/* Called when the process ends, under the lock, with stop set: waits a while until no other thread uses the transport.
+ * The calling thread itself may be using it: this may be a signal handler. */
 void session_await_leader(struct session *session);
 
 /* ---- members.c ---- */
-/* Those of the program, and the spares. */
+/* Returns the number of the program's nodes and the spares. */
 unsigned members_nodes(const struct session *session);
-/* NULL: it is none now. */
+/* Returns the peer's node, or NULL if it has none now. */
 struct node *members_node(const struct session *session, unsigned peer);
-/* The last workers are spare; the local member, which is behind them, is not. False: no memory. */
+/* Assigns nodes to the members. The last workers are spares; the local member, which comes after them, is not. False:
+ * no memory. */
 bool members_find(struct session *session, bool has_local);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A set of a session's nodes, of which it may have a thousand: one word for the 64 around the first that came, which is
- * all that most sets ever need, and memory for the others only once there are some. Whoever adds and removes holds the
- * lock of what the set belongs to; who asks need not, and neither who clears one without memory while others may
- * remove.
+ * A set of a session's nodes, of which there may be a thousand. One word holds the 64 nodes around the first one added,
+ * which is all that most sets ever need; memory for the others is allocated only when there are some. A thread that
+ * adds or removes holds the lock of the set's owner. A thread that tests does not need it, nor does one that clears a
+ * set without memory while others may remove.
  */
 #ifndef VOCL_NODE_SET_H
 #define VOCL_NODE_SET_H
@@ -16,7 +16,7 @@
 struct node_set {
     atomic_uint_fast64_t near;
     _Atomic(atomic_uint_fast64_t *) far; /* of all nodes, or NULL */
-    atomic_uint window;                  /* which 64 are near, from 1; 0: nobody has come yet */
+    atomic_uint window;                  /* which 64 are near, from 1 on; 0: none was added yet */
 };
 
 /* nodes that are not near */
@@ -37,7 +37,7 @@ static inline bool node_set_has(const struct node_set *set, unsigned index)
     return atomic_load_explicit(&set->near, memory_order_acquire) >> index % 64 & 1;
 }
 
-/* False: there is no memory, which the first one needs not. */
+/* Returns false if there is no memory. The first node needs none. */
 static inline bool node_set_add(struct node_set *set, unsigned index)
 {
     if (!atomic_load_explicit(&set->window, memory_order_relaxed))
@@ -63,7 +63,7 @@ static inline bool node_set_has_memory(const struct node_set *set)
     return atomic_load_explicit(&set->far, memory_order_relaxed) != NULL;
 }
 
-/* Nobody is in it any more, and it has no memory. What others see of it before and after needs no order. */
+/* Empties the set, and frees its memory. What other threads see of it before and after needs no order. */
 static inline void node_set_clear(struct node_set *set)
 {
     if (node_set_has_memory(set))

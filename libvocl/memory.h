@@ -7,7 +7,7 @@
 /* ---- memory.c ---- */
 /* Returns the native result of a new object's creation on all live nodes of its context. */
 cl_int memory_outcome(cl_mem memory);
-/* Where the session's memory is limited, returns whether a new object was created on all nodes. */
+/* The same for a new object of some size where the session's memory is limited; otherwise returns CL_SUCCESS. */
 cl_int memory_check_room(cl_mem memory);
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);
 cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The applications of examples/, among 1 to 3 ranks in all forms: with shared memory, and as if each rank had a host of its
-# own, where there is no global address space. They compare all results with a serial program's, bit by bit.
+# The applications of examples/, with 1 to 3 ranks, in all forms: with shared memory, and as if each rank had its own
+# host, where there is no global address space. They compare all results with a serial program's, bit by bit.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 one_at_a_time ranks
@@ -9,7 +9,7 @@ case $SANITIZER in
 thread) skip "the thread sanitizer sees neither the order that kernels keep nor PoCL's own, as it compiles these kernels" ;;
 esac
 
-# application MPI NUMBER FORMS PROGRAM OPTIONS...: it has to print figures of all these forms.
+# application MPI NUMBER FORMS PROGRAM OPTIONS...: the program has to print times for each of these forms.
 application()
 {
     application_mpi=$1 application_number=$2 forms=$3 name=$4
@@ -31,12 +31,12 @@ all()
 }
 
 far="mpi hybrid stream control kernel"
-# One rank first: what it compiles the others find, who would all compile it.
+# One rank first: otherwise all ranks would compile the kernels, which are then in the cache.
 all $first 1 "$far ggas"
 all $first 2 "$far ggas"
 all $first 3 "$far ggas"
 
-# one form, several rounds, another name for the figures; and what is not understood
+# one form, several rounds, another label for the times; and wrong options
 application $first 2 stream himeno --steps 2 --planes 1 --rows 4 --columns 4 --rounds 2 --form stream
 ! grep -q _mpi_ "$scratch/out" || fail "--form stream: $(cat "$scratch/out")"
 must $first 1 devcom_himeno --steps 2 --planes 1 --rows 4 --columns 4 --label weak --form mpi

@@ -1,6 +1,7 @@
 /*
- * Segments of all kinds, one-sided communication, signals, atomics, passive messages and collectives among any number
- * of ranks, and what misuse gets. words[1]: "messages": with the progress thread, and segments that must be staged.
+ * Segments of all kinds, one-sided communication, signals, atomics, passive messages and collectives between any number
+ * of ranks, and the errors for misuse. words[1]: "messages": with the progress thread, and with segments that must be
+ * staged.
  */
 #include <sched.h>
 #include <unistd.h>
@@ -71,8 +72,8 @@ static void check_writes(void)
     }
 }
 
-/* A box of 3 planes of 5 rows of 40 bytes, out of a grid of rows of 64 and planes of 640 bytes, into one of 100 and
- * 999. */
+/* Sends a box of 3 planes of 5 rows of 40 bytes, from rows of 64 and planes of 640 bytes, into rows of 100 and planes
+ * of 999. */
 static void check_box(unsigned from, unsigned to)
 {
     static uint8_t sent[4000], got[4000];
@@ -104,7 +105,7 @@ static void check_box(unsigned from, unsigned to)
     }
     EQUAL(got[40], 0);
     meet();
-    /* and back: what is read is what was sent */
+    /* and back: a get returns what was put */
     put = (struct devcom_put){.segment = from,
                               .remote_segment = to,
                               .offset = 16384,
@@ -132,7 +133,7 @@ static void check_boxes(void)
     }
 }
 
-/* Large boxes, which do not travel with their descriptors. */
+/* Sends a box that is too large to travel with its descriptor. */
 static void check_large_box(unsigned to)
 {
     enum { ROWS = 256, ROW = 1024, STRIDE = 2048 };
@@ -165,7 +166,7 @@ static void check_large_box(unsigned to)
 
 /* ---- misuse ---- */
 
-/* An error that only the target knows comes by the fence. */
+/* Returns the error, or the fence's: an error that only the target knows comes there. */
 static int fenced(int error)
 {
     return error ? error : devcom_queue_fence(d, 0, 600L * SECOND);
@@ -207,7 +208,7 @@ static void check_misuse(void)
     EQUAL(devcom_segment_delete(d, GONE), -ENOENT);
     EQUAL(devcom_segment_ptr(d, next, GONE, &at), devcom_shares_host(d, next) ? -ENOENT : -ENOTSUP);
     EQUAL(devcom_queue_flush(d, 4, DEVCOM_TEST), -EINVAL);
-    /* one rank's failure is everybody's */
+    /* one rank's failure is every rank's */
     EQUAL(devcom_segment_register(d, GONE, rank == 0 ? -ENOMEM : 0), -ENOMEM);
 }
 
@@ -228,11 +229,11 @@ static void check_deleted(void)
     }
 }
 
-/* ---- places that are written again and again ---- */
+/* ---- destinations that are written again and again ---- */
 
 enum { BLOCK = 80000, BLOCKS = 12 };
 
-/* Data, then the signal, whatever its values do, and other operations of the queue between. */
+/* The data arrive before the signal, however its values change, and with other operations of the queue in between. */
 static void check_repeated(enum devcom_signal_op op, const int64_t *values, unsigned count)
 {
     static uint8_t sent[BLOCK], got[BLOCK];
@@ -260,7 +261,7 @@ static void check_repeated(enum devcom_signal_op op, const int64_t *values, unsi
     meet();
 }
 
-/* Of more places than can be kept, without waiting; the last of each stays. */
+/* Writes to more places than are remembered, without waiting; the last data of each place stay. */
 static void check_many_places(void)
 {
     static uint8_t data[BLOCK], got[BLOCK / 2];
@@ -286,7 +287,7 @@ static void check_many_places(void)
     meet();
 }
 
-/* The place is gone, or is outside of what has the number now, or is there again. */
+/* The place's segment was deleted, or exists again, or its number belongs to one that is too small. */
 static void check_places_gone(void)
 {
     struct devcom_memory memory = {.bytes = BLOCK};
@@ -347,7 +348,7 @@ static void check_signals(void)
     EQUAL(found, 21);
     EQUAL(devcom_signal_store(d, 21, 0), 0);
     meet();
-    if (rank == 0) /* somebody who sleeps is woken */
+    if (rank == 0) /* a rank that sleeps is woken */
         usleep(20000);
     EQUAL(devcom_notify(d, next, 22, DEVCOM_SET, 1, 3), 0);
     EQUAL(devcom_signal_wait(d, 22, DEVCOM_GE, 1, DEVCOM_BLOCK, NULL), 0);
@@ -363,7 +364,7 @@ static void check_atomics(void)
     meet();
     for (int i = 0; i < 100; i++)
         EQUAL(devcom_fetch_add(d, 0, HOST, 4096, 3, 600L * SECOND, &was), 0);
-    for (int i = 0; i < 20; i++) { /* a lock in the word beside it */
+    for (int i = 0; i < 20; i++) { /* a lock in the next word */
         while (!devcom_compare_swap(d, 0, HOST, 4104, 0, rank + 1, 600L * SECOND, &was) && was)
             sched_yield();
         EQUAL(devcom_compare_swap(d, 0, HOST, 4104, rank + 1, 0, 600L * SECOND, &was), 0);
@@ -442,14 +443,14 @@ static void check_reduction(unsigned segment, size_t count, enum devcom_method m
                        : more > expected  ? more
                                           : expected;
         }
-        if (method == DEVCOM_TREE) /* which adds in an order of its own */
+        if (method == DEVCOM_TREE) /* which adds in its own order */
             EXPECT(got[i] - expected < 1e-9 && expected - got[i] < 1e-9);
         else
             EXPECT(got[i] == expected);
     }
 }
 
-/* Of the smallest and of others, which wrap around. */
+/* Reduces the smallest type and another one, with products that wrap around. */
 static void check_products(void)
 {
     enum { COUNT = 100 };
@@ -518,7 +519,7 @@ static void check_broadcasts(void)
     }
 }
 
-/* A collective that comes to its time-out goes on where it was. Rank 0 comes when it has for all others. */
+/* A collective that timed out resumes where it was. Rank 0 enters after it has timed out on all others. */
 static void check_resuming(void)
 {
     int32_t one = 1, sum;

@@ -1,13 +1,12 @@
 /*
- * Chained descriptors: into segments of two kinds, strided and over each other, and what a refused one gets. words[1]:
+ * Chained descriptors: into segments of two kinds, strided, overlapping, and with one that is refused. words[1]:
  * "messages": with the progress thread.
  */
 #include "tests/devcom/segments.h"
 
 enum { PLACES = 60, AREA = BYTES / 4 };
 
-/* Puts out of segments into segments, some of them strided, and over each other if that is asked for; expected: what
- * the next rank has in each of its segments then. */
+/* Makes puts between segments, some of them strided, and overlapping if asked for. */
 static void some_chain(struct devcom_put *puts, bool overlapping, uint32_t seed)
 {
     int next = (rank + 1) % size;
@@ -69,7 +68,7 @@ static void check_chain(bool overlapping, uint32_t seed)
         EQUAL(devcom_signal_load(d, 30, &value), 0);
         EQUAL(value, round * PLACES / 10);
         EQUAL(devcom_chain_wait(chain, 600L * SECOND), 0);
-        /* all ranks' chains have the same places */
+        /* all ranks' chains have the same offsets */
         pattern(sent, AREA, (unsigned)((rank + size - 1) % size + round));
         pattern(other, AREA, (unsigned)((rank + size - 1) % size + 3 * round + 7));
         for (int i = 0; i < PLACES; i++)
@@ -86,7 +85,7 @@ static void check_chain(bool overlapping, uint32_t seed)
     meet();
 }
 
-/* What comes before the one that is refused is done. */
+/* The puts before the refused one are done. */
 static void check_refused_chain(void)
 {
     struct devcom_put puts[4];
@@ -126,7 +125,7 @@ static void check_refused_chain(void)
     meet();
 }
 
-/* Puts that follow each other, as if they were one: to the end of a segment, and beyond. */
+/* Adjacent puts are joined into one: up to the end of a segment, and beyond. */
 static void check_sequence(void)
 {
     struct devcom_put puts[4];
@@ -171,7 +170,7 @@ static void check_sequence(void)
     meet();
 }
 
-/* Each reads what the one before it has written. */
+/* Each put reads what the one before it has written. */
 static void check_own_chain(void)
 {
     struct devcom_put puts[3];

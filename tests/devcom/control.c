@@ -1,6 +1,6 @@
 /*
- * Control programs: lists of kernels, puts and waits that run by themselves, started here and by other ranks; what
- * misuse gets, and how they end early. words[1]: "lost": rank 2 of 3 dies in the middle of them.
+ * Control programs: lists of kernels, puts and waits that run by themselves, started by this rank and by others; the
+ * errors for misuse, and early ends. words[1]: "lost": rank 2 of 3 dies while they run.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -53,8 +53,8 @@ static void clear_sums(void)
 }
 
 /*
- * Each round: fill the grid, put it to the next rank, wait for the last one's, add that, and say that it may come
- * again. The head is of one command, whose kind and count decide how often.
+ * Each round: fill the grid, put it to the next rank, wait for the previous rank's, add that, and tell that rank that
+ * its grid has been read. head is the loop's first command: its kind and count say how many rounds there are.
  */
 static struct devcom_control *ring_program(struct devcom_command head, cl_uint base)
 {
@@ -118,7 +118,7 @@ static void check_count(void)
     devcom_control_destroy(c);
 }
 
-/* Until a signal says so, which the program itself gives here. */
+/* Runs until a signal is set, here by the program itself. */
 static void check_until(void)
 {
     struct devcom_control *c = ring_program(
@@ -132,7 +132,7 @@ static void check_until(void)
     devcom_control_destroy(c);
 }
 
-/* 3 times 4 times 5 notifications, and the values of those that are counted. */
+/* 3 times 4 times 5 notifications, and a value that grows by its step each time. */
 static void check_loops(void)
 {
     struct devcom_put inner = {.rank = rank, .signal = 0, .op = DEVCOM_ADD, .value = 1};
@@ -161,7 +161,7 @@ static void check_loops(void)
     devcom_control_destroy(c);
 }
 
-/* The first rank starts everybody's, twice, and is told of their ends. */
+/* Rank 0 starts the programs of all ranks, twice, and is notified when they end. */
 static void check_offer(void)
 {
     struct devcom_put bad = {.segment = GRID, .remote_segment = OUT + 1, .shape = {.bytes = 8}, .rank = next};
@@ -184,7 +184,7 @@ static void check_offer(void)
             EQUAL(devcom_notify(d, r, START, DEVCOM_SET, 1, 0), 0);
         for (int r = 0; r < size; r++)
             EQUAL(devcom_signal_wait(d, DONE + (unsigned)r, DEVCOM_EQ, run, 600L * SECOND, NULL), 0);
-        if (run == 1) { /* the programs' own signals begin anew */
+        if (run == 1) { /* the programs' own signals start from 0 again */
             for (int r = 0; r < size; r++) {
                 EQUAL(devcom_notify(d, r, ARRIVED, DEVCOM_SET, 0, 0), 0);
                 EQUAL(devcom_notify(d, r, TAKEN, DEVCOM_SET, 0, 0), 0);
@@ -208,7 +208,7 @@ static void check_offer(void)
     meet();
 }
 
-/* One that would wait for ever, and one that would go on for ever. */
+/* Cancels a program that would wait forever, and one that would run forever. */
 static void check_cancel(void)
 {
     struct devcom_command waits[] = {{.kind = DEVCOM_DO_FINISH},
@@ -307,7 +307,7 @@ static void check_misuse(void)
     meet();
 }
 
-/* Until the segments of a rank have gone that has ended by a loss. */
+/* Waits until the segments of another rank, which a loss has ended, are gone. */
 static void outlast(int other)
 {
     int error = 0;
@@ -320,8 +320,8 @@ static void outlast(int other)
 }
 
 /*
- * Who dies is killed in the middle of everybody's programs, which end with an error, and so does who waits for it.
- * Late: rank 0's begins when the others have ended.
+ * Rank 2 is killed while all programs run. They end with an error, and so do the waits for them. late: rank 0 starts
+ * its program when the others have ended.
  */
 static int survive_loss(bool late)
 {
@@ -341,7 +341,7 @@ static int survive_loss(bool late)
     EQUAL(devcom_finalize(d), -ECONNRESET);
     printf("rank %d survives\n", rank);
     fflush(stdout);
-    _exit(0); /* MPI cannot end with a rank missing */
+    _exit(0); /* MPI_Finalize() fails when a rank is missing */
 }
 
 int main(int count, char **words)

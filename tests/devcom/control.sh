@@ -1,5 +1,5 @@
 #!/bin/sh
-# Control programs, with shared memory and by messages, and when a rank dies in the middle of them.
+# Control programs, with shared memory and by messages, and when a rank dies while they run.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 one_at_a_time ranks
@@ -12,7 +12,7 @@ for mpi in $mpis; do
     VOCL_SHARE=0 must $mpi 2 control
 done
 
-# MPICH leaves the survivors alone, if Hydra sees a shell end (kill.sh)
+# MPICH lets the survivors run if the process that Hydra sees end is a shell (kill.sh)
 [ -n "$MPIEXEC_MPICH" ] || exit 0
 lost()
 {

@@ -1,7 +1,6 @@
 /*
  * Kernels that communicate, communication in a command queue, chains, short messages, and the global address space,
- * among any number of ranks; also where their memory is not shared. Never more work-groups wait at a time than one for
- * a rank.
+ * between any number of ranks; also where their memory is not shared. At most one work-group of a rank waits at a time.
  */
 #include <sys/mman.h>
 
@@ -22,7 +21,7 @@ static const char source[] =
     "    devcom_wait_notify(d, 5, DEVCOM_EQ, round);\n"
     "    devcom_flush(d, round % d->queues);\n"
     "}\n"
-    /* every work-group puts its own words; the last one, found by a counter, gives the signal (section 5.8.1) */
+    /* every work-group puts its own words; the last one, by a counter, sends the signal (section 5.8.1) */
     "kernel void many(global struct devcom_device *d, volatile global uint *counter, uint target)\n"
     "{\n"
     "    uint group = get_group_id(0), queue = group % d->queues;\n"
@@ -59,7 +58,7 @@ static const char source[] =
     "            errors[0] = error;\n"
     "    }\n"
     "}\n"
-    /* many groups store into the next rank, and the last meets the others; what comes behind sees all of it */
+    /* many groups store into the next rank, and the last enters the barrier; later kernels see all stores */
     "kernel void stores(global struct devcom_device *d, uint round)\n"
     "{\n"
     "    global uint *next = (global uint *)devcom_ptr(d, (d->rank + 1) % d->size, 0);\n"
@@ -74,7 +73,7 @@ static const char source[] =
     "        errors[0] = (int)round;\n"
     "    devcom_ggas_barrier_at_end(d);\n"
     "}\n"
-    /* barriers in loops that may have no rounds, and among branches, are what compilers for processors get wrong */
+    /* compilers for CPUs get barriers wrong in loops that may have no iterations, and in branches */
     "kernel void steps(global struct devcom_device *d, global int *errors, uint rounds)\n"
     "{\n"
     "    uint next = (d->rank + 1) % d->size, last = (d->rank + d->size - 1) % d->size, item = get_local_id(0);\n"
@@ -253,7 +252,7 @@ static void check_misuse(void)
     meet();
 }
 
-/* As many waits in streams as there are compute units, and not one more. */
+/* Streams may wait as many times as there are compute units, and not once more. */
 static void check_refusal(void)
 {
     cl_uint units;
@@ -283,7 +282,7 @@ static void check_refusal(void)
     meet();
 }
 
-/* fill; put; wait; copy: no call of the host between. */
+/* fill; put; wait; copy: without a call of the host in between. */
 static void check_stream(void)
 {
     int next = (rank + 1) % size, last = (rank + size - 1) % size;
@@ -314,7 +313,7 @@ static void check_stream(void)
     EQUAL(devcom_enqueue_wait(endpoint, device.commands, 1024, DEVCOM_EQ, 0, NULL), -EINVAL);
 }
 
-/* A table of blocks that change places, and one that is strided, twice. */
+/* A table of blocks that change places, and a strided one, each started twice. */
 static void check_chain(void)
 {
     enum { COUNT = 64, BLOCK = 1000 };
@@ -411,7 +410,7 @@ static void check_sums(cl_kernel sums, cl_int root, cl_uint count, cl_uint op)
     meet();
 }
 
-/* Sums of sums. */
+/* Reduces 9 times: each time the sums of the previous sums. */
 static void check_many_sums(cl_uint count)
 {
     cl_kernel all = kernel("many_sums");
@@ -445,7 +444,7 @@ static void check_addresses(const struct devcom_ggas *g)
     int owner;
 
     EQUAL(devcom_segment_register(d, HOST, 0), 0);
-    for (int r = 0; r < size; r++) { /* every rank writes its name into all slots of all */
+    for (int r = 0; r < size; r++) { /* every rank writes its address into all slots of all ranks */
         for (unsigned s = 0; s < 2; s++)
             ((uint64_t *)devcom_ggas_ptr(g, r, s))[16 + rank] = first + (uint64_t)rank;
     }
@@ -462,7 +461,7 @@ static void check_addresses(const struct devcom_ggas *g)
     meet();
 }
 
-/* Where the first rank would look for a range, the last one has much else: *taken, to be unmapped. */
+/* Occupies *taken on the last rank, to be unmapped: the addresses where rank 0 would look for a range. */
 static void take_place(void **taken)
 {
     uint8_t *probe = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

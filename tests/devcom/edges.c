@@ -1,7 +1,7 @@
 /*
- * What is easily forgotten: commands that have ended while OpenCL has told nobody yet, what others map beside an
- * address space that is closed, writers that take long, time-outs, and how often the system is called. Calls of OpenCL
- * and of the C library that matter are this program's own.
+ * Edge cases: commands whose completion OpenCL has not reported yet, other mappings beside a closed address space,
+ * writers that take long, time-outs, and the number of system calls. This program interposes on some functions of
+ * OpenCL and the C library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ static void meet(void)
     EQUAL(devcom_barrier(d, 600L * SECOND), 0);
 }
 
-/* ---- callbacks come late, from another thread, as OpenCL lets them ---- */
+/* ---- callbacks come late and from another thread, as OpenCL permits ---- */
 
 typedef void CL_CALLBACK callback(cl_event event, cl_int status, void *argument);
 
@@ -59,7 +59,7 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *argument)
     pthread_detach(thread);
 }
 
-/* In the place of the library's, for the library, too. */
+/* Replaces a function for the library, too. */
 #define IN_PLACE __attribute__((visibility("default")))
 
 IN_PLACE cl_int clSetEventCallback(cl_event event, cl_int type, callback *function, void *argument)
@@ -82,7 +82,7 @@ static const char source[] = "kernel void nothing(global struct devcom_device *d
                              "    devcom_flush(d, 0);\n"
                              "}\n";
 
-/* As many work-groups as the device runs at once, again and again, and the endpoint is closed behind the last. */
+/* Runs as many work-groups as the device runs at once, repeatedly; the endpoint is closed after the last. */
 static void ended(void)
 {
     struct devcom_endpoint_options options = {.context = device.context, .device = device.device};
@@ -113,12 +113,12 @@ static void ended(void)
     EQUAL(devcom_enqueue_kernel(endpoint, device.commands, kernel, 1, &global, &local, NULL), -EDEADLK);
     EQUAL(devcom_endpoint_error(endpoint), 0);
     devcom_endpoint_close(endpoint);
-    usleep(40000); /* who still used it would do so now */
+    usleep(40000); /* a callback that still used the endpoint would do so now */
     clReleaseKernel(kernel);
     clReleaseProgram(program);
 }
 
-/* ---- a range of addresses is unmapped whole, once, as others may map what has become free ---- */
+/* ---- a range of addresses is unmapped as a whole, once: others may map addresses that have become free ---- */
 
 static uint8_t *range;
 static size_t range_bytes;
@@ -148,7 +148,7 @@ static void unmapped_once(void)
     EQUAL(unmapped, 1);
 }
 
-/* ---- a segment is there until who writes it has done so, however long that takes ---- */
+/* ---- a segment stays mapped until a writer has finished, however long that takes ---- */
 
 static _Atomic bool slow;
 
@@ -162,7 +162,7 @@ IN_PLACE ssize_t process_vm_writev(pid_t pid, const struct iovec *from, unsigned
     return (ssize_t)syscall(SYS_process_vm_writev, pid, from, count, to, to_count, flags);
 }
 
-/* Rank 0 writes into rank 1's segment, which that deletes meanwhile. */
+/* Rank 0 writes into rank 1's segment while rank 1 deletes it. */
 static void deleted_late(void)
 {
     static int64_t bound;
@@ -176,7 +176,7 @@ static void deleted_late(void)
     meet();
     if (rank == 0) {
         slow = reach.path == DEVCOM_DIRECT && !strstr(reach.why, "does not let");
-        if (!slow) /* the system does not let it, and messages are another matter */
+        if (!slow) /* the kernel permits no cross-memory copy; messages are not tested here */
             EQUAL(devcom_notify(d, 1, 0, DEVCOM_SET, 1, 1), 0);
         else
             EQUAL(devcom_write_inline(d, &seven, sizeof(seven), 1, BOUND, 0, 0, DEVCOM_NONE, 0, 0), 0);
@@ -192,7 +192,7 @@ static void deleted_late(void)
     meet();
 }
 
-/* ---- who looks once asks the system for nothing ---- */
+/* ---- a call that only tests makes no system call ---- */
 
 static _Thread_local long system_calls;
 
@@ -233,7 +233,7 @@ static void looks_once(void)
     meet();
 }
 
-/* ---- an atomic whose time is over goes on when it is called again, and is done once ---- */
+/* ---- an atomic that timed out is resumed by the next call, and is done once ---- */
 
 static int64_t words[16] __attribute__((aligned(64)));
 
@@ -259,7 +259,7 @@ static void counted_once(void)
     meet();
     EQUAL(words[0], rounds);
     EQUAL(words[1], rounds);
-    /* what is left and never called again is somebody's own affair, and goes with the rest */
+    /* an atomic that is never resumed is dropped at the end */
     error = devcom_fetch_add(d, next, BOUND, 16, 1, DEVCOM_TEST, &was);
     EXPECT(!error || error == -ETIMEDOUT);
     meet();
@@ -267,7 +267,7 @@ static void counted_once(void)
     meet();
 }
 
-/* ---- what another host refuses of a kernel is told by the endpoint, and what of the host, by its fence ---- */
+/* ---- the endpoint reports what another host refuses of a kernel, and the fence what it refuses of this host ---- */
 
 static void told_apart(void)
 {
@@ -301,7 +301,7 @@ static void told_apart(void)
     clReleaseProgram(program);
 }
 
-/* ---- NULL where the header does not say that it may be ---- */
+/* ---- NULL where the header does not permit it ---- */
 
 static void no_context(void)
 {

@@ -1,12 +1,11 @@
 #!/bin/sh
-# tests/devcom/edges: what is easily forgotten, with shared memory, by messages beside it, and as if each rank had a host
-# of its own.
+# tests/devcom/edges: edge cases, with shared memory, by messages beside it, and as if each rank had its own host.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 one_at_a_time ranks
 [ "$SANITIZER" != thread ] || skip "it has functions of its own that the sanitizer has, too"
 programs=devcom
-# UCX would put a function of its own in the place of munmap()
+# UCX would replace munmap()
 UCX_MEM_MMAP_HOOK_MODE=none UCX_MEM_EVENTS=no
 export UCX_MEM_MMAP_HOOK_MODE UCX_MEM_EVENTS
 
@@ -18,7 +17,7 @@ for mpi in $mpis; do
     VOCL_SHARE=0 must $mpi 2 edges messages
 done
 
-# a rank that stops is in nobody else's way: not of Open MPI, of which this program is not built
+# a stopped rank delays no other; not with Open MPI, for which this program is not built
 [ -n "$MPIEXEC_MPICH" ] || exit 0
 VOCL_SHARE=0 UCX_TLS=self,tcp VOCL_PEER_TIMEOUT=300
 export VOCL_SHARE UCX_TLS VOCL_PEER_TIMEOUT

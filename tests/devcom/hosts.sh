@@ -8,7 +8,7 @@ across "$top_builddir/tests/devcom/chains" messages
 across "$top_builddir/tests/devcom/devices"
 across "$top_builddir/tests/devcom/random" $(rounds 2000) staged
 
-# the link goes down for a moment, and for longer than they bear
+# the link goes down for a moment, and for longer than the ranks tolerate
 down='ip link set near down' up='ip link set near up'
 across "$top_builddir/tests/devcom/link" 1000 "$down" "$up"
 about_silence

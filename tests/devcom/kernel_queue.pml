@@ -1,20 +1,20 @@
 /*
- * The queue that kernels of a device write and a thread of the host empties, for spin (vocl_dev.cl: devcom_post(),
- * devcom_put_notify(); endpoint.c: drain(), endpoint_sleep()): work-groups take the lock to write a command; what is
- * direct goes past the queue only when that is empty. No command is lost, overwritten or run twice, the host never
- * sleeps over one, and a work-group's direct store is never seen before what it had queued has been done.
+ * The queue that a device's kernels fill and a thread of the host drains, for spin (vocl_dev.cl: devcom_post(),
+ * devcom_put_notify(); endpoint.c: drain(), endpoint_sleep()): work-groups take the lock to write a command; a direct
+ * store bypasses the queue only when the queue is empty. No command is lost, overwritten or run twice, the host never
+ * sleeps while one waits, and a work-group's direct store is never seen before its queued commands have been done.
  *
- * -DNO_LOCK: work-groups write without the lock; -DOVERTAKE: the store does not look at the queue. Both are found.
+ * -DNO_LOCK: work-groups write without the lock; -DOVERTAKE: the store does not look at the queue. Spin finds both.
  */
 #define DEPTH 2
 #define GROUPS 2
 #ifndef EACH
-#define EACH 2 /* commands of a work-group */
+#define EACH 2 /* commands of each work-group */
 #endif
 
 byte slot[DEPTH], head, tail;
 bool lock;
-byte bell;             /* a doze, see put_notify.pml */
+byte bell;             /* a sleep word, see put_notify.pml */
 bool sleepers;
 bool in_futex, woken;
 byte done[GROUPS + 1]; /* by group: commands that the host has done */

@@ -1,9 +1,9 @@
 /*
- * Rank 2 of 3 is killed, or stopped, in the middle of its puts. The others go on with each other, by host and by
- * kernel; who waits for the dead one, and a kernel that does, gets an error. words[1]: after how many microseconds;
- * words[2]: "stop": it is not killed but stands still, which only who is on another host takes for a loss, as if the
- * link were down. words[3]: the bytes of its puts, 4096 and up to 128 KiB;
- * words[4]: how many it does before each that is counted, so that it ends in the middle of a message.
+ * Rank 2 of 3 is killed, or stopped, in the middle of its puts. The others continue with each other, by host and by
+ * kernel; a wait for the dead rank, by host or kernel, gets an error. words[1]: after how many microseconds; words[2]:
+ * "stop": rank 2 is stopped, not killed, which only ranks on another host take for a loss, as if the link were down;
+ * words[3]: the bytes of its puts, 4096 and up to 128 KiB; words[4]: how many uncounted puts it does before each
+ * counted one, so that it ends in the middle of a message.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,8 +15,8 @@
 
 enum { SEGMENT, SECOND = 1000000 };
 
-/* Of each rank's segment: what rank 2 puts, from the first half and into both; what the others put to each other; and
- * what is put and not looked at, away from where rank 2 puts from. */
+/* The parts of each rank's segment: rank 2's puts, which come from the first half and go to both; the puts of the
+ * others to each other; puts that nobody checks, apart from those from where rank 2 puts. */
 enum { MOST_PUT = 1 << 17, OTHERS_AT = 2 * MOST_PUT, FAR_AT = 3 * MOST_PUT, BYTES = 4 * MOST_PUT };
 
 static struct devcom *d;
@@ -45,7 +45,7 @@ static void put(size_t from, int rank, size_t to, size_t bytes, unsigned signal,
     EQUAL(error, 0);
 }
 
-/* Whole puts only are told of: what a signal counts is there. */
+/* Only whole puts are signalled: data that a signal counts have arrived. */
 static void put_for_ever(uint8_t *mine)
 {
     for (int64_t number = 1;; number++) {
@@ -57,7 +57,7 @@ static void put_for_ever(uint8_t *mine)
     }
 }
 
-/* What is under way to another host when that is lost, or begun afterwards. */
+/* Operations to a lost rank on another host fail, those under way and those begun later. */
 static void check_far(void)
 {
     int64_t was;
@@ -82,7 +82,7 @@ static void check_last(const uint8_t *mine)
     EQUAL(devcom_signal_load(d, 1, &number), 0);
     if (number < 2)
         return;
-    for (size_t i = 0; i < put_bytes; i++) /* the one before may be half overwritten by what was under way */
+    for (size_t i = 0; i < put_bytes; i++) /* the put under way may have overwritten half of the previous one */
         EQUAL(mine[MOST_PUT * (size_t)(number % 2) + i], (uint8_t)number);
 }
 
@@ -115,7 +115,7 @@ static void check_kernel(struct xtqtest_device *device)
     devcom_endpoint_close(endpoint);
 }
 
-/* Each leaves when the other has nothing more to ask of it; that it has left says so, too. */
+/* Each rank leaves when the other needs nothing more from it, or has left. */
 static void leave(int rank)
 {
     EQUAL(devcom_notify(d, 1 - rank, 8, DEVCOM_SET, 1, 0), 0);
@@ -128,7 +128,7 @@ static void survive(int rank, const uint8_t *mine)
     struct devcom_memory more = {.bytes = 4096};
     struct xtqtest_device device = xtqtest_device();
 
-    if (rank == 1) /* while it is not known yet */
+    if (rank == 1) /* while the loss is not known yet */
         check_far();
     for (int64_t number = 1; devcom_alive(d, 2) || number < 1000; number++) {
         put(OTHERS_AT, 1 - rank, OTHERS_AT, 64, 2, number);
@@ -146,7 +146,7 @@ static void survive(int rank, const uint8_t *mine)
     EQUAL(devcom_segment_register(d, SEGMENT, 0), -ECONNRESET);
     check_kernel(&device);
     EQUAL(devcom_segment_alloc(d, SEGMENT + 1, &more), 0);
-    /* the two still reach each other, by all queues */
+    /* the two still reach each other, through all queues */
     for (unsigned queue = 0; queue < 2; queue++) {
         int told = devcom_queue_fence(d, queue, 600L * SECOND);
 
@@ -195,5 +195,5 @@ int main(int count, char **words)
     fflush(stdout);
     if (rank == 0 && stops)
         kill(pid_of_2, SIGKILL);
-    _exit(0); /* MPI cannot end with a rank missing */
+    _exit(0); /* MPI_Finalize() fails when a rank is missing */
 }

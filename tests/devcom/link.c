@@ -1,7 +1,7 @@
 /*
- * Two ranks on two hosts, whose link is down for a while: words[1]: for so many milliseconds, words[2]: the command
- * that takes it down, words[3]: and up. words[4]: "lost": that is longer than they bear, so that waits end with an
- * error; else nothing is lost.
+ * Two ranks on two hosts, whose link is down for a while. words[1]: milliseconds; words[2] and words[3]: the commands
+ * that take the link down and up. words[4]: "lost": the link is down for longer than the ranks tolerate, so that waits
+ * end with an error; otherwise nothing is lost.
  */
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ static void outage(const char *down, const char *up, long ms)
     EQUAL(system(up), 0);
 }
 
-/* Puts go on through it, and all arrive. */
+/* Puts continue through the outage, and all arrive. */
 static void go_on(char **words)
 {
     const uint64_t *got;

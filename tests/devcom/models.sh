@@ -1,5 +1,5 @@
 #!/bin/sh
-# What spin says of put-then-notify (put_notify.pml) and of the queues of kernels (kernel_queue.pml).
+# spin checks the models of put-then-notify (put_notify.pml) and of the queues of kernels (kernel_queue.pml).
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../spin-lib.sh"
 models=devcom

@@ -1,19 +1,20 @@
 /*
  * Put, then notify, for spin: an initiator writes data and then a signal, and looks whether the target sleeps; the
- * target says that it sleeps, looks once more, and sleeps unless it has been rung (ground/doze.h, waiting_step(), and
- * ground_ring() in kernels). No time-outs: every signal is seen, and data are there when it is. The data of a put
- * are overwritten only after the target has said that it has read them.
+ * target announces that it sleeps, checks once more, and sleeps unless it has been woken (ground/doze.h, waiting_step(),
+ * and ground_ring() in kernels). No time-outs: every signal is seen, and the data are there when it is. The data of a
+ * put are overwritten only after the target has confirmed that it has read them.
  *
- * -DLATE_DATA: the signal goes before the data; -DLATE_SLEEPER: the target says that it sleeps after it has looked.
- * Both are found.
+ * -DLATE_DATA: the signal goes before the data; -DLATE_SLEEPER: the target announces its sleep after its last check.
+ * Spin finds both.
  */
 #ifndef PUTS
 #define PUTS 3
 #endif
 
-byte data;             /* the number of the put */
-byte signal_word;      /* how many */
-byte bell;             /* a doze (ground/doze.h): how often it was rung, and whether since somebody lay down */
+byte data;             /* the number of the last put */
+byte signal_word;      /* how many puts were signalled */
+byte bell;             /* a sleep word (ground/doze.h): how often it was rung, and whether since the last sleeper
+                        * began */
 bool sleepers;
 bool in_futex, woken;
 byte got, read_words;  /* read_words: the signal that goes back */
@@ -76,7 +77,7 @@ proctype target()
             :: else
             fi;
 #endif
-            /* the system compares and puts to sleep at once */
+            /* the kernel compares and sleeps in one step */
             atomic { if :: bell == heard && sleepers -> in_futex = true; woken = false :: else -> goto awake fi }
             atomic { woken -> in_futex = false }
 awake:

@@ -1,7 +1,7 @@
 /*
- * words[1] random operations by each rank: puts of any size and shape, lists and reads, to ranks taken at random, by
- * queues taken at random. Each rank has a part of every other's segment to itself, and a copy of what it should hold;
- * signals count. Some places are written again and again. At the end checksums, and every byte, are compared.
+ * words[1] random operations by each rank: puts of any size and shape, lists and reads, to random ranks, through random
+ * queues. Each rank has a part of every other rank's segment to itself, and a copy of the data it should hold; signals
+ * count. Some places are written repeatedly. At the end checksums over all bytes are compared.
  */
 #include "devcom.h"
 #include "tests/xtq/xtqtest.h"
@@ -75,7 +75,7 @@ static struct devcom_put some_put(uint32_t *state, unsigned queue, bool staged)
     return put;
 }
 
-/* To where something was written before, by the same queue. */
+/* Repeats a put of the same queue, from another place. */
 static struct devcom_put some_repeated_put(uint32_t *state, unsigned queue, bool staged)
 {
     static struct devcom_put kept[4][2][KEPT];
@@ -105,7 +105,7 @@ static void begin(const struct devcom_put *puts, unsigned count, unsigned queue)
     }
 }
 
-/* What this rank has written there comes back. */
+/* Reads back and checks what this rank has written there. */
 static void read_back(uint32_t *state, unsigned queue, bool staged)
 {
     int from = (int)below(state, (unsigned)size);
@@ -128,7 +128,7 @@ static uint64_t checksum(const uint8_t *data, size_t bytes)
     return sum;
 }
 
-/* Each tells the others what their memory should be. */
+/* Each rank sends the others the checksums that their memory should have. */
 static void compare(bool staged, const uint8_t *memory)
 {
     uint64_t *mine = calloc((size_t)size * 2, sizeof(*mine)), *theirs = mine + size;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Random operations with checksums on one host, and fewer by messages; a million with VOCL_TEST_ROUNDS=10.
+# Random operations with checksums on one host, and fewer of them by messages; a million with VOCL_TEST_ROUNDS=10.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 one_at_a_time ranks

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Everything that ranks do with segments, among 1 to 8 of them: with shared memory, by messages beside it, and as if each
-# rank had a host of its own.
+# All operations of ranks with segments, with 1 to 8 ranks: with shared memory, by messages beside it, and as if each
+# rank had its own host.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 one_at_a_time ranks
@@ -23,7 +23,7 @@ for mpi in $mpis; do
     must $mpi 2 chains
     VOCL_SHARE=0 must $mpi 2 chains messages
     VOCL_SHARE=0 must $mpi 2 devices
-    # what travels with its descriptor is found, or set
+    # the limit for data that travel with their descriptor is measured, or set
     VOCL_SHARE=0 VOCL_LOG=info must $mpi 2 basics messages
     grep -q 'sends data of up to [0-9]* bytes' "$scratch/out" || fail "$mpi: nothing measured: $(cat "$scratch/out")"
     for eager in 100 64K; do

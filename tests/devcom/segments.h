@@ -1,4 +1,4 @@
-/* Shared by programs of tests/devcom: segments of all kinds, and what is in them. */
+/* Shared by the programs of tests/devcom: segments of all kinds, and their contents. */
 #ifndef DEVCOM_TEST_SEGMENTS_H
 #define DEVCOM_TEST_SEGMENTS_H
 
@@ -50,7 +50,7 @@ static inline bool exists(unsigned segment)
     return segment <= BOUND || messages;
 }
 
-/* Memory of this rank's segment, whatever it is. */
+/* Writes into this rank's segment, whatever its memory is. */
 static inline void store(unsigned segment, size_t offset, const void *data, size_t bytes)
 {
     void *at;

@@ -1,6 +1,6 @@
 /*
- * Rank 1 stops in the middle of a long put to rank 0; what rank 2 puts there arrives all the same, and when rank 1 goes
- * on so does the rest. As if each rank had a host of its own.
+ * Rank 1 stops in the middle of a long put to rank 0; rank 2's puts arrive there all the same, and the rest of rank 1's
+ * when it continues. As if each rank had its own host.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static void wait_until_stopped(int process)
         fclose(file);
         usleep(10000);
     }
-    usleep(200000); /* rank 0 has heard of the put */
+    usleep(200000); /* so that rank 0 has received the start of the put */
 }
 
 int main(int count, char **words)
@@ -55,7 +55,7 @@ int main(int count, char **words)
     mine = at;
     MPI_Allgather(&own, 1, MPI_INT, processes, 1, MPI_INT, MPI_COMM_WORLD);
     if (rank)
-        put(LONG, SHORT, 600L * SECOND); /* they know each other then */
+        put(LONG, SHORT, 600L * SECOND); /* sets up the connection */
     meet();
     if (rank == 1) {
         memset(mine, 7, LONG);

@@ -103,7 +103,7 @@ void arrival_then(struct arrival *arrival, struct arrival_waiter *waiter, void (
 /* These are called without the lock. */
 bool arrival_any(void); /* whether an arrival is not over */
 void arrival_wait(struct session *session, struct arrival *arrival);
-void arrival_free(struct session *session, struct arrival *arrival,
-                  void *memory); /* frees memory when the arrival is over */
+/* Frees the memory when the arrival is over. */
+void arrival_free(struct session *session, struct arrival *arrival, void *memory);
 
 #endif

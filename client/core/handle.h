@@ -85,7 +85,7 @@ static inline void *handle_check(const void *handle, unsigned kind)
 /* Adds a use by the library itself. handle_drop() ends it, and may destroy the object. */
 void handle_use(void *object);
 void handle_drop(void *object);
-/* Whether the node has the object. Root devices are not created on nodes. */
+/* Whether the node has the object. False for root devices, which are not created. */
 bool handle_is_on(const struct object *object, const struct node *node);
 /* As handle_use(). Returns false if the object is being destroyed. */
 bool handle_try_use(struct object *object);

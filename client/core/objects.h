@@ -71,11 +71,10 @@ struct node {
     char host[64];        /* of its worker, or of the last one that it had */
     uint64_t digest;      /* of its worker's description of itself; 0: it has another worker since */
     bool in_process;      /* it is the local member (local.c) */
+    /* alive and suspended change under the lock; a thread that reads them without it may see an older value. suspended:
+     * it has no member now, but gets one when it is needed. */
     atomic_bool alive;
-    atomic_bool
-        /* alive and suspended change under the lock; a thread that reads them without it may see an older value.
-         * suspended: it has no member now, but gets one when it is needed. */
-        suspended;
+    atomic_bool suspended;
     atomic_bool any;                 /* a device of another kind may replace its own */
     bool promised;                   /* a spare that is to replace another node's worker */
     uint32_t unfit;                  /* of a spare: the device, from 1 on, that does not match; 0: not known */
@@ -84,8 +83,8 @@ struct node {
     unsigned losses;                 /* how often its worker was lost */
     const struct observer *observer; /* observer.h, or NULL */
     struct journal *journal;         /* what it was sent (journal.h), if it is observed */
-    struct node *
-        aim; /* move.c: the node where objects that the thread aimer creates on this one are created instead; or NULL */
+    /* move.c: the node where objects that the thread aimer creates on this one are created instead; or NULL */
+    struct node *aim;
     pthread_t aimer;
     bool told;     /* handle.c: a release is in its batch, which is not finished yet */
     size_t mark;   /* stream.c: where a broadcast begins in the batch */
@@ -94,8 +93,8 @@ struct node {
     uint32_t repeats;         /* how often the command at repeat_at in the batch repeats it, or 0 */
     struct wire_buffer batch; /* commands that wait to be sent */
     struct node_timeline timeline;
-    _Atomic uint64_t timeline_opened; /* when it was asked for its time at the start of a trace; 0: it has answered, so
-                                         its records are of this trace */
+    /* when it was asked for its time at the start of a trace; 0: it has answered, so its records are of this trace */
+    _Atomic uint64_t timeline_opened;
 };
 
 /* Immutable answers of a clGet*Info function, by parameter. */
@@ -112,11 +111,10 @@ struct _cl_device_id {
     struct object object;
     uint32_t slot; /* its own handle's ID; object.id is the ID on the node */
     struct node *node;
-    cl_device_id parent; /* of a sub-device */
-    struct partition
-        *partition;    /* of a sub-device: the sub-devices that were created together (libvocl/sub_device.c) */
-    uint32_t platform; /* number of the native platform in its worker */
-    unsigned version;  /* of that platform: 120 for OpenCL 1.2 */
+    cl_device_id parent;         /* of a sub-device */
+    struct partition *partition; /* of a sub-device: those created with it (libvocl/sub_device.c) */
+    uint32_t platform;           /* number of the native platform in its worker */
+    unsigned version;            /* of that platform: 120 for OpenCL 1.2 */
     struct info_table infos;
     bool unified;
     cl_uint dimensions;
@@ -147,9 +145,8 @@ struct callback {
 
 /* Callbacks that are called one after the other. */
 struct callback_queue {
-    struct callback *first, **last,
-        *next_due;          /* those that have not returned; next_due: the first that has not begun */
-    struct callback *owner; /* the callback for whose end the next one waits */
+    struct callback *first, **last, *next_due; /* first: has not returned; next_due: has not begun */
+    struct callback *owner;                    /* the callback for whose end the next one waits */
     struct callback_queue *next;
     bool offered;
 };
@@ -191,16 +188,14 @@ struct _cl_command_queue {
         well;              /* well: up to it no command has failed but those that are known to have */
     atomic_uint eager;     /* commands about whose events the program is known to ask: event_sort() */
     atomic_uint functions; /* callbacks registered for its commands */
-    bool settled;          /* it has no coherence of its own: a command of another queue has migrated the contents
-                              (libvocl/native.c) */
+    bool settled;          /* a command of another queue migrates what its commands use (libvocl/native.c) */
     /* under the session's lock */
     LIST_HEAD(event_list, _cl_event) called; /* its events with callbacks that are not due yet */
     struct callback_queue callbacks;
     struct behind behind[MOST_BEHIND];
     unsigned behind_next;
-    struct arrival *arrival,
-        /* arrival: of the last command or, out of order, of all so far; barred: of the barriers so far */
-        *barred;
+    /* arrival: of the last command or, out of order, of all so far; barred: of the barriers so far */
+    struct arrival *arrival, *barred;
 };
 
 static inline bool queue_in_order(cl_command_queue queue)
@@ -252,18 +247,17 @@ struct _cl_mem {
     void *host_pointer;
     _Atomic(uint8_t *) arena; /* its memory in the arena, which the node has, too; or NULL */
     void *block;              /* the same, if block.c allocated it; with arena NULL: what maps still show (unshare.c) */
-    atomic_bool
-        direct; /* block.c allocated it: the program may use it directly, between direct_enter() and direct_leave() */
-    bool apart; /* counted in the journal: only the workers have its contents */
-    struct in_window window;     /* of a root: memory_root() */
-    bool svm_remote;             /* host_pointer is memory of svm_remote.c */
-    bool sized;                  /* clSetContentSizeBufferPoCL() was called for it */
-    struct region *region;       /* exchange.c: its memory in the arena, or NULL */
-    struct hosted *hosted;       /* hostptr.c; of a root */
-    atomic_uint in_place;        /* maps of it and of its parts; of a root */
-    atomic_uchar written;        /* WRITTEN_*, since each of these looked last; of a root */
-    struct ever_written ever;    /* of a root */
-    uint64_t made;               /* of a root: its number among the program's, from 1 on */
+    atomic_bool direct;       /* block.c's: the program may use it between direct_enter() and direct_leave() */
+    bool apart;               /* counted in the journal: only the workers have its contents */
+    struct in_window window;  /* of a root: memory_root() */
+    bool svm_remote;          /* host_pointer is memory of svm_remote.c */
+    bool sized;               /* clSetContentSizeBufferPoCL() was called for it */
+    struct region *region;    /* exchange.c: its memory in the arena, or NULL */
+    struct hosted *hosted;    /* hostptr.c; of a root */
+    atomic_uint in_place;     /* maps of it and of its parts; of a root */
+    atomic_uchar written;     /* WRITTEN_*, since each of these looked last; of a root */
+    struct ever_written ever; /* of a root */
+    uint64_t made;            /* of a root: its number among the program's, from 1 on */
     struct coherence *coherence; /* of a root, in a context of several nodes */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
@@ -312,8 +306,7 @@ struct _cl_event {
     atomic_int status;
     atomic_bool asked;  /* the program has asked about it */
     atomic_bool waited; /* of a user event: a command waits for it */
-    atomic_bool
-        shown; /* the program may see it complete: not before the callbacks that natively come first have been called */
+    atomic_bool shown;  /* the program may see it complete: callbacks that natively come first were called */
     /* under the session's lock */
     uint32_t subscribed; /* statuses that its node was asked to report: a bit for each */
     bool expected;       /* the node was asked before the program asked */

@@ -1,6 +1,6 @@
 /*
- * Who wants to know what goes on between the program and a node: recovery (recover.h), of nodes whose worker is
- * replaced when it is lost. Only where node->observer is set: a session without it runs no line of that.
+ * Callbacks of an observer of what goes on between the program and a node: recovery (recover.h), for nodes whose worker
+ * is replaced when it is lost. Only where node->observer is set: a session without recovery runs none of its code.
  */
 #ifndef VOCL_CLIENT_CORE_OBSERVER_H
 #define VOCL_CLIENT_CORE_OBSERVER_H
@@ -11,34 +11,34 @@ struct enqueue;
 
 struct observer {
     /* ---- sent, and known: under the session's lock ---- */
-    /* These bytes, whole commands, have gone to the node's worker. */
+    /* These bytes, whole commands, were sent to the node's worker. */
     void (*sent)(struct node *node, const void *bytes, size_t length);
-    /* Data that go beside a command begin to go. */
+    /* Bulk data that go beside a command are about to be sent. */
     void (*data)(struct node *node, uint32_t tag, const void *bytes, size_t length);
-    /* Data of a read have come. */
+    /* The data of a read have arrived. */
     void (*arrived)(struct node *node, uint32_t tag);
-    /* An object goes of which the worker that comes need not be told. */
+    /* An object is released of which a new worker need not be told. */
     void (*forgotten)(struct node *node, uint32_t kind, uint32_t id);
-    /* Something goes from one node to the other, which both wait for. */
+    /* Something goes from one node to the other, and both wait for it. */
     void (*met)(struct node *one, struct node *other);
     /* ---- lost ---- */
-    /* Whether what fails because the worker is lost is to be done again. */
+    /* Whether operations that fail because the worker is lost are repeated on another one. */
     bool (*will_mend)(const struct node *node);
     /* ---- used: what a command does to memory that is here (window.c) ---- */
-    /* A command is being enqueued, or was. */
+    /* A command begins to be enqueued, and has been enqueued. */
     void (*begins)(struct enqueue *e);
     void (*ends)(struct enqueue *e);
-    /* Before a command, a launch or another, that uses memory so (enum use); whether there is nothing to do for that.
-     */
+    /* Before a command uses memory so (enum use); launch: it is a kernel launch. Returns 0 or a negative errno value.
+     * is_settled(): whether there is nothing to do for such a use. */
     int (*uses)(struct enqueue *e, cl_mem memory, unsigned use, bool launch);
     bool (*is_settled)(const struct enqueue *e, cl_mem memory, unsigned use);
-    /* The program uses memory that is here as it is, between the two. False: it has to go by a command. */
+    /* The program uses shared memory directly, between the two. False: it has to send a command. */
     bool (*opens)(cl_mem memory, bool writes, size_t size);
     void (*closes)(cl_mem memory);
-    /* A new memory object; and it goes, under the lock. */
+    /* A memory object was created, and is destroyed; the latter under the lock. */
     void (*made)(cl_mem memory);
     void (*gone)(cl_mem memory);
-    /* There is one more, or less, of what has contents that are the worker's alone. */
+    /* There is one object more, or less, whose contents only the worker has. */
     void (*apart)(struct node *node, bool more);
 };
 

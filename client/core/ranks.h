@@ -1,6 +1,6 @@
 /*
- * The locks of the client and of libvocl, in the order in which a thread may take them: what each guards, and why it is
- * where it is, is in doc/internals/locks.md. No two of one rank are held together.
+ * The locks of the client and of libvocl, in the order in which a thread may take them. doc/internals/locks.md says
+ * what each guards, and why it has its place. No two locks of one rank are held together.
  */
 #ifndef VOCL_CLIENT_CORE_RANKS_H
 #define VOCL_CLIENT_CORE_RANKS_H
@@ -21,7 +21,7 @@ enum {
     RANK_MEMORY,
     RANK_HOSTED,
     RANK_SHARING,
-    RANK_SESSION, /* those before it may be held while a node is waited for, those behind it never are */
+    RANK_SESSION, /* locks before it may be held while a node is waited for, locks after it may not */
     RANK_ADDRESSED,
     RANK_SVM_PLACED,
     RANK_SVM_REMOTE,

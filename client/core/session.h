@@ -1,4 +1,4 @@
-/* The session: the nodes, the lock, and who takes what the nodes say. */
+/* The session: its nodes, its lock, and which thread receives what the nodes send. */
 #ifndef VOCL_CLIENT_CORE_SESSION_H
 #define VOCL_CLIENT_CORE_SESSION_H
 
@@ -7,44 +7,49 @@
 
 struct session;
 
-/* What the session needs from what stands on it. */
+/* What the session needs of the API on top of it. */
 struct front_end {
     const void *dispatch;
     const struct kind *const *kinds;
-    /* The nodes of a new session can be asked; what is made of their answers is session_view(). NULL: no session. */
+    /* Called when the nodes of a new session can be asked. Returns what session_view() will return; NULL: no
+     * session. */
     void *(*open)(struct session *session);
-    /* Whether the target, a spare node, has all devices of the node as the program knows them: 0, or -EXDEV with the
-     * reason and target->unfit, or why it could not be asked. */
+    /* Whether the target, a spare node, has all devices of the node as the program knows them. Returns 0, -EXDEV with
+     * the reason and target->unfit, or why the target could not be asked. */
     int (*fits)(const struct node *node, struct node *target, char *reason, size_t size);
-    /* The process is the child of a fork: locks may be held by threads that it does not have. */
+    /* Called in the child of a fork: threads that it does not have may hold locks. */
     void (*after_fork)(void);
 };
 
-/* Where nodes may move to: members beyond those that are shown, from 0 on; peer 0: there is none any more. */
+/* Spares: members that the program does not see, and that nodes may move to. From 0 on; a peer of 0: it has no member
+ * any more. */
 unsigned session_spare_count(const struct session *session);
 struct node *session_spare(struct session *session, unsigned index);
-/* A member that has come is spare: its node, or NULL if there is no room; and one that goes: session_dismiss(). */
+/* Makes a spare of a member that has come, and returns its node, or NULL if there is no room. session_drop_spare()
+ * removes a spare, as session_dismiss() does. */
 struct node *session_add_spare(struct session *session, unsigned peer);
 void session_drop_spare(struct session *session, struct node *spare);
-/* It goes so, as it did not fit in the place for which it has come; whether one with other devices may come there. */
+/* Drops a spare that did not fit in the place for which it came. Returns whether one with other devices may come for
+ * it. */
 bool session_refuse_spare(struct session *session, struct node *spare, const char *place);
-/* The member behind a node goes; the node is suspended until session_swap() gives it another. Under the lock. */
+/* Dismisses the member of a node, which is suspended until session_swap() gives it another. Under the lock. */
 void session_suspend(struct node *node);
-/* The member behind a node goes, and is nobody's. Under the lock, which is released while another one is coming. */
+/* Dismisses the member of a node; it belongs to no node from then on. Under the lock, which is released while another
+ * member is joining. */
 void session_dismiss(struct node *node);
-/* Two nodes change their members, of which the second one has one, if not the first. anew: that the first one's shared
- * no memory with the program need not stay so. Under the lock. */
+/* Exchanges the members of two nodes. The second one has a member, the first one may have none. anew: if the first one
+ * shared no memory with the program, it may do so now. Under the lock. */
 void session_swap(struct node *one, struct node *other, bool anew);
-/* The node's worker, which is lost, is the spare one's from now on, and there is none spare. Under the lock. */
+/* Replaces the node's worker, which is lost, by that of the spare, which has none from then on. Under the lock. */
 void session_replace(struct node *node, struct node *spare);
-/* The node's worker is lost, with all that is under way there. Under the lock. */
+/* Ends all that is under way on a node whose worker is lost. Under the lock. */
 void session_lose(struct node *node);
 const struct front_end *session_front(const struct session *session);
 void *session_view(const struct session *session);
-/* Its nodes, from 0 on; with VOCL_LOCAL the last one is in this process. */
+/* The session's nodes, from 0 on. With VOCL_LOCAL the last one is in this process. */
 unsigned session_node_count(const struct session *session);
 struct node *session_node(struct session *session, unsigned index);
-/* What waits for answers of nodes; under the lock, but for last_tag. */
+/* What waits for answers of nodes. Under the lock, except last_tag. */
 struct under_way {
     struct call *calls;
     uint32_t last_call;
@@ -55,30 +60,30 @@ struct under_way {
 struct under_way *session_under_way(struct session *session);
 void session_lock(struct session *session);
 void session_unlock(struct session *session);
-/* Wait, under the lock (let go while waiting), until ready(argument). */
+/* Waits until ready(argument). Under the lock, which is released while waiting. */
 void session_wait(struct session *session, bool (*ready)(void *), void *argument);
-/* A moment, for what tells nobody that it has changed. Not under the lock. */
+/* Sleeps a moment, before looking again at a state whose changes are not announced. Not under the lock. */
 void session_look_later(void);
-/* What nodes have said so far is taken, if nobody is about to do that. */
+/* Handles what nodes have sent so far, unless another thread is about to do that. */
 void session_listen(struct session *session);
-/* Whether this thread is taking what nodes say: it must not wait for them. */
+/* Whether the calling thread is handling what nodes have sent: it must not wait for them. */
 bool session_polls(void);
-/* Something must go on without an application thread waiting for it. Under the lock. */
+/* Makes the session's own thread drive the transport, as no application thread may wait. Under the lock. */
 void session_need_progress(struct session *session);
-/* Sleep on a condition that goes with the lock, without driving the transport. False: the session ends by this thread.
- */
+/* Sleeps on a condition of the lock, without driving the transport. Returns false if the session is ended by the
+ * calling thread. */
 bool session_wait_on(struct session *session, pthread_cond_t *condition);
-/* The process exits, by the calling thread. Natively other threads go on until they are gone: here they stay in the
- * call that needs a node, and get no error. */
+/* Notes that the calling thread ends the process. Natively other threads go on until they are gone: here they stay in
+ * the call that needs a node, and get no error. */
 void session_exit_begin(void);
-/* Returns only if no other thread ends the process. Not under the session's lock. */
+/* Waits for ever if another thread ends the process. Not under the session's lock. */
 void session_exit_wait(void);
-/* Whether the session has ended, by this thread or in the parent of a fork; if another one ends it this does not
- * return. Under the lock. */
+/* Whether the session was ended by the calling thread, or in the parent of a fork. Does not return if another thread
+ * ends it. Under the lock. */
 bool session_is_over(struct session *session);
 struct mutex *session_mutex(struct session *session);
 bool session_stops(const struct session *session);
-/* A condition that threads wait for has changed without news from a node. Under the lock. */
+/* Wakes waiting threads: a condition has changed that no node's message changed. Under the lock. */
 void session_news(struct session *session);
 struct transport *session_transport(struct session *session);
 
@@ -86,7 +91,7 @@ struct transport *session_transport(struct session *session);
 #define NODE_LOST_STATUS CL_DEVICE_NOT_AVAILABLE
 
 /* ---- local.c: devices of this process ---- */
-/* Devices of this process join the session. */
+/* Makes devices of this process a member of the session. */
 bool local_open(struct session *session, struct transport *transport);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A program that asks its device some queries, waits until there is a file, asks again, and looks at what it has; with
- * "pipe" it has a pipe, too, into which a kernel writes then; with "gate" its first commands wait for a user event,
- * which it sets then. There is a second file for which it waits before it ends. usage: moved_any FILE FILE [pipe|gate]
- * [QUERY]...
+ * Queries its device, waits for the first FILE, queries again, and compares the answers and its buffers. With "pipe" it
+ * also has a pipe, to which a kernel writes after the first FILE exists; with "gate" its first commands wait for a user
+ * event, which it sets then. It waits for the second FILE before it ends.
+ * usage: moved_any FILE FILE [pipe|gate] [QUERY]...
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS

@@ -1,7 +1,7 @@
 /*
- * A program with recorded commands, until there is a file: one command buffer that is run again and again, whose kernel
- * and sub-buffer nobody else has any more, and one that is recorded meanwhile. It prints what became of them, and
- * compares it with what there has to be. usage: moved_commands FILE. 77: nothing can be recorded
+ * Uses command buffers until FILE exists: one runs again and again, and its kernel and sub-buffer are already released;
+ * another is recorded meanwhile. Prints whether the results are as expected.
+ * usage: moved_commands FILE. Status 77: the device has no command buffers
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -54,7 +54,7 @@ static cl_command_buffer_khr new_buffer(void)
     return buffer;
 }
 
-/* A launch that adds that much; its kernel is the command buffer's alone. */
+/* Records a launch that adds by; only the command buffer retains its kernel. */
 static cl_sync_point_khr record_add(cl_command_buffer_khr buffer, cl_mem memory, cl_uint by, cl_sync_point_khr after)
 {
     const size_t items = ITEMS;

@@ -1,6 +1,7 @@
 /*
- * A program that makes its first buffer, which is the first memory that it shares with its worker, when there is a
- * file, and reads it when there is another. usage: moved_first FILE FILE
+ * Creates its first buffer, which is the first memory that it shares with its worker, once the first FILE exists, and
+ * reads it once the second one does.
+ * usage: moved_first FILE FILE
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include "tests/session/moved.h"

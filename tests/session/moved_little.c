@@ -1,6 +1,7 @@
 /*
- * A program with a large buffer of which it has written little: three pieces, one of them through a part of it; and a
- * small one that a kernel writes. It waits until there is a file, and compares. usage: moved_little FILE
+ * Has a large buffer of which it has written little (1 MiB, and 4 KiB through a sub-buffer), one that it has not
+ * written, and a small one that a kernel writes. Waits until FILE exists, and compares the contents.
+ * usage: moved_little FILE
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>

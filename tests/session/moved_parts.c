@@ -1,6 +1,7 @@
 /*
- * A program on parts of a device, until there is a file: two of three, as the first one is released at once, and parts
- * that come and go meanwhile. It compares what they compute. usage: moved_parts FILE
+ * Uses sub-devices until FILE exists: all but the first, which is released at once, and others that are created and
+ * released meanwhile. Compares the results.
+ * usage: moved_parts FILE
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>

@@ -1,8 +1,9 @@
 /*
- * A program with shared virtual memory: an allocation of which it has written little, one that is written once, and a
- * list whose items are allocations of their own, to which a kernel adds all the time. Others come and go, or are
- * written in each way that there is, and looked at before that. It goes on
- * until there is a file, or for so many rounds, and compares. usage: moved_svm FILE [ROUNDS]
+ * Uses shared virtual memory: an allocation of which it has written little, one that is written once, and a list whose
+ * items are allocations of their own, which a kernel changes all the time. Other allocations are created and freed, or
+ * written in each possible way after their contents have been checked. Runs until FILE exists, or for ROUNDS rounds,
+ * and compares the contents.
+ * usage: moved_svm FILE [ROUNDS]
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -92,7 +93,7 @@ static struct item *make_list(void)
     return items[0];
 }
 
-/* Memory that is there for a while, and what a map of it shows. */
+/* Allocates memory, and some rounds later maps it, checks its contents, and frees it. */
 static void come_and_go(cl_int round)
 {
     static cl_int *kept;
@@ -115,7 +116,7 @@ static void come_and_go(cl_int round)
     }
 }
 
-/* Written in another way than the last time; what that has left there has to be there. */
+/* Checks the contents that the last round has written, and writes memory in another way. */
 static void turn(cl_int *memory, cl_mem over, cl_int round)
 {
     static cl_int from[TURNS / 4];

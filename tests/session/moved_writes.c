@@ -1,7 +1,7 @@
 /*
- * moved_writes TIMES [FILE]: a large buffer is written by a blocking call, and then read and compared for a while; so
- * often, and on until there is such a file. A session that moves meanwhile finds it being written once in a while, and
- * takes it before it is written again.
+ * moved_writes TIMES [FILE]: writes a large buffer with a blocking call, and then reads it and compares several times;
+ * does this TIMES times, and on until FILE exists. A session that moves meanwhile sometimes meets the write, and copies
+ * the buffer before the next one.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <string.h>

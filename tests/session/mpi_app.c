@@ -1,6 +1,6 @@
 /*
- * An MPI program that uses OpenCL: each rank sums a part of 1 to N on its device, MPI adds the parts.
- * usage: mpi_app [first]: OpenCL before MPI_Init; without it, afterwards.
+ * An MPI program that uses OpenCL: each rank sums a part of 1 to N on its device, and MPI adds up the parts.
+ * usage: mpi_app [first]: "first" uses OpenCL before MPI_Init; otherwise it is used afterwards
  */
 #include <CL/cl.h>
 #include <mpi.h>

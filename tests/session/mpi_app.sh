@@ -1,5 +1,6 @@
 #!/bin/sh
-# A program that is itself an MPI program, of both MPIs: its own job and its ranks' sessions do not disturb each other.
+# The program is itself an MPI program, with each of the two MPIs: its own job and the sessions of its ranks do not
+# disturb each other.
 . "$(dirname "$0")/../lib.sh"
 need_whole_mpi
 
@@ -24,7 +25,7 @@ try()
             run_ranks $when --door $door
         done
     done
-    # a session of the same MPI, or of the other one where that cannot be
+    # a session over the same MPI, or over the other one if that is impossible
     run_ranks after --mpi $name
     tried="$tried $name"
 }

@@ -1,6 +1,6 @@
 /*
- * near right: data of many sizes go to each of two devices and back, and from one to the other, several at a time, and
- * are what they were. near until-lost: they go round until somebody is lost, which is an error: "lost".
+ * near right: data of many sizes travel to each of two devices and back, and from one to the other, several at a time,
+ * and arrive unchanged. near until-lost: the data travel until a worker is lost, which is an error: prints "lost".
  */
 #include <CL/cl.h>
 #include <stdbool.h>
@@ -29,7 +29,8 @@ static bool good(cl_int status)
     return status == CL_SUCCESS;
 }
 
-/* To the first, to the second, there into another one, and back; and beside it, to and from the first alone. */
+/* Writes data to the first device, copies them on the second device into another buffer, and reads them back; meanwhile
+ * writes and reads a third buffer on the first device. */
 static bool go_round(size_t bytes, uint32_t seed, bool *right)
 {
     cl_int status[3];

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Bulk data without MPI within a host: read in the other's memory, or by sockets where the system or the user forbids that,
-# right in both ways; and a worker that is killed meanwhile is an error, and nobody hangs.
+# Bulk data without MPI within a host: they are copied from the other process's memory, or sent over sockets where the
+# system or the user forbids that, and arrive unchanged either way. A worker that is killed meanwhile is an error, and
+# no process hangs.
 . "$(dirname "$0")/../lib.sh"
 
 near=$top_builddir/tests/session/near
@@ -10,7 +11,7 @@ mark=VOCL_TEST_MARK=near$$
 [ "$("$near" right)" = right ] || fail "natively: $("$near" right)"
 [ "$(status_of "$forbid" true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 
-# right NAME SETTING... -- COMMAND...
+# right NAME SETTING... -- COMMAND...: runs "near right"
 right()
 {
     name=$1
@@ -21,7 +22,8 @@ right()
     wait_until none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 
-# Between the program and a worker in both directions, and from worker to worker.
+# read_there N: data were copied between the program and a worker in both directions, and from worker to worker: N
+# workers did so
 read_there()
 {
     grep -q 'to 0: .* read where' "$scratch/err" && grep -q 'to [12]: .* read where' "$scratch/err" || return 1
@@ -38,7 +40,7 @@ right "one worker" vocl run --workers 1
 right "VOCL_CROSS_MEMORY=0" VOCL_CROSS_MEMORY=0 vocl run --workers 2
 ! grep -q 'read where' "$scratch/err" || fail "VOCL_CROSS_MEMORY=0: $(cat "$scratch/err")"
 
-# Who is at the other end of TCP may be anywhere, and name any process.
+# The peer of a TCP connection may be on any host, and may name any process.
 right plain VOCL_NETWORK=plain vocl run --workers 2
 ! grep -q 'read where' "$scratch/err" || fail "plain: read where they were: $(cat "$scratch/err")"
 
@@ -46,13 +48,13 @@ right forbidden "$forbid" vocl run --workers 2
 ! grep -q 'read where' "$scratch/err" || fail "forbidden, and yet: $(cat "$scratch/err")"
 grep -q 'cannot read this process' "$scratch/err" || fail "forbidden: it is not said: $(cat "$scratch/err")"
 
-# Only one worker may not: each pair of members finds its own way.
+# Only one worker is forbidden to: each pair of members chooses its own way.
 link_libexec "$scratch/libexec" '[ "$PMI_RANK" != 1 ] || exec '"'$forbid' '$VOCL_LIBEXECDIR/vocl-proxy'"' "$@"'
 right "one may not" VOCL_LIBEXECDIR="$scratch/libexec" vocl run --workers 2
 grep -q 'cannot read this process' "$scratch/err" && grep -q 'read where' "$scratch/err" ||
     fail "one of two may not: $(cat "$scratch/err")"
 
-# killed NAME N COMMAND...: of two workers, at some moment
+# killed NAME N COMMAND...: kills one of two workers, at a moment that depends on N
 killed()
 {
     name=$1 which=$2
@@ -67,7 +69,7 @@ killed()
     [ "$(tail -n 1 "$scratch/out")" = lost ] || fail "$name: $(cat "$scratch/out")"
     wait_until none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
-# What a worker may say of where data are, and the program finds.
+# Descriptions that a worker may send of where data are, and how the program checks them.
 reach=$top_builddir/tests/session/reach
 link_libexec "$scratch/lying"
 ln -sf "$reach" "$scratch/lying/vocl-proxy"

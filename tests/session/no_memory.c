@@ -1,10 +1,10 @@
 /*
- * What the program asks for when there is no memory: this program's malloc() fails where libvocl asks it.
+ * Requests of the program when memory is exhausted: this program's malloc() fails when libvocl calls it.
  *
- *   no_memory each     each allocation of each creation fails in its turn: the creation says so, and leaves nothing
- *                      behind that would end the session, or does what it is for
- *   no_memory batch    commands gather, and there is no memory for more of them: so they do not
- *   no_memory send K   the K-th allocation fails while a long program is sent and built: how that ends, on one line
+ *   no_memory each     each allocation of each creation fails in turn: the creation returns an error and leaves nothing
+ *                      behind that would end the session, or it succeeds
+ *   no_memory batch    commands are gathered for sending, and there is no memory to gather more: they are sent
+ *   no_memory send K   the K-th allocation fails while a long program is sent and built; prints the result on one line
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
@@ -38,12 +38,12 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel kernel;
 static cl_mem buffer;
-static uintptr_t start, end;           /* of the library */
-static _Thread_local unsigned long at; /* the allocation that fails, from 1 on; 0: none */
+static uintptr_t start, end;           /* of the library's code */
+static _Thread_local unsigned long at; /* the allocation that fails, from 1 on; 0: none fails */
 static _Thread_local unsigned long seen;
 static _Thread_local bool growing_fails;
 
-/* ---- the memory ---- */
+/* ---- the allocator ---- */
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -76,7 +76,7 @@ EXPORTED void *realloc(void *memory, size_t size)
     return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, size);
 }
 
-/* Where the library is that has the entry points. */
+/* Finds the code of the library that has the OpenCL functions. */
 static int find(struct dl_phdr_info *info, size_t size, void *name)
 {
     (void)size;
@@ -121,7 +121,7 @@ static void set_value(cl_kernel of, cl_uint value)
     CHECK(clSetKernelArg(of, 1, sizeof(from), &from));
 }
 
-/* The session is there, and does what it is told. */
+/* Checks that the session still works; exits if not. */
 static void expect_session(void)
 {
     static cl_uint value = 77;
@@ -236,7 +236,7 @@ static cl_int make_kernel(void)
     return error;
 }
 
-/* With all of the arguments of which it is the clone. */
+/* Clones the kernel with all its arguments. */
 static cl_int make_clone(void)
 {
     cl_int error;
@@ -245,7 +245,7 @@ static cl_int make_clone(void)
     at = 0;
     if (!made)
         return error;
-    set_value(kernel, 5); /* as 4 was set below */
+    set_value(kernel, 5); /* below, it was set to 4 */
     if (run(made) != 4) {
         fprintf(stderr, "the clone has not the arguments\n");
         exit(1);
@@ -360,7 +360,7 @@ static void send_long(unsigned long number)
     if (!error)
         error = clBuildProgram(made, 1, &device, NULL, NULL, NULL);
     at = 0;
-    if (!error) /* which waits for the build */
+    if (!error) /* waits for the build */
         clCreateKernel(made, "last", &error);
     printf("%s, error %d\n", seen < number ? "none failed" : "failed", error);
     fflush(stdout);

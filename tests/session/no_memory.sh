@@ -1,13 +1,13 @@
 #!/bin/sh
-# A program whose memory is used up: what it asks for fails with CL_OUT_OF_HOST_MEMORY, or does what it is for, and its session
-# goes on; where a frame cannot be sent the worker is lost, and is sent nothing that is about it.
+# A program runs out of memory: its requests fail with CL_OUT_OF_HOST_MEMORY or succeed, and its session continues.
+# Where a frame cannot be sent, the worker is lost, and no later frame refers to the one that is missing.
 . "$(dirname "$0")/../lib.sh"
 case $SANITIZER in
 address | thread) skip "the $SANITIZER sanitizer has a malloc() of its own" ;;
 esac
 no_memory=$top_builddir/tests/session/no_memory
 
-# by WORD... : with these options of vocl run
+# by WORD...: with these options of vocl run
 by()
 {
     for what in each batch; do

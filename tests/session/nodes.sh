@@ -1,6 +1,6 @@
 #!/bin/sh
-# One context over several workers: the same results as on one device natively, however many there are; data goes from
-# worker to worker.
+# One context over several workers: the same results as on one device natively, however many workers there are; data
+# travel from worker to worker.
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
@@ -25,14 +25,14 @@ for name in many_devices many_copies events_over host_pointer_devices native_ker
     diff "$scratch/native" "$scratch/out" || fail "$name, in blocks: something else is printed"
 done
 
-# Random graphs of commands: what they make of the buffers is computed in the program, too.
+# Random graphs of commands: the program computes the expected contents of its buffers itself.
 for seed in $(seq "$(rounds 3)"); do
     workers=$((seed % 3 + 2))
     vocl run --workers $workers -- "$top_builddir/tests/session/graph" $seed "${VOCL_GRAPH_COMMANDS:-2000}" \
         > "$scratch/out" 2> "$scratch/err" || fail "graph $seed on $workers: $(cat "$scratch/out" "$scratch/err")"
 done
 
-# Data that goes from one worker to the other does not pass through the program.
+# Data from one worker to another do not pass through the program.
 wanted=$("$top_builddir/tests/session/migrate") || fail "migrate natively: $wanted"
 env VOCL_LOG=info vocl run --workers 2 -- "$top_builddir/tests/session/migrate" > "$scratch/out" 2> "$scratch/err" ||
     fail "migrate: $(cat "$scratch/out" "$scratch/err")"
@@ -40,17 +40,17 @@ env VOCL_LOG=info vocl run --workers 2 -- "$top_builddir/tests/session/migrate" 
 bytes=$(sed -n 's/.*worker [12]: \([0-9]*\) bytes sent, \([0-9]*\) received.*/\1 + \2 +/p' "$scratch/err")
 [ -n "$bytes" ] && [ $(($(echo $bytes) 0)) -lt 65536 ] || fail "by way of the program: $bytes bytes"
 
-# Several devices a worker.
+# Several devices per worker
 POCL_DEVICES="pthread pthread" vocl run --workers 2 -- "$top_builddir/tests/parity/many_copies" \
     > "$scratch/out" 2> "$scratch/err" || fail "two devices a worker: $(cat "$scratch/err")"
 "$top_builddir/tests/parity/many_copies" 2> /dev/null | diff - "$scratch/out" || fail "two devices a worker"
 
-# Many workers.
+# Many workers
 vocl run --workers 32 -- "$top_builddir/tests/parity/many_copies" > "$scratch/out" 2> "$scratch/err" ||
     fail "32 workers: $(cat "$scratch/err")"
 "$top_builddir/tests/parity/many_copies" 2> /dev/null | diff - "$scratch/out" || fail "32 workers: something else"
 
-# VOCL_DEVICES: by number, range, name, type and node; once each, in the order of the list; nonsense is refused.
+# VOCL_DEVICES: by index, range, name, type and node; each device once, in the order of the list; nonsense is refused.
 sees()
 {
     result=$(env VOCL_DEVICES="$1" vocl run --workers 4 -- "$top_builddir/tests/session/every_device")

@@ -1,6 +1,6 @@
 /*
- * outlived FILE: a kernel that works for a while before it adds one to a buffer, behind a user event, which is set when
- * there is FILE; the program says "ready" before, and what it has in the buffer at the end.
+ * outlived FILE: a kernel that works for a while and then adds one to a buffer waits for a user event, which is set
+ * once FILE exists. Prints "ready" before that, and the final contents of the buffer.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include "tests/session/moved.h"

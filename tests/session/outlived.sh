@@ -1,7 +1,7 @@
 #!/bin/sh
-# A session with --recover moves while a command waits for a user event, so that the target is told all again. The event is set
-# just before, and the old worker is at the command when it is told to go: what it does to memory that the program shares
-# with it is waited for before the next one does it again.
+# A session with --recover moves while a command waits for a user event, so that the target executes the journal again.
+# The event is set just before the move completes, and the old worker executes the command when it is told to end: its
+# writes to memory that it shares with the program are awaited before the new worker executes the command again.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=$$
 

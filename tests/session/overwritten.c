@@ -1,11 +1,11 @@
 /*
- * overwritten CASE FILE: what kernels write that have been told not to read it, a half each time, and others read in
- * between; says "ready" when all is enqueued, and goes on when there is the file. Then prints what came of it.
+ * overwritten CASE FILE: kernels each write half of a write-only buffer, and other commands read it in between. Prints
+ * "ready" when all commands are enqueued, continues when FILE exists, and prints the contents of all buffers.
  *
- *     again   the first one takes seconds
- *     gated   all of it waits for a user event that is set last
- *     both    the last one changes another buffer, too, and reads a third, which is overwritten afterwards
- *     threads several threads do so, each with a queue of its own, again and again until there is the file
+ *     again   the first kernel takes seconds
+ *     gated   all commands wait for a user event that is set last
+ *     both    the last kernel changes another buffer, too, and reads a third one, which is overwritten afterwards
+ *     threads several threads do this, each with a queue of its own, again and again until FILE exists
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>

@@ -1,6 +1,7 @@
 /*
- * In a queue out of order a command waits for its own list only: one that waits for a user event holds none that is
- * enqueued after it with a list, not even of events that are over. usage: own_list BYTES
+ * In an out-of-order queue a command waits for the events of its own wait list only: a command that waits for a user
+ * event delays no later command with a wait list, not even if the events of that list are complete.
+ * usage: own_list BYTES
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Out of order a command waits for its own list only, also where VOCL makes something else of it than the native command
-# of that name. PoCL's own blocking commands and markers do not, so that there is nothing to compare with.
+# In an out-of-order queue a command waits for its own wait list only, also where VOCL implements it by another native
+# command. PoCL's own blocking commands and markers violate this, so that there is nothing to compare with.
 . "$(dirname "$0")/../lib.sh"
 program=$top_builddir/tests/session/own_list
 

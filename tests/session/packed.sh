@@ -1,7 +1,7 @@
 #!/bin/sh
-# Slow links: what gets short is packed, what the worker has is not sent again, and the contents are right, whatever they are
-# and over how many connections they come. Which link is slow is said here (VOCL_LINK_RATE), or measured, at one that
-# the system makes slow.
+# Slow links: compressible data are compressed, data that the worker already has are not sent again, and the contents
+# are right whatever they are and over however many connections they travel. The rate of the link is set here
+# (VOCL_LINK_RATE), or measured on a link that the system slows down.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 [ -e "$VOCL_LIBEXECDIR/vocl-pack.so" ] || skip "VOCL was built without zstd"
@@ -9,7 +9,7 @@ uploads=$top_builddir/tests/session/uploads
 real=$top_builddir/.libs/libvocl.so
 export VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_LOG=info
 
-# carries LEAST MOST COMMAND...: so many MiB of bulk data go to the worker
+# carries LEAST MOST COMMAND...: the link carries so many MiB of bulk data to the worker
 carries()
 {
     least=$1 most=$2
@@ -32,12 +32,12 @@ for VOCL_STREAMS in 1 2 8; do
     VOCL_KNOWN_BYTES=4M carries 16 64 vocl run -- "$uploads" random 16 3 pieces
     VOCL_KNOWN_BYTES=0 carries 32 32 vocl run -- "$uploads" random 16 2
     VOCL_COMPRESS=off VOCL_KNOWN_BYTES=0 carries 16 16 vocl run -- "$uploads" zero 16 1
-    # a fast link is left alone
+    # A fast link is used without compression.
     VOCL_LINK_RATE=5G carries 32 32 vocl run -- "$uploads" zero 16 2
 done
 unset VOCL_LINK_RATE VOCL_STREAMS
 
-# Measured: the worker's answers are not held up, so only what goes there.
+# The rate is measured: only the direction to the worker is slow, and answers are not delayed.
 far="$top_srcdir/tests/net/two-hosts --delay 2000 --"
 $far true 2> "$scratch/err"
 [ $? -ne 77 ] || exit 0

@@ -1,7 +1,8 @@
 /*
- * phases PHASE LENGTH: a program that stays in a phase of its life for so long (seconds or a file, see length.h), and
- * looks at every result. The file has how many rounds it stays in it after that. It says "ready" when it is there, and
- * at the end how that was: status 0 if all went well, 3 if OpenCL told of an error, 4 if a result was wrong.
+ * phases PHASE LENGTH: a program that stays in a phase of its life for LENGTH (seconds or a file, see length.h), and
+ * checks every result. A file's contents are the number of rounds that the program stays in the phase after that.
+ * Prints "ready" when it has entered the phase, and at the end the outcome: status 0 if all is right, 3 if OpenCL
+ * returned an error, 4 if a result was wrong.
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ static void nap(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* What lasts is waited for by a test that has done already what it does to the phase: others need the processors. */
+/* Whether the phase is over. After BUSY seconds the test has done what it does to the phase and only waits for its
+ * effect: pauses between rounds, as other processes need the processors. */
 static bool over(void)
 {
     static int more = -1;
@@ -188,7 +190,7 @@ static void nodes(void)
     read_all(queues[1], large[1], round);
 }
 
-/* No call at the end: what is left to be done is the session's own. */
+/* Makes no OpenCL call: at its end, only the session's own end is left to be done. */
 static void ends(void)
 {
     do
@@ -205,7 +207,7 @@ static void idle(void)
     right(back[0] == 0, "what was read");
 }
 
-/* Until the device is lost, or the time is up: as seen by one who waits in clFinish(). */
+/* Waits until the device is lost or the time is over, as a thread in clFinish() would see it. */
 static void waits(void)
 {
     cl_int status;

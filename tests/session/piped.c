@@ -1,7 +1,8 @@
 /*
- * Pipes, as tests/drivers/pipe.c has them: what one kernel writes another one reads, later, and the program sees only
- * sums of it. One pipe after the other is used for a while; a last one has been written to at the beginning if there
- * is a third argument, and is read at the end. usage: piped ROUNDS [PAUSE] [old]
+ * Pipes as tests/drivers/pipe.c implements them: a kernel writes to a pipe, another one reads it later, and the program
+ * sees only sums of the packets. It uses one pipe after the other for a while; with a third argument, one more pipe is
+ * written at the beginning and read at the end.
+ * usage: piped ROUNDS [PAUSE] [old]
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -111,7 +112,7 @@ int main(int count, char **words)
         NEED(clReleaseMemObject(pipe));
         pipe = NULL;
         if (round / PACKETS % 2)
-            usleep(20000); /* without one */
+            usleep(20000); /* there is no pipe meanwhile */
     }
     if (old)
         run_get(old, PACKETS);

@@ -1,6 +1,6 @@
 /*
- * platform [MICROSECONDS]: prints the platform's name, vendor, version and suffix, and whether it tells that it is
- * VOCL's. With an argument a timer sends signals so often all the while, and no call that they interrupt is restarted.
+ * platform [MICROSECONDS]: prints the platform's name, vendor, version and suffix, and whether it has the extension
+ * cl_vocl_remote. With an argument, a timer sends a signal every MICROSECONDS, without SA_RESTART.
  */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>

@@ -1,6 +1,7 @@
 /*
- * reach LIE: a worker, this program in vocl-proxy's place, says where bulk data are that the program takes, and lies:
- * "taken" or "not taken". reach names: the lies, the first of which is the truth.
+ * reach LIE: a worker (this program in vocl-proxy's place) announces where bulk data are that the program takes, and
+ * the announcement is false: prints "taken" or "not taken". reach names: lists the lies, of which the first is the
+ * truth.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -133,7 +134,7 @@ static int try(uint32_t number)
     for (size_t i = 0; i < sizeof(buffer); i++)
         right &= buffer[i] == (i < LENGTH ? 7 : 0);
     for (size_t i = LENGTH; i < sizeof(buffer); i++)
-        ended &= !buffer[i]; /* never beyond */
+        ended &= !buffer[i]; /* nothing is written beyond the buffer */
     puts(!ended ? "hangs" : !taken ? "not taken" : right ? "taken" : "wrong");
     transport_close(t);
     return 0;

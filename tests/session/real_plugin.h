@@ -1,4 +1,4 @@
-/* The plugin that a test's own stands before, which VOCL_TEST_PLUGIN names. */
+/* Loads the real plugin, which VOCL_TEST_PLUGIN names and which a test's own plugin wraps. */
 #ifndef VOCL_TESTS_SESSION_REAL_PLUGIN_H
 #define VOCL_TESTS_SESSION_REAL_PLUGIN_H
 
@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What it has under that name; or NULL, and why is said. */
+/* Returns the plugin's symbol, or NULL after an error message. */
 static inline const void *real_plugin(const char *symbol)
 {
     const char *path = getenv("VOCL_TEST_PLUGIN");
-    void *library =
-        path ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL; /* it is first in its own scope */
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL; /* its own symbols first */
     const void *plugin = library ? dlsym(library, symbol) : NULL;
 
     if (!plugin)

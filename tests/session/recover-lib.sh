@@ -1,15 +1,16 @@
-# Programs whose workers are harmed, and replaced, while they run. For recover*.sh, which may have a harm() of their own:
+# Programs whose workers are harmed, and replaced, while they run. For recover*.sh, which may define a harm() of their
+# own:
 #
-#     survives HARM HOW PROGRAM...        it ends well, and leaves nothing behind; HARM is what harm() takes, HOW has settings
-#                                         and the command before the program. LOGS: where the log of one that fails stays
-#     survives_well HARM HOW PROGRAM...   the same, and it prints what it prints natively
-#     same_as_natively PROGRAM            what it printed is what is in $scratch/native
-#     snapshots                           how many there were
-#     nth N                               one of the workers, by when it began
-#     await_lines N PATTERN               until the log has so many, seen at once; or the program ends
-#     $scratch/enough                     a file that is there when the harm has had its effect(): programs may wait for it
-#     below LIMIT                         leaves a number in $drawn
-#     draw_harm WHO...                    leaves in $harm that some of these are killed, once to three times, and at times two more
+#     survives HARM HOW PROGRAM...        the program ends well and leaves nothing behind; HARM has harm()'s arguments, HOW
+#                                         settings and the command before the program. LOGS: the folder for a failure's log
+#     survives_well HARM HOW PROGRAM...   the same, and the program prints the same as natively
+#     same_as_natively PROGRAM            the output is what $scratch/native holds
+#     snapshots                           prints the number of snapshots
+#     nth N                               prints the N-th worker, in the order of their start
+#     await_lines N PATTERN               waits until the log has N such lines, without delay, or the program ends
+#     $scratch/enough                     a file that exists once the harm has had its effect(): programs may wait for it
+#     below LIMIT                         leaves a random number in $drawn
+#     draw_harm WHO...                    leaves in $harm that some of these are killed, up to three times, or two more
 mark=VOCL_TEST_MARK=$$
 
 any_worker()
@@ -22,7 +23,7 @@ snapshots()
     grep -c 'snapshot of worker' "$scratch/err"
 }
 
-# one_of HOW: the last worker, the first one, the first two, or all
+# one_of HOW: prints the last worker, the first one, the first two, or all
 one_of()
 {
     case $1 in
@@ -33,7 +34,7 @@ one_of()
     esac
 }
 
-# await_lines N PATTERN: until the log has so many, or the program ends; it is seen at once
+# await_lines N PATTERN: waits until the log has N such lines, or the program ends; notices a line without delay
 await_lines()
 {
     [ -p "$scratch/lines" ] || mkfifo "$scratch/lines"
@@ -51,14 +52,14 @@ is_over()
     ! kill -0 "$program" 2> /dev/null
 }
 
-# nth N: of the workers, in the order in which they were started
+# nth N: prints the N-th worker, in the order of their start
 nth()
 {
     session_workers "$mark" | sed -n "$1p"
 }
 
-# harm [SIGNAL] WHO PAUSE WHO PAUSE...: when the program has begun, after so many seconds each, or when another worker has
-# come (came), these get the signal
+# harm [SIGNAL] WHO PAUSE WHO PAUSE...: once the program has begun, the signal is sent to each WHO after PAUSE seconds,
+# or, if PAUSE is "came", when another worker has joined
 harm()
 {
     signal=KILL
@@ -81,7 +82,7 @@ harm()
     done
 }
 
-# below LIMIT: from the generator of this seed
+# below LIMIT: draws a number from the generator of this seed
 below()
 {
     draw=$(((draw * 1103515245 + 12345) % 2147483648))
@@ -118,7 +119,7 @@ survives()
     wait $harmer 2> /dev/null
     [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/${1##*/}-$2.log"; }
     [ $status = 0 ] || fail "$*, $harm, $how: status $status: $(tail -n 3 "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
-    # a worker that ends by that is replaced, too
+    # A worker that a sanitizer ends is replaced, too.
     grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" && fail "$*: the sanitizer found something"
     wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
     replaced > "$scratch/replaced"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Workers that are lost are replaced: what programs print is what they print natively, however often and whenever their
-# worker is killed or stopped, and nothing is left behind.
+# Lost workers are replaced: programs print the same as natively, however often and whenever their worker is killed or
+# stopped, and nothing is left behind.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
 parity=$top_builddir/tests/parity
@@ -8,10 +8,10 @@ moved=$top_builddir/tests/session/moved
 graph=$top_builddir/tests/session/graph
 windows=$top_builddir/tests/session/windows
 two=$top_srcdir/tests/net/two-hosts
-# Once in a while PoCL itself takes long on a loaded machine.
+# Now and then PoCL itself takes long on a loaded machine.
 at_most 900
 
-# harm SIGNAL PAUSE...: when the program has begun, and after so many seconds each, a worker gets the signal
+# harm SIGNAL PAUSE...: once the program has begun, sends the signal to a worker after each PAUSE, in seconds
 harm()
 {
     signal=$1
@@ -34,7 +34,7 @@ any_replaced()
     [ "$(replaced)" -gt 0 ] || fail "nothing was replaced: $(grep -v debug: "$scratch/err")"
 }
 
-# first HOW...: killed in the middle of a program that works for a while, and replaced at least once
+# first HOW...: the worker is killed in the middle of a program that runs for a while, and is replaced at least once
 first()
 {
     cp "$scratch/../native" "$scratch/native"
@@ -59,14 +59,15 @@ spared()
 which=tail taken=0
 "$moved" 1 100 > "$scratch/native" || fail "moved, natively"
 
-# Killed once, again and again, and while the next one is told everything; and one that is spare takes its place.
+# Workers are killed once, again and again, and while the journal is sent to the next one; or a spare worker takes the
+# lost one's place.
 beside first "KILL 0.5" "MOVED_LINKED=yes vocl run" "$moved" 1 0
 beside first "KILL 0.5" "VOCL_SHARE=0 vocl run" "$moved" 1 0
 beside shortened
 beside first "KILL 0.5 0 0 0.1 0.1" "VOCL_RECOVER_LOG=64K vocl run" "$moved" 1 0
 beside spared
 
-# Stopped: found by its silence.
+# A stopped worker is detected by its silence.
 stopped()
 {
     about_silence
@@ -74,18 +75,18 @@ stopped()
 }
 beside stopped
 
-# On another host.
+# The worker is on another host.
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
     beside first "KILL 0.5" "$two" "$moved" 1 0
 fi
 
-# What the program does to its buffers itself goes together with what is done again.
+# What the program itself writes to its buffers is consistent with the commands that are executed again.
 for seed in $(seq "$(rounds 1)"); do
     beside survives "KILL 0.3 0.$seed 0.2" "vocl run" "$windows" $seed 200
 done
 beside survives "KILL 0.3 0.2" "vocl run" "$windows" 9 200 image
 
-# Programs of all kinds, at some moment or other.
+# Programs of all kinds; the worker is killed at some moment or other.
 large()
 {
     export VOCL_TEST_MODEST= # more than 64 MiB at a time
@@ -98,7 +99,7 @@ done
 
 beside survives_well "KILL 0.1 0.3 0.2" "VOCL_SHARE=0 VOCL_RECOVER_LOG=1M vocl run" "$parity/one_place" 60
 
-# Random graphs of commands: each checks itself.
+# Random graphs of commands, which check their own results.
 graphs()
 {
     survives "KILL 0.3 0.$(($1 % 10)) 0.2" "VOCL_SHARE=$(($1 / 2 % 2)) VOCL_RECOVER_LOG=$(($1 % 2 * 200 + 56))K vocl run" "$graph" $1 1000 "$scratch/enough"
@@ -110,7 +111,7 @@ well_beside
 all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
 [ "$all" -gt 9 ] || fail "hardly anything was replaced: $all"
 
-# wait_ready PROGRAM...: it has begun, and says "ready"
+# wait_ready PROGRAM...: starts the program, and waits until it prints "ready"
 wait_ready()
 {
     rm -f "$scratch/enough"
@@ -120,7 +121,7 @@ wait_ready()
     wait_until grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out" "$scratch/err")"
 }
 
-# lose_all WHAT: its workers are killed, and replaced; it goes on when there is the file, and ends well
+# lose_all WHAT: the program's workers are killed and replaced; it continues when the file exists, and ends well
 lose_all()
 {
     kill -KILL $(session_workers "$mark") 2> /dev/null
@@ -130,7 +131,7 @@ lose_all()
     wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
-# lost_after move|suspend: a worker that came by that, and was given a user event with it, is lost
+# lost_after move|suspend: a worker is lost that joined for a move or a resume, which also gave it a user event
 lost_after()
 {
     wait_ready "$top_builddir/tests/session/unset" "$scratch/enough"
@@ -143,7 +144,8 @@ lost_after()
 lost_after move
 lost_after suspend
 
-# overwritten CASE: lost when what was written has been read, and is written again without a word of what it was
+# overwritten CASE: the worker is lost after a write-only buffer has been read, and the buffer is written again without
+# its earlier contents
 overwritten()
 {
     wait_ready "$top_builddir/tests/session/overwritten" $1 "$scratch/enough"
@@ -157,8 +159,9 @@ overwritten gated
 overwritten both
 overwritten threads
 
-# What changes an object is told again as long as there is that (CHANGES in wire/commands.def), also after a snapshot:
-# here where the size of a buffer is. That snapshot comes after one such buffer is gone.
+# A command that changes an object stays in the journal as long as the object exists (CHANGES in wire/commands.def),
+# also after a snapshot. Here the command sets the content size of a buffer, and the snapshot comes after another such
+# buffer has been released.
 sized_kept()
 {
     sed '1,/-> .*: release[_a-z]* kind=4/d' "$scratch/err" | grep -q 'snapshot of worker'

@@ -1,14 +1,15 @@
 #!/bin/sh
-# VOCL_RECOVER_TO=node: workers that keep contents go elsewhere, one after the other, also while the program leaves no
-# moment for a snapshot, and have no room. What is kept goes with them, or to the application's host, and whoever is
-# lost afterwards is replaced with what there was, images and buffers of several pieces among it.
+# VOCL_RECOVER_TO=node: workers that hold saved copies of contents move, one after the other, also while the program
+# leaves no moment for a snapshot, and when there is no room for the copies. The copies move with the workers, or to the
+# application's host, and a worker that is lost afterwards is replaced with its contents, among them images and buffers
+# of several pieces.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
 kept=$top_builddir/tests/session/kept
 two=$top_srcdir/tests/net/two-hosts
 at_most 900
 
-# begin WORKERS SETTING...: a program with contents on the first two workers, that have been kept when this returns
+# begin WORKERS SETTING...: starts a program with contents on the first two workers
 begin()
 {
     workers=$1
@@ -45,7 +46,7 @@ ends_right()
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
     echo "$1: $(replaced) replaced, $(grep -c 'is worker [0-9]* now' "$scratch/err") changes, $(snapshots) snapshots"
 }
-# lose WHO: they are replaced, and what they kept of both is kept by two again
+# lose WHO: the workers are replaced, and two workers hold copies of the contents again
 lose()
 {
     had=$(replaced) whole=$(by_two)
@@ -65,7 +66,7 @@ more_replaced()
 {
     [ "$(replaced)" -gt "$had" ]
 }
-# moved WHERE...: and who has gone has ended
+# moved WHERE...: the session moves, and the workers that it has left end
 moved()
 {
     many=$(session_workers "$mark" | wc -l)
@@ -77,7 +78,7 @@ as_many()
     [ "$(session_workers "$mark" | wc -l)" = "$many" ]
 }
 
-# All go, one after the other, with no snapshot in between; then one of them is lost.
+# All workers move, one after the other, without a snapshot in between; then the last and the first are lost.
 all_go_gated()
 {
     begin 2 "$@"
@@ -93,7 +94,8 @@ in_copy()
     [ "$(grep -c 'move: copy' "$scratch/err")" = "$1" ]
 }
 # While the third goes the first, which has gone, is lost: nobody could take a snapshot by then. The file that says that a
-# move is held is a pipe here: each of the three waits until it is read.
+# While the third worker moves, the first, which has moved already, is lost: no snapshot was possible by then. The file
+# that reports a held move is a named pipe here: each of the three moves waits until it is read.
 lost_while_others_go()
 {
     mkfifo "$scratch/held.reached"
@@ -115,15 +117,15 @@ lost_while_others_go()
     ends_right "lost while others go: $*"
 }
 
-# limit PROCESS BYTES: it can have so much more memory, or less
+# limit PROCESS BYTES: the process may allocate BYTES more memory, or less
 limit()
 {
     size=$(awk '/^VmSize:/ { print $2 * 1024 }' "/proc/$1/status")
     prlimit --as=$((size + $2)): --pid "$1" || failed "no limit"
 }
 
-# The second has room for a piece of what the first has: that comes to the application's host, all of it, and what the second
-# has got of it does not stay there.
+# The second worker has room for only a piece of the first one's contents: all of them are saved at the application's
+# host, and the second worker does not keep what it has received of them.
 keeper_is_full()
 {
     for again in $(seq 20); do # until it is limited before anything is kept
@@ -148,9 +150,9 @@ more_snapshots()
     [ "$(snapshots)" -gt $((before + 2)) ]
 }
 
-# The first is to go to one that has room for so many more bytes: for nothing, for what is the first's but not for its
-# snapshot, for both but not for what the second has kept there until now, or for all. It goes or stays, and then one of
-# those that have something is lost.
+# The first worker is to move to a target that has room for a number of bytes: for nothing; for the first one's contents
+# but not for its snapshot; for both but not for the copies that the second one keeps there; or for everything. It moves
+# or stays, and then a worker with contents is lost.
 newcomer_has_room()
 {
     room=$1 lost=$2
@@ -172,7 +174,8 @@ newcomer_has_room()
     ends_right "a newcomer with room for $room bytes: $*"
 }
 
-# What waits for the program would be told again by one that has no room for what the first keeps: it stays.
+# Commands that wait for the program would be sent again to a target that has no room for the copies that the first
+# worker holds: the session does not move.
 gated_stays()
 {
     by="vocl run --spare 1"
@@ -186,7 +189,8 @@ gated_stays()
     ends_right "gated, and no room: $*"
 }
 
-# On another host, which the program's contents do not leave: one is lost, and the other when that is kept by two again.
+# The workers are on another host, which the program's contents do not leave: one is lost, and the other once two
+# workers hold copies again.
 on_another_host()
 {
     by=$two
@@ -198,7 +202,7 @@ on_another_host()
     ends_right "on another host: $*"
 }
 
-# One here and one there: the other host is gone, and all that it has; the one here kept that.
+# One worker is on this host and one on another, which fails with everything it holds; the worker here has copies.
 host_is_gone()
 {
     printf '#!/bin/sh\n[ ! -e "%s/broken" ] || exit 7\nexec "$@"\n' "$scratch" > "$scratch/through"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A worker is lost while another one is about to change places with the target of a move, again and again, in random
-# graphs of commands over both. SEEDS=30 runs so many, from FIRST on. LOGS: the folder where what one that fails has
-# logged stays.
+# graphs of commands over both. SEEDS=30 runs 30 graphs, from FIRST on. LOGS: the folder for the log of a graph that
+# fails.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
 losses=$(rounds 3)
@@ -18,8 +18,8 @@ one_more_ended()
 
 effect() { :; } # what is lost may be nothing but the spare worker
 
-# harm: each time a move has come so far, and waits there. It goes on at once: that a worker is lost is noticed before the
-# change, during it, or after it.
+# harm: kills a worker each time a move has come to its change and waits there. The move then continues at once: the
+# loss is noticed before the change, during it, or after it.
 harm()
 {
     wait_until grep -q 'all devices are told;' "$scratch/err" || return 0
@@ -34,7 +34,7 @@ harm()
     done
 }
 
-# moving SEED: how the workers are reached and which ones are lost is drawn
+# moving SEED: draws how the workers are reached and which ones are lost
 moving()
 {
     draw=$(($1 * 48271 + 17))
@@ -45,9 +45,9 @@ moving()
         "$top_builddir/tests/session/graph" "$1" "${COMMANDS:-1000}" "$scratch/enough"
 }
 
-# As the members are to change, the worker is lost, and before another one has come for it the target goes: at once if
-# that one is not there yet (early); if it is, when it has come (late), for which a second worker has to answer that is
-# stopped meanwhile.
+# Before worker and target change places, the worker is lost, and the target has to end: at once if the replacement has
+# not started yet (early); or, if it has, when it has joined (late), which needs the answer of the second worker, which
+# is stopped meanwhile.
 moved=$top_builddir/tests/session/moved
 target_goes()
 {
@@ -96,8 +96,8 @@ two_workers()
     [ "$(session_workers "$mark" | wc -l)" = 2 ] && [ "$(replaced)" = 1 ]
 }
 
-# What the lost worker had told of the end of an object the next one tells again, by then a spare one, to whose place
-# another has moved.
+# The lost worker had reported the destruction of an object; its replacement reports it again, late, when it has become
+# a spare worker because the session has moved away from it.
 told_late()
 {
     echo "$top_builddir/tests/drivers/.libs/strict.so" > "$scratch/strict.icd"

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Workers that are lost are replaced where several of them have a context together: what they have told each other goes
-# between them once more, and what programs print is what they print natively. SEEDS=30 runs so many random graphs, from
-# FIRST on. LOGS: the folder where what one that fails has logged stays.
+# Lost workers are replaced where several workers share a context: what they had sent each other is exchanged once more,
+# and programs print the same as natively. SEEDS=30 runs 30 random graphs, from FIRST on. LOGS: the folder for the log
+# of a graph that fails.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
 parity=$top_builddir/tests/parity
 graph=$top_builddir/tests/session/graph
 at_most 1800
 
-# mixed SEED: a random graph, how it runs and what is killed are drawn
+# mixed SEED: a random graph; draws how it runs and which workers are killed
 mixed()
 {
     draw=$(($1 * 48271 + 17))
@@ -30,13 +30,13 @@ done
 well_beside
 [ -z "$SEEDS" ] || exit 0
 
-# One more is lost just when another has come for the first: what it gets then may need who is yet to come. That takes
-# so little time that nothing else is done meanwhile.
+# A second worker is lost just when the replacement of the first has joined: what that one receives may need data from
+# the replacement of the second. The moment is so short that nothing else runs beside these tests.
 for again in $(seq "$(rounds 2)"); do
     survives_well "last 0 first came" "vocl run --workers 2" "$parity/many_devices"
 done
 
-# Programs of all kinds.
+# Programs of all kinds
 for program in many_devices halo relay contents; do
     beside survives_well "last 0.05 first 0.3" "vocl run --workers 2" "$parity/$program"
 done
@@ -47,7 +47,8 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
 fi
 beside survives_well "last 0.2" "VOCL_RECOVER_LOG=64K vocl run --workers 2" "$parity/map_unmap"
 
-# Nobody can come: it is an error as without recovery, and what the other worker has goes on, and waits for nothing.
+# No replacement can start: the loss is an error as without recovery, and what the other worker runs continues without
+# waiting.
 alone_again()
 {
     mkdir "$scratch/libexec"
@@ -70,8 +71,8 @@ alone_again()
 beside alone_again VOCL_SHARE=1
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || beside alone_again VOCL_NETWORK=tls VOCL_SHARE=0
 
-# The second is asked whether it sees the program's memory, and does not answer; both are lost, and whoever stands for the first
-# is asked before there is one for the second.
+# The second worker is asked whether it sees the program's memory, and does not answer; both workers are lost, and the
+# replacement of the first is asked before the second has one.
 both_asked()
 {
     : > "$scratch/err"
@@ -92,7 +93,7 @@ both_asked()
 }
 beside both_asked
 
-# Stopped: found by its silence.
+# A stopped worker is detected by its silence.
 stopped()
 {
     about_silence

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Workers that are lost are replaced with the shared virtual memory that they had, at the same addresses, and with what
-# was in pipes: what programs print is what they print natively, over one worker and over several, while they move and
-# suspended, too. SEEDS=30 runs so many random programs, from FIRST on. LOGS: the folder where what one that fails has logged
-# stays.
+# Lost workers are replaced with their shared virtual memory, at the same addresses, and with the contents of pipes:
+# programs print the same as natively, with one worker and with several, also while they move and are suspended.
+# SEEDS=30 runs 30 random programs, from FIRST on. LOGS: the folder for the log of a program that fails.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
 mapped=$top_builddir/tests/session/mapped_svm
@@ -16,7 +15,7 @@ case $SANITIZER in
 address | thread) SANITIZED=1 ;;
 esac
 
-# mixed SEED: how the program runs and what is killed are drawn
+# mixed SEED: draws how the program runs and which workers are killed
 mixed()
 {
     draw=$(($1 * 69621 + 13))
@@ -42,7 +41,8 @@ for seed in $(seq "${FIRST:-1}" $((${FIRST:-1} + ${SEEDS:-$(rounds 3)} - 1))); d
 done
 [ -z "$SEEDS" ] || { well_beside && exit 0; }
 
-# A list whose items are allocations of their own, and much that is written once, with and without snapshots.
+# A list whose items are allocations of their own, and large allocations that are written once, with and without
+# snapshots
 listed()
 {
     survives "$@" "$moved" "$scratch/enough"
@@ -51,15 +51,15 @@ listed()
 beside listed "last 0.5 last 0.4" "VOCL_RECOVER_LOG=300K vocl run"
 beside listed "last 0.6" "VOCL_SHARE=0 vocl run"
 
-# Beside buffers that workers keep.
+# Workers also hold saved copies of buffers.
 beside survives_well "last 0.4" "VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=300K vocl run --workers 2" "$mapped" 9 5000
 
-# On another host.
+# The worker is on another host.
 if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] && [ "$(status_of "$two" -- true 2> /dev/null)" != 77 ]; then
     beside survives_well "last 0.4 last 0.3" "VOCL_RECOVER_LOG=1M $two" "$mapped" 8 3000
 fi
 
-# An allocation that a worker could not have is not asked for again of the next.
+# An allocation that failed on a worker is not requested again from its replacement.
 refused()
 {
     ulimit -S -v 5000000
@@ -67,7 +67,7 @@ refused()
 }
 [ -n "$SANITIZED" ] || beside refused
 
-# Pipes: what is in them comes again as long as all that was sent since they were arguments of kernels is kept.
+# The contents of pipes are restored as long as the journal reaches back to when the pipes became arguments of kernels.
 piped()
 {
     mkdir "$scratch/vendors"
@@ -89,9 +89,9 @@ well_beside
 all=$(cat "$scratch"/*/replaced | awk '{ all += $1 } END { print all }')
 [ "$all" -gt 6 ] || fail "hardly anything was replaced: $all"
 
-# ---- what cannot be told again: the loss is an error, as without it, and the log has the reason ----
+# ---- sessions that cannot be recreated: the loss is an error, as without recovery, and the log has the reason ----
 
-# begin HOW PROGRAM...
+# begin HOW PROGRAM...: starts the program with these settings
 begin()
 {
     how=$1
@@ -102,7 +102,7 @@ begin()
     program=$!
 }
 
-# lost REASON: the worker is killed, and the program notices
+# lost REASON: the worker is killed, the program notices, and the log has REASON
 lost()
 {
     kill -KILL $(one_of all)
@@ -121,7 +121,7 @@ launcher()
     done
 }
 
-# Workers that come later have less room, and so not the same addresses.
+# Later workers have a smaller limit, and so not the same addresses.
 if [ -z "$SANITIZED" ] && command -v prlimit > /dev/null; then
     begin VOCL_SHARE=0 "$mapped" 7 300000 3
     wait_until grep -q 'to be had' "$scratch/err" || fail "no memory was asked for: $(cat "$scratch/out")"
@@ -140,12 +140,12 @@ mkdir "$scratch/vendors"
 echo "$newer" > "$scratch/vendors/newer.icd"
 export OCL_ICD_VENDORS="$scratch/vendors"
 
-# A pipe that is there for longer than all that was sent can be kept.
+# A pipe lives longer than the journal can be kept.
 begin "VOCL_TEST_PIPES=1 VOCL_SHARE=0 VOCL_RECOVER_LOG=4K" "$piped" 20000 1000 old
 wait_until grep -q 'not replaced: .*pipe' "$scratch/err" || fail "a pipe: all is kept: $(tail -n 5 "$scratch/err")"
 lost pipe
 
-# stays HOW WHAT REASON
+# stays HOW WHAT REASON: the program stays with WHAT is lost for REASON
 stays()
 {
     begin "$1" "$top_builddir/tests/session/stays" "$scratch/one" "$scratch/two" "$2"
@@ -153,5 +153,5 @@ stays()
     lost "$3"
 }
 stays VOCL_SHARE=1 usm "unified shared memory"
-# Sanitized processes have their memory at the same addresses, where neither finds what the other has free.
+# Sanitized processes all have their memory at the same addresses, so that no range is free in both.
 [ -n "$SANITIZED" ] || stays VOCL_TEST_GPU=1 svm "shared virtual memory where native OpenCL has put it"

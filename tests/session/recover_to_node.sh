@@ -1,6 +1,6 @@
 #!/bin/sh
-# VOCL_RECOVER_TO=node: contents of snapshots are kept by two workers of the session. One that is lost is replaced, and
-# its successor has them from the other; what programs find is what they computed. Without the other the loss is an error.
+# VOCL_RECOVER_TO=node: two workers of the session hold the contents of snapshots. A lost worker is replaced, and its
+# replacement gets the contents from the other one; the program finds its results. If both are lost, that is an error.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/recover-lib.sh"
 graph=$top_builddir/tests/session/graph
@@ -14,7 +14,7 @@ are_kept()
     [ "$(grep -c "$kept" "$scratch/err")" -gt "$1" ]
 }
 
-# harm WHO...: first, last or all, each when contents have been kept anew since the last one
+# harm WHO...: kills the first worker, the last or all, each time contents have been saved anew
 harm()
 {
     for who in "$@"; do
@@ -31,22 +31,22 @@ more_replaced()
 
 apart="VOCL_RECOVER_TO=node VOCL_SHARE=0 VOCL_RECOVER_LOG=64K"
 
-# is_survived HARM HOW PROGRAM...: it goes on until all of the harm is done, and has had its effect
+# is_survived HARM HOW PROGRAM...: the program runs until all of the harm is done and has had its effect
 is_survived()
 {
     survives "$@" "$scratch/enough"
     [ "$(replaced)" -gt 0 ] || fail "nothing was replaced: $(grep -v debug: "$scratch/err" | tail -n 9)"
 }
 
-# Of programs whose workers exchange contents all the time.
+# Programs whose workers exchange contents all the time
 beside is_survived first "$apart vocl run --workers 2" "$graph" 1 1000
 beside is_survived last "$apart vocl run --workers 2" "$graph" 2 1000
 beside is_survived "last first" "$apart vocl run --workers 3" "$graph" 3 1000
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] ||
     beside is_survived "last first" "$apart VOCL_NETWORK=tls vocl run --workers 2" "$graph" 4 1000
 
-# Of one whose first worker has all contents, and the second only keeps them: the first is lost; the second is, and the
-# first when the next one keeps them.
+# A program whose first worker has all contents, while the second only holds copies: the first is lost; or the second is
+# lost, and the first once the replacement holds the copies.
 kept_for_one()
 {
     "$moved" 4 100 > "$scratch/native"
@@ -57,7 +57,7 @@ kept_for_one()
 beside kept_for_one first "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 0
 beside kept_for_one "last first" "$apart VOCL_RECOVER_LOG=1K vocl run --workers 2" "$moved" 4 0
 
-# Both are lost: it is an error, and the log says why.
+# Both workers are lost: this is an error, and the log has the reason.
 all_lost()
 {
     : > "$scratch/err"
@@ -72,7 +72,7 @@ all_lost()
 }
 beside all_lost
 
-# There is nobody else: contents are kept at the program's host.
+# There is no other worker: contents are saved at the program's host.
 nobody_else()
 {
     "$moved" 1 100 > "$scratch/native"
@@ -84,7 +84,7 @@ nobody_else()
 }
 beside nobody_else
 
-# What the program's link carries is not what is kept.
+# Saved contents do not pass over the program's link.
 received()
 {
     env VOCL_RECOVER=replay VOCL_LOG=info $apart "$@" vocl run --workers 2 -- "$graph" 6 4000 > /dev/null 2> "$scratch/err" ||

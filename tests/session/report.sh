@@ -1,12 +1,13 @@
 #!/bin/sh
-# Reports against a program that was counted by hand: calls, round trips and bytes of reads, writes, maps, copies, images,
-# and between nodes; what was done to data on their way; and nothing is advised where nothing was done.
+# Compares reports with a program whose calls, round trips and bytes were counted by hand: for reads, writes, maps,
+# copies, images, and between nodes; and with what is done to data on their way. A program that does nothing gets no
+# advice.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
 need python3 python3
 export VOCL_SHARE=0 # each way a message
 
-# report OPTION... -- PROGRAM...: into $scratch/report.json, and the trace, which is checked
+# report OPTION... -- PROGRAM...: writes $scratch/report.json and a trace, and checks the trace
 report()
 {
     timeout -k 10 300 vocl run --trace "$scratch/out.json" --report="$scratch/report.json" "$@" > "$scratch/out" 2>&1 ||
@@ -78,7 +79,7 @@ if "pack" in words:
     assert 0 < sums["pack"] + sums["unpack"] and sums["encrypt"] < worker["link_out"]
 END
 
-# way WORD... -- PROGRAM...: what was done to data on their way is this and nothing else
+# way WORD... -- PROGRAM...: these operations, and no others, are performed on data on their way
 way()
 {
     words=
@@ -102,7 +103,7 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
     unset VOCL_NETWORK VOCL_ZERO_COPY
 fi
 
-# Program and worker share the memory: what is written and read goes no other way, nor does it if the worker may be lost.
+# Program and worker share memory: data that are written and read travel no other way, also with recovery.
 for recovers in "" --recover; do
     at="shared memory${recovers:+, $recovers}"
     VOCL_SHARE=1 report $recovers -- "$top_builddir/tests/session/traced" 3

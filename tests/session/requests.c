@@ -1,4 +1,4 @@
-/* A program whose session answers what users ask of it; tests/session/requests.sh asks. It has the transport alone. */
+/* A program whose session answers requests of users, sent by tests/session/requests.sh. It uses the transport alone. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

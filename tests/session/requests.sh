@@ -1,13 +1,14 @@
 #!/bin/sh
-# A user asks something of a running program's session, by the number of its process: vocl sessions, vocl move. Nobody
-# else can; nothing listens for it; and whoever asks nonsense, asks and goes, or takes no answer, disturbs nothing.
+# A user sends a request to a running program's session, by the program's PID: vocl sessions, vocl move. No other user
+# can; no socket listens for requests; and a client that sends nonsense, disconnects after its request, or does not read
+# its answer disturbs nothing.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=requests$$
 program=
 trap '[ -z "$program" ] || kill -CONT $program; : > "$scratch/end"; wait; rm -rf "$scratch"' EXIT
 export REQUESTS_END="$scratch/end"
 
-# begin OPTIONS...: a program that answers
+# begin OPTIONS...: starts a program that answers
 begin()
 {
     rm -f "$scratch/out" "$scratch/end"
@@ -23,7 +24,7 @@ finish()
     [ -z "$(vocl sessions | awk -v p=$program '$1 == p')" ] || fail "it is still listed"
     program=
 }
-# asks STATUS ANSWER TO
+# asks STATUS ANSWER TO: vocl move to TO has this status and this answer
 asks()
 {
     timeout 300 vocl move $program --to "$3" > "$scratch/answer" 2>&1
@@ -50,14 +51,14 @@ vocl move --quiet --to echo $program | grep -qx "answered: move to echo" || fail
 asks 1 "there is no nowhere" nowhere
 asks 1 "it was not answered" nothing
 
-# who asks and goes
+# a client that disconnects after its request
 vocl move $program --to wait > /dev/null &
 asker=$!
 wait_until grep -q asked "$scratch/out" || fail "the program was not asked"
 kill -KILL $asker
 wait $asker 2> /dev/null
 wait_until grep -q "who asked is gone" "$scratch/out" || fail "the program does not know that who asked is gone"
-# who takes nothing
+# a client that does not read its answer
 vocl move $program --to flood > "$scratch/flood" &
 asker=$!
 wait_until test -s "$scratch/flood" || fail "no answer comes"
@@ -65,7 +66,7 @@ kill -STOP $asker
 asks 0 "answered: move to echo" echo
 kill -KILL $asker
 wait $asker 2> /dev/null
-# too many
+# too many clients
 askers=
 for i in 1 2 3 4 5 6 7 8 9 10; do
     vocl move $program --to wait > "$scratch/many.$i" 2>&1 &
@@ -92,7 +93,7 @@ asks 1 "the program is stopped" echo
 listed requests
 kill -CONT $program
 asks 0 "answered: move to echo" echo
-# another user: the kernel opens nothing for him
+# another user: the kernel does not open the socket for him
 if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
     another="setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs"
     chmod 711 "$scratch"
@@ -114,7 +115,7 @@ if [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ]; then
     wait $asker && fail "the program has ended, and who asked heard: $(cat "$scratch/many.1")"
 fi
 
-# who cannot be asked
+# processes that cannot be asked
 program=999999999
 asks 1 "there is no process" echo
 program=$$

@@ -1,8 +1,8 @@
 /*
- * Buffers of which a few are rewritten all the time and the others now and then, until there is a file of the name
- * given; what is in them is what was computed. Each change is followed by one of a small buffer that says what the
- * large ones hold, so at any moment at most one of them has something else. With a second argument it was restored,
- * and looks whether that is so.
+ * Rewrites a few buffers all the time and the others now and then, until the file named by the first argument exists,
+ * and checks their contents. Each change is followed by one of a small buffer that records what the large ones hold, so
+ * that at any moment at most one of them has other contents. With a second argument, the program was restored, and
+ * checks just that.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "tests/session/moved.h"
@@ -47,7 +47,7 @@ static void write_over(int which, cl_int what)
     tell(which);
 }
 
-/* By a map of one of its halves. */
+/* Writes a buffer by maps of its two halves, one after the other. */
 static void write_half(cl_int which, cl_int what)
 {
     const size_t half = SIZE / 2;
@@ -75,7 +75,7 @@ static void check(int which)
     }
 }
 
-/* Of a write one part may be there. */
+/* At most one buffer may differ from its record; it may have been written in part. */
 static int check_restored(void)
 {
     int others = 0;

@@ -1,12 +1,12 @@
 #!/bin/sh
-# A host that has less memory than when the program began, as virtual machines do at times: its sessions move between
-# workers of it all the same. What memory there is PoCL has from hwloc, which reads it from a file here.
+# A host has less memory than when the program began, as virtual machines at times do: its sessions still move between
+# its workers. PoCL gets the size of memory from hwloc, which reads it from a file here.
 . "$(dirname "$0")/../lib.sh"
 moved=$top_builddir/tests/session/moved
 mark=VOCL_TEST_MARK=$$
 export VOCL_SHARE=0 HWLOC_XMLFILE="$scratch/host.xml"
 
-# object TYPE NUMBER SET ATTRIBUTE...: the beginning of one, of the processors in SET
+# object TYPE NUMBER SET ATTRIBUTE...: prints the beginning of an object with the processors in SET
 object()
 {
     type=$1 number=$2 set=$3
@@ -16,7 +16,7 @@ object()
         "complete_nodeset=\"0x1\" gp_index=\"$names\" $*"
 }
 
-# memory BYTES: what the host has from here on
+# memory BYTES: sets the memory of the host from here on
 memory()
 {
     {
@@ -51,7 +51,7 @@ tail -n 1 "$scratch/out" | diff "$scratch/native" - || fail "something else is p
 wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 echo "moved to less memory, to more and to less"
 
-# What is larger than the device there may have does not go there.
+# A buffer that is larger than the target's device may allocate does not move.
 rm -f "$scratch/one" "$scratch/two"
 memory 4000000000
 : > "$scratch/out"

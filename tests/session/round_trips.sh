@@ -1,18 +1,18 @@
 #!/bin/sh
-# How often a program waits for a node that is far away, counted by what the node tells: nothing is told unasked here, and
-# what is asked at once is waited for once.
+# Counts how often a program waits for a distant node, by the notes of the node: it sends none here without being asked,
+# and several questions at once are one wait.
 . "$(dirname "$0")/../lib.sh"
 alone
 export VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_CACHE="$scratch/cache"
 
-# traced NAME KIND STEPS
+# traced NAME KIND STEPS: writes the trace of so many steps
 traced()
 {
     VOCL_TRACE=1 timeout -k 10 300 vocl run -- "$top_builddir/tests/session/waits" "$2" "$3" > "$scratch/out" 2> "$scratch/$1" ||
         fail "$2 $3: status $?: $(cat "$scratch/out"; grep -v ' 1: ' "$scratch/$1" | tail -n 5)"
 }
 
-# each KIND MOST: what the node tells for each step that is more
+# each KIND MOST: the node sends at most MOST notes for each additional step
 each()
 {
     traced few "$1" 20
@@ -29,7 +29,7 @@ each overwrite 0
 each launch 0
 each divide 1
 
-# Of many commands one after the other is waited for: the node is asked of all at once.
+# After many commands in sequence the program waits once: it asks the node about all of them together.
 for kind in each_launch each_write; do
     traced all "$kind" 100
     asked=$(grep -o -e '-> 1: subscribe_event\|<- 1: event_status' "$scratch/all" | uniq | grep -c subscribe)
@@ -37,8 +37,8 @@ for kind in each_launch each_write; do
     [ "$asked" -le 2 ] || fail "$kind: asked $asked times"
 done
 
-# The start: every time that it says something after it has heard something. What the node has, the build, and the finish;
-# and where nothing is known of it yet. What tests/session/cache.sh has is what is kept.
+# The start: counts each time the node sends after it has received: for what the node has, for the build, and for the
+# finish. No cache is used; with a cache, see tests/session/cache.sh.
 VOCL_CACHE=off traced start launch 1
 turns=$(grep -o -e '\(->\|<-\) 1: ' "$scratch/start" | uniq | grep -c '<-')
 echo "start: $turns"

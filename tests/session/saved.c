@@ -1,7 +1,8 @@
 /*
- * A program that goes on where its counter says, which is in a buffer as all that it computes: started from a
- * checkpoint it does the rest. At step PAUSE it says so and waits for DIRECTORY/go. usage: saved STEPS PAUSE DIRECTORY
- * KILOBYTES [WORD] WORD: "svm", "pipe" or "usm" makes such an object, too; "other" makes its buffers of another size.
+ * Resumes where its counter says, which is in a buffer as all that it computes: restored from a checkpoint it does the
+ * remaining steps. At step PAUSE it prints that and waits for DIRECTORY/go.
+ * usage: saved STEPS PAUSE DIRECTORY KILOBYTES [WORD]: WORD "svm" or "pipe" also creates such an object; "other"
+ * creates a buffer of another size
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -63,7 +64,7 @@ static cl_mem make(cl_mem_flags flags, size_t bytes, void *from)
     return buffer;
 }
 
-/* What is made before the first kernel: one of them goes at once, and one is never written. */
+/* Creates the objects that exist before the first kernel; one of them is released at once, and one is never written. */
 static void make_objects(bool other)
 {
     const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
@@ -124,7 +125,7 @@ static void result(cl_command_queue queue)
     free(all);
 }
 
-/* Each step has an object of its own, which is there while it lasts. */
+/* Runs a step, with an object that exists while the step lasts. */
 static cl_mem step(cl_kernel advance, cl_kernel count, cl_command_queue queue, uint32_t number)
 {
     const size_t items = size / 4, one = 1, line[3] = {SIDE, 1, 1}, place[3] = {0, number % SIDE, 0};

@@ -1,6 +1,6 @@
 /*
- * saved_text [write]: a buffer and an image, of which it prints what they hold, as text; with "write" it writes that
- * first, and prints it when it is told to on stdin.
+ * saved_text [write]: prints the contents of a buffer and an image, as text; with "write" it writes them first, and
+ * prints them when it gets a line on stdin.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checkpoints in files that earlier versions wrote are restored. For each version of the format, up to the one that this VOCL
-# writes, there is one here as it was written then.
+# Checkpoints in files that earlier versions wrote are restored. This script has one for each version of the format, up
+# to the one that this VOCL writes.
 . "$(dirname "$0")/../lib.sh"
 program=$top_builddir/tests/session/saved_text
 mark=VOCL_TEST_MARK=$$

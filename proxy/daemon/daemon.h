@@ -1,44 +1,38 @@
 /*
- * The daemon of a pool's node, in one thread around libevent: it never waits for anybody. This header is what all of
- * its rooms share. A room uses those before it; what is called the other way round is handed over (struct scheduler,
- * struct connection_owner).
+ * The daemon of a pool's node, in one thread around libevent: it never blocks. All of its folders share this header.
+ * Each folder uses those above it in this list; calls in the other direction go through structs of functions (struct
+ * scheduler, struct connection_owner).
  *
- *   daemon.c      the program: options, signals, and what it does from time to time
- *   dispatch.c    what the messages of clients ask for
- *   conf.c        its configuration (conf.h); check.c says whether it could be followed here
- *   log.c         what is told to the journal; notify.c to systemd
+ *   daemon.c      the program: options, signals, periodic work
+ *   dispatch.c    the requests of clients
+ *   conf.c        the configuration (conf.h); check.c checks whether it can be followed on this host
+ *   log.c         messages to the journal; notify.c, messages to systemd
  *
  *   net/
- *     timer.h       what is done later
- *     message.h     the members of messages
- *     connection.h  connection.c, messages to and from others; proof.c, who is at the other end; stranger.c, who has
- *                   not shown it yet
- *     question.h    question.c, what others have to be asked for, who may not answer; user.c, who a user is, and what
- *                   he may
- *     child.h       processes for that and other work
+ *     timer.h       timers
+ *     message.h     members of messages
+ *     connection.h  connection.c, messages to and from others; proof.c, authentication of the other end; stranger.c,
+ *                   connections that are not authenticated yet
+ *     question.h    question.c, look-ups in services that may not answer; user.c, a user's data and rights
+ *     child.h       the daemon's own child processes
  *   node/
- *     told.h        describe.c, what is told of this node; told.c, as JSON, also of others
- *     node.h        probe.c, its devices; drain.c, why it takes no new sessions; reserve.c, devices are reserved for
- *                   a session; expiry.c, who reserved and did not come; session.c, sessions: started, running, ended;
- *                   silence.c, who does not answer any more; state.c, what a daemon leaves for the one that is
- *                   started after it; start.c, the worker's process, and the fork server from which it comes
- *                   (between them and the daemon is what proxy/supervisor.c says); group.c, its control group;
- *                   relay.c, a way for its MPI to what serves it PMI, at the program's host; time_slices.c, the
- *                   workers' control connections: what they use, and whose time slice it is of a device that they
- *                   share; measure.c, what a session costs the host; energy.c, what the node's processors take;
- *                   account.c writes it down, history.c reads that; hold.c, devices that are held for the sessions
- *                   of somebody, one after the other; move.c, sessions that go to another place; suspended.c, those
- *                   that are suspended; idle.c, those that do nothing and may be suspended
+ *     told.h        describe.c, the state of this node; told.c, the same as JSON, also of other nodes
+ *     node.h        probe.c, the node's devices; drain.c, why it takes no new sessions; reserve.c, reservations of
+ *                   devices; expiry.c, users whose reservations expired; session.c, sessions, from their start to their
+ *                   end; silence.c, clients and workers that do not answer; state.c, what a daemon leaves for its
+ *                   successor; start.c, the worker's process, and the fork server it comes from (between them and the
+ *                   daemon is the supervisor, proxy/supervisor.c); group.c, control groups; relay.c, connects a
+ * worker's MPI with the PMI server at the program's host; time_slices.c, the workers' control connections, for their
+ * usage and for time slices on shared devices; measure.c, what a session costs the host; energy.c, the energy of the
+ * node's processors; account.c, writes the account of sessions, history.c reads it; hold.c, devices held for a user's
+ * sessions; move.c, sessions that move; suspended.c, suspended sessions; idle.c, idle sessions that may be suspended
  *   pool/
- *     peers.h       peers.c, the other daemons, and what they have; watchers.c, those that this one tells; gossip.c,
- *                   what daemons of a large pool tell of each other; exchange.c, daemons that mpiexec started find
- *                   each other
- *   schedule/
- *     schedule.h    broker.c, requests for devices, anywhere in the pool; choose.c, what one can have now;
- *                   placement.c, which devices it gets (placement.h); refusal.c, why it has nothing, by node;
- *                   going_on.c, requests for sessions that there are: they move, or have been suspended; queue.c, who
- * waits, in one order; oversubscribe.c, sessions are suspended where others wait web/ web.h         http.c, the
- * dashboard; metrics.c, figures for monitoring
+ *     peers.h       peers.c, the other daemons and their state; watchers.c, the daemons that this one informs;
+ * gossip.c, what the daemons of a large pool pass on of each other; exchange.c, how daemons that mpiexec started find
+ * each other schedule/ schedule.h    broker.c, requests for devices anywhere in the pool; choose.c, what a request can
+ * have now; placement.c, which devices it gets (placement.h); refusal.c, why it gets nothing, by node; going_on.c,
+ * requests for existing sessions, which move or resume; queue.c, the order of waiting requests; oversubscribe.c,
+ * suspends sessions while others wait web/ web.h         http.c, the dashboard; metrics.c, figures for monitoring
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H
@@ -60,10 +54,10 @@
 struct daemon {
     struct event_base *base;
     struct config *config;
-    unsigned configured; /* how often it was read again */
+    unsigned configured; /* how often the configuration was read again */
     const struct auth_plugin *plugin;
     struct poolfile pool;
-    char address[128]; /* others reach it there */
+    char address[128]; /* at which others reach this daemon */
     /* net/ */
     LIST_HEAD(, connection) connections; /* the newest first */
     unsigned strangers_most;
@@ -72,27 +66,27 @@ struct daemon {
     struct device *devices;
     unsigned device_count;
     char *tree;                  /* the node's PCIe tree as text, or NULL */
-    struct topology *known_tree; /* the same */
+    struct topology *known_tree; /* the same, parsed */
     struct session *sessions;
     struct suspension *suspended;
-    long suspend_us_of_mib; /* how long sessions of this node took to be suspended, or 0 */
+    long suspend_us_of_mib; /* microseconds that recent suspensions on this node took for each MiB, or 0 */
     struct event *control_listener;
     json_t *drains;      /* drain.c */
-    json_t *unaccounted; /* lines for account.c that could not be written */
+    json_t *unaccounted; /* lines that account.c could not write yet */
     struct {
         double joules;
         uint64_t last[16]; /* of each package, in uJ */
         bool known[16];
     } energy;
-    char trouble[128]; /* sessions cannot be recorded: why, or "" */
+    char trouble[128]; /* why sessions cannot be recorded, or "" */
     long looked_ms;    /* silence.c */
     /* pool/ */
     unsigned watchers;
     struct peer *peers;
-    void *by_name;         /* peers, as of tsearch(3) */
+    void *by_name;         /* the peers, for tsearch(3) */
     unsigned own_position; /* in the pool file */
     struct timer review;
-    long review_us; /* how long the last took */
+    long review_us; /* duration of the last review */
     struct gossip *gossip;
     /* schedule/ */
     const struct scheduler *scheduler;
@@ -101,36 +95,37 @@ struct daemon {
     /* web/ */
     struct http *http;
 
-    bool detached;               /* its log is a file in its state directory */
-    struct timer publish, looks; /* state is to be told to watchers; for silence.c */
+    bool detached;               /* the log is a file in the state directory */
+    struct timer publish, looks; /* publish: the state has to be sent to watchers; looks: for silence.c */
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
         double device_seconds;
-        uint64_t lasted[DURATIONS + 1]; /* sessions by how long they were, and all their seconds */
+        /* How many sessions ended, by duration. */
+        uint64_t lasted[DURATIONS + 1];
         double lasted_seconds;
     } totals;
 };
 
-/* Who gets what, for the rooms before that one. */
+/* Functions of the scheduler, for the folders above it. */
 struct scheduler {
-    /* Who waits at this daemon: a new array. */
+    /* Returns a new array of the requests that wait at this daemon. */
     struct told_wait *(*queue)(const struct daemon *d, unsigned *count);
-    /* Somebody's devices have changed: whoever waits may have a turn. */
+    /* Devices have become free or changed: considers the waiting requests again. */
     void (*review)(struct daemon *d);
-    /* What a node said to the reservation of a part; NULL: it is lost. */
+    /* Handles a node's answer to the reservation of a part; NULL: the node is lost. */
     void (*answer)(struct daemon *d, const char *node, const json_t *answer);
 };
 
 /* ---- daemon.c ---- */
-/* Something of this node has changed. */
+/* Called when something of this node has changed. */
 void daemon_changed(struct daemon *d);
 double wall_seconds(void);
 
 /* ---- log.c ---- */
-/* One line on stderr for the journal: key=value pairs after the text. Of warnings and errors of one kind, which is the
- * format, there are few in some seconds; the rest is counted. */
+/* Writes one line to stderr, for the journal: key=value pairs follow the text. Limits how many warnings and errors of
+ * one kind (the same format) are written in some seconds; the rest is counted. */
 __attribute__((format(printf, 2, 3))) void daemon_log(const char *level, const char *format, ...);
-/* Tells what was counted. To be called every few seconds. */
+/* Writes how many were left out. Call it every few seconds. */
 void daemon_log_review(void);
 
 #endif

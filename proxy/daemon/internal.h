@@ -1,4 +1,4 @@
-/* What the daemon's main part shares. */
+/* What the files of the daemon's top folder share. */
 #ifndef VOCL_PROXY_DAEMON_INTERNAL_H
 #define VOCL_PROXY_DAEMON_INTERNAL_H
 
@@ -10,17 +10,17 @@ struct connection;
 void dispatch_take(struct connection *c, json_t *message);
 
 /* ---- notify.c ---- */
-/* To be called before anything else is started. */
+/* Call it before anything else is started. */
 void notify_open(void);
-/* Lines of NAME=VALUE for systemd, if it wants to hear of this daemon. */
+/* Sends lines of NAME=VALUE to systemd, if it has started this daemon as a notifying service. */
 __attribute__((format(printf, 1, 2))) void notify_say(const char *format, ...);
-/* READY=1 has to come after it. */
+/* READY=1 has to follow it. */
 void notify_reloading(void);
 
 /* ---- check.c ---- */
-/* Says whether the configuration is good, and could be followed here. The exit status. */
+/* Checks whether the configuration is valid, and can be followed on this host. Returns the exit status. */
 int check_config(const char *path);
-/* Logs what the daemon serves without, which somebody may not know. */
+/* Logs what the configuration wants and the daemon serves without. */
 void check_serving(struct daemon *d);
 
 #endif

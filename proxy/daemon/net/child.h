@@ -1,4 +1,4 @@
-/* Processes of the daemon's own. */
+/* The daemon's own child processes. */
 #ifndef VOCL_PROXY_DAEMON_NET_CHILD_H
 #define VOCL_PROXY_DAEMON_NET_CHILD_H
 
@@ -10,8 +10,9 @@ struct child {
     struct event *exited;
     void (*over)(struct child *child, int status);
 };
-/* A process that runs that, with its end of a socket (SOCK_SEQPACKET) as CHILD_FD and nothing else of the daemon's. It
- * is watched until it has ended, which over(), that may be NULL, is told; then it is freed. NULL: there is none. */
+/* Starts a process that calls run(), with its end of a socket (SOCK_SEQPACKET) as CHILD_FD and none of the daemon's
+ * other descriptors. When it has ended, over() is called, which may be NULL, and child is freed. Returns NULL on
+ * failure. */
 struct child *child_fork(struct daemon *d, void (*run)(const void *argument), const void *argument,
                          void (*over)(struct child *child, int status));
 void child_kill(struct child *child);

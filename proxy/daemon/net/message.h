@@ -1,4 +1,4 @@
-/* The members of messages, and of records. */
+/* Members of messages and of records. */
 #ifndef VOCL_PROXY_DAEMON_NET_MESSAGE_H
 #define VOCL_PROXY_DAEMON_NET_MESSAGE_H
 
@@ -7,44 +7,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A member of a message; fallback where there is none or it is of another kind. */
+/* Return a member of a message, or fallback if it is missing or of another type. */
 const char *message_text(const json_t *message, const char *name, const char *fallback);
 long long message_number(const json_t *message, const char *name, long long fallback);
-/* Whether that can be the name of a session, or of a part of one: it becomes those of files, too. */
+/* Whether the text can be the name of a session, or of a part of one. Names of files are made of it. */
 bool message_is_id(const char *text);
-/* As json_pack(); that it fails, as it does with a text that is no UTF-8, is logged: text_print() and text_visible()
- * make none of that kind. */
+/* As json_pack(), but logs a failure, which text that is not UTF-8 causes. text_print() and text_visible() never make
+ * such text. */
 json_t *message_pack(const char *format, ...);
-/* What who asked for something hears that cannot be. */
+/* Makes the answer to a request that failed. */
 json_t *message_error(const char *why);
-/* A value more in a list or an object; it is taken over. Where that cannot be, or there is no value, what there was
- * goes and becomes NULL, of which message_pack() makes nothing, either: no part of a message is missing unnoticed. */
+/* Add a value, of which they take ownership, to a list or an object. If that fails, or value is NULL, the list or
+ * object is freed and set to NULL, for which message_pack() also returns NULL: no part of a message is missing
+ * unnoticed. */
 void message_append(json_t **list, json_t *value);
 void message_set(json_t **object, const char *name, json_t *value);
-/* A new list of numbers. */
+/* Returns a new list of numbers. */
 json_t *message_list(const unsigned *numbers, unsigned count);
 
-/* What of a struct is told, or written to a file, as JSON: one table of fields to print it and to read it. */
+/* The members of a struct that are printed as JSON, in a message or a file: one table of fields for printing and
+ * reading. */
 enum field_kind {
-    FIELD_TEXT,     /* its own, cut where it has no room */
-    FIELD_BORROWED, /* the JSON's */
+    FIELD_TEXT,     /* an array of char; longer text is cut */
+    FIELD_BORROWED, /* a pointer into the JSON */
     FIELD_INT,
     FIELD_UNSIGNED,
     FIELD_UINT64,
     FIELD_REAL,
     FIELD_FLAG,
-    FIELD_LIST, /* of unsigned; how many stands behind it */
-    FIELD_JSON  /* as it is, borrowed, or NULL: there is none */
+    FIELD_LIST, /* an array of unsigned; the member behind it is the count */
+    FIELD_JSON  /* unchanged, borrowed; NULL: missing */
 };
 
 struct field {
-    const char *name; /* NULL: no more */
+    const char *name; /* NULL: end of the table */
     enum field_kind kind;
     size_t offset, size;
-    bool if_set; /* left out where it is 0 or "" */
+    bool if_set; /* left out if it is 0 or "" */
 };
 
-/* FIELD(struct, member, name as JSON): the kind is that of the member's type. */
+/* FIELD(struct, member, name in JSON): the kind follows from the member's type. */
 #define FIELD_KIND(member)                                                                                             \
     _Generic((member), char *: FIELD_TEXT, const char *: FIELD_BORROWED, int: FIELD_INT, unsigned: FIELD_UNSIGNED,     \
              uint64_t: FIELD_UINT64, double: FIELD_REAL, bool: FIELD_FLAG, unsigned *: FIELD_LIST, json_t *: FIELD_JSON)
@@ -59,13 +61,14 @@ struct field {
         .name = NULL                                                                                                   \
     }
 
-/* Of two tables, the second may be NULL. NULL, and logged: it cannot be told. */
+/* Print an object by two tables, of which the second may be NULL. Return NULL after logging a failure. */
 json_t *fields_print(const struct field *fields, const struct field *more, const void *object);
 json_t *fields_print_all(const struct field *fields, const struct field *more, const void *objects, unsigned count,
                          size_t size);
-/* What the message does not have, or of another kind, stays as it is; a borrowed text is "" then. */
+/* Reads members of a message into an object. What is missing or of another type stays unchanged; a borrowed text
+ * becomes "". */
 void fields_read(const struct field *fields, const struct field *more, const json_t *message, void *object);
-/* A new array of such objects; NULL with *count 0. */
+/* Returns a new array of such objects; NULL with *count 0 on failure. */
 void *fields_read_all(const struct field *fields, const struct field *more, const json_t *list, size_t size,
                       unsigned *count);
 

@@ -1,4 +1,4 @@
-/* What is done later. */
+/* Timers. */
 #ifndef VOCL_PROXY_DAEMON_NET_TIMER_H
 #define VOCL_PROXY_DAEMON_NET_TIMER_H
 
@@ -6,18 +6,19 @@
 
 struct daemon;
 
-/* All 0: it is not set. It stays where it is while it is. */
+/* All 0: not set. Must not be moved while it is set. */
 struct timer {
     struct event *event;
     void (*run)(void *argument);
     void *argument;
 };
 
-/* Calls run() from the event loop after so long, in the place of what was to be. False: no memory. */
+/* Calls run() from the event loop after this time; replaces an earlier setting. Returns false if memory is
+ * exhausted. */
 bool timer_set(struct timer *timer, const struct daemon *d, void (*run)(void *argument), void *argument,
                long milliseconds);
 void timer_stop(struct timer *timer);
-/* Until it runs, in ms; -1: it is not set. */
+/* Returns the time until it runs, in ms; -1: it is not set. */
 long timer_left_ms(const struct timer *timer);
 
 #endif

@@ -15,11 +15,13 @@ struct device {
     unsigned units;
     int leaf; /* its number in the node's PCIe tree, or -1 */
     /* time_slices.c */
-    struct session *runs; /* who may launch now, or NULL */
+    struct session *runs; /* the session that may launch now, or NULL */
     struct timer slice;
-    long since_us, busy_us; /* what of the slice is not charged yet; all slices */
+    /* since_us: start of the time that is not charged yet; busy_us: the device's whole busy time. */
+    long since_us, busy_us;
     long load_from_us, load_busy_us;
-    double load, least; /* lately, 0 to 1; virtual time of those that share it */
+    /* load: recently, 0 to 1; least: virtual time of the sessions that share the device. */
+    double load, least;
     bool recalled;
 };
 
@@ -32,142 +34,149 @@ struct usage {
 struct session {
     struct session *next;
     struct daemon *daemon;
-    char id[SESSION_ID];       /* this part of it; */
-    char of[SESSION_ID];       /* the session: the name that its first parts have, too */
-    char replaces[SESSION_ID]; /* it came in the place of that part, or "" */
-    char within[SESSION_ID];   /* its devices are of that hold, or "" */
+    char id[SESSION_ID];       /* this part of the session */
+    char of[SESSION_ID];       /* the session's name, which is also that of its first parts */
+    char replaces[SESSION_ID]; /* the part that this one replaces in a move, or "" */
+    char within[SESSION_ID];   /* the hold that its devices are of, or "" */
     char user[64], home[256], program[64], job[64], from[64];
     uid_t uid;
     gid_t gid;
     enum session_state state;
     unsigned devices[MOST_DEVICES], device_count;
-    uint64_t memory;         /* of each device, 0: all there is */
-    unsigned slot;           /* the least number that no other has now, for metrics */
-    unsigned share;          /* weight */
-    bool exclusive, started; /* started: there was a worker */
-    bool held;               /* there will be none: it keeps the devices for others (hold.c) */
-    double began;            /* wall clock, seconds */
-    double joules_before;    /* energy_review() when it began; below 0: not known */
-    pid_t pid, supervisor;   /* supervisor: the parent of the worker, which pid is */
-    uint64_t start_time;     /* of the process, in clock ticks since the host's start */
+    uint64_t memory;         /* of each device; 0: all of it */
+    unsigned slot;           /* the lowest number that was free, for metrics */
+    unsigned share;          /* its weight */
+    bool exclusive, started; /* started: it has a worker */
+    bool held;               /* it has no worker, and keeps its devices for others (hold.c) */
+    double began;            /* wall-clock time, seconds */
+    double joules_before;    /* energy_review() at its start; below 0: not known */
+    pid_t pid, supervisor;   /* pid: its worker; supervisor: the worker's parent */
+    uint64_t start_time;     /* of the worker, in clock ticks since the host's boot */
     int pidfd;
     struct event *exited;
-    struct timer timer;        /* reservation, time limit, killing */
-    struct connection *client; /* it stands for the program */
-    struct start *start;       /* of its worker, while that is under way (start.c), or NULL */
+    struct timer timer;        /* for the reservation, the time limit, and killing */
+    struct connection *client; /* represents the program */
+    struct start *start;       /* the start of its worker, while it is under way (start.c), or NULL */
     struct relay *relay;       /* of its worker's PMI, or NULL */
-    char why[128];             /* it ends */
-    struct connection *mover;  /* waits for its move, or suspension, or NULL */
-    bool ended;                /* its worker has, and why may still be said */
-    bool leaving, suspended;   /* its worker ends by itself: it is told as ending; and is suspended from then on */
-    json_t *move;              /* what is known of that, or NULL */
-    long asked_ms, refused_ms; /* when it was asked to be suspended, and when it would not */
-    long patience_ms;          /* so long it has to do nothing before that, by vocl-join's word, or 0 */
+    char why[128];             /* the reason of its end */
+    struct connection *mover;  /* waits for its move or suspension, or NULL */
+    bool ended;                /* its worker has ended, and the client may still send the reason */
+    /* leaving: its worker is to end by itself, and the session is listed as ending; suspended: because it is
+     * suspended. */
+    bool leaving, suspended;
+    json_t *move;              /* what is known of its move, or NULL */
+    long asked_ms, refused_ms; /* when it was asked to suspend, and when it refused */
+    /* How long it has to be idle before that, as vocl-join says; or 0. */
+    long patience_ms;
     /* silence.c */
-    long ran_ms, active_ms; /* when its worker was seen not to be stopped, and something was done last */
-    long worked_ms;         /* processor time by then */
-    long measured_ms;       /* when measure.c looked what it costs */
-    long alone_until_ms;    /* nobody stands for its program; 0: somebody does */
+    /* When its worker was last seen running, not stopped; when it last did something. */
+    long ran_ms, active_ms;
+    long worked_ms;      /* the worker's processor time then */
+    long measured_ms;    /* when measure.c last measured it */
+    long alone_until_ms; /* until when its program may be without a client; 0: it has one */
     int killed;
     /* time_slices.c */
     struct control *control;
-    struct usage usage;          /* by the worker's word */
-    uint64_t saved_ns;           /* of its device time, what is on record (state.c) */
-    double cpu_seconds;          /* measured */
+    struct usage usage;          /* as the worker reports */
+    uint64_t saved_ns;           /* how much of its device time is recorded (state.c) */
+    double cpu_seconds;          /* measured by this daemon */
     double passed[MOST_DEVICES]; /* virtual time on each device */
     bool wants[MOST_DEVICES];
 };
 
 /* ---- probe.c ---- */
-/* The devices of this node, asked for in a process of its own. 0, or negative errno and why. */
+/* Finds the devices of this node, in a process of its own. Returns 0, or a negative errno with the reason in why. */
 int probe_devices(struct daemon *d, char *why, size_t why_size);
-/* A PCIe tree, free() it; NULL: it cannot be read. */
+/* Parses a PCIe tree; release it with free(). Returns NULL if it is invalid. */
 struct topology *tree_of_text(const char *text, const char *node);
 
 /* ---- drain.c ---- */
 void drain_open(struct daemon *d);
-/* 0, or negative errno and why. */
+/* Return 0, or a negative errno with the reason in why. */
 int drain_add(struct daemon *d, const char *owner, const char *by, const char *reason, char *why, size_t why_size);
 int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size);
 bool is_draining(const struct daemon *d);
 
 /* ---- reserve.c ---- */
-/* What another daemon's connection asks for, or, NULL, this daemon. answered: what has come of it, which is
- * borrowed. False: it cannot be asked for; the connection hears that, too. */
+/* Reserves devices for another daemon's connection, or, if asker is NULL, for this daemon. answered() is called with
+ * the result, which is borrowed. Returns false if the request cannot be considered; the connection is told so, too. */
 bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
                      void (*answered)(struct daemon *d, struct connection *asker, json_t *answer));
-/* That connection is closed. */
+/* The connection is closed. */
 void reservings_end(const struct connection *asker);
-/* What was reserved, or is to be, and is not started is not needed any more. */
+/* A reservation, or a request for one, is no longer needed; does nothing if it was started. */
 void session_release(struct daemon *d, const char *id);
 
 /* ---- session.c ---- */
 struct session *session_find(const struct daemon *d, const char *id);
-/* For the one that asked: starts the worker. 0: who asked is told when it runs; or negative errno and why. */
+/* Starts the worker, for the client that has reserved. Returns 0, and the client is told when the worker runs; or a
+ * negative errno with the reason in why. */
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
-/* Whoever stood for its program before: from now on it is this connection. */
+/* From now on this connection represents the session's program, in place of any other. */
 void session_attach(struct session *s, struct connection *c);
-/* Ends it, with time for the worker to end by itself. */
+/* Ends the session; the worker has time to end by itself. */
 void session_end(struct session *s, const char *why);
 
 /* ---- hold.c ---- */
-/* What was reserved is kept for sessions that name it, as long as c is there. False: it cannot be any more. */
+/* Keeps the reserved devices for sessions that name the hold, as long as c exists. Returns false if that is no longer
+ * possible. */
 bool hold_begin(struct session *s, struct connection *c);
 
 /* ---- move.c ---- */
-/* It is to go to another place; c hears how far it is. */
+/* Asks the session to move; c is told of the progress. */
 void move_ask(struct session *s, struct connection *c, const json_t *message);
 
 /* ---- suspended.c ---- */
-/* It is to be suspended; c hears when its place is free, or why not. NULL: nobody has to. */
+/* Asks the session to suspend. c is told when its place is free, or why it is not suspended; it may be NULL. */
 void suspend_ask(struct session *s, struct connection *c);
-/* What stands for a program says that it is suspended. */
+/* A program's vocl-join reports that its session is suspended. */
 void suspend_take(struct connection *c, const json_t *message);
-/* It is to go on; c hears when it does. */
+/* Asks a suspended session to resume; c is told when it does. */
 void resume_session(struct connection *c, const json_t *message);
-/* It is not to go on any more. False: nothing of that name is suspended here that c may end. */
+/* Ends a suspended session. Returns false if no session of that name is suspended here that c may end. */
 bool suspend_kill(struct connection *c, const char *id, const char *why);
-/* Whether a session of that user is suspended, and has told this daemon. */
+/* Whether the session is suspended, belongs to this user, and has reported to this daemon. */
 bool suspend_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer);
 
 /* ---- account.c ---- */
-/* Up to so many seconds each: what totals.lasted counts. */
+/* Upper bounds, in seconds, of the classes that totals.lasted counts. */
 extern const double account_durations[DURATIONS];
-/* What could not be written may be possible now. */
+/* Tries again to write lines that could not be written. */
 void account_review(struct daemon *d);
 
 /* ---- energy.c ---- */
-/* What the node's processors have taken since the daemon began to look, in J, as the kernel has it in intel-rapl; -1:
- * it has nothing, or nothing that may be read. To be called more often than counters go round: some minutes. */
+/* Returns the energy that the node's processors have used since the daemon's first call, in J, from the kernel's
+ * intel-rapl; -1: there is none, or it cannot be read. Has to be called more often than the counters wrap around: every
+ * few minutes. */
 double energy_review(struct daemon *d);
 
 /* ---- history.c ---- */
-/* An answer: the part of the account that the question asks for, of all users or one. */
+/* Returns an answer: the part of the account that the question asks for, of all users (only NULL) or one. */
 json_t *history_part(const struct daemon *d, const json_t *question, const char *only);
 
 /* ---- start.c ---- */
-/* Workers are to begin with their drivers loaded, if the configuration wants that. */
+/* Starts the fork server, if the configuration wants workers to have their drivers loaded. */
 void fork_server_open(struct daemon *d);
-/* SIGKILL is for all that it has started, too. */
+/* Sends a signal to the worker; SIGKILL kills all that it has started, too. */
 bool worker_contained(const struct session *s, int number);
 
 /* ---- group.c ---- */
-/* Whether workers can have control groups where the configuration wants them, and with a limit that needs this
- * controller. */
+/* group_is_good(): whether workers can have control groups where the configuration wants them. group_has(): whether
+ * these can have a limit of this controller. */
 bool group_is_good(const struct config *config, char *why, size_t why_size);
 bool group_has(const struct config *config, const char *controller, char *why, size_t why_size);
 
 /* ---- state.c ---- */
 int state_open(struct daemon *d, char *why, size_t why_size);
-/* 0, or negative errno: then it must not be. */
+/* Returns 0, or a negative errno: then the session must not exist. */
 int state_save(const struct session *s);
-/* What sessions have used goes on record, every now and then. */
+/* Records from time to time what sessions have used. */
 void state_review(struct daemon *d);
 void state_adopt(struct daemon *d);
 void state_path(const struct daemon *d, const char *name, char *path, size_t size);
 
 /* ---- silence.c ---- */
-/* To be called four times in VOCL_PEER_TIMEOUT, and every SILENCE_MOST_MS at least. */
+/* Has to be called four times in VOCL_PEER_TIMEOUT, and at least every SILENCE_MOST_MS. */
 void silence_review(struct daemon *d);
 
 /* ---- time_slices.c ---- */

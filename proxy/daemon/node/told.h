@@ -1,21 +1,21 @@
-/* What a node tells of itself, of this one and of others: printed for the others and read from them in told.c, made of
- * this node's sessions in describe.c. */
+/* The state of a node, as sent to others: made of this node's sessions in describe.c, printed as JSON for the other
+ * daemons and read from their JSON in told.c. */
 #ifndef VOCL_PROXY_DAEMON_NODE_TOLD_H
 #define VOCL_PROXY_DAEMON_NODE_TOLD_H
 
 #include "proxy/daemon/daemon.h"
 
 struct told_device {
-    unsigned index, units, most, sessions; /* that may use it, that do */
+    unsigned index, units, most, sessions; /* most: sessions that may use it; sessions: that do */
     int leaf;                              /* in the node's PCIe tree, or -1 */
     const char *name, *type, *mode;
-    uint64_t memory, limit, free; /* all of it, what a session may have, what it may have now */
-    bool taken;                   /* a session has it for itself */
+    uint64_t memory, limit, free; /* all of it; what one session may have; what it may have now */
+    bool taken;                   /* a session has it exclusively */
     double load, busy;
 };
 
 struct told_session {
-    const char *id, *part, *replaces, *within; /* the session, this part of it, and as in struct session */
+    const char *id, *part, *replaces, *within; /* the session; this part of it; the others as in struct session */
     const char *user, *program, *job, *from, *state;
     unsigned devices[MOST_DEVICES], device_count;
     unsigned share, slot;
@@ -25,13 +25,13 @@ struct told_session {
     json_t *move; /* what is known of its move, or NULL */
 };
 
-/* A request that waits. */
+/* A waiting request. */
 struct told_wait {
     const char *user, *why, *broker, *ticket, *name, *type, *policy;
     unsigned count;
     double waited; /* seconds */
     uint64_t memory;
-    bool exclusive, limited; /* limited: its user has as much as he may */
+    bool exclusive, limited; /* limited: its user already has as much as allowed */
     json_t *barred, *unfit;
 };
 
@@ -43,23 +43,23 @@ struct told_node {
     struct told_session *sessions, *suspended;
     struct told_wait *queue;
     unsigned device_count, session_count, suspended_count, queue_count;
-    json_t *json; /* whose texts these are, or NULL: this node's own */
+    json_t *json; /* to which the texts belong; NULL: they are this node's own */
 };
 
 /* ---- describe.c ---- */
-/* This node, now: free it before anything else is done. NULL: no memory. */
+/* Describes this node; free the result before anything else is done. Returns NULL if memory is exhausted. */
 struct told_node *node_describe(const struct daemon *d);
 
 /* ---- told.c ---- */
 bool told_uses(const struct told_session *session, unsigned device);
 json_t *told_print(const struct told_node *node);
-/* Without what changes all the time, as text: what others need to know at once. */
+/* Returns as text what others need to know at once, without what changes all the time. */
 char *told_matters(const struct told_node *node);
 json_t *told_print_waits(const struct told_wait *waits, unsigned count);
-/* NULL: no memory. */
+/* Returns NULL if memory is exhausted. */
 struct told_node *told_read(json_t *json);
 void told_free(struct told_node *node);
-/* This node as it is told. */
+/* Returns this node's state as JSON. */
 json_t *node_print(const struct daemon *d);
 
 #endif

@@ -1,5 +1,5 @@
-/* The other daemons of the pool: what peers.c, who has connections to them, and gossip.c, who passes on what is told of
- * them, share. */
+/* The other daemons of the pool: what peers.c, which has the connections to them, and gossip.c, which passes on their
+ * state, share. */
 #ifndef VOCL_PROXY_DAEMON_POOL_INTERNAL_H
 #define VOCL_PROXY_DAEMON_POOL_INTERNAL_H
 
@@ -9,51 +9,52 @@ struct peer {
     struct peer *next;
     struct daemon *daemon;
     char name[64], address[128];
-    char why[192];     /* it is lost, or "" */
-    unsigned position; /* in the pool file, this daemon's own included */
+    char why[192];     /* why it is lost, or "" */
+    unsigned position; /* in the pool file, counting this daemon */
     struct connection *connection;
     bool open;
-    bool near, watched;            /* this daemon is to watch it; has said so */
-    json_t *unsent;                /* what it is to be sent when the connection is open, or NULL */
-    json_t *releases;              /* likewise, also when it is lost meanwhile */
-    struct told_node *told, *left; /* what it told last, or NULL: it is lost; what it had told then, or NULL */
-    struct told_node lost;         /* in its place in a view */
-    long long version;             /* of what is known of it: gossip.c */
+    bool near, watched; /* near: this daemon is to watch it; watched: has asked to */
+    json_t *unsent;     /* messages for when the connection is open, or NULL */
+    json_t *releases;   /* the same, kept also when it is lost meanwhile */
+    /* told: its last state, or NULL if it is lost; left: the state when it was lost, or NULL. */
+    struct told_node *told, *left;
+    struct told_node lost; /* stands for it in a view while it is lost */
+    long long version;     /* of its known state: gossip.c */
     long long wanted_version;
-    long wanted_ms; /* that one was asked for then */
+    long wanted_ms; /* when that version was requested */
     long told_ms, lost_ms, heard_ms, looked_ms, used_ms, tried_ms;
     char *tree_text;       /* its PCIe tree, or NULL */
-    struct topology *tree; /* the same; nodes with equal trees have one together */
+    struct topology *tree; /* the same, parsed; nodes with equal trees share one */
     struct timer timer;
 };
 
 /* ---- peers.c ---- */
 struct peer *peer_find(const struct daemon *d, const char *name);
-/* Its state is that from now on, of age_ms ago. Takes over nothing. */
+/* Sets its state, which is age_ms old. Takes no ownership. */
 void peer_take_state(struct peer *peer, json_t *state, long age_ms);
 void peer_take_tree(struct peer *peer, const char *text);
-/* Nobody has a connection to it any more. */
+/* No daemon has a connection to it any more. */
 void peer_lose(struct peer *peer);
-/* Why it is not there, or would not be. */
+/* Records why it is lost, or cannot be reached. */
 void peer_note_why(struct peer *peer, const char *why);
-/* Requests that wait are looked at soon. */
+/* Has the waiting requests considered again soon. */
 void peers_review(struct daemon *d);
 
 /* ---- gossip.c ---- */
-/* Whether the pool is so large that its daemons pass on to each other what they know. */
+/* Whether the pool is so large that its daemons pass on each other's state. */
 bool gossip_is_on(const struct daemon *d);
-/* Which of them this daemon watches. */
+/* Chooses which peers this daemon watches. */
 void gossip_choose(struct daemon *d);
-/* Those who watch this daemon are to know what it knows now of a node. */
+/* Announces the known version of a node's state to the daemons that watch this one. */
 void gossip_note(struct daemon *d, const char *name);
-/* A message of one that is watched. False: it is none of the kind. */
+/* Handles a message of a daemon that is watched. Returns false if it is not a gossip message. */
 bool gossip_hear(struct peer *peer, const json_t *message);
 void gossip_close(struct daemon *d);
 
 /* ---- watchers.c ---- */
-/* What a daemon says to another, beside gossip: to reserve and to give back. False: something else. */
+/* Handles a daemon's other messages: to reserve and to release. Returns false for anything else. */
 bool watchers_take(struct connection *c, json_t *message);
-/* That daemon has gone. */
+/* The daemon's connection is closed. */
 void watcher_gone(struct connection *c);
 
 #endif

@@ -5,12 +5,13 @@
 #include "proxy/daemon/node/node.h"
 
 /* ---- peers.c ---- */
-/* Those of the pool file; who is there already and still in it stays. */
+/* Makes the list of peers from the pool file; peers that are still in it keep their connection and state. */
 void peers_open(struct daemon *d);
 void peers_close(struct daemon *d);
-/* What every node of the pool has told last, this one's included: a new array. */
+/* Returns a new array with the last state of every node of the pool, this one included. */
 json_t *peers_directory(struct daemon *d);
-/* The same for who works with it: borrowed, and good until the event loop has it again. NULL: no memory. */
+/* The same, as structs: borrowed, and valid until control returns to the event loop. Returns NULL if memory is
+ * exhausted. */
 struct pool_view {
     struct told_node *own;
     unsigned count;
@@ -18,37 +19,38 @@ struct pool_view {
 };
 struct pool_view *peers_view(struct daemon *d);
 void view_free(struct pool_view *view);
-/* Who waits at the others, or, with lost, waited at those that are lost. How many, which list has room for, or NULL. */
+/* Lists the requests that wait at the other daemons, and, with lost, those that waited at lost ones. Returns how many;
+ * list has room for them, or is NULL. */
 unsigned peers_waits(const struct daemon *d, bool lost, struct told_wait *list);
-/* A node's PCIe tree, or NULL. */
+/* Returns a node's PCIe tree, or NULL. */
 const struct topology *peer_tree(const struct daemon *d, const char *node);
-/* What a node told last is wrong: it gets nothing until it tells again. */
+/* The node's last state is wrong: it gets no sessions until it sends a new one. */
 bool peer_outdate(struct daemon *d, const char *node);
 bool peer_send(struct daemon *d, const char *node, json_t *message);
-/* What it was asked for is not needed any more: told now, or, as it may still read the question, when it is there
- * again. */
+/* A reservation at the node is no longer needed. Sent at once, or when the node is back, because it may still read the
+ * request. */
 bool peer_release(struct daemon *d, const char *node, json_t *message);
 
-/* Since a node has told what it has, by this host's clock: theirs may be another. */
+/* Returns how many seconds ago the node sent its state, by this host's clock: the node's may differ. */
 double peer_seconds(const struct daemon *d, const char *node);
-/* Whether somebody else has a session of that name. */
+/* Whether another user has a session of that name. */
 bool peers_have_anothers(struct daemon *d, const char *id, const char *user);
 
 /* ---- gossip.c ---- */
-/* Another daemon of a large pool watches this one, or only has something to say. */
+/* Another daemon of a large pool watches this one (all), or only sends requests. */
 void gossip_watched(struct connection *c, bool all);
-/* Others have a wrong idea of this node: it tells again. */
+/* Others have a wrong state of this node: sends it again. */
 void gossip_repeat(struct daemon *d);
-/* What is known of this node has changed, or it is time to say that all is as it was. */
+/* This node's state may have changed, or is to be announced again. */
 void gossip_tick(struct daemon *d);
 
 /* ---- watchers.c ---- */
-/* Another daemon hears of this node from now on. */
+/* From now on the connection's daemon is sent this node's state. */
 void watchers_add(struct connection *c);
 void watchers_tell(struct daemon *d);
 
 /* ---- exchange.c ---- */
-/* Under mpiexec: every rank learns where all are, and the first writes the pool file. */
+/* Under mpiexec: the daemons exchange their addresses; the first, and each that cannot read the pool file, write it. */
 int exchange_endpoints(struct daemon *d, char *why, size_t why_size);
 
 #endif

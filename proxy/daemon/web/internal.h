@@ -1,4 +1,4 @@
-/* What the files of this room share. */
+/* What the files of this folder share. */
 #ifndef VOCL_PROXY_DAEMON_WEB_INTERNAL_H
 #define VOCL_PROXY_DAEMON_WEB_INTERNAL_H
 
@@ -6,7 +6,8 @@
 #include "proxy/daemon/web/web.h"
 
 /* ---- metrics.c ---- */
-/* For Prometheus; the caller's. Of this node: the others tell of theirs; or of all as this daemon knows them. */
+/* Returns the figures for Prometheus, which the caller frees: of this node, since the others report their own; or of
+ * the whole pool, as this daemon knows it. */
 char *metrics_text(struct daemon *d, bool whole_pool);
 
 #endif

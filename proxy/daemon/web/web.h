@@ -1,4 +1,4 @@
-/* What is to be seen of the daemon. */
+/* The daemon's web pages. */
 #ifndef VOCL_PROXY_DAEMON_WEB_WEB_H
 #define VOCL_PROXY_DAEMON_WEB_WEB_H
 

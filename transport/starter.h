@@ -1,6 +1,6 @@
 /*
- * What the programs beside a session say to its members, and hear from them: those that start processes of it, and
- * those that stand for one (proxy/launch, proxy/daemon). The members' own side of it is in internal.h and
+ * The interface between a session's members and the programs beside it: those that start its processes, and those that
+ * act for one of them (proxy/launch, proxy/daemon). The members' own side is in transport/core/requests.c and
  * transport/start/start.h.
  */
 #ifndef VOCL_TRANSPORT_STARTER_H
@@ -11,61 +11,69 @@
 
 #include "base/socket.h"
 
-/* The variables that a worker is started with. */
-#define SESSION_BELL "VOCL_SESSION_BELL"   /* its bell's descriptor */
-#define SESSION_PEERS "VOCL_SESSION_PEERS" /* those that it has with the other workers: "RANK:DESCRIPTOR,..." */
+/* The environment variables that a worker is started with. */
+#define SESSION_BELL "VOCL_SESSION_BELL"   /* the descriptor of its bell (transport/alive/bell.h) */
+#define SESSION_PEERS "VOCL_SESSION_PEERS" /* those of its connections with other workers: "RANK:DESCRIPTOR,..." */
 #define SESSION_ENDPOINT "VOCL_SESSION_ENDPOINT"
 #define SESSION_LOCAL "VOCL_SESSION_LOCAL"
-#define SESSION_BEAT "VOCL_SESSION_BEAT" /* without MPI: that of the connection for heartbeats, */
-#define SESSION_BULK "VOCL_SESSION_BULK" /* and for bulk data; those for frames are the bell's */
+#define SESSION_BEAT "VOCL_SESSION_BEAT" /* without MPI: the descriptor of the connection for heartbeats, */
+#define SESSION_BULK "VOCL_SESSION_BULK" /* and of the one for bulk data; SESSION_BELL is then the one for frames */
 #define SESSION_TOKEN "VOCL_SESSION_TOKEN"
 #define SESSION_SECRET "VOCL_SESSION_SECRET" /* over TLS, instead of the token */
-#define SESSION_GUESTS "VOCL_SESSION_GUESTS" /* over MPI: the secret of those who come later */
-#define SESSION_HOST "VOCL_SESSION_HOST"     /* what the program calls the worker's host, or its address, */
-#define SESSION_TUNNEL "VOCL_SESSION_TUNNEL" /* and who carries connections through what started the worker */
+#define SESSION_GUESTS "VOCL_SESSION_GUESTS" /* over MPI: the secret that members which come later show */
+#define SESSION_HOST "VOCL_SESSION_HOST"     /* the name by which the program knows the worker's host, or its address */
+#define SESSION_TUNNEL "VOCL_SESSION_TUNNEL" /* a socket to the process that carries its connections (tunnel_call) */
 
-#define SESSION_CALLS "VOCL_SESSION_CALLS" /* the same for those who are started before, on the program's host */
+/* The same for workers that are started with the session, on the program's host. */
+#define SESSION_CALLS "VOCL_SESSION_CALLS"
 #define SESSION_JOINS "VOCL_SESSION_JOINS" /* the number of a worker that comes later */
 #define SESSION_PLAIN "VOCL_SESSION_PLAIN" /* its connections are handed over within a host, and need no TLS */
 
-/* The place where a program that listens nowhere is said to be. */
+/* Stands for the address of a program that does not listen. */
 #define TUNNEL_ENDPOINT "ssh"
 
-/* A worker gives who carries its connections one of them, for this member. What comes back is others' connections, and
- * from time to time a word without one: so long there is a program at the other end, though it may be stopped.
+/* What a worker and the process that carries its connections say to each other. The worker sends one end of a
+ * connection, which is meant for member `to`. It receives connections of others, and from time to time one byte without
+ * a connection: as long as these come, the program at the other end exists, though it may be stopped.
  *
- * In a session by pairs a call without a connection asks for some: both workers are then given theirs (PAIR_SOCKETS),
- * in a call with the other's number, or the one that asked none, as the other is gone. */
+ * In a session by pairs a call without a connection asks for connections with `to`. Both workers then receive their
+ * ends (PAIR_SOCKETS), in a call with the other's number. If `to` is gone, the worker that asked receives a call
+ * without sockets. */
 struct tunnel_call {
     uint32_t to;
 };
 
-#define PAIR_SOCKETS 3   /* of two members that are handed them: for frames, heartbeats and bulk data */
-#define WORKERS_LATER 16 /* so many have nothing between them until they have something to say to each other */
+/* Connections of two members that are handed to both: for frames, heartbeats and bulk data. */
+#define PAIR_SOCKETS 3
+/* From this many workers on, two of them are connected only when they have something to send to each other. */
+#define WORKERS_LATER 16
 
-/* What the program and who starts its processes say to each other while the session runs: on a socket of packets, of
- * which the program hands over one end by the control socket, with this byte. A message may have a descriptor. */
+/* Messages between the program and its starter, which has started its processes, while the session runs. They travel on
+ * a SOCK_SEQPACKET socket; the program sends one end of it through the control socket, with the byte CONTROL_STARTER. A
+ * message may carry a descriptor. */
 #define CONTROL_STARTER 'c'
 
 enum starter_kind {
     /* to the program */
-    STARTER_REQUEST = 1, /* what a user asks (base/requests.h), and what to answer on */
-    STARTER_STARTED,     /* the worker of this number; its process, if it is on this host, else 0 */
-    STARTER_ENDED,       /* it is gone, or could not be started: why */
+    STARTER_REQUEST = 1, /* a user's request (base/requests.h); the descriptor is for the answer */
+    STARTER_STARTED,     /* the worker of this number has started; text: its PID, if it is on this host, else 0 */
+    STARTER_ENDED,       /* the worker is gone, or could not be started; text: the reason */
     /* from the program */
-    STARTER_START, /* one with this number: "HOST<tab>ENDPOINT", and in a pool "#NUMBER" for the host, wherever it has a
-                      place for what that worker had; the descriptor is where the program is handed
-                      connections (struct tunnel_call) from now on */
-    STARTER_END,   /* it is to end: "now", or "" when it has had a moment to do so by itself */
-    STARTER_STATE, /* what the session is doing, as users are told, or "" */
+    /* Start a worker with this number; text: "HOST<tab>ENDPOINT". In a pool HOST may be "#NUMBER": any host with a
+     * place for the devices that worker NUMBER had. Through the descriptor the program receives connections (struct
+     * tunnel_call) from now on. */
+    STARTER_START,
+    STARTER_END,   /* end the worker: "now", or "" after it has had a moment to end by itself */
+    STARTER_STATE, /* the session's state as it is shown to users, or "" */
     STARTER_WAITS, /* to the program: the worker of this number comes when there is a place for it */
-    STARTER_UNFIT  /* from the program, in a pool: it was started for "#NUMBER" and is not like what was there:
-                      "DEVICE #NUMBER", by its device of that number, from 1 (0: by all). Who is started there next has
-                      another */
+    /* From the program, in a pool: this worker was started for "#NUMBER", but its devices are not like those before.
+     * text: "DEVICE #NUMBER"; DEVICE counts from 1 and is the one that differs, 0: all do. The next worker for that
+     * place gets other devices. */
+    STARTER_UNFIT
 };
 
-/* So many numbers there are, after those of the first workers and the local member's, for workers that come later: all
- * come anew when a suspended session goes on, and some may not have left yet. */
+/* The number of ranks, after those of the first workers and the local member, for workers that come later. All workers
+ * are replaced when a suspended session resumes, and some of the old ones may not have left yet. */
 #define SESSION_MOST_ADDED(workers) (16 + (workers))
 
 struct starter_message {

@@ -1,5 +1,5 @@
-/* The bell: a stream socket between two members, beside what carries the rest. It carries doorbells, heartbeats, and
- * the news that a process is gone. */
+/* The bell: a stream socket between two members, beside the provider that carries the rest. It carries doorbells and
+ * heartbeats, and its end reports the end of a process. */
 #ifndef VOCL_TRANSPORT_ALIVE_BELL_H
 #define VOCL_TRANSPORT_ALIVE_BELL_H
 
@@ -17,29 +17,29 @@ struct bell_record {
 
 struct bell {
     struct stored_fd socket;
-    /* or what carries it to the peer of that number */
+    /* Not NULL: sends a record to the peer of that number, in place of the socket. */
     void (*carry)(void *carrier, unsigned number, const struct bell_record *record);
     void *carrier;
     unsigned number;
     bool peer_sleeps, lost, rung;
     uint32_t rung_for; /* frames that it had sent then */
-    const char *why;   /* it is lost, if not because its peer is */
-    bool bye;          /* it has said that it ends */
-    bool ring;         /* the peer has taken the ring it was offered */
-    bool stopped;      /* so says the peer's launcher */
+    const char *why;   /* why it is lost, if not because its peer has ended */
+    bool bye;          /* the peer has said that it ends */
+    bool ring;         /* the peer has accepted the shared-memory ring that it was offered */
+    bool stopped;      /* the peer's launcher says that it is stopped */
     uint32_t acked;    /* frames that the peer has taken */
-    uint32_t heard;    /* records */
+    uint32_t heard;    /* records received */
     uint8_t partial[sizeof(struct bell_record)];
     size_t partial_length;
 };
 
 void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value);
-/* One record that came. */
+/* Handles one received record. */
 void bell_take(struct bell *bell, const struct bell_record *record);
-/* Take in what the peer has said; never blocks. Returns the number of records. */
+/* Receives what the peer has said; never blocks. Returns the number of records. */
 int bell_hear(struct bell *bell);
-/* Say once on a bell that somebody is there, or that he is stopped. Not if the other has yet to read what he was told
- * before: what he must not miss is to find room. */
+/* Sends one heartbeat, or the message that this process's program is stopped. Sends nothing while the peer has much
+ * left to read: messages that it must not miss need the room. */
 void bell_beat(int fd, bool stopped);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who is in a session, and how it was started: what the start leaves for the session's life. */
+/* The members of a session, and how it was started: the result of the start, for the life of the session. */
 #ifndef VOCL_TRANSPORT_CORE_JOB_H
 #define VOCL_TRANSPORT_CORE_JOB_H
 
@@ -17,12 +17,12 @@ struct member {
     uint32_t rank;
     pid_t process; /* on this host, or 0 */
     char host[64];
-    char endpoint[128];              /* known to the program, for the others */
+    char endpoint[128];              /* known to the program, which passes it on to the others */
     const struct provider *provider; /* of this pair, or NULL: the job's */
-    struct streams *way; /* what it is reached by, until transport_open() has it; with MPI it has the bell alone: fd */
+    struct streams *way; /* its streams, until transport_open() takes them; NULL with MPI, where fd is the bell */
 };
 
-/* With which members that come later show that they belong to a session over MPI. */
+/* The secret by which members that come later to a session over MPI show that they belong to it. */
 struct newcomer_key {
     bool known;
     uint8_t secret[SECRET_BYTES];
@@ -31,29 +31,29 @@ struct newcomer_key {
 };
 
 struct job {
-    const struct provider *provider; /* of all pairs */
+    const struct provider *provider; /* of all pairs, unless a member has another */
     const struct mpi_plugin *plugin; /* or NULL: without MPI */
-    bool whole;                      /* an MPMD job, whose mpiexec wants to see all ranks finalize */
+    bool whole;                      /* an MPMD job: its mpiexec expects all ranks to finalize */
     int rank, size;
     uint32_t last_tag;
-    unsigned pipes; /* without MPI: connections for bulk data of each pair */
-    bool later;  /* workers are connected with each other when they have something to say (transport/join/later.c); */
-    bool by_tls; /* all of them over TLS (transport/join/apart.c) */
-    unsigned others;    /* a worker: those below this number may be there */
+    unsigned pipes;     /* without MPI: connections for bulk data of each pair */
+    bool later;         /* workers are connected with each other on demand (transport/join/later.c), */
+    bool by_tls;        /* all of them over TLS (transport/join/apart.c) */
+    unsigned others;    /* a worker: others with numbers below this may exist */
     int control_socket; /* to vocl-launcher or vocl-join, or -1 */
-    char place[128];    /* a pool's: where a node of it is */
-    /* by vocl-launcher: on this host, or by ssh; by a pool's daemons */
+    char place[128];    /* in a pool: the host of one of its nodes */
+    /* Who started the workers: vocl-launcher on this host, or by ssh; the daemons of a pool. */
     enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE, STARTED_POOL } started;
     struct newcomer_key newcomers;
-    struct stored_fd calls;       /* a worker: where it is handed connections, or -1 */
-    struct stored_fd starter;     /* to the same, while the session runs (requests.c), or -1 */
-    struct stored_fd pmi;         /* what MPI has of its starter, or -1 */
-    struct stored_fd placeholder; /* Open MPI's, of this process, or -1 */
-    struct fd_store *fd_store;    /* of the client's descriptors, or NULL */
-    bool apart;                   /* and of MPI's, or there is none */
+    struct stored_fd calls;       /* a worker: through it the worker is handed connections, or -1 */
+    struct stored_fd starter;     /* to the starter, while the session runs (requests.c), or -1 */
+    struct stored_fd pmi;         /* MPI's connection with its starter, or -1 */
+    struct stored_fd placeholder; /* to the placeholder of Open MPI, which stands in for this process, or -1 */
+    struct fd_store *fd_store;    /* holds the client's descriptors, or NULL */
+    bool apart;                   /* MPI's descriptors are in the store, too, or there is no MPI */
     struct heartbeat *heartbeat;
     struct stored_fd first; /* a worker's bell, until it is the peer's */
-    struct beat beat;       /* of that */
+    struct beat beat;       /* its heartbeat */
     unsigned member_count;
     struct member *members;
 };

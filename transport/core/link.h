@@ -1,4 +1,4 @@
-/* What link.c and bulk.c share: the members of a session, and what is on its way to and from them. */
+/* Shared by the files of transport/core/: the members of a session, and what is on its way to and from them. */
 #ifndef VOCL_TRANSPORT_CORE_LINK_H
 #define VOCL_TRANSPORT_CORE_LINK_H
 
@@ -14,51 +14,51 @@
 #include "transport/starter.h"
 #include "transport/transport.h"
 
-#define BULK_SLEEPS 10000000 /* us: what it waits for wakes */
+#define BULK_SLEEPS 10000000 /* us: long, since the arrival of bulk data wakes the sleeper */
 #define HEADER sizeof(struct frame_header)
 
 enum frame_kind {
     FRAME_WHOLE = 1,
     FRAME_LARGE,
     FRAME_OFFER,
-    FRAME_MEMBER,       /* struct member_news */
-    FRAME_THERE,        /* a provider's own (transport/stream/reach.c): bulk data that can be read where they are, */
-    FRAME_TOOK,         /* and have been */
+    FRAME_MEMBER, /* struct member_news */
+    FRAME_THERE,  /* of one provider (transport/stream/reach.c): bulk data may be read from the sender's memory, */
+    FRAME_TOOK,   /* and have been */
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
 
-/* In another process. */
+/* Memory of another process. */
 struct reach_place {
     uint64_t address, witness;
-    uint8_t nonce[16]; /* what is at witness */
+    uint8_t nonce[16]; /* the bytes that are at witness */
 };
 
 TAILQ_HEAD(bulks, bulk);
 
-struct bulk { /* or a piece of it */
+struct bulk { /* a bulk operation, or a piece of one */
     TAILQ_ENTRY(bulk) all, over;
     unsigned peer;
-    bool take, complete, broken, last; /* last: nothing of it is to come */
-    bool polled, is_over;              /* it moves only when it is looked at; bulk_over() has been called */
-    bool near;                         /* it is soon over: transport/stream/reach.c */
-    uint32_t tag;                      /* with a mark for the local member's */
+    bool take, complete, broken, last; /* last: the last piece of its operation */
+    bool polled, is_over;              /* polled: progress only when polled; is_over: bulk_over() has been called */
+    bool near;                         /* completes soon: transport/stream/reach.c */
+    uint32_t tag;                      /* with a bit set for the local member's */
     uint8_t *memory;
     size_t length;
     transport_done *done;
     void *argument;
-    uint64_t began; /* when, if that is to be written down */
-    union {         /* the provider's */
+    uint64_t began; /* ns, or 0: not recorded in the timeline */
+    union {         /* private to the provider */
         struct plugin_request mpi;
         struct {
-            struct bulks *in; /* of the way's lists, or NULL */
+            struct bulks *in; /* the list of struct streams that it is in, or NULL */
             TAILQ_ENTRY(bulk) entry;
-            uint32_t id; /* of the giver's; 0: a take that nobody has offered anything yet */
+            uint32_t id; /* chosen by the giver; 0: a take without an offer so far */
             bool offered, wanted;
-            unsigned chunks, turns;   /* under way; that it has had */
-            size_t begun;             /* given: bytes that are in chunks; */
-            uint32_t turn;            /* and its turn, among those of its bucket */
-            size_t promised, arrived; /* taken: bytes of chunks that have begun, and of them here */
-            struct reach_place place; /* where to read it */
+            unsigned chunks, turns;   /* chunks: under way; turns: begun so far */
+            size_t begun;             /* give: bytes in chunks that have begun; */
+            uint32_t turn;            /* and its turn among the offers of its bucket */
+            size_t promised, arrived; /* take: bytes of chunks that have begun; bytes received */
+            struct reach_place place; /* the giver's memory, to read from */
         } tls;
     };
 };
@@ -69,37 +69,37 @@ struct peer {
     struct beat beat;
     pid_t process; /* on this host, or 0 */
     char host[64];
-    char place[128];   /* of one that came later: as who asked for it called its host, or "" */
-    bool is_elsewhere; /* that is another one than the program's: it came, or is to be met, over TLS */
+    char place[128];   /* of a member that came later: its host as it was asked for, or "" */
+    bool is_elsewhere; /* its host is not the program's: it joined, or is to be connected, over TLS */
     const struct provider *provider;
     void *way; /* the provider's own */
     struct shm_ring ring;
     uint64_t bytes_out, bytes_in;
-    uint32_t sent, received, confirmed; /* frames; confirmed: of received, what the peer knows */
-    bool said_sleep;                    /* and the peer has not rung since */
-    bool wanted;                        /* transport/join/later.c: there is something to say, */
-    long asked_ms;                      /* and who connects was asked then; 0: not yet */
-    bool answered;                      /* transport/join/apart.c: it has said since where it is; */
-    unsigned tries;                     /* and how often it had */
-    unsigned told;                      /* of t->gone, how many */
+    uint32_t sent, received, confirmed; /* frames; confirmed: received frames that the peer knows of */
+    bool said_sleep;                    /* the peer knows that this side sleeps, and has not rung since */
+    bool wanted;                        /* transport/join/later.c: there is something to send, */
+    long asked_ms;                      /* and the starter was asked for connections at this time; 0: not yet */
+    bool answered;                      /* transport/join/apart.c: it has said its address since the last question; */
+    unsigned tries;                     /* and the number of questions that it had answered */
+    unsigned told;                      /* the number of entries of t->gone that it was sent */
 };
 
 struct join;
 struct apart;
 
-/* What the program and its workers tell each other of somebody who comes, in a frame: transport/join/join.c,
- * transport/join/later.c, transport/join/apart.c. */
+/* Messages between the program and its workers about a member that comes or goes, each in a frame:
+ * transport/join/join.c, transport/join/later.c, transport/join/apart.c. */
 enum {
     MEMBER_COMES = 1,
     MEMBER_COMES_PLAIN,
     MEMBER_HERE,
     MEMBER_MET,
     MEMBER_FAILED,
-    MEMBER_COMES_LATER,       /* nothing has to be done until there is something to say, */
-    MEMBER_COMES_LATER_PLAIN, /* and then by who has started both */
+    MEMBER_COMES_LATER,       /* a member to be connected on demand, */
+    MEMBER_COMES_LATER_PLAIN, /* by the starter of both */
     MEMBER_GONE,
-    MEMBER_ELSEWHERE, /* one that is there is not on the program's host */
-    MEMBER_WANTED     /* there is something to say to that one; this one, who says so, is there */
+    MEMBER_ELSEWHERE, /* an existing member is not on the program's host */
+    MEMBER_WANTED     /* the sender has something to send to the member of that number */
 };
 
 struct member_news {
@@ -107,12 +107,12 @@ struct member_news {
     char host[64], endpoint[128];
 };
 
-/* What the session's members are, and who comes and goes, is not the link's to know: it tells (transport/join/join.c).
- */
+/* The link does not know the session's members, and who joins or leaves: it calls these functions
+ * (transport/join/join.c). */
 struct membership {
-    /* A peer says something of a member. Negative: it may not. */
+    /* A peer sends news of a member. Negative: the news is not allowed. */
     int (*news)(struct transport *t, unsigned number, const struct member_news *news);
-    /* So does who starts processes, perhaps with a descriptor, which is this function's. */
+    /* The starter sends a message, perhaps with a descriptor, which this function takes. */
     void (*starter)(struct transport *t, const struct starter_message *message, int fd);
     /* A peer is lost. */
     void (*lost)(struct transport *t, unsigned number);
@@ -123,48 +123,48 @@ struct transport {
     const struct membership *membership;
     struct job job;
     bool client;
-    struct peer *peers;  /* the job's, after them the client's local member, and then those that came later */
-    unsigned width;      /* numbers that there have been so far */
-    struct join *join;   /* of somebody who comes, or NULL */
-    bool *leaving;       /* of those that came later: its process has yet to end */
-    struct apart *apart; /* a worker: those of them that it meets over TLS; NULL: nobody */
-    unsigned wanted;     /* peers that a worker waits to be connected with, */
-    unsigned *gone;      /* and the program: those who are lost, in order, */
+    struct peer *peers;  /* the job's, then the client's local member, then those that came later */
+    unsigned width;      /* numbers in use so far */
+    struct join *join;   /* of a member that is just joining, or NULL */
+    bool *leaving;       /* by number, of members that came later: the process has yet to end */
+    struct apart *apart; /* a worker: its connections over TLS under way; NULL: none */
+    unsigned wanted;     /* a worker: peers that it waits to be connected with */
+    unsigned *gone;      /* the program: lost members, in order, */
     unsigned gone_count;
-    bool untold;               /* of which somebody has yet to be told */
-    int poll_set;              /* by which is known who has something to say (transport/stream/poll_set.c), or -1 */
-    bool looks, came;          /* connections are read from this time; one had something */
-    uint32_t round;            /* how often that was, */
-    struct epoll_event *heard; /* and room for what it answers */
-    struct bulks bulks, over;  /* all; and those that are over, and whose owners have yet to be told */
+    bool untold;               /* and some peer has yet to be sent some of them */
+    int poll_set;              /* epoll descriptor of all streams (transport/stream/poll_set.c), or -1 */
+    bool looks, came;          /* looks: this poll reads from connections; came: one of them had something */
+    uint32_t round;            /* polls that asked the poll set so far, */
+    struct epoll_event *heard; /* and room for its events */
+    struct bulks bulks, over;  /* all operations; and the complete ones, whose owners have yet to be told */
     unsigned polled_bulks, near_bulks;
     struct stored_fd wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;
     long last_moved, active_ns, bulk_nap_us, doze_us, sleep_most_us, look_us;
-    bool announced, woke; /* woke: from sleeping on descriptors, not all of which have been looked at */
-    bool lies;            /* so do the rings say */
-    bool listens;         /* this time at whatever nothing is expected from, too */
-    atomic_bool ended;    /* also when MPI says so, to whichever thread */
+    bool announced, woke; /* woke: from sleeping on descriptors, which have not all been polled since */
+    bool lies;            /* the rings say that this side sleeps */
+    bool listens;         /* this poll also hears peers from which nothing is expected */
+    atomic_bool ended;    /* also set by MPI, on any thread */
     transport_request *on_request;
     void *request_context;
-    struct pollfd *starter; /* of those that it sleeps on, or NULL */
-    long starter_ms;        /* when it was last looked at */
-    bool incomplete;        /* somebody was lost: nobody waits for all any more */
-    long judged_ms;         /* when it was last seen who answers */
+    struct pollfd *starter; /* the starter's entry of sleep_on, or NULL */
+    long starter_ms;        /* when the starter was polled last */
+    bool incomplete;        /* a member was lost: MPI_Finalize would wait for it */
+    long judged_ms;         /* when it was last checked that all peers answer */
     char silence[64];
-    const char *failed; /* with ended: why, or NULL if the process ends */
+    const char *failed; /* with ended: the reason, or NULL if the process ends */
     struct pollfd *sleep_on;
     nfds_t sleep_count;
 };
 
 /* ---- link.c ---- */
-/* The number of the local member, whether there is one or not; and whether there is, and it is served here. */
+/* The number of the local member, whether there is one or not; and whether it exists, in this process. */
 unsigned link_local(const struct transport *t);
 bool link_has_local(const struct transport *t);
-/* Whether there is something to be sent to and had from a peer: not from those of a job that has ended. */
+/* Whether frames can be sent to a peer and received from it: not if its job has ended. */
 bool link_is_usable(const struct transport *t, unsigned peer);
-/* How many numbers there can be; and of those who come later. */
+/* The largest number of members that may come later; and of all numbers. */
 static inline unsigned link_most_added(const struct transport *t)
 {
     return SESSION_MOST_ADDED((unsigned)t->job.size - 1);
@@ -173,70 +173,71 @@ static inline size_t link_capacity(const struct transport *t)
 {
     return (size_t)t->job.size + 1 + link_most_added(t);
 }
-/* A member's slot is filled, and he can be spoken to. 0 or negative errno. */
+/* Fills a member's slot, so that frames can be sent to it. Returns 0 or a negative errno. */
 int link_open_peer(struct transport *t, struct member *member);
 void link_offer_ring(struct transport *t, unsigned number);
-/* One of the transport's own frames; 0 or negative errno: -EAGAIN, there is no room for it now. */
+/* Sends one of the transport's own frames. Returns 0 or a negative errno: -EAGAIN, there is no room for it now. */
 int link_say(struct transport *t, unsigned number, enum frame_kind kind, const void *bytes, size_t length);
 int link_tell(struct transport *t, unsigned number, const struct member_news *news);
-/* A descriptor of the session: the program may close it (transport/alive/fd_store.h). */
+/* Stores a descriptor of the session, which the program may close (transport/alive/fd_store.h). */
 void link_keep(struct transport *t, struct stored_fd *stored, int fd);
 void link_lose(struct transport *t, unsigned number, const char *why);
-/* What the peer, or this side, would wait for in vain for ever: it is lost at the next poll. -ECONNRESET. */
+/* Gives up a peer because this side, or the peer, would wait for ever: the peer is lost at the next poll. Returns
+ * -ECONNRESET. */
 int link_give_up(struct peer *peer, const char *why);
-/* What carries cannot be used any more. */
+/* MPI has failed: the session ends. */
 void link_fail(struct transport *t);
-/* Wake a peer that sleeps, after it has been sent something. */
+/* Wakes a peer that sleeps, after something was sent to it. */
 void link_ring(struct peer *peer);
-/* What the peer says in the ring that it has taken is what is known. */
+/* Reads in the ring how many frames the peer has taken. */
 void link_look(struct peer *peer);
-/* It is told that a frame has been taken. */
+/* Tells the peer that a frame has been taken. */
 void link_took(struct peer *peer);
-/* Take in what its bell says; the number of things. */
+/* Receives from a peer's bell; returns the number of records. */
 int link_hear(struct transport *t, unsigned number);
 
 /* ---- silence.c ---- */
-/* Under the owner's lock, when all bells have been listened to: whoever did not answer is lost. */
+/* Loses every peer that has not answered for long. Under the owner's lock, when all bells have been heard. */
 void silence_judge(struct transport *t);
 
 /* ---- sleep.c ---- */
 #define FIRST_DOZE_US 100
 #define LONGEST_DOZE_US 10000000
-/* Whoever was told that this side sleeps need not ring any more. */
+/* Takes back the announcement in the rings that this side sleeps. */
 void sleep_over(struct transport *t);
 
 /* ---- loop.c: the local member, for the application's side ---- */
 int loop_attach(struct transport *t, const struct transport_local *local);
-/* To it, from the application (0) or a worker. */
+/* Passes a frame to the local member, from the application (0) or a worker. */
 int loop_frame(struct transport *t, unsigned from, const void *bytes, size_t length);
 void loop_meet(struct transport *t, unsigned peer);
 void loop_lose(struct transport *t, unsigned peer);
-/* From it to the application: a frame, and one half of a bulk operation. */
+/* The local member sends to the application: a frame, and its half of a bulk operation. */
 int loop_send(struct transport *t, const void *bytes, size_t length);
 int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t length, transport_done *done,
               void *argument);
 
-/* ---- requests.c: the socket to who started the session's processes ---- */
-/* Hands it over, where there is a control socket. 0 or negative errno. */
+/* ---- requests.c: the socket to the starter of the session's processes ---- */
+/* Opens the socket and sends one end to the starter, if there is a control socket. Returns 0 or a negative errno. */
 int starter_open(struct job *job);
-/* To sleep on, if there is one. */
+/* The descriptor to sleep on, if there is one. */
 bool starter_sleep_on(struct transport *t, struct pollfd *descriptor);
-/* A message, with a descriptor, or -1, which stays the caller's. 0 or negative errno. */
+/* Sends a message, with a descriptor or -1, which stays the caller's. Returns 0 or a negative errno. */
 int starter_tell(struct transport *t, const struct starter_message *message, int fd);
-/* Now and then, and when it spoke: what came is taken. */
+/* Receives messages, from time to time, and when the starter spoke. */
 void starter_poll(struct transport *t, bool spoke);
 
 /* ---- receive.c: frames in ---- */
-/* Take one frame of the peer, if there is one: 1, else 0. */
+/* Takes one frame of the peer, if one has arrived: returns 1, else 0. */
 int receive_frame(struct transport *t, unsigned peer);
 
 /* ---- bulk.c ---- */
-/* What has moved; the number of things. */
+/* Finishes bulk operations; returns the number of things that happened. */
 int bulk_poll(struct transport *t);
-/* The provider's: it is complete, or broken. */
+/* Called by the provider: the operation is complete, or broken. */
 void bulk_over(struct transport *t, struct bulk *bulk);
 void bulk_lose(struct transport *t, unsigned peer);
-/* How long to sleep at most, in microseconds, while there is something under way. */
+/* The longest sleep, in microseconds, while bulk operations are under way. */
 long bulk_nap(struct transport *t);
 
 #endif

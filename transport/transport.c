@@ -1,4 +1,4 @@
-/* A session's transport as a whole: it is opened, looked at again and again, and closed. See transport.h. */
+/* A session's transport as a whole: open, poll, close. See transport.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "transport/start/start.h"
 #include "transport/stream/stream.h"
 
-#define HEAR_EVERY 64    /* polls; hearing costs a system call */
-#define FRAMES_NS 500000 /* of frames, before what else there is has its turn */
+#define HEAR_EVERY 64    /* polls between two that also listen to the bells, which costs a system call */
+#define FRAMES_NS 500000 /* of receiving frames, before the rest has its turn */
 
 /* ---- open ---- */
 
@@ -57,7 +57,7 @@ static int open_peers(struct transport *t)
     }
     if (!t->client && t->job.later)
         later_expect_all(t);
-    /* now that there is somebody who listens to all */
+    /* from now on transport_poll() listens to all peers */
     heartbeat_remove(t->job.heartbeat, &t->job.beat);
     if (!t->job.heartbeat && t->job.member_count)
         t->job.heartbeat = heartbeat_start(!t->client);
@@ -72,7 +72,7 @@ static int open_peers(struct transport *t)
     return 0;
 }
 
-/* The first frame to every worker. One of another host cannot take it, and says nothing. */
+/* Sends the first frame to every worker. A worker on another host cannot accept it, and says nothing. */
 static void offer_rings(struct transport *t)
 {
     for (unsigned number = 1; number < link_local(t); number++)
@@ -109,7 +109,7 @@ static int transport_open(bool client, const struct transport_callbacks *callbac
         *out = t;
         return 0;
     }
-    t->callbacks.ending = NULL; /* MPI may have t: it tells it when it ends */
+    t->callbacks.ending = NULL; /* MPI may keep t, to announce its end with */
     return error;
 }
 
@@ -139,14 +139,15 @@ static void close_all(struct transport *t, bool forget)
         provider_shm.close(t, i, forget);
         stored_close(&t->peers[i].bell.socket);
     }
-    /* A thread of an executor may still wake it: that goes with the process. */
+    /* A thread of an executor may still wake the transport: the pipe is left to the end of the process. */
     if (!t->client || (!forget && t->peers && link_has_local(t)))
         return;
     stored_close(&t->wake);
     stored_close(&t->waker);
 }
 
-/* MPI may still write to posted memory, and a late thread may still look: it all goes with the process. */
+/* MPI may still write to posted memory, and a late thread may still read: all memory is left to the end of the
+ * process. */
 void transport_close(struct transport *t)
 {
     t->ended = true;
@@ -165,7 +166,7 @@ void transport_close(struct transport *t)
     }
     if (t->job.placeholder.fd >= 0 && send(stored_fd(&t->job.placeholder), "q", 1, MSG_NOSIGNAL) != 1)
         vocl_log(LOG_DEBUG, "the placeholder went first");
-    poll_set_close(t); /* what the program has closed is given back as long as there is a store of them */
+    poll_set_close(t); /* descriptors that the program has closed are replaced as long as the store exists */
     job_close(&t->job);
     if (!t->job.whole) {
         close_all(t, false);
@@ -187,14 +188,14 @@ void transport_forget(struct transport *t)
     poll_set_close(t);
     close_all(t, true);
     fd_store_forget(t->job.fd_store);
-    t->job.fd_store = NULL; /* the parent's */
+    t->job.fd_store = NULL; /* it belongs to the parent */
     t->job.heartbeat = NULL;
     job_close(&t->job);
 }
 
 /* ---- progress ---- */
 
-/* What is over meanwhile waits to be told of: some of the frames, where many are here. */
+/* Receives frames for a limited time, as completed operations wait to be reported meanwhile. */
 static int receive_frames(struct transport *t)
 {
     const long until = clock_ns() + FRAMES_NS;
@@ -220,8 +221,8 @@ static int meet_others(struct transport *t)
     return 0;
 }
 
-/* Where all that is said goes through memory, connections only have to say what is too large for that, and who is gone:
- * they are read from now and then, and as long as they have something. */
+/* Whether this poll reads from the connections. If all frames go through shared memory, connections only carry large
+ * frames and the end of a peer: they are read from time to time, and as long as there is something to read. */
 static bool must_look(const struct transport *t)
 {
     if (t->listens || t->came || !TAILQ_EMPTY(&t->bulks))
@@ -265,7 +266,7 @@ int transport_poll(struct transport *t)
             link_hear(t, i);
         if (t->ended)
             link_lose(t, i, t->failed);
-        else if (peer->bell.lost && !receive_frame(t, i)) /* what it still said comes first */
+        else if (peer->bell.lost && !receive_frame(t, i)) /* frames that it sent before come first */
             link_lose(t, i, peer->bell.why ? peer->bell.why : "its process is gone");
     }
     if (listen && t->join)
@@ -274,7 +275,7 @@ int transport_poll(struct transport *t)
         count += meet_others(t);
     if (listen)
         join_tidy(t);
-    if (listen && !last_look) /* when all have been listened to */
+    if (listen && !last_look) /* when all peers have been heard */
         silence_judge(t);
     if (count)
         t->doze_us = FIRST_DOZE_US;

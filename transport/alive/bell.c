@@ -1,4 +1,4 @@
-/* The bell: a stream socket between the application and each worker, beside MPI. */
+/* The bell: a stream socket between two members, beside the provider. */
 #include <errno.h>
 #include <linux/sockios.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "base/socket.h"
 #include "transport/alive/bell.h"
 
-#define MOST_UNREAD 8192 /* bytes of a socket's room, which is some times that */
+#define MOST_UNREAD 8192 /* bytes of the socket's buffer, which holds several times as many */
 
-/* Its descriptor, or -1, and then it is lost. */
+/* Returns the bell's descriptor, or -1, and then the bell is lost. */
 static int bell_fd(struct bell *bell)
 {
     int fd = bell->lost ? -1 : stored_fd(&bell->socket);
@@ -37,10 +37,10 @@ void bell_send(struct bell *bell, enum bell_kind kind, uint32_t value)
     sent = send(fd, &record, sizeof(record), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0 && sent < (ssize_t)sizeof(record))
         sent = socket_write_all(fd, (uint8_t *)&record + sent, sizeof(record) - (size_t)sent) ? -1 : 8;
-    /* a full socket has enough in it to wake anybody; a broken one is noticed by bell_hear() */
+    /* the peer is awake already if its socket is full; bell_hear() notices a broken one */
 }
 
-/* A frame may have said more before. */
+/* Frames may already have confirmed more. */
 static void acked(struct bell *bell, uint32_t frames)
 {
     if ((int32_t)(frames - bell->acked) > 0)
@@ -96,7 +96,7 @@ int bell_hear(struct bell *bell)
             continue;
         if (got < 0 && errno == EAGAIN)
             break;
-        if (got < 0 && errno == EBADF) { /* closed at this very moment */
+        if (got < 0 && errno == EBADF) { /* closed by another thread just now */
             fd = bell_fd(bell);
             continue;
         }
@@ -125,5 +125,5 @@ void bell_beat(int fd, bool stopped)
     if (ioctl(fd, SIOCOUTQ, &unread) || unread > MOST_UNREAD)
         return;
     if (send(fd, &record, sizeof(record), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return; /* the owner finds out */
+        return; /* the owner notices it */
 }

@@ -21,9 +21,9 @@
 #include "transport/alive/fd_store.h"
 
 #define ANSWER_MS 2000
-#define GIVE_MS 5000     /* how long a program that closes all the time may undo what the store gives */
-#define ABOVE 128        /* so many numbers are ours at the upper end of what a program may have */
-#define LAST_NUMBER 1024 /* or of what programs have at most: the kernel's table grows with the numbers */
+#define GIVE_MS 5000     /* for so long the store replaces what a program closes again and again */
+#define ABOVE 128        /* numbers that are used for the session, at the upper end of the program's */
+#define LAST_NUMBER 1024 /* upper end at most, as of most programs: the kernel's table grows with the numbers */
 
 enum task { TASK_NONE, TASK_DROP, TASK_TAKE, TASK_GIVE, TASK_LISTEN, TASK_ACCEPT, TASK_END };
 
@@ -37,18 +37,18 @@ struct fd_store {
     const int *needs;
     unsigned need_count;
     atomic_bool needed;
-    bool ended;     /* or about to: it is asked nothing more */
-    enum task task; /* of the thread that holds asking */
-    int error;      /* and what became of it */
+    bool ended;     /* or about to end: it gets no more tasks */
+    enum task task; /* for the store's thread, by the thread that holds `asking` */
+    int error;      /* and its result */
     unsigned slot;
-    struct stored_fd line; /* descriptors go through it: the end in the program's table, and the one in the store's */
+    struct stored_fd line; /* descriptors pass through it: the end in the program's table, and the one in the store's */
     int inside;
-    struct endpoint endpoint; /* where a new line is made, if the program has closed its end */
+    struct endpoint endpoint; /* for a new line, if the program has closed its end */
     int *held;
     unsigned count;
 };
 
-/* ---- what goes through the line ---- */
+/* ---- messages through the line ---- */
 
 static int send_one(int socket, int fd)
 {
@@ -66,8 +66,8 @@ static int receive_one(int socket, int *fd)
 
 /* ---- the thread ---- */
 
-/* A table in which there is nothing but standard output and error, and what is needed: run() may say something, and
- * what it calls may flush what the program has printed and not yet written. */
+/* Makes a table that holds only standard output and error, and the descriptors that run() needs: run() may print, and
+ * its callees may flush what the program has printed and not written yet. */
 static int leave_table(const struct fd_store *store)
 {
     int null;
@@ -124,7 +124,7 @@ static int take(struct fd_store *store)
     return 0;
 }
 
-/* The thread that asks has connected; strangers may have, too. */
+/* Accepts the connection of the asking thread; other processes may have connected, too. */
 static int accept_line(struct fd_store *store)
 {
     int fd;
@@ -186,7 +186,7 @@ static void *store_run(void *argument)
     }
     if (store->run)
         store->run(store->argument);
-    dup2(0, 1); /* who waits for the end of the program's output must not wait for us */
+    dup2(0, 1); /* a reader that waits for the end of the program's output must not wait for the store */
     dup2(0, 2);
     tell(store, RUNNING);
     pthread_mutex_lock(&store->lock);
@@ -200,7 +200,7 @@ static void *store_run(void *argument)
     }
     pthread_mutex_unlock(&store->lock);
     close(store->inside);
-    for (unsigned i = 0; i < store->count; i++) { /* threads of run() still have this table */
+    for (unsigned i = 0; i < store->count; i++) { /* threads of run() still use this table */
         if (store->held[i] >= 0)
             close(store->held[i]);
     }
@@ -243,7 +243,7 @@ struct fd_store *fd_store_start(void (*run)(void *), void *argument, const int *
     close(pair[1]);
     if (store->state == RUNNING) {
         look(&store->line, pair[0]);
-        pthread_detach(store->thread); /* its end is waited for by nobody: fd_store_end() */
+        pthread_detach(store->thread); /* nobody waits for its end: fd_store_end() */
         return store;
     }
     close(pair[0]);
@@ -255,7 +255,7 @@ struct fd_store *fd_store_start(void (*run)(void *), void *argument, const int *
 
 /* ---- the other threads ---- */
 
-/* One that the program has closed already is none. */
+/* If the program has closed fd already, stored holds none. */
 static void look(struct stored_fd *stored, int fd)
 {
     struct stat file;
@@ -281,8 +281,8 @@ void stored_close(struct stored_fd *stored)
     stored->fd = -1;
 }
 
-/* What the thread answers, if it is there yet. It may be slow, where there is one processor for many, but it does
- * nothing that waits. */
+/* Gives the thread a task and returns its result. That may take long, where many threads share a processor, but the
+ * thread never blocks. */
 static int ask(struct fd_store *store, enum task task)
 {
     int error = -ESRCH;
@@ -300,7 +300,7 @@ static int ask(struct fd_store *store, enum task task)
     return error;
 }
 
-/* The only moment at which something listens. */
+/* Makes a new line. This is the only time at which the store listens. */
 static int renew_line(struct fd_store *store)
 {
     int error = ask(store, TASK_LISTEN), fd;
@@ -308,7 +308,7 @@ static int renew_line(struct fd_store *store)
     if (error)
         return error;
     fd = endpoint_connect(store->endpoint.text);
-    error = ask(store, TASK_ACCEPT); /* which also ends the listening */
+    error = ask(store, TASK_ACCEPT); /* also stops listening */
     if (fd < 0)
         return fd;
     look(&store->line, raise_number(fd));
@@ -342,7 +342,7 @@ static int ask_take(struct fd_store *store, int fd, unsigned *slot)
     return error;
 }
 
-/* A thread of the program may be closing all the time. */
+/* Another thread of the program may keep closing descriptors. */
 static int ask_give(struct fd_store *store, unsigned slot, int *fd)
 {
     int error;
@@ -389,7 +389,7 @@ bool fd_store_take(struct fd_store *store, int fd)
     return true;
 }
 
-/* fd under the first free number from `from` on, where there is one. */
+/* Moves fd to the first free number from `from` on, if there is one. */
 static int renumber(int fd, int from)
 {
     const int number = fcntl(fd, F_DUPFD_CLOEXEC, from);
@@ -400,9 +400,9 @@ static int renumber(int fd, int from)
     return number;
 }
 
-/* High numbers are none that a program would give to its own, nor take for them; those of the standard streams are
- * what a program closes first. Each begins at another, for a thread may use the number that it was told a moment ago
- * while another thread is given one for something else. */
+/* Moves fd to a high number, which a program neither gives to a descriptor of its own nor takes for one; the numbers of
+ * the standard streams are those that a program closes first. Each descriptor begins at another number, since a thread
+ * may use the number that it read a moment ago, while another thread is given it for another descriptor. */
 static int raise_number(int fd)
 {
     static atomic_uint given;
@@ -454,7 +454,7 @@ void stored_hold(struct stored_fd *stored, struct fd_store *store, int fd)
     stored->slot = slot;
 }
 
-/* Under the number that it had, if that is free: see raise_number(). */
+/* Replaces a descriptor, under its old number if that is free: see raise_number(). */
 static int replace(struct stored_fd *stored)
 {
     const long until = clock_ms() + GIVE_MS;

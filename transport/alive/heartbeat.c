@@ -18,17 +18,17 @@
 
 struct heartbeat {
     pthread_t thread;
-    pthread_mutex_t lock; /* of what is below; nothing waits while it is held */
+    pthread_mutex_t lock; /* for the members below; no thread blocks while it holds the lock */
     pthread_cond_t changed;
     bool stop, for_program;
     long tick_ms, timeout_ms;
     struct beat *beats;
-    atomic_long judged_ms; /* when the owner last listened, 0: not yet */
+    atomic_long judged_ms; /* when the owner listened last, 0: not yet */
 };
 
-/* ---- saying it ---- */
+/* ---- sending ---- */
 
-/* Who does not take it in is not told it for ever. */
+/* A peer that reads nothing is not sent heartbeats for ever. */
 static void carry(struct beat *beat)
 {
     const unsigned carried = atomic_load(&beat->carried);
@@ -49,7 +49,7 @@ static void say(struct beat *beat)
         carry(beat);
         return;
     }
-    if (said != beat->said_before) { /* it has heard something else of us */
+    if (said != beat->said_before) { /* the peer was sent another message */
         beat->said_before = said;
         return;
     }
@@ -60,7 +60,7 @@ static void say(struct beat *beat)
         bell_beat(fd, false);
 }
 
-/* The owner has not listened for long, and does not see that what it works for is gone. */
+/* The owner has not listened for long, so it would not notice the end of the program. */
 static void look_for_program(const struct heartbeat *heartbeat)
 {
     const struct beat *beat = heartbeat->beats;
@@ -119,7 +119,7 @@ struct heartbeat *heartbeat_start(bool for_program)
     return NULL;
 }
 
-/* Its memory stays: the owner's may still be asked for. */
+/* The memory stays: the owner may still read it. */
 void heartbeat_stop(struct heartbeat *heartbeat)
 {
     if (!heartbeat)
@@ -131,7 +131,7 @@ void heartbeat_stop(struct heartbeat *heartbeat)
     pthread_join(heartbeat->thread, NULL);
 }
 
-/* At the end: the first is the program's. */
+/* Appends: the first bell is the program's. */
 void heartbeat_add(struct heartbeat *heartbeat, struct beat *beat, struct stored_fd *bell)
 {
     struct beat **last;

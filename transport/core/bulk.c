@@ -1,4 +1,4 @@
-/* Bulk data, straight from and into the owner's memory, by the provider of each pair; they are cut into pieces here.
+/* Bulk data, directly from and into the owner's memory, by the provider of each pair. This file cuts them into pieces.
  * See transport.h. */
 #include <errno.h>
 #include <limits.h>
@@ -9,9 +9,9 @@
 #include "transport/core/link.h"
 #include "wire/frame.h"
 
-#define ACTIVE_NS 2000000        /* bulk data that moved this recently is worth spinning for, */
-#define ACTIVE_MOST_NS 100000000 /* or some times as recently as a piece lately took */
-#define NAP_US 400               /* between looks at bulk data that moved lately: what sockets can hold meanwhile */
+#define ACTIVE_NS 2000000        /* if bulk data moved in this time, polling goes on; */
+#define ACTIVE_MOST_NS 100000000 /* or in a few times as much as the last piece took */
+#define NAP_US 400               /* us between polls while bulk data move: sockets can buffer as much meanwhile */
 #define LONG_NAP_US 20000
 #define EAGER_PIECES 4
 #define LATELY_NS 1000000000
@@ -37,13 +37,14 @@ void bulk_over(struct transport *t, struct bulk *bulk)
     TAILQ_INSERT_TAIL(&t->over, bulk, over);
 }
 
-/* As both sides know it: with a mark for what is from or for the local member, and does not go to the application. */
+/* The tag as both sides know it, with a bit set for data from or for the local member that do not go to the
+ * application. */
 static uint32_t tag_of(bool local, uint32_t tag)
 {
     return (local ? 0x800000u : 0) | (tag & WIRE_TAG_CHUNKED ? 0x400000u : 0) | (tag & WIRE_TAG_NUMBERS);
 }
 
-/* What is given or taken at once, in pieces: those of both sides are the same, by the tag or by the provider. */
+/* A whole operation, in pieces. Both sides cut it alike, by the tag or by the provider. */
 struct whole {
     struct transport *t;
     unsigned peer;
@@ -62,7 +63,7 @@ static int cannot_start(const struct whole *w)
     return link_give_up(&w->t->peers[w->peer], "data cannot be moved to it or from it");
 }
 
-/* One piece. */
+/* Starts one piece. */
 static int piece_start(const struct whole *w, size_t length, transport_done *done, void *argument)
 {
     struct transport *t = w->t;
@@ -103,7 +104,7 @@ static int piece_start(const struct whole *w, size_t length, transport_done *don
         t->bulk_nap_us = 0;
     }
     if (!provider->polled || !first)
-        return 0; /* what it sends wakes the other side, and what comes wakes this one */
+        return 0; /* otherwise the data that it sends wake the other side, and data that arrive wake this one */
     link_hear(t, w->peer);
     link_ring(&t->peers[w->peer]);
     return 0;
@@ -111,7 +112,7 @@ static int piece_start(const struct whole *w, size_t length, transport_done *don
 
 static void piece_over(void *argument, int status);
 
-/* The next ones, in order, as many as may be under way. */
+/* Starts the next pieces, in order, as many as may be under way. */
 static int pieces_start(struct whole *w)
 {
     int error = 0;
@@ -161,7 +162,7 @@ static int whole_start(struct whole w)
     *kept = w;
     error = pieces_start(kept);
     if (kept->under_way) {
-        kept->status = error; /* it ends when those have that were begun */
+        kept->status = error; /* the operation ends when the pieces under way have */
         return 0;
     }
     free(kept);
@@ -230,7 +231,7 @@ static void moved(struct transport *t)
     t->bulk_nap_us = 0;
 }
 
-/* What moves only when it is looked at. */
+/* Polls the operations that make progress only when polled. */
 static int look(struct transport *t)
 {
     struct bulk *bulk;
@@ -246,7 +247,7 @@ static int look(struct transport *t)
     return count;
 }
 
-/* done() may start others, and may lose nobody: one at a time from the front. */
+/* done() may start other operations, and may not lose a peer: so one is taken at a time, from the front. */
 int bulk_poll(struct transport *t)
 {
     int count = t->polled_bulks ? look(t) : 0;
@@ -255,7 +256,7 @@ int bulk_poll(struct transport *t)
     while ((bulk = TAILQ_FIRST(&t->over)) && !bulk->broken) {
         count++;
         if (bulk->take && bulk->last && bulk->polled && link_is_usable(t, bulk->peer)) {
-            link_hear(t, bulk->peer); /* the giver has its memory back when it looks */
+            link_hear(t, bulk->peer); /* the giver gets its memory back when it polls */
             link_ring(&t->peers[bulk->peer]);
         }
         bulk_end(t, bulk, 0);
@@ -282,11 +283,11 @@ void bulk_lose(struct transport *t, unsigned peer)
         if (t->peers[peer].provider->bulk_drop)
             t->peers[peer].provider->bulk_drop(t, bulk);
         bulk_end(t, bulk, -ECONNRESET);
-        bulk = TAILQ_FIRST(&t->bulks); /* done() may have begun others */
+        bulk = TAILQ_FIRST(&t->bulks); /* done() may have started others */
     }
 }
 
-/* What moves only if asked to: ask less and less often. */
+/* Operations that are polled are polled less and less often. */
 long bulk_nap(struct transport *t)
 {
     const long most = clock_ns() - t->last_moved < LATELY_NS ? NAP_US : LONG_NAP_US;

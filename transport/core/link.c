@@ -11,11 +11,11 @@
 #include "base/timeline.h"
 #include "transport/core/link.h"
 
-#define ACK_EVERY 16 /* frames taken without having said so, where there is no ring */
+#define ACK_EVERY 16 /* frames taken without confirming it, where there is no ring */
 
 /* ---- peers ---- */
 
-/* In a worker nobody else closes descriptors. */
+/* In a worker no other code closes descriptors. */
 void link_keep(struct transport *t, struct stored_fd *stored, int fd)
 {
     if (t->client)
@@ -24,7 +24,7 @@ void link_keep(struct transport *t, struct stored_fd *stored, int fd)
         stored_trust(stored, fd);
 }
 
-/* Its slot is free, and clean. */
+/* The slot of member->rank is free, and cleared. */
 int link_open_peer(struct transport *t, struct member *member)
 {
     struct peer *peer = &t->peers[member->rank];
@@ -47,7 +47,7 @@ int link_open_peer(struct transport *t, struct member *member)
     return peer->provider->open(t, member->rank);
 }
 
-/* Workers count the local member whether there is one or not: it is for the application to speak of it. */
+/* Workers count the local member whether there is one or not: only the application names it. */
 unsigned transport_peers(const struct transport *t)
 {
     return t->width - (t->width == link_local(t) + 1 && t->client && !link_has_local(t));
@@ -68,7 +68,7 @@ bool link_has_local(const struct transport *t)
     return t->peers[link_local(t)].alive;
 }
 
-/* The local member is not the job's, and stays when MPI has failed. */
+/* The local member does not belong to the job, and stays when MPI has failed. */
 bool link_is_usable(const struct transport *t, unsigned peer)
 {
     return peer < t->width && t->peers[peer].alive && (!t->ended || peer == link_local(t));
@@ -98,16 +98,17 @@ int transport_peer_process(const struct transport *t, unsigned peer)
 
 /* ---- loss ---- */
 
-/* Whoever comes back finds itself out; what is on this host does not come back, for it has memory of this process. */
+/* Cuts a lost peer off: if it answers again, it notices this. A process of this host is killed, as it has memory of
+ * this process. */
 static void cut_off(struct transport *t, struct peer *peer)
 {
     const int fd = stored_fd(&peer->bell.socket);
-    const bool went = peer->bell.lost && !peer->bell.why; /* and its number may be another's */
+    const bool went = peer->bell.lost && !peer->bell.why; /* and its PID may be another process's */
 
     atomic_store(&peer->beat.on, false);
     if (!t->ended && !went && peer->process > 0 && kill(peer->process, SIGKILL))
         vocl_log(LOG_WARN, "process %d: %s", (int)peer->process, strerror(errno));
-    if (!t->ended && fd >= 0) /* closed later: it is the others' number, too */
+    if (!t->ended && fd >= 0) /* closed later: other threads may use the number */
         shutdown(fd, SHUT_RDWR);
     peer->bell.lost = true;
 }
@@ -149,8 +150,8 @@ void link_fail(struct transport *t)
 
 /* ---- the bell ---- */
 
-/* Until both sides have the ring it says at the bell that it sleeps. later: MPI may have yet to push what was sent, so
- * who looks now, and then sleeps, may not see it. */
+/* Rings the peer's bell if it sleeps. Until both sides have the ring, the peer announces sleep at the bell. later: MPI
+ * may still hold back what was sent, so a peer that polls now, and then sleeps, may not see it. */
 static void ring_for(struct peer *peer, bool later)
 {
     if (!(peer->ring.memory && shm_ring_must_ring(&peer->ring)) && !peer->bell.peer_sleeps && !later)
@@ -192,7 +193,7 @@ int link_hear(struct transport *t, unsigned number)
 
     link_look(peer);
     if (peer->bell.peer_sleeps && peer->bell.acked != peer->sent)
-        link_ring(peer); /* something crossed with its going to sleep */
+        link_ring(peer); /* the peer went to sleep while a message was on its way */
     return heard;
 }
 
@@ -218,7 +219,7 @@ bool transport_want_drained(const struct transport *t, unsigned peer)
     return transport_drained(t, peer);
 }
 
-/* Small ones through memory, where there is some. */
+/* Small frames go through shared memory, if there is some. */
 static int send_frame(struct transport *t, unsigned number, uint32_t kind, const void *bytes, size_t length)
 {
     struct peer *peer = &t->peers[number];
@@ -264,7 +265,7 @@ int link_tell(struct transport *t, unsigned number, const struct member_news *ne
     return link_say(t, number, FRAME_MEMBER, news, sizeof(*news));
 }
 
-/* Memory is near. */
+/* Through shared memory the peer is near, so the window is small. */
 static uint32_t window_of(const struct peer *peer)
 {
     return peer->ring.memory ? TRANSPORT_WINDOW : peer->provider->window;
@@ -281,7 +282,7 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
         return link_give_up(peer, "a frame to it is too long");
     if (peer->sent - peer->bell.acked >= window_of(peer)) {
         if (peer->ring.open)
-            link_look(peer); /* it says so there, and who sends much asks often */
+            link_look(peer); /* the peer says so there, and a side that sends much asks often */
         else
             link_hear(t, number);
         if (peer->sent - peer->bell.acked >= window_of(peer))
@@ -290,9 +291,9 @@ static int send_to(struct transport *t, unsigned number, uint32_t local, const v
     error = send_frame(t, number, FRAME_WHOLE | local, bytes, length);
     if (!error && timeline_wanted())
         timeline_count(TIMELINE_FRAME, number, true, (uint64_t)clock_ns(), length);
-    if (!error && !peer->ring.open) /* whether it sleeps */
+    if (!error && !peer->ring.open) /* whether the peer sleeps */
         link_hear(t, number);
-    if (error && error != -EAGAIN && number != link_local(t)) /* what comes next would be about what has not come */
+    if (error && error != -EAGAIN && number != link_local(t)) /* later frames would refer to the one that is missing */
         return link_give_up(peer, "a frame cannot be sent to it");
     return error;
 }

@@ -1,6 +1,6 @@
 /*
- * The provider of the local member, which is served in the application's own process: nothing is carried. What it is
- * sent it gets at once, inside transport_send(); what it sends waits for transport_poll(), as from any other member.
+ * The provider of the local member, which is served in the application's own process: nothing is carried. A frame to it
+ * is delivered at once, inside transport_send(); a frame from it waits for transport_poll(), as from any other member.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct half {
 
 struct loop {
     struct transport_local local;
-    struct frame *frames, **last_frame;   /* from it */
+    struct frame *frames, **last_frame;   /* from the local member */
     struct half *waiting, **last_waiting; /* for the application's half */
     struct half *done, **last_done;
 };
@@ -38,13 +38,13 @@ static struct loop *loop_of(const struct transport *t)
     return t->peers[link_local(t)].way;
 }
 
-/* It knows already what its bell would tell it. */
+/* The local member knows already what its bell would say. */
 static void carry_nothing(void *carrier, unsigned number, const struct bell_record *record)
 {
     (void)carrier, (void)number, (void)record;
 }
 
-/* ---- what the local member does ---- */
+/* ---- calls of the local member ---- */
 
 int loop_attach(struct transport *t, const struct transport_local *local)
 {
@@ -87,7 +87,7 @@ static void append(struct half ***last, struct half *half)
     *last = &half->next;
 }
 
-/* Both halves are there. What waits for them is told when it is polled for. */
+/* Both halves exist: copies the data. The owner is told when it polls. */
 static void meet(struct transport *t, struct bulk *bulk, struct half *half)
 {
     const size_t length = bulk->length < half->length ? bulk->length : half->length;
@@ -119,7 +119,7 @@ int loop_bulk(struct transport *t, bool take, uint32_t tag, void *memory, size_t
     return 0;
 }
 
-/* ---- what happens to it ---- */
+/* ---- calls to the local member ---- */
 
 int loop_frame(struct transport *t, unsigned from, const void *bytes, size_t length)
 {
@@ -151,7 +151,7 @@ static int provider_send(struct transport *t, unsigned peer, uint32_t number, st
     return loop_frame(t, 0, bytes, length);
 }
 
-/* It has taken all that it was sent, and knows what was taken of its own. */
+/* The local member has taken all frames, and knows how many of its own were taken. */
 static int provider_hear(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];

@@ -1,4 +1,5 @@
-/* The provider of frames through memory, beside another, which carries what does not fit, and the bell. */
+/* The provider of frames through shared memory. Another provider beside it carries larger frames, bulk data, and the
+ * bell. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ static bool provider_receive(struct transport *t, unsigned peer, uint32_t number
         shm_ring_receive(&t->peers[peer].ring, number, &frame->header.kind, &frame->header.acked, &frame->length);
 
     if (!bytes)
-        return false; /* and the frame may be another provider's */
+        return false; /* the next frame may come by the other provider */
     frame->bytes = bytes;
     return true;
 }

@@ -1,4 +1,4 @@
-/* Frames that arrive, by the provider of the pair or through memory (transport/shm/ring.c). */
+/* Incoming frames, by the provider of the pair or through shared memory (transport/shm/ring.c). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,8 @@ static void take_offer(struct transport *t, unsigned number, const uint8_t *byte
         return;
     }
     memcpy(&offer, bytes, sizeof(offer));
-    if (!shm_ring_accept(&peer->ring, &offer)) /* what it says there, and knows, counts from now on */
+    /* From now on the peer confirms frames, and says that it sleeps, in the ring. */
+    if (!shm_ring_accept(&peer->ring, &offer))
         bell_send(&peer->bell, BELL_ACCEPTED, 0);
 }
 
@@ -86,8 +87,8 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
         link_took(peer);
 }
 
-/* One frame of one peer, if there is one. What its provider has may be later than what is in the ring, and waits then:
- * the ring is looked at once more. */
+/* Takes one frame of the peer, if there is one. The provider may have a later frame than the ring, which then waits: so
+ * the ring is read once more. */
 int receive_frame(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];

@@ -1,7 +1,7 @@
 /*
- * What the program and its starter, who started the session's processes, say to each other, and what users ask of the
- * session by it. A request is taken by
- * whoever polls the transport, and answered by a thread of its own, which may take as long as it likes.
+ * Messages between the program and its starter, which has started the session's processes, and users' requests to the
+ * session, which come through it. The thread that polls the transport takes a request; a thread of its own answers it,
+ * and may take as long as it likes.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 
 #define LAST_WORD_MS 1000
 #define DRAIN_MS 1000
-#define LOOK_MS 100 /* between looks, where nobody sleeps */
+#define LOOK_MS 100 /* between two polls, where nobody sleeps */
 
 struct answer {
     struct stored_fd socket;
@@ -49,7 +49,7 @@ int starter_open(struct job *job)
     return error;
 }
 
-/* One message, if there is one: the number of bytes, 0 at the end, or negative errno. */
+/* Receives one message. Returns the number of bytes, 0 at the end, or a negative errno. */
 static ssize_t hear(int starter, struct starter_message *message, int *fd)
 {
     unsigned count = 1;
@@ -88,7 +88,7 @@ void answer_progress(struct answer *answer, const char *format, ...)
     va_end(arguments);
 }
 
-/* What is said last finds room, unless nobody listens. */
+/* Waits until there is room for the last line, unless nobody reads. */
 void answer_end(struct answer *answer, bool done, const char *format, ...)
 {
     struct pollfd room = {stored_fd(&answer->socket), POLLOUT, 0};
@@ -129,7 +129,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* Nobody has said that he would answer. */
+/* The handler where the program has set none. */
 static void refuse(void *context, const char *request, struct answer *answer)
 {
     (void)context;
@@ -187,8 +187,8 @@ int starter_tell(struct transport *t, const struct starter_message *message, int
     return socket_send_descriptors(ready.fd, message, sizeof(*message), &fd, fd >= 0);
 }
 
-/* A worker that nobody is to be connected with now: there may be connections of somebody who has gone again, and words
- * that nobody listens to. */
+/* In a worker that no member is to be connected with now: discards connections of members that have gone again, and
+ * reports that the program lives, which nobody needs. */
 static void drain_calls(struct transport *t)
 {
     const bool listens = t->peers[0].beat.vouched;

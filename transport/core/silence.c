@@ -1,12 +1,12 @@
-/* Whether the others say that they are there (transport/alive/heartbeat.h): who has not answered for long is lost. */
+/* Loses peers that have sent no heartbeat for long (transport/alive/heartbeat.h). */
 #include <stdio.h>
 
 #include "base/settings.h"
 #include "transport/core/link.h"
 
-/* Nobody stands in for a program whose bells are not sockets when it is stopped. Its connections close with it, and its
- * host, while it is there, answers TCP's probes (socket_tune()) on the one for heartbeats, where nothing waits for it.
- */
+/* No other process speaks for a stopped program whose bells are not sockets. The end of its connections reports its
+ * end; as long as its host works, that answers TCP's probes (socket_tune()) on the connection for heartbeats, where no
+ * data waits for the program. */
 static bool stands_for_itself(const struct beat *beat, unsigned number)
 {
     return !number && beat->carry && !beat->vouched && !atomic_load(&beat->gone);
@@ -27,7 +27,7 @@ void silence_judge(struct transport *t)
         struct beat *beat = &peer->beat;
         const uint32_t heard = peer->received + peer->bell.heard + atomic_load(&beat->carried);
         const bool later =
-            t->job.later && i && !heard; /* it may not have taken its connections yet (transport/join/later.c) */
+            t->job.later && i && !heard; /* the peer may not have taken its connections yet (transport/join/later.c) */
 
         if (!peer->alive || i == link_local(t) || peer->provider->is_absent)
             continue;

@@ -1,4 +1,4 @@
-/* How who polls sleeps, and what the others know of it. See transport.h. */
+/* How the polling thread sleeps, and what the peers know of it. See transport.h. */
 #include <limits.h>
 #include <string.h>
 #include <time.h>
@@ -6,19 +6,19 @@
 
 #include "transport/core/link.h"
 
-#define CONFIRM_US 2000 /* a program that sleeps says then what it has heard */
-#define JOIN_US 1000    /* between looks at somebody who comes, */
-#define RUNG_US 1000    /* and at what the bell was quicker than: MPI goes on with it when it is looked at */
+#define CONFIRM_US 2000 /* a program that sleeps confirms after this time the frames that it has taken */
+#define JOIN_US 1000    /* between polls while a member joins, */
+#define RUNG_US 1000    /* and while MPI may hold a frame whose bell was faster: MPI makes progress only when polled */
 
-/* To confirm what came costs the worker that is computing the answer a look. The next frame says it, too, and only a
- * program whose worker has nothing to tell and much to hear never sends one. */
+/* Whether the confirmation can wait. It costs a poll of the worker, which is computing the answer. The next frame
+ * confirms as well; only a program that receives much from its worker, and sends nothing, never sends one. */
 static bool confirms_later(const struct transport *t, const struct peer *peer)
 {
     return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->confirmed < TRANSPORT_WINDOW / 4;
 }
 
-/* What the other side is to know before this one sleeps. False: it is not told all, so this one is not to sleep long.
- */
+/* Tells a peer, before this side sleeps, what it has to know. False: a confirmation waits, so this side must not sleep
+ * long. */
 static bool announce_to(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
@@ -30,7 +30,8 @@ static bool announce_to(struct transport *t, unsigned number)
         link_look(peer);
     else
         link_hear(t, number);
-    /* Who finds nothing in memory, and is woken by what comes, need not be known to sleep: only what was taken. */
+    /* A side that finds no frame in shared memory, and that arriving data wake, need not announce sleep: only the
+     * frames that it took. */
     if (peer->ring.open) {
         if (shm_ring_must_ring_for_taken(&peer->ring))
             bell_send(&peer->bell, BELL_RING, peer->sent);
@@ -38,7 +39,7 @@ static bool announce_to(struct transport *t, unsigned number)
         later = peer->confirmed != peer->received && confirms_later(t, peer);
         if (peer->confirmed != peer->received && !later)
             bell_send(&peer->bell, BELL_ACK, peer->received);
-        /* Said once is enough: to say it again would wake a peer that sleeps, which would say the same, for ever. */
+        /* Once is enough: a second time would wake a peer that sleeps, which would answer likewise, for ever. */
     } else if (!peer->said_sleep || peer->bell.rung || peer->confirmed != peer->received) {
         bell_send(&peer->bell, BELL_SLEEP, peer->received);
         peer->said_sleep = true;
@@ -53,8 +54,8 @@ static bool announce_to(struct transport *t, unsigned number)
     return !later;
 }
 
-/* Something may come, or go, that nothing wakes this side for: what MPI has yet to send, and what the bell was quicker
- * than. Not what is in a ring, which is there before it is rung for. */
+/* Whether something may happen that does not wake this side: a message that MPI still has to send, or one whose bell
+ * was faster. Not a frame in the ring, which is there before the bell is rung. */
 static bool moves_unseen(const struct transport *t, unsigned number)
 {
     const struct peer *peer = &t->peers[number];
@@ -89,7 +90,7 @@ void transport_announce(struct transport *t)
         polled |= rung_for || moves_unseen(t, i);
         restless |= peer->provider->restless && peer->provider->restless(t, i);
     }
-    /* Look again, soon at first. */
+    /* Poll again, soon at first. */
     t->sleep_most_us = polled ? t->doze_us : LONGEST_DOZE_US;
     if (rung_for && t->sleep_most_us > RUNG_US)
         t->sleep_most_us = RUNG_US;
@@ -133,7 +134,7 @@ void transport_sleep(struct transport *t, int extra_fd, long timeout_us)
         t->starter->revents = 0;
     t->woke = true; /* the next poll listens to the bells */
     if (read(stored_fd(&t->wake), rings, sizeof(rings)) < 0)
-        return; /* it was not this that woke us */
+        return; /* something else woke this thread */
 }
 
 void transport_wake(struct transport *t)

@@ -1,14 +1,15 @@
 #!/bin/sh
-# clinfo: every answer about the device is the native one, but for the lines below.
+# clinfo prints the native answers about the device, except for the lines below.
 . "$(dirname "$0")/../lib.sh"
 need clinfo clinfo
 need_foreign_programs
 
-# Extensions that VOCL keeps to itself, and memory of the whole system, are no difference.
+# Extensions that VOCL withholds, and fine-grained system SVM, are permitted differences.
 withheld=$(sed -n '/withheld\[\] = {/,/^};/s/^ *"\([a-z0-9_]*\)",.*/\1/p' "$top_srcdir/libvocl/extension.c" | paste -s -d '|')
 [ -n "$withheld" ] || fail "no extensions are withheld"
 
-# The platform is VOCL and not the native one; memory sizes vary from run to run; the preload door has no loader to ask.
+# The platform is VOCL and not the native one; memory sizes vary from run to run; with preload there is no ICD loader to
+# ask.
 comparable()
 {
     sed -e '/^ICD loader properties/,$d' \

@@ -1,16 +1,16 @@
 #!/bin/sh
-# clpeak: the same measurements run to the same end; what they measure is not compared.
+# clpeak completes the same measurements as natively; the results are not compared.
 . "$(dirname "$0")/../lib.sh"
 need clpeak clpeak
 need_foreign_programs
 
-# What is transferred is a part of the device's memory.
+# The size of the transfers depends on the device's memory.
 POCL_MEMORY_LIMIT=1
 export POCL_MEMORY_LIMIT
 
 lines()
 {
-    # what takes less than a microsecond has no end of bandwidth
+    # times below a microsecond give an infinite bandwidth
     sed -e 's/[0-9][0-9.]*//g' -e '/^Platform/d' -e 's/ *: *\(inf\)\{0,1\}$//' "$1"
 }
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# ffmpeg opens libOpenCL.so.1 itself (dlopen): filters on the device, each frame's checksum as natively.
+# ffmpeg opens libOpenCL.so.1 itself (dlopen): filters on the device give the native checksum for each frame.
 . "$(dirname "$0")/../lib.sh"
 need ffmpeg ffmpeg
 need_foreign_programs
 
-# frames FILTER COMMAND...: the checksums of some frames that went through the filter
+# frames FILTER COMMAND...: prints the checksums of some frames after the filter
 frames()
 {
     filter=$1

@@ -10,7 +10,7 @@ export HOME
 printf '%s' "remote-opencl" | md5sum | cut -d ' ' -f 1 > "$scratch/hash"
 printf '%s\n' one two three remote-opencl four > "$scratch/words"
 
-# crack COMMAND...: what was found
+# crack COMMAND...: prints the password found
 crack()
 {
     "$@" hashcat --quiet --potfile-disable --force -m 0 -a 0 -O --session "vocl$$" "$scratch/hash" "$scratch/words" \

@@ -1,12 +1,14 @@
-# Programs whose session is moved while they run, compared with what they do natively:
+# Moves the sessions of programs while they run, and compares the programs with their native runs. To be sourced from a
+# script in a folder of tests/:
 #
-#     moved_way here|apart|pool    once: between two workers of this host, of another one (a network namespace; $delay
-#                                  microseconds away), or among the three nodes of a pool
-#     moved COMMAND...             runs it natively and so; what is different, or left behind, is said, and $scratch/bad
-#                                  has a line more. What $without, an extended regular expression, matches does not count
+#     moved_way here|apart|pool    called once: the session moves between two workers of this host, to another host (a
+#                                  network namespace, $delay microseconds away), or among the three nodes of a pool
+#     moved COMMAND...             runs it natively and moved; prints differences and processes left behind, and adds
+#                                  them to $scratch/bad. Matches of $without, an extended regular expression, do not
+#                                  count
 #
-# It is moved every $every milliseconds, and each of the program's OpenCL calls waits for $slow microseconds first, so that
-# programs are moved that would be over. To be sourced from a script in a folder of tests/.
+# A session moves every $every milliseconds. Each of the program's OpenCL calls waits for $slow microseconds first, so
+# that short programs are moved, too.
 way=here every=1000 delay= slow=0 without= door=both
 mark=VOCL_TEST_MARK=$$
 
@@ -35,7 +37,7 @@ moved_way()
         fail "slow_calls.c does not compile"
 }
 
-# Between `vocl run` and the program; the workers are as quick as ever.
+# Runs between `vocl run` and the program, so that only the program is slowed, and not the workers.
 slowly='[ "$0" = 0 ] || export SLOW_CALLS_US="$0" LD_PRELOAD="$1${LD_PRELOAD:+:$LD_PRELOAD}"; shift; exec "$@"'
 
 pause()
@@ -43,7 +45,7 @@ pause()
     sleep "$(awk "BEGIN { print $every / 1000 }")"
 }
 
-# The only session of the pool goes from node to node while there is the program.
+# Moves the only session of the pool from node to node until the program ends.
 move_in_pool()
 {
     while pause && kill -0 "$1" 2> /dev/null; do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Programs whose session moves while they run print what they print natively: between two workers of this host, and of
-# another. PROGRAMS=all takes all parity programs, and WAYS more ways ("here apart pool"); see moved for any other program.
+# another host. PROGRAMS=all takes all parity programs, and WAYS names the ways ("here apart pool"); see moved for other
+# programs.
 . "$(dirname "$0")/../lib.sh"
 at_most 900
 case $PROGRAMS in

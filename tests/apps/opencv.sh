@@ -1,5 +1,5 @@
 #!/bin/sh
-# OpenCV's UMat, which opens libOpenCL.so.1 itself: the same results as natively.
+# OpenCV's UMat, which opens libOpenCL.so.1 itself, gives the native results.
 . "$(dirname "$0")/../lib.sh"
 need_foreign_programs
 [ "$SANITIZER" != address ] || skip "the address sanitizer cannot be preloaded into this C++ module"

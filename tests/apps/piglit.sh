@@ -1,13 +1,13 @@
 #!/bin/sh
-# Piglit's OpenCL tests: each gives the result that it gives natively. The package is large (2 GB), and not installed by
-# ./quickstart. VOCL_PIGLIT=all runs every kernel test, too (an hour), instead of some.
+# Piglit's OpenCL tests give their native results. The package is large (2 GB), and not installed by ./quickstart.
+# VOCL_PIGLIT=all runs every kernel test (an hour) instead of some.
 . "$(dirname "$0")/../lib.sh"
 need_foreign_programs
 piglit=/usr/lib/x86_64-linux-gnu/piglit
 [ -x $piglit/bin/cl-program-tester ] || skip "no piglit (package piglit)"
 cd $piglit || exit 99
 
-# outcome COMMAND...: the results that piglit reports, and whether the program crashed
+# outcome COMMAND...: prints the results that piglit reports, and whether the program crashed
 outcome()
 {
     timeout -k 5 300 "$@" -auto > "$scratch/out" 2> "$scratch/err"
@@ -25,7 +25,7 @@ compare()
 }
 
 for program in bin/cl-api-* bin/cl-custom-flush* bin/cl-custom-run* bin/cl-custom-use* bin/cl-custom-buffer*; do
-    # create-command-queue crashes natively or not, as chance has it
+    # create-command-queue sometimes crashes natively
     [ $program = bin/cl-api-create-command-queue ] || compare $piglit/$program
 done > "$scratch/different"
 find tests/cl generated_tests/cl -name '*.cl' -o -name '*.program_test' | sort > "$scratch/kernels"

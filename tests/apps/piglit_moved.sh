@@ -1,13 +1,13 @@
 #!/bin/sh
-# Piglit's programs about OpenCL's functions while their sessions move: each reports what it reports natively. They are short,
-# so that each of their calls waits a little (slow_calls.c). WAYS are those of moved ("here apart pool").
+# Piglit's programs for OpenCL's functions report their native results while their sessions move. They are short, so
+# each of their calls waits a little (slow_calls.c). WAYS are those of moved ("here apart pool").
 . "$(dirname "$0")/../lib.sh"
 need_foreign_programs
 at_most 900
 piglit=/usr/lib/x86_64-linux-gnu/piglit
 [ -x $piglit/bin/cl-program-tester ] || skip "no piglit (package piglit)"
 for program in $piglit/bin/cl-api-* $piglit/bin/cl-custom-flush* $piglit/bin/cl-custom-run* $piglit/bin/cl-custom-use*; do
-    # create-command-queue crashes natively or not, as chance has it
+    # create-command-queue sometimes crashes natively
     [ $program = $piglit/bin/cl-api-create-command-queue ] || echo "cd $piglit && $program -auto | grep '^PIGLIT:'"
 done > "$scratch/list"
 moved=$(dirname "$0")/moved

@@ -6,7 +6,7 @@ need_foreign_programs
 python=/usr/bin/python3
 "$python" -c 'import pyopencl' 2> /dev/null || skip "no pyopencl for $python (package python3-pyopencl)"
 
-# No caches of the user's; warnings about the cache's absence are of no interest.
+# Without the user's caches; warnings about their absence are off.
 PYOPENCL_NO_CACHE=1 XDG_CACHE_HOME=$scratch/cache PYTHONWARNINGS=ignore
 export PYOPENCL_NO_CACHE XDG_CACHE_HOME PYTHONWARNINGS
 work=$top_srcdir/tests/apps/pyopencl_work.py

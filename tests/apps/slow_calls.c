@@ -1,6 +1,7 @@
 /*
- * To be preloaded before an OpenCL library: each call waits for SLOW_CALLS_US microseconds first, so that something can
- * happen between any two of a program that is over in no time. Arguments stay where they are: a call passes through.
+ * Preloaded before an OpenCL library: each call first waits for SLOW_CALLS_US microseconds, so that something can
+ * happen between any two calls of a short program. The wait leaves all arguments as they are, and jumps to the real
+ * function.
  */
 #ifndef __x86_64__
 #error "how arguments are passed elsewhere is not known here"
@@ -16,11 +17,11 @@ __attribute__((used)) static void slow_call(void)
 {
     const struct timespec pause = {wait_us / 1000000, wait_us % 1000000 * 1000};
 
-    unsetenv("SLOW_CALLS_US"); /* not the calls of who is started by this process, workers among them */
+    unsetenv("SLOW_CALLS_US"); /* processes that this one starts, such as workers, are not slowed */
     nanosleep(&pause, NULL);
 }
 
-/* Six registers hold what OpenCL's functions are given first (none takes a number with a point), the stack the rest. */
+/* OpenCL's functions take no floating-point arguments: the first six are in these registers, the rest on the stack. */
 #define EXPORTED(name, first, since)                                                                                   \
     __attribute__((used, visibility("hidden"))) void *next_##name;                                                     \
     __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n"                                        \

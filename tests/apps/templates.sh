@@ -7,7 +7,7 @@ if [ ! -e /usr/include/boost/compute.hpp ] || [ ! -e /usr/include/viennacl/vecto
     skip "no Boost.Compute or no ViennaCL (packages libboost-dev, libviennacl-dev)"
 fi
 
-# clang takes two thirds of the time for them
+# clang compiles them in two thirds of the time
 compiler=$(command -v clang++) || compiler=g++
 for name in boost_compute viennacl; do
     "$compiler" -std=c++14 -O0 -w "$top_srcdir/tests/apps/$name.cpp" -o "$scratch/$name" -lOpenCL || fail "$name does not build"

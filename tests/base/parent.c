@@ -1,4 +1,5 @@
-/* A process that is to end with its parent does, also where that has ended before it could say so. */
+/* process_end_with() and process_fork(): a child that is to end with its parent does so, also if the parent has ended
+ * before. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "base/process.h"
 #include "tests/expect.h"
 
-/* Its parent ends first, and it becomes this process's child. */
+/* Returns the status of a child whose parent ends first; the child is then this process's. */
 static int status_of_late(void)
 {
     const pid_t parent = fork();
@@ -32,7 +33,7 @@ static int status_of_late(void)
     return status;
 }
 
-/* It waits until it is ended. */
+/* Returns the status of a child that waits until it is killed with its parent. */
 static int status_of_killed(int number)
 {
     int ready[2], status;

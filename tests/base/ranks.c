@@ -1,5 +1,5 @@
-/* Locks in their order, and not in it: who takes one whose rank is not above those that it holds aborts, and says why.
- */
+/* Lock ranks: a process that takes locks in order runs; one that takes a lock whose rank is not above those that it
+ * holds aborts, and says why. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void in_order(void)
     mutex_lock(&outer);
     mutex_lock(&inner);
     lock_hold(&brief);
-    mutex_unlock(&outer); /* in any order */
+    mutex_unlock(&outer); /* the order of unlocking is free */
     lock_release(&brief);
     mutex_unlock(&inner);
     mutex_lock(&outer);
@@ -92,7 +92,7 @@ static void waits_twice(void)
     mutex_wait(&news, &recursive);
 }
 
-/* What a process that does that says before it aborts; it is empty if it does not. */
+/* Runs what() in a child, and stores what it says on stderr, which is empty unless it aborts. */
 static void said_by(void (*what)(void), const char *name, char *said, size_t size)
 {
     int ends[2], status;

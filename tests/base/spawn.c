@@ -1,4 +1,4 @@
-/* A program has the descriptors, environment and session that it is started with, and no others of this process. */
+/* spawn() gives a program exactly the descriptors, the environment and the session that it asks for. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static int out_of_the_way(int fd)
     return copy;
 }
 
-/* What a shell says on its descriptor 3, which is 4 here, as its 4 is 3 here. */
+/* Runs a shell command with the pipe as its descriptors 3 and 4, which are 4 and 3 here; stores its output on 3. */
 static int say(const char *command, char *text, size_t size)
 {
     const char *words[] = {"sh", "-c", command, NULL}, *environment[] = {"PATH=/usr/bin:/bin", "WORD=given", NULL};
@@ -36,7 +36,7 @@ static int say(const char *command, char *text, size_t size)
                                               .count = 5,
                                               .signal = SIGKILL,
                                               .group = true}));
-    EXPECT(!write_all(to, "", 1)); /* it need not have said anything */
+    EXPECT(!write_all(to, "", 1)); /* so that read() returns even if the shell wrote nothing */
     got = read(from, text, size - 1);
     EXPECT(got >= 1);
     text[got] = '\0';
@@ -56,7 +56,7 @@ int main(void)
                128 + SIGKILL &&
            !strncmp(text, "/dev/null\n", 10));
 
-    /* who cannot be executed says so; and what this process has not got its child has not either */
+    /* a program that cannot be executed gives 127; a descriptor that is closed here is closed in the child */
     close(2);
     EXPECT(spawn_wait(spawn(&(struct spawn){.arguments = (char *const *)(size_t)missing})) == 127);
     EXPECT(dup2(errors, 2) == 2);

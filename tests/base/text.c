@@ -1,4 +1,4 @@
-/* Sizes, numbers, and what is made visible. */
+/* Sizes, numbers, and strings with unprintable characters made visible. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,8 @@ int main(void)
     EXPECT(shows("a\nb\tc", "a\\x0ab\\x09c") && shows("\033[2J", "\\x1b[2J") && shows("\177", "\\x7f"));
     EXPECT(shows("\xc2\x9b"
                  "31m",
-                 "\\xc2\\x9b31m"));                         /* an escape of eight bits */
-    EXPECT(shows("\xe2\x80\xaegpj", "\\xe2\\x80\\xaegpj")); /* from right to left */
+                 "\\xc2\\x9b31m"));                         /* an 8-bit escape (C1) */
+    EXPECT(shows("\xe2\x80\xaegpj", "\\xe2\\x80\\xaegpj")); /* the right-to-left override */
     EXPECT(shows("\xff\xfe", "\\xff\\xfe") && shows("\xc0\x8a", "\\xc0\\x8a") && shows("\xe2\x82", "\\xe2\\x82"));
     EXPECT(!strcmp(text_quote("/a b/c"), "'/a b/c'") && !strcmp(text_quote("a'b"), "'a'\\''b'"));
     text_print(tiny, sizeof(tiny), "%s", "abcdefgh");

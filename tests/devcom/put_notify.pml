@@ -1,8 +1,8 @@
 /*
  * Put, then notify, for spin: an initiator writes data and then a signal, and looks whether the target sleeps; the
- * target announces that it sleeps, checks once more, and sleeps unless it has been woken (ground/doze.h, waiting_step(),
- * and ground_ring() in kernels). No time-outs: every signal is seen, and the data are there when it is. The data of a
- * put are overwritten only after the target has confirmed that it has read them.
+ * target announces that it sleeps, checks once more, and sleeps unless it has been woken (ground/doze.h,
+ * waiting_step(), and ground_ring() in kernels). No time-outs: every signal is seen, and the data are there when it is.
+ * The data of a put are overwritten only after the target has confirmed that it has read them.
  *
  * -DLATE_DATA: the signal goes before the data; -DLATE_SLEEPER: the target announces its sleep after its last check.
  * Spin finds both.

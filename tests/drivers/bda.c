@@ -1,4 +1,4 @@
-/* Buffers with an address: they use SVM, which is theirs. */
+/* Buffers with device addresses: each uses an SVM allocation, whose address is the buffer's. */
 #include "newer.h"
 
 struct addressed {

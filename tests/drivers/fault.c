@@ -1,7 +1,7 @@
 /*
- * A kernel that the device does not survive, as strict.c has one: who waits for it is told. Before that, arguments of
- * wrong sizes, where nothing is known of them but what the driver takes, in a program that strict.c does not build with
- * every option. Prints what the calls say, but for the launch, whose error may come later.
+ * A kernel that kills the device (strict.c): waits for it return an error. Before that, arguments of wrong sizes, about
+ * which nothing is known beyond what the driver accepts, in a program that strict.c does not build with every option.
+ * Prints the results of the calls, except for the launch, whose error may come later.
  */
 #include "tests/parity/parity.h"
 

@@ -1,5 +1,4 @@
-/* Sizes of work-groups as OpenCL 2.1 and later have them: from a number of sub-groups of 8, and those that a kernel has
- * fixed. */
+/* Queries about work-groups of OpenCL 2.1 and later: sub-groups of 8 work-items, and the sizes that a kernel fixes. */
 #include "newer.h"
 
 enum { SUB_GROUP = 8 };

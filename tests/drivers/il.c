@@ -1,6 +1,6 @@
 /*
- * SPIR-V, for a PoCL that takes LLVM's bitcode of SPIR 1.2: llvm-spirv-15 makes the one of the other, anew for each
- * build, as it is what knows specialization constants. A program from IL stands for the one that was built last.
+ * SPIR-V, for a PoCL that takes LLVM bitcode of SPIR 1.2: llvm-spirv-15 translates, again for each build, since it also
+ * sets the specialization constants. A program from IL is a handle for the program that was built last.
  */
 #include "newer.h"
 
@@ -14,7 +14,7 @@ struct il_program {
     cl_program program, built; /* the handle; what was built, or NULL */
     void *il;
     size_t size;
-    char constants[1024]; /* as llvm-spirv-15 takes them */
+    char constants[1024]; /* in llvm-spirv-15's syntax */
 };
 
 static struct il_program *all;
@@ -37,7 +37,7 @@ static cl_program actual(cl_program program)
     return p && p->built ? p->built : program;
 }
 
-/* What the command prints, given the IL in a file, or what it leaves in the file OUT; to be freed. */
+/* Runs llvm-spirv-15 on the IL, and returns what it prints (printed) or writes to a file, to be freed, or NULL. */
 static void *translate(const void *il, size_t il_size, const char *options, bool printed, size_t *size)
 {
     char folder[] = "/tmp/vocl-il-XXXXXX", command[4096], name[4096];

@@ -1,4 +1,4 @@
-/* See newer.h: how it comes to be a driver, and what its device says of itself. */
+/* See newer.h: how PoCL becomes this driver, and the queries about its device. */
 #include "newer.h"
 
 #include <dlfcn.h>
@@ -107,7 +107,7 @@ static void change(struct _cl_icd_dispatch *table)
     groups_install(table);
 }
 
-/* Debian's PoCL, by its own ICD file. */
+/* Opens Debian's PoCL, named in its ICD file. */
 static void *pocl_library(void)
 {
     char line[4096] = "libpocl.so.2";

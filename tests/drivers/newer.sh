@@ -1,6 +1,7 @@
 #!/bin/sh
-# What Debian's PoCL does not have yet, with a driver that adds it (newer.h): unified shared memory, buffers with
-# addresses, SPIR-V, Intel's name for buffers with properties. The same results as natively with that driver; across hosts what can be had.
+# Functions that Debian's PoCL does not have yet, with a driver that adds them (newer.h): unified shared memory, buffers
+# with addresses, SPIR-V, Intel's name for buffers with properties. The results are those of the native run with that
+# driver; across hosts, as far as is possible.
 . "$(dirname "$0")/../lib.sh"
 need spirv-as spirv-tools
 need llvm-spirv-15 llvm-spirv-15
@@ -13,13 +14,13 @@ echo "$top_builddir/tests/drivers/.libs/newer.so" > "$scratch/vendors/newer.icd"
 spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/scale.spvasm" || fail "spirv-as"
 export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_IL="$scratch/scale.spv"
 
-# both doors, on the same host
+# both interposition methods, on the same host
 for name in usm device_address il extensions kernel_info; do
     "$top_srcdir/tests/run-parity" "$parity/$name" > "$scratch/tap" 2>&1
     [ "$(grep -c '^ok [12] - [a-z]*$' "$scratch/tap")" = 2 ] || fail "$name: $(cat "$scratch/tap")"
 done
 
-# same LINES NAME COMMAND...: NAME, run by the command, prints what it prints natively, but for LINES.
+# same LINES NAME COMMAND...: NAME, run by the command, prints its native output, except for LINES.
 same()
 {
     without=$1
@@ -39,7 +40,7 @@ for name in usm device_address il extensions; do
     same '^shared:' $name env VOCL_ZERO_COPY=0 vocl run --
 done
 
-# A device that takes only its own addresses: its host and shared memory is of use in the program's own process.
+# With a device that takes only its own addresses, host and shared memory work only in the program's own process.
 VOCL_TEST_GPU=1
 export VOCL_TEST_GPU
 same '^$' usm vocl run --local --
@@ -47,7 +48,7 @@ same '^shared:' usm vocl run --
 grep -q '^shared: 0 0$' "$scratch/all" || fail "shared memory of a GPU: $(grep '^shared' "$scratch/all")"
 unset VOCL_TEST_GPU
 
-# What kernels are told of memory gets to the driver.
+# The driver receives what kernels are told about memory.
 VOCL_TEST_LOG=1 vocl run -- "$parity/usm" > "$scratch/out" 2> "$scratch/err" || fail "usm: $(cat "$scratch/err")"
 for line in '0x4203, 64 bytes: 0' '0x4201, 4 bytes: 0' '0x4200, 4 bytes: 0' '0x4202, 4 bytes: 0'; do
     grep -q "exec info $line" "$scratch/err" || fail "no exec info $line: $(cat "$scratch/err")"
@@ -55,7 +56,8 @@ done
 VOCL_TEST_LOG=1 vocl run -- "$parity/device_address" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
 grep -q "exec info 0x5002, 32 bytes: 0" "$scratch/err" || fail "no addresses: $(cat "$scratch/err")"
 
-# Recorded commands are not offered where the driver's functions take other arguments than the headers say: 0.9.4, 0.9.5.
+# Command buffers are withheld where the driver's functions take other arguments than the headers' version: 0.9.4,
+# 0.9.5.
 withheld=
 for version in 36868 36869; do
     export VOCL_TEST_RECORDS=$version
@@ -80,12 +82,12 @@ together vocl run --workers 2 -- "$nodes" nodes
 together vocl run --workers 1 --local -- "$nodes" nodes
 together env VOCL_ZERO_COPY=0 vocl run --workers 2 -- "$nodes" nodes
 
-# What the session may use counts: -5, CL_OUT_OF_RESOURCES, and -4 of buffers.
+# The session's memory limit includes these allocations: -5 is CL_OUT_OF_RESOURCES; buffers return -4.
 env POCL_DEVICES="pthread pthread" VOCL_WORKER_MEMORY=64000000 vocl run -- "$nodes" limit > "$scratch/out" 2> "$scratch/err" ||
     fail "limits: $(cat "$scratch/out" "$scratch/err")"
 printf '0 -5 -5 -4\n0 -5 0 -5\n' | diff - "$scratch/out" || fail "limits"
 
-# Another host.
+# On another host.
 across()
 {
     env "$mark" VOCL_LOG=warn "$top_srcdir/tests/net/two-hosts" "$@"

@@ -1,6 +1,6 @@
 /*
- * A driver of an older OpenCL: PoCL, less what is newer than OLDER_VERSION (1.1 to 3.0). Its table of functions is cut
- * short, and its queries deny what is newer.
+ * A driver of an older OpenCL: PoCL without everything newer than OLDER_VERSION (1.1 to 3.0). Its dispatch table is
+ * truncated, and its queries refuse newer parameters.
  */
 #include <signal.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static int version;
 
 /* ---- queries ---- */
 
-/* The version that brought a query; the numbers are those of one series for all kinds of object. */
+/* Returns the version that introduced a query; the numbers of all kinds of objects are in one series. */
 static int born(cl_uint param)
 {
     switch (param) {

@@ -1,5 +1,5 @@
-/* Pipes, as far as a host sees them: memory objects that are made, and are arguments of kernels,
- * which see images. VOCL_TEST_PIPES=1: the device has some. */
+/* Pipes, as far as a host sees them: memory objects that are created and are arguments of kernels, which see images.
+ * VOCL_TEST_PIPES=1: the device has pipes. */
 #include "tests/drivers/newer.h"
 
 enum { PACKET = 1024 };

@@ -1,7 +1,6 @@
 /*
- * A driver as those of GPUs are, in what VOCL has to know of them: PoCL, with a few of its functions in the process
- * that loads this replaced by ones that do what NVIDIA's were seen to do (580.159, OpenCL 3.0 CUDA), or something
- * harder.
+ * A driver that behaves like those of GPUs where this matters to VOCL: PoCL, with a few functions replaced, in the
+ * process that loads it, by ones that behave as NVIDIA's did (580.159, OpenCL 3.0 CUDA), or are stricter.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +12,7 @@
 
 #include "pocl.h"
 
-/* ---- what it is ---- */
+/* ---- its name and properties ---- */
 
 static cl_int CL_API_CALL platform_info(cl_platform_id object, cl_platform_info param, size_t size, void *value,
                                         size_t *size_ret)
@@ -33,7 +32,7 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param,
                                                   : pocl.clGetDeviceInfo(device, param, size, value, size_ret);
 }
 
-/* ---- arguments that others let pass ---- */
+/* ---- arguments that other drivers accept ---- */
 
 static cl_int CL_API_CALL compile(cl_program program, cl_uint device_count, const cl_device_id *devices,
                                   const char *options, cl_uint count, const cl_program *headers, const char **names,
@@ -44,7 +43,7 @@ static cl_int CL_API_CALL compile(cl_program program, cl_uint device_count, cons
     return pocl.clCompileProgram(program, device_count, devices, options, count, headers, names, notify, data);
 }
 
-/* Some programs it cannot build with all options: those that say so. */
+/* Fails to build sources that say "brittle" with -cl-kernel-arg-info. */
 static cl_int CL_API_CALL build(cl_program program, cl_uint device_count, const cl_device_id *devices,
                                 const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
@@ -62,7 +61,7 @@ static cl_int CL_API_CALL formats(cl_context context, cl_mem_flags flags, cl_mem
     return flags ? pocl.clGetSupportedImageFormats(context, flags, type, count, list, count_ret) : CL_INVALID_VALUE;
 }
 
-/* Who has not asked for it when he built the program is not told. */
+/* Answers only if the program was built with -cl-kernel-arg-info. */
 static cl_int CL_API_CALL argument_info(cl_kernel kernel, cl_uint index, cl_kernel_arg_info param, size_t size,
                                         void *value, size_t *size_ret)
 {
@@ -87,8 +86,8 @@ static cl_command_type type_of(cl_event event)
     return type;
 }
 
-/* Of a copy it tells late; here never. With STRICT_UNTOLD set of a kernel neither: natively nobody is called back for
- * one. */
+/* Never calls back for copies, which NVIDIA's does late; with STRICT_UNTOLD set, not for kernels either: natively no
+ * program is called back for one. */
 static cl_int CL_API_CALL set_callback(cl_event event, cl_int state,
                                        void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
 {
@@ -107,7 +106,7 @@ static cl_int CL_API_CALL set_callback(cl_event event, cl_int state,
     return pocl.clSetEventCallback(event, state, notify, data);
 }
 
-/* The times of what does nothing are in no order. */
+/* The times of commands that do nothing are in no order. */
 static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info param, size_t size, void *value,
                                          size_t *size_ret)
 {
@@ -123,8 +122,7 @@ static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info param
     return error;
 }
 
-/* ---- contexts: who releases the last one waits for all that is enqueued in it, and that may wait for user events ----
- */
+/* ---- contexts: the last release waits for all commands of the context, which may wait for user events ---- */
 
 enum { MOST_CONTEXTS = 256 };
 
@@ -187,8 +185,8 @@ static cl_int CL_API_CALL release_context(cl_context context)
     return pocl.clReleaseContext(context);
 }
 
-/* ---- a kernel of the name "fault" is the end of the device: clFinish says so, and one of STRICT_FAULT: status (the
- * default), asked or flush: the status of what comes after it, who asks for one, clFlush ---- */
+/* ---- a kernel named "fault" kills the device: clFinish reports it, and so does, by STRICT_FAULT, one of: status (the
+ * default), the status of later commands; asked, the query of a status; flush, clFlush ---- */
 
 static atomic_bool faulted;
 
@@ -246,7 +244,7 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
     return atomic_load(&faulted) ? CL_INVALID_COMMAND_QUEUE : pocl.clFinish(queue);
 }
 
-/* ---- STRICT_GONE=FILE: while there is no such file nobody is told that a memory object is gone ---- */
+/* ---- STRICT_GONE=FILE: destructor callbacks of memory objects wait until the file exists ---- */
 
 struct gone {
     void(CL_CALLBACK *notify)(cl_mem, void *);

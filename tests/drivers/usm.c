@@ -1,4 +1,5 @@
-/* Unified shared memory over PoCL's SVM, to which any memory will do: on a CPU it is all three kinds at once. */
+/* Unified shared memory over PoCL's SVM, which takes any memory: on a CPU each allocation is of all three kinds at
+ * once. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -60,8 +61,9 @@ static cl_int check(cl_context context, const cl_mem_properties_intel *propertie
     return alignment & (alignment - 1) ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
-/* Of a range of the driver's own, as those of GPUs have it; each once. PoCL's would be malloc()'s, and with a sanitizer
- * these are the same in the program and in its worker, so that the program could have none of them. */
+/* Takes addresses from a range of the driver's own, as GPUs' drivers do; each is given once. PoCL would take
+ * malloc()'s, and with a sanitizer these are the same in the program and in its worker, so that the program could map
+ * none of them. */
 static unsigned char *take_addresses(size_t size, size_t alignment)
 {
     static const uintptr_t most = (uintptr_t)1 << 30;
@@ -147,7 +149,7 @@ static cl_int CL_API_CALL mem_free(cl_context context, void *pointer)
     pthread_mutex_unlock(&driver_lock);
     if (!m)
         return CL_INVALID_VALUE;
-    memset(m->base, 0xdd, m->size); /* whoever still uses it shall see */
+    memset(m->base, 0xdd, m->size); /* makes uses after the free visible */
     free(m);
     return CL_SUCCESS;
 }
@@ -178,13 +180,13 @@ static cl_int CL_API_CALL info(cl_context context, const void *pointer, cl_mem_i
     return CL_INVALID_VALUE;
 }
 
-/* ---- commands: those of SVM, but for what their events say that they are ---- */
+/* ---- commands: those of SVM, with other command types in their events ---- */
 
 static cl_int CL_API_CALL fill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size,
                                cl_uint count, const cl_event *list, cl_event *event)
 {
     if (!to || !pattern || !pattern_size || pattern_size & (pattern_size - 1) || !size || size % pattern_size)
-        return CL_INVALID_VALUE; /* PoCL 3.1 dies */
+        return CL_INVALID_VALUE; /* PoCL 3.1 crashes */
     return real.clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size, count, list, event);
 }
 
@@ -234,7 +236,7 @@ static cl_int CL_API_CALL event_info(cl_event event, cl_event_info param, size_t
 
 /* ---- kernels ---- */
 
-/* Stricter than PoCL: only what was allocated here. */
+/* Stricter than PoCL: accepts only pointers into allocations of this driver. */
 static cl_int CL_API_CALL set_argument(cl_kernel kernel, cl_uint index, const void *pointer)
 {
     if (kernel && pointer && !usm_has(pointer))

@@ -1,8 +1,8 @@
 /*
- * Unified shared memory and addressed buffers in a context of two devices, which may be on two nodes: copies by
- * either's queue between what either has, memory that both share, kernels that are given what is not theirs. Prints how
- * it went. usage: usm_nodes [nodes | limit | lose]. nodes: the devices are on two. lose: says "ready" and waits for a
- * line; meanwhile the second node is killed.
+ * Unified shared memory and addressed buffers in a context of two devices, which may be on two nodes: copies between
+ * the devices' allocations through either queue, memory that both share, kernels that get pointers of the other node.
+ * Prints the results. usage: usm_nodes [nodes | limit | lose]. nodes: the devices are on two nodes. lose: prints
+ * "ready" and waits for a line, during which the second node is killed.
  */
 #include "tests/parity/parity.h"
 
@@ -77,7 +77,7 @@ static unsigned char *on(int which, size_t size)
     return memory;
 }
 
-/* Whose queue it is does not matter, nor who has what. */
+/* Copies work through either device's queue, whichever device has the memory. */
 static void copies_try(void)
 {
     unsigned char *memory[2] = {on(0, SIZE), on(1, SIZE)}, pattern = 7;
@@ -127,7 +127,7 @@ static void shared_try(void)
     printf("shared memory is right\n");
 }
 
-/* Each node's kernels work on its own; what is another's is refused, and no more than that. */
+/* Each node's kernels use its own memory; a launch with another node's memory is refused, and nothing else fails. */
 static void kernels_try(bool strangers)
 {
     cl_kernel add = parity_kernel(program, "add");
@@ -157,7 +157,7 @@ static void kernels_try(bool strangers)
     printf("kernels are right\n");
 }
 
-/* Two buffers by their addresses in a third, by turns on each device. */
+/* Passes the addresses of two buffers in a third one, to each device in turn. */
 static void addresses_try(void)
 {
     const cl_mem_properties properties[] = {CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, CL_TRUE, 0};
@@ -203,7 +203,7 @@ static void addresses_try(void)
     printf("addresses are right\n");
 }
 
-/* The first node's memory is there still; what needs the second's fails; all is freed. */
+/* The first node's memory still exists; commands that need the second's fail; all is freed. */
 static void lose(void)
 {
     unsigned char *memory[2] = {on(0, SMALL), on(1, SMALL)}, byte = 9;
@@ -226,7 +226,7 @@ static void lose(void)
     printf("freed\n");
 }
 
-/* The node gives the session room for one of them at a time, on each of its devices. */
+/* The node's limit for the session has room for one of the allocations at a time, on each of its devices. */
 static void limit(void)
 {
     const cl_mem_properties properties[] = {CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, CL_TRUE, 0};

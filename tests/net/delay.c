@@ -1,11 +1,11 @@
 /*
- * delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS [MORE [MBIT]]: a cable between two network namespaces that every
- * packet takes so long to pass, each way. With MORE those of a connection take up to so many microseconds longer, each
- * connection another time for each tenth of a second: what several carry overtakes, and each of them stalls now and
- * then. With MBIT each way carries so many Mbit/s: what comes faster waits in a router's queue, as much as the link has
- * under way in a round trip, and beyond that is lost. Makes both devices, says "ready", and holds them until it is
- * killed. SIGUSR1 cuts the way from the first to the second, and mends it the next time, without a word to either end;
- * SIGUSR2 the way back.
+ * delay NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS [MORE [MBIT]]: a cable between two network namespaces, which
+ * delays every packet by MICROSECONDS, each way. With MORE, each connection's packets take up to MORE microseconds
+ * longer, a value that changes every tenth of a second: connections overtake each other, and each stalls now and then.
+ * With MBIT, each way carries that many Mbit/s: faster traffic waits in a router's queue, which holds what the link has
+ * under way in a round trip, and drops the rest. Makes both devices, prints "ready", and holds the devices until it is
+ * killed. SIGUSR1 cuts the way from the first to the second, and restores it the next time, without notice to either
+ * end; SIGUSR2 does so with the way back.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ enum {
     SLOT = 100000000,
     LEAST_WAIT = 10000000
 };
-enum { IP = sizeof(struct virtio_net_hdr) + 14 }; /* in a packet */
+enum { IP = sizeof(struct virtio_net_hdr) + 14 }; /* offset of the IP header in a packet */
 
 struct packet {
     long due; /* ns */
@@ -40,18 +40,18 @@ struct packet {
     char *bytes;
 };
 
-/* In order. */
+/* A queue of packets that stay in order. */
 struct lane {
     struct packet packets[MOST];
     size_t first, count;
-    long last; /* due */
+    long last; /* the last packet's due */
 };
 
-/* What is on its way to one end. */
+/* The packets under way to one end. */
 struct way {
     int from, to;
     volatile sig_atomic_t cut;
-    long free_at; /* ns: the link, when all that is in the queue is through */
+    long free_at; /* ns: when the link will have carried all packets of the queue */
     struct lane lanes[LANES];
 };
 
@@ -80,8 +80,9 @@ static void die(const char *what)
     exit(1);
 }
 
-/* A device made in a namespace stays there; this process goes on in the last one. As veth does it takes what TCP has
- * together, up to 64 KiB, as one packet, or the cable would be the processor's measure and not the network's. */
+/* Makes a TAP device in a namespace, where it stays; this process stays in the last namespace. Like veth, the device
+ * passes TCP's segments of up to 64 KiB as one packet; otherwise the measure would be the processor and not the
+ * network. */
 static int end_open(const char *space, const char *device)
 {
     struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
@@ -100,7 +101,7 @@ static int end_open(const char *space, const char *device)
     return fd;
 }
 
-/* A connection has the same both ways. */
+/* Both directions of a connection have the same lane. */
 static unsigned lane_of(const char *bytes, size_t length)
 {
     const unsigned char *ip = (const unsigned char *)bytes + IP, *ports = ip + 20;
@@ -110,7 +111,7 @@ static unsigned lane_of(const char *bytes, size_t length)
     return (ports[0] * 5 + ports[1] + ports[2] * 5 + ports[3]) % LANES;
 }
 
-/* How much longer the lane takes, for a while. */
+/* Returns the lane's additional delay, in ns, for this tenth of a second. */
 static long draw(unsigned lane, long at)
 {
     unsigned long x = (unsigned long)(at / SLOT) * LANES + lane + 1;
@@ -120,7 +121,7 @@ static long draw(unsigned lane, long at)
     return more ? (long)((x >> 11) % (unsigned long)more) : 0;
 }
 
-/* When the link has carried it, if it comes now; -1: the queue is full. */
+/* Returns when the link will have carried a packet that comes now, in ns, or -1 if the queue is full. */
 static long carried_at(struct way *way, long at, size_t length)
 {
     const long begin = way->free_at > at ? way->free_at : at;
@@ -142,7 +143,7 @@ static void put(struct way *way, const char *bytes, size_t length)
     const long due = through + delay + draw(number, at);
 
     if (lane->count == MOST || through < 0)
-        return; /* lost, as cables do */
+        return; /* lost, as on a cable */
     lane->last = due > lane->last ? due : lane->last;
     *packet = (struct packet){lane->last, length, malloc(length)};
     if (!packet->bytes)
@@ -167,7 +168,7 @@ static void take_in(struct way *way)
     }
 }
 
-/* When the next is due, or in an hour. */
+/* Sends the packets that are due; returns when the next will be, or a time in an hour. */
 static long let_out_lane(struct way *way, struct lane *lane)
 {
     while (lane->count) {

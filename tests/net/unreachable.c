@@ -1,4 +1,4 @@
-/* Preloaded: the second worker cannot connect to UNREACHABLE, an IPv4 address, though others can. */
+/* Preloaded: the second worker cannot connect to UNREACHABLE, an IPv4 address; other processes can. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Contents are copied while the program goes on, and again what it writes meanwhile, until that is little. */
+/* Copying ahead (pre-copy): contents are copied while the program runs, and again where it writes meanwhile, until
+ * little is left. */
 #ifndef VOCL_CLIENT_SURVIVE_AHEAD_H
 #define VOCL_CLIENT_SURVIVE_AHEAD_H
 
@@ -6,20 +7,21 @@
 
 struct pause;
 
-/* Who copies: to a member (copy_over.c, svm_move.c), to a store (store_ahead.c), to a journal (snapshot.c). */
+/* A consumer of the copies: a member (copy_over.c, svm_move.c), a store (store_ahead.c) or a journal (snapshot.c). */
 struct ahead {
     void *argument;
-    /* What was written since it was copied last, each with a mark of its own (WRITTEN_*), which is taken: how many
-     * bytes that is. Calls are halted. */
+    /* Finds what was written since the last copy, clears its marks (each consumer has its own, WRITTEN_*) and returns
+     * its size in bytes. Calls are halted. */
     size_t (*find)(void *argument);
-    /* The program goes on, and what was enqueued before is over: that is copied. go false: it is left for the pause,
-     * and marked again. 0, or an error for which there need be no pause. */
+    /* Copies what find() found. The program runs, and what was enqueued before has ended. If go is false, copies
+     * nothing and sets the marks again, for the pause. Returns 0, or an error that makes the pause pointless. */
     int (*copy)(void *argument, bool go);
 };
-/* All of them, in turns; coherence_watch() is on. 0, or the first error. */
+/* Copies for all consumers, in rounds. coherence_watch() must be on. Returns 0 or the first error. */
 int copy_ahead(struct pause *p, const struct ahead *all, unsigned count);
 
-/* Whether all that writes it is known by coherence_watch(), and nobody minds when it ends a little later. */
+/* Whether coherence_watch() sees every write to the memory object, and nothing minds if the object is destroyed a
+ * little later. */
 bool may_go_ahead(const struct _cl_mem *memory);
 
 #endif

@@ -1,4 +1,4 @@
-/* What of a running session goes to a checkpoint in files (base/saved.h), and what of it is given back. */
+/* The contents of a running session that go to a checkpoint in files (base/saved.h), and which of them are restored. */
 #ifndef VOCL_CLIENT_SURVIVE_CHECKPOINT_H
 #define VOCL_CLIENT_SURVIVE_CHECKPOINT_H
 
@@ -6,21 +6,22 @@
 #include "client/core/objects.h"
 
 /*
- * What is asked with "checkpoint PID FD": the contents of all memory objects, as they are at one moment, go to that
- * descriptor of that process, the end of a pipe, and the session goes on. Calls of the program wait while contents are
- * taken, not while they go there. What cannot be saved is refused, with the reason in the answer. (CheCL, section III.)
+ * Handles the request "checkpoint PID FD": writes the contents of all memory objects, as of one moment, to descriptor
+ * FD of process PID, the end of a pipe, and the session continues. Calls of the program wait while contents are read,
+ * not while they are written. What cannot be saved is refused, with the reason in the answer. (CheCL, section III.)
  *
  *     vocl contents 1
  *     program NAME
  *     object NUMBER WHAT
- *     data NUMBER OFFSET BYTES      and behind the line so many bytes
+ *     data NUMBER OFFSET BYTES      followed by BYTES bytes
  *     end
  */
 #define CHECKPOINT_HEAD "vocl contents 1\n"
 void checkpoint_answer(struct session *session, const char *words, struct answer *answer);
-/* What a memory object is, in the words of a checkpoint. */
+/* Describes a memory object (kind, size, format) in the words of a checkpoint. */
 void checkpoint_describe(const struct _cl_mem *memory, char what[SAVED_WHAT]);
-/* So many allocations of shared virtual memory more or less that nodes see at its address: nobody else would. */
+/* Adds to the number of SVM allocations that nodes have at the program's addresses. A restored program has other
+ * addresses. */
 void checkpoint_count_svm(int more);
 bool checkpoint_any_svm(void);
 

@@ -1,4 +1,4 @@
-/* What a journal has to know of commands, as wire/commands.def says it (effects.c). */
+/* What a journal needs to know about commands, derived from wire/commands.def (effects.c). */
 #ifndef VOCL_CLIENT_SURVIVE_EFFECTS_H
 #define VOCL_CLIENT_SURVIVE_EFFECTS_H
 
@@ -6,40 +6,40 @@
 
 enum effect { EFFECT_NONE, EFFECT_MAKES, EFFECT_CHANGES, EFFECT_RELEASES, EFFECT_RUNS, EFFECT_PASSES };
 
-/* EFFECT_NONE: nothing that is sent to a worker. */
+/* Returns EFFECT_NONE for what is never sent to a worker. */
 enum effect effect_of(uint16_t number);
 
-/* What a command has of fields that mean the same in all commands, and 0 for what it has not. */
+/* Fields of a command that mean the same in all commands; 0 where the command lacks the field. */
 struct outline {
     uint32_t call;
     bool slow;
-    uint32_t queue, event, subscribe; /* of an ENQUEUE, as is the list */
+    uint32_t queue, event, subscribe; /* of an ENQUEUE, as is the wait list */
     const uint32_t *wait;
     uint32_t wait_count;
     uint32_t data_in, data_out; /* tags */
-    bool contents;              /* it brings some, here or under a tag */
-    uint32_t worker;            /* the other one */
-    uint64_t shared;            /* the address in memory that both sides have */
-    const char *bound;          /* why it cannot be told to another worker, or NULL */
+    bool contents;              /* it carries contents, inline or under a tag */
+    uint32_t worker;            /* another worker that the command names */
+    uint64_t shared;            /* an address in memory that both sides share */
+    const char *bound;          /* why it cannot be replayed to another worker, or NULL */
 };
 
 /* False if the command is malformed. */
 bool outline_get(uint16_t number, struct wire_cursor fields, struct outline *out);
 
-/* Called with each object that a command names, in its order. makes: the command makes it. */
+/* Called for each object that a command names, in the order of its fields. makes: the command creates the object. */
 typedef void effect_visit(void *argument, unsigned kind, uint32_t id, bool makes);
 bool effect_each_object(uint16_t number, struct wire_cursor fields, effect_visit *visit, void *argument);
 
-/* How a command is to be another one. */
+/* How a command is rewritten. */
 struct rewriting {
     bool empty;          /* without contents */
-    bool apart;          /* what is in the arena is in memory of the worker's */
-    const unsigned *now; /* the numbers of other workers: now[NUMBER], 0 for those that stay */
+    bool apart;          /* what was in the arena is in the worker's own memory */
+    const unsigned *now; /* new numbers of other workers: now[OLD], 0 for those that stay */
 };
 
-/* Puts it, if it is another one then, and says whether. */
+/* Appends the rewritten command, if rewriting changes it, and says whether it does. */
 bool effect_rewrite(struct wire_buffer *out, uint16_t number, struct wire_cursor fields, const struct rewriting *how);
-/* The same with all of these commands, where they are. Not for what changes their length. */
+/* Rewrites all these commands in place, except those whose length would change. */
 void effect_rewrite_all(struct wire_buffer *commands, const struct rewriting *how);
 
 #endif

@@ -1,50 +1,53 @@
 /*
- * VOCL_RECOVER_TO=node: contents of a snapshot lie with workers, in memory of their processes: with the one that has
- * the objects, and with another one, to which it gives them itself. If one of the two is lost the next one has them
- * from the other. All under the session's lock, but for keep_save().
+ * VOCL_RECOVER_TO=node: the contents of a snapshot are replicated in the memory of two workers: the one that has the
+ * objects, and another one, to which the first sends them directly. If one of the two is lost, its successor gets them
+ * from the other. The session's lock guards all of it; only keep_save() is called without the lock.
  */
 #ifndef VOCL_CLIENT_SURVIVE_KEEP_H
 #define VOCL_CLIENT_SURVIVE_KEEP_H
 
 #include "client/core/objects.h"
 
-/* Contents of a memory object, as they were. */
+/* A replica: saved contents of a memory object, kept by workers. */
 struct keep;
 
 /* ---- keep.c ---- */
-/* What the settings say of it, for a new session. */
+/* Reads the settings, for a new session. */
 void keep_open(void);
-/* Whether workers keep any. */
+/* Whether workers keep replicas. */
 bool keep_is_on(void);
-/* Who is to keep contents of that node, on another host if there is one; or NULL. */
+/* Returns the node that is to keep contents of that one, on another host if possible, or NULL. */
 struct node *keep_choose(struct node *node);
-/* Both keep what the object holds now. 0; above 0: the object has failed to come into being; -ECONNRESET: one of them
- * is lost, -ENOMEM: one has no room. Not under the lock. */
+/* Makes both nodes keep what the object holds now. Returns 0, -ECONNRESET if one of them is lost, -ENOMEM if one has no
+ * room, or a value above 0 if the object could not be created natively. Called without the lock. */
 int keep_save(struct node *node, struct node *keeper, uint32_t memory, const struct wire_region *whole,
               struct keep **out);
-/* Nobody keeps it any more. keep: may be NULL. */
+/* Drops all copies. keep may be NULL. */
 void keep_free(struct keep *keep);
-/* Whether anybody still has it; and whether its node and another one have. */
+/* Whether any member still has a copy; whether its node and another one have. */
 bool keep_is_there(const struct keep *keep);
 bool keep_is_whole(const struct keep *keep);
-/* The node's worker, which is a new one that has the object, is to have it, and to keep it. Lets go of the lock. */
+/* Gives the contents to the node's new worker, which has the object and from now on keeps them, too. Releases the lock
+ * meanwhile. */
 int keep_restore(struct keep *keep, uint32_t memory);
-/* These members are about to go. */
+/* Members that are about to leave. */
 struct leaving {
     const unsigned *members;
     unsigned count;
 };
-/* What they keep is given to these nodes' members, the first ones first, until two that stay have it. How many have it
- * at least of each: 2, 1 or 0. Lets go of the lock. */
+/* Copies what leaving members keep to the members of these nodes, in order, until two members that stay have it.
+ * Returns the least number of staying members, at most 2, that have each of the contents. Releases the lock
+ * meanwhile. */
 unsigned keep_hand_over(const struct leaving *leaving, struct node *const *to, unsigned count);
-/* What only one worker has any more of that node is given to another; false: there is something that cannot be. Lets go
- * of the lock. */
+/* Copies contents of that node that have only one replica left to another worker. Returns false if some cannot be
+ * copied. Releases the lock meanwhile. */
 bool keep_anew(struct node *node);
-/* What that member keeps counts no more for the next snapshots, as it will be gone; 0: no member's. */
+/* Ignores what that member keeps in further snapshots, as it will leave; 0: ignores none. */
 void keep_leave(unsigned peer);
-/* What a member tells of it. */
+/* Takes a member's answer to keep, keep_too or bring_kept. */
 void keep_note(const struct node *node, uint32_t contents, cl_int status);
-/* A member is lost, or has forgotten all: those that it kept are to be kept by another, with another snapshot. */
+/* A member is lost, or has forgotten everything: what it kept gets another replica, or is saved by the next
+ * snapshot. */
 void keep_lost(unsigned peer);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * VOCL_RECOVER: a worker that is lost is replaced, and the program goes on. What the node was told since the last
- * snapshot is in its journal (journal.h); another worker takes the lost one's place, and is told it again (replay.c).
+ * VOCL_RECOVER, failover: a lost worker is replaced, and the program continues. The node's journal (journal.h) holds
+ * what was sent since the last snapshot; another worker takes the lost one's place, and the journal is replayed to it
+ * (replay.c).
  */
 #ifndef VOCL_CLIENT_SURVIVE_RECOVER_H
 #define VOCL_CLIENT_SURVIVE_RECOVER_H
@@ -16,50 +17,54 @@ struct move_watch;
 struct savings;
 
 /* ---- recover.c ---- */
-/* A new session, before any of its nodes is told anything, or heard to be lost: their journals, if that is what the
- * settings say. */
+/* Creates the journals of a new session's nodes, if the settings say so. Called before anything is sent to a node, or a
+ * node's loss is seen. */
 void recover_open(struct session *session);
-/* All its nodes have told their devices. */
+/* Called when all nodes of the session have described their devices. */
 void recover_start(struct session *session);
-/* It ends. Under the lock. */
+/* Called with the lock held when the session ends. */
 void recover_stop(void);
-/* The node's worker is lost: true, and it is being replaced, and calls wait. Under the lock, as all that follows. */
+/* Begins the failover of a node whose worker is lost: calls wait. Returns false if it cannot be replaced. Called with
+ * the lock held, as are the following functions unless they say otherwise. */
 bool recover_begin(struct node *node);
-/* Whether what fails because its worker is lost is to be done again. */
+/* Whether what fails because the node's worker is lost will be replayed. */
 bool recover_will(const struct node *node);
-/* Whether lost workers are replaced: what they had told their successors tell again, at times when they are spare. */
+/* Whether lost workers are replaced. Their successors repeat what they had sent, in part while they are still spare. */
 bool recover_is_on(void);
-/* Whether any worker of the session is being replaced. */
 bool recover_any_mending(struct session *session);
-/* The node goes to a spare worker that has nothing yet, which is told all again; calls go on, or wait. Its own one
- * ends. 0, or a negative errno value: -ENOTSUP with why not, and all is as it was. Without the lock. */
+/* Moves the node to a spare worker without objects by dismissing its own worker and replaying everything to the spare
+ * one. Calls continue, or wait. Returns 0, or a negative errno; with -ENOTSUP, *why says why and nothing has changed.
+ * Called without the lock. */
 int recover_move(struct node *node, struct node *target, struct move_watch *watch, const char **why);
-/* A journal is as long as it may be. */
+/* Called when a journal has reached its limit. */
 void recover_snapshot_soon(void);
-/* What a node tells. */
+/* Called with what a node sends: an event's status; a reply. */
 void recover_note_event(struct node *node, uint32_t event, cl_int status);
 void recover_note_reply(struct node *node, uint32_t call);
-/* An allocation that came to nothing. */
+/* Called when a node has refused an SVM allocation. */
 void recover_note_refused(struct node *node, uint32_t call);
-/* It has lost another worker, as it says, which may be replaced; and the same of that worker, which will not be. */
+/* recover_note_lost(): the node reports that it has lost another worker, which may be replaced. recover_tell_lost():
+ * tells all nodes that one is lost and will not be replaced. */
 void recover_note_lost(struct node *node, unsigned peer);
 void recover_tell_lost(struct node *lost);
-/* The first bytes of what kernels print that have been printed before. stream: 1 or 2. */
+/* Returns how many of the length bytes that a node prints were printed before the failover, and are to be dropped.
+ * stream: 1 or 2. */
 uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length);
 
-/* Nothing is kept of it any more. */
+/* Gives up the node's journal. */
 void recover_give_up(struct node *node, const char *why);
 
 /* ---- mend.c: under the lock ---- */
-/* Its worker is lost, or dismissed: another one takes its place, and calls go on, or it is lost. */
+/* Replaces the node's worker, which is lost or dismissed: another one takes its place and calls continue, or the node
+ * is lost. */
 void mend(struct node *node);
-/* Nothing is sent until that is over. */
+/* Stops sending to the node until mend() is done. */
 void mend_hold(struct node *node);
-/* Its worker goes. Lets go of the lock. */
+/* Dismisses the node's worker. Releases the lock meanwhile. */
 void mend_dismiss(struct node *node);
-/* Whether that is over, of a node. For session_wait(). */
+/* Whether a node's failover is over. A predicate for session_wait(). */
 bool mend_is_over(void *node);
-/* Where it was. */
+/* Notes the place, the PID and the number of the node's worker. */
 void mend_note_place(struct node *node);
 
 /* ---- window.c: memory that the program has, too; as struct observer has them ---- */
@@ -72,36 +77,38 @@ void window_close(cl_mem memory);
 void window_count(struct node *node, bool more);
 void window_add(cl_mem memory);
 void window_forget(cl_mem memory);
-/* It is no more here. Under the lock. */
+/* The buffer has left shared memory. Lock held. */
 void window_apart(cl_mem memory);
 
 /* ---- snapshot.c ---- */
-/* The contents of a node are saved and its journal begins anew: 0, or a negative errno value. Without the lock; the
+/* Saves the contents of a node and begins its journal anew. Returns 0 or a negative errno. Called without the lock; the
  * program's calls wait. */
 int snapshot(struct node *node, char *why, size_t size);
-/* The same where nobody else takes one (pause_lock()). */
+/* The same for a caller that holds pause_lock(). */
 int snapshot_again(struct node *node, char *why, size_t size);
-/* For one that is taken in a pause of something else: what it needs is read while the program goes on (copy_ahead()),
- * of the node and those that it has had to do with, if what they are told is kept; added to all, or NULL. Nobody
- * else takes one between these (pause_lock()). here: contents come to this host whatever VOCL_RECOVER_TO says. */
+/* Prepares a snapshot that is taken in the pause of a move or a suspension: its contents are read while the program
+ * runs (copy_ahead()), for the node and those that it has interacted with, if they have journals. Returns `all` with
+ * the node added, or NULL. The caller holds pause_lock() throughout. here: contents come to this host whatever
+ * VOCL_RECOVER_TO says. */
 struct savings *snapshot_ahead(struct savings *all, struct node *node, bool away, bool here);
 struct ahead savings_ahead(struct savings *all);
 void savings_free(struct savings *all);
-/* There will be no such pause. */
+/* Drops what was read ahead: there will be no such pause. */
 void snapshot_drop_early(struct node *node);
-/* The same while calls are halted, since then, and nothing is under way. away: also of memory that the program shares
- * with its worker, for when the node is where that is not (journal_unshare()). */
+/* Takes a snapshot in a pause that began at halted; nothing is under way. away: also saves memory that the program
+ * shares with its worker, for a node that is about to leave it (journal_unshare()). */
 int snapshot_quiet(struct node *node, bool away, long halted, bool here);
 
 /* ---- replay.c ---- */
-/* The new workers of the nodes are told all; -ECONNRESET: one is lost, too. Under the lock. */
+/* Replays the journals to the new workers of the nodes. Returns -ECONNRESET if one of these is lost, too. Lock held. */
 int replay(const struct group *group);
 void replay_event(struct journal *j, uint32_t event);
 void replay_reply(struct journal *j, uint32_t call);
 void replay_refused(struct journal *j);
 
 /* ---- shorten.c ---- */
-/* Of two parts of a journal, what makes the objects that there are after them; 0 or -ENOMEM. */
+/* Compacts two parts of a journal into the commands that create the objects that exist after them. Returns 0 or
+ * -ENOMEM. */
 int journal_shorten(const struct wire_buffer *base, const struct wire_buffer *log, struct wire_buffer *out);
 
 #endif

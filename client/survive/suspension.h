@@ -1,10 +1,10 @@
-/* A suspended session, and what the files of that share: suspend.c, resume.c. */
+/* A suspended session, as suspend.c and resume.c share it. */
 #ifndef VOCL_CLIENT_SURVIVE_SUSPENSION_H
 #define VOCL_CLIENT_SURVIVE_SUSPENSION_H
 
 #include "client/survive/moving.h"
 
-struct suspended_node { /* a node */
+struct suspended_node {
     struct move move;
     char host[256];
     bool came;
@@ -15,19 +15,19 @@ struct suspension {
     struct store *store;
     struct suspended_node *nodes;
     unsigned count;
-    long contents;            /* how many ns they took */
-    uint64_t suspended_since; /* of the timeline */
-    bool lost;                /* as they came, one of the workers was */
+    long contents;            /* ns to take them, or give them back */
+    uint64_t suspended_since; /* timeline_now() at the suspension */
+    bool lost;                /* a worker was lost while the session resumed */
 };
 
 /* ---- suspend.c ---- */
-/* Of each node until one fails: 0, or its error. */
+/* Calls what() for each node until one fails. Returns 0 or the error. */
 int suspended_each(struct suspension *r, int (*what)(struct suspension *r, struct suspended_node *node));
-/* The program has its objects back: what it has released meanwhile goes. */
+/* Releases the collected objects: those that the program has released meanwhile are destroyed. */
 void suspended_drop(struct suspension *r);
 
 /* ---- resume.c ---- */
-/* It goes on, and calls with it: 0; or it is still suspended. */
+/* Resumes the session and the calls that wait. Returns 0, or an error, and it is still suspended. */
 int suspension_resume(struct suspension *r);
 
 #endif

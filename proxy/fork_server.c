@@ -1,4 +1,4 @@
-/* What the fork server is asked: see fork_server.h. */
+/* Requests to the fork server: see fork_server.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* vocl-proxy: the process on a node that has devices. A worker is what it is itself; the daemon is another program. */
+/* vocl-proxy: the process on a node that has devices. It runs workers itself, and executes another program as the
+ * daemon. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /*
- * The supervisor: a process between the daemon and each session's worker, of the daemon's user. What the worker, and
- * kernels in it, say on standard error comes through here, and so much of it goes on to the daemon's log as others
- * bear. It is the parent of all that they leave behind, and ends with the last of that; it stays when the daemon is
- * started anew.
+ * The supervisor: a process between the daemon and each session's worker, which runs as the daemon's user. It reads
+ * what the worker and its kernels write to standard error, and passes on a limited number of lines to the daemon's log.
+ * It adopts all processes that they leave behind, and ends with the last of them. It survives a restart of the daemon.
  *
  * SIGTERM is passed on to the worker, SIGQUIT kills all.
  */
@@ -28,11 +27,11 @@
 #include "base/text.h"
 #include "proxy/supervisor.h"
 
-#define MOST_LINES 20 /* in a second */
-#define LINE 400      /* bytes, before they are made visible */
-#define GRACE_MS 300  /* for the worker's children to end by themselves when it has */
+#define MOST_LINES 20 /* per second */
+#define LINE 400      /* bytes, before unprintable ones are escaped */
+#define GRACE_MS 300  /* for the worker's children to end by themselves after it */
 #define NAP_MS 20
-#define PROBLEM_FD 3 /* the worker's, until it is one, and its supervisor's; PMI is the next */
+#define PROBLEM_FD 3 /* until exec in the worker, and in its supervisor; PMI is the next */
 
 struct supervisor {
     const struct supervisor_plan *plan;
@@ -43,12 +42,12 @@ struct supervisor {
     /* the log */
     char line[LINE + 1];
     size_t length;
-    bool cut; /* of the rest of this line nothing is told */
+    bool cut; /* the rest of this line is dropped */
     unsigned lines, left_out;
     long second_ms;
 };
 
-/* ---- what they say ---- */
+/* ---- its output ---- */
 
 __attribute__((format(printf, 2, 3))) static void tell(const struct supervisor *s, const char *format, ...)
 {
@@ -88,7 +87,7 @@ static void tell_line(struct supervisor *s)
     s->cut = false;
 }
 
-/* False: nobody is left who could say anything. */
+/* Reads output. Returns false if no process can write any more. */
 static bool hear(struct supervisor *s)
 {
     char text[4096];
@@ -107,7 +106,7 @@ static bool hear(struct supervisor *s)
     return got > 0;
 }
 
-/* ---- what they leave ---- */
+/* ---- its processes ---- */
 
 bool supervisor_write_group(const char *group, const char *file, const char *text)
 {
@@ -136,7 +135,7 @@ static void kill_all(const struct supervisor *s)
     children_kill(getpid(), SIGKILL, 8);
 }
 
-/* False: no child is left. */
+/* Waits for ended children. Returns false if no child is left. */
 static bool reap(struct supervisor *s)
 {
     int status;
@@ -184,7 +183,7 @@ static void supervise(struct supervisor *s, int signals)
         if (ready[1].revents)
             heard = hear(s);
     }
-    for (int i = 0; heard && i < 32; i++) /* last words; somebody may have been given the pipe */
+    for (int i = 0; heard && i < 32; i++) /* last output; another process may still have the pipe */
         heard = hear(s);
     tell_line(s);
     tell_left_out(s);
@@ -195,12 +194,12 @@ static void leave_status(const struct supervisor *s)
     FILE *file = fopen(s->plan->status, "we");
 
     if (!file)
-        return; /* there is no daemon's folder any more */
+        return; /* the daemon's folder no longer exists */
     fprintf(file, "%d\n", s->status);
     fclose(file);
 }
 
-/* 0 or errno. */
+/* Returns 0 or an errno. */
 static int become_the_user(const struct supervisor_plan *plan, pid_t supervisor)
 {
     int error = 0;
@@ -212,13 +211,13 @@ static int become_the_user(const struct supervisor_plan *plan, pid_t supervisor)
         (initgroups(plan->user, plan->gid) || setresgid(plan->gid, plan->gid, plan->gid) ||
          setresuid(plan->uid, plan->uid, plan->uid)))
         error = errno;
-    process_end_with(supervisor, SIGKILL); /* without its supervisor nobody would see to it */
+    process_end_with(supervisor, SIGKILL); /* without its supervisor nothing would clean up after it */
     if (!error && chdir(plan->folder) && chdir("/"))
         error = errno;
     return error;
 }
 
-/* In the supervisor's child. Does not return. */
+/* Runs in the supervisor's child. Does not return. */
 static void become_worker(const struct supervisor_plan *plan, pid_t supervisor, char **environment, int pmi, int log,
                           int problem, int (*run)(void))
 {
@@ -229,10 +228,10 @@ static void become_worker(const struct supervisor_plan *plan, pid_t supervisor, 
     if (!spawn_take_descriptors((int[]){-1, -1, log, problem, pmi}, pmi < 0 ? 4 : 5))
         _exit(126);
     fcntl(PROBLEM_FD, F_SETFD, FD_CLOEXEC);
-    word.error = become_the_user(plan, supervisor); /* from then on its user may stop it, with all that it has */
+    word.error = become_the_user(plan, supervisor); /* from then on its user may send it signals */
     if (!word.error && run) {
         environ = environment;
-        prctl(PR_SET_DUMPABLE, 1); /* as after exec: nothing is in it that is not the user's */
+        prctl(PR_SET_DUMPABLE, 1); /* as after exec: it contains nothing that is not the user's */
         close(PROBLEM_FD);
         exit(run());
     }
@@ -257,7 +256,7 @@ void supervisor_run(const struct supervisor_plan *plan, char **environment, int 
         _exit(126);
     spawn_detach();
     signal(SIGPIPE, SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, 0); /* it outlives the daemon */
+    prctl(PR_SET_PDEATHSIG, 0); /* it survives the daemon */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
@@ -268,11 +267,11 @@ void supervisor_run(const struct supervisor_plan *plan, char **environment, int 
     if (s.worker == 0)
         become_worker(plan, supervisor, environment, pmi, log[1], problem, run);
     word = (struct start_word){s.worker, s.worker < 0 ? errno : 0};
-    if (!spawn_take_descriptors((int[]){0, 1, 2, problem, log[0]}, 5)) /* of the daemon's no more than its log */
+    if (!spawn_take_descriptors((int[]){0, 1, 2, problem, log[0]}, 5)) /* it keeps only the daemon's log */
         _exit(126);
     s.log = PROBLEM_FD + 1;
     fcntl(s.log, F_SETFL, O_NONBLOCK);
-    if (write(PROBLEM_FD, &word, sizeof(word)) < 0 && s.worker > 0) /* nobody wants it any more */
+    if (write(PROBLEM_FD, &word, sizeof(word)) < 0 && s.worker > 0) /* the daemon no longer wants it */
         kill(s.worker, SIGKILL);
     if (s.worker < 0)
         _exit(126);

@@ -11,28 +11,34 @@
  *   net/
  *     timer.h       timers
  *     message.h     members of messages
- *     connection.h  connection.c, messages to and from others; proof.c, authentication of the other end; stranger.c,
- *                   connections that are not authenticated yet
+ *     connection.h  connection.c, messages to and from others; proof.c, authentication of the other end;
+ *                   stranger.c, connections that are not authenticated yet
  *     question.h    question.c, look-ups in services that may not answer; user.c, a user's data and rights
  *     child.h       the daemon's own child processes
  *   node/
  *     told.h        describe.c, the state of this node; told.c, the same as JSON, also of other nodes
- *     node.h        probe.c, the node's devices; drain.c, why it takes no new sessions; reserve.c, reservations of
- *                   devices; expiry.c, users whose reservations expired; session.c, sessions, from their start to their
- *                   end; silence.c, clients and workers that do not answer; state.c, what a daemon leaves for its
- *                   successor; start.c, the worker's process, and the fork server it comes from (between them and the
- *                   daemon is the supervisor, proxy/supervisor.c); group.c, control groups; relay.c, connects a
- * worker's MPI with the PMI server at the program's host; time_slices.c, the workers' control connections, for their
- * usage and for time slices on shared devices; measure.c, what a session costs the host; energy.c, the energy of the
- * node's processors; account.c, writes the account of sessions, history.c reads it; hold.c, devices held for a user's
- * sessions; move.c, sessions that move; suspended.c, suspended sessions; idle.c, idle sessions that may be suspended
+ *     node.h        probe.c, the node's devices; drain.c, why it takes no new sessions; reserve.c, reservations
+ *                   of devices; expiry.c, users whose reservations expired; session.c, sessions, from their start
+ *                   to their end; silence.c, clients and workers that do not answer; state.c, what a daemon
+ *                   leaves for its successor; start.c, the worker's process, and the fork server it comes from
+ *                   (between them and the daemon is the supervisor, proxy/supervisor.c); group.c, control groups;
+ *                   relay.c, connects a worker's MPI with the PMI server at the program's host; time_slices.c,
+ *                   the workers' control connections, for their usage and for time slices on shared devices;
+ *                   measure.c, what a session costs the host; energy.c, the energy of the node's processors;
+ *                   account.c, writes the account of sessions, history.c reads it; hold.c, devices held for a
+ *                   user's sessions; move.c, sessions that move; suspended.c, suspended sessions; idle.c, idle
+ *                   sessions that may be suspended
  *   pool/
  *     peers.h       peers.c, the other daemons and their state; watchers.c, the daemons that this one informs;
- * gossip.c, what the daemons of a large pool pass on of each other; exchange.c, how daemons that mpiexec started find
- * each other schedule/ schedule.h    broker.c, requests for devices anywhere in the pool; choose.c, what a request can
- * have now; placement.c, which devices it gets (placement.h); refusal.c, why it gets nothing, by node; going_on.c,
- * requests for existing sessions, which move or resume; queue.c, the order of waiting requests; oversubscribe.c,
- * suspends sessions while others wait web/ web.h         http.c, the dashboard; metrics.c, figures for monitoring
+ *                   gossip.c, what the daemons of a large pool pass on of each other; exchange.c, how daemons
+ *                   that mpiexec started find each other
+ *   schedule/
+ *     schedule.h    broker.c, requests for devices anywhere in the pool; choose.c, what a request can have now;
+ *                   placement.c, which devices it gets (placement.h); refusal.c, why it gets nothing, by node;
+ *                   going_on.c, requests for existing sessions, which move or resume; queue.c, the order of
+ *                   waiting requests; oversubscribe.c, suspends sessions while others wait
+ *   web/
+ *     web.h         http.c, the dashboard; metrics.c, figures for monitoring
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H
@@ -100,7 +106,7 @@ struct daemon {
     struct {
         uint64_t connections, refused, sessions, failed, launches, bytes_in, bytes_out;
         double device_seconds;
-        /* How many sessions ended, by duration. */
+        /* How many sessions have ended, by duration, and the sum of their durations. */
         uint64_t lasted[DURATIONS + 1];
         double lasted_seconds;
     } totals;

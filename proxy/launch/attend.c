@@ -1,4 +1,4 @@
-/* Standing for a program with its nodes' daemons: see attend.h. */
+/* Representing a program at its nodes' daemons: see attend.h. */
 #include <poll.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "proxy/launch/attend.h"
 #include "proxy/launch/heartbeat_proxy.h"
 
-#define TRY_MS 400 /* for a daemon that was lost: how long others wait */
+#define TRY_MS 400 /* for an attempt to connect to a lost daemon, during which everything else waits */
 #define LAST_WORDS_MS 2000
 
 static const struct attend_hooks *hooks;
@@ -49,7 +49,7 @@ static void hear(struct inquiry *inquiry, const json_t *message)
     hear_end(node, message);
 }
 
-/* The daemon's end is not the worker's. */
+/* The loss of the daemon is not the end of the worker. */
 static void lost(struct inquiry *inquiry, bool reached, const char *why)
 {
     struct attended *node = (struct attended *)inquiry;
@@ -88,8 +88,7 @@ void attend_beat(void)
     inquiries_beat(list, list_inquiries(list));
 }
 
-/* A program that has lost its worker may end before its daemon was heard: what that says of the session's end still
- * comes. */
+/* A program that has lost its worker may end before the daemon's message was read: reads why the session ended. */
 static void hear_last_words(void)
 {
     const long until = clock_ms() + LAST_WORDS_MS;
@@ -108,7 +107,7 @@ static void hear_last_words(void)
     }
 }
 
-/* Who is over is told of once. */
+/* Reports each node that is over once. */
 static void tell_over(void)
 {
     for (unsigned i = 0; i < session.count; i++) {
@@ -130,7 +129,7 @@ static void leave_all(void)
     }
 }
 
-/* The shorter of two times, of which most may be -1, for ever. */
+/* Returns the shorter of two times, of which most may be -1: infinite. */
 static int sooner(int most, int tick)
 {
     return most >= 0 && most < tick ? most : tick;

@@ -1,10 +1,9 @@
 /*
- * A session that does nothing keeps others from its devices; one that is suspended and is wanted again costs a
- * change. Nobody knows for how long it will do nothing, so it is suspended when it has done nothing for as long as a
- * change takes: whatever comes, that is at most twice what somebody would have paid who had known (the rule of who
- * rents skis, and buys them when he has paid their price in rent). A program that pauses for a little longer than that
- * would pay the double every time. So whoever is wanted again before that has been worth it is left in peace for
- * twice as long.
+ * An idle session keeps others from its devices; one that is suspended and needed again costs a change. Nobody knows
+ * how long it will be idle. So it is suspended when it has been idle for as long as a change takes: at worst that costs
+ * twice as much as with knowledge of the future (the ski rental problem). A program whose pauses are a little longer
+ * than that would pay twice each time. So a session that is needed again before its suspension was worth it is left
+ * alone for twice as long.
  */
 #include "proxy/launch/costs.h"
 
@@ -14,9 +13,9 @@
 #define LEAST_MS 100
 
 static struct {
-    long asked_ms, went_ms, wanted_ms, granted_ms; /* when, 0: not yet */
-    long going_ms;                                 /* how long it took */
-    bool asked;                                    /* this time; or somebody has suspended it on the spot */
+    long asked_ms, went_ms, wanted_ms, granted_ms; /* times; 0: not yet */
+    long going_ms;                                 /* how long suspending took */
+    bool asked; /* a daemon asked for it this time; false: `vocl suspend` on its host did */
     unsigned doublings;
 } cost;
 

@@ -1,4 +1,4 @@
-/* Standing in for a program that is stopped: see heartbeat_proxy.h. */
+/* Sending heartbeats for a program that is stopped: see heartbeat_proxy.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

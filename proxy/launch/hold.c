@@ -8,13 +8,13 @@
 
 #define TURN_MS 200
 
-/* A daemon that was lost may be there again, and remember the reservation for some seconds. */
+/* A daemon that was restarted remembers the reservation for some seconds. */
 static json_t *question(const struct attended *node)
 {
     return json_pack("{s:s, s:s}", "do", "hold", "session", node->place.part);
 }
 
-/* That it is over, or the daemon knows nothing of it. */
+/* The hold is over, or the daemon does not know it. */
 static void hear(struct inquiry *inquiry, const json_t *message)
 {
     if (json_object_get(message, "ended") || json_object_get(message, "error"))
@@ -57,5 +57,5 @@ void hold_until(pid_t process)
             some |= list[i]->question != NULL;
     }
     for (unsigned i = 0; i < session.count; i++)
-        inquiry_end(list[i]); /* what is held goes back */
+        inquiry_end(list[i]); /* the devices are returned */
 }

@@ -1,7 +1,7 @@
 /*
- * Ranks on other hosts. What starts them, ssh or what is used in its place, is told all that the worker is to know.
- * Then its connection carries the worker's PMI; or, in a session over TLS, those connections between members that
- * cannot be made in another way (tunnel.h).
+ * Ranks on other hosts. The process that starts one, ssh or its replacement, is sent all that the worker needs to know.
+ * Then its connection carries the worker's PMI, or, in a session over TLS, those connections between members that
+ * cannot be made directly (tunnel.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,26 +27,27 @@
 #include "proxy/launch/tunnel.h"
 #include "transport/starter.h"
 
-#define MOST_JUNK (64u << 10) /* that a host's shell may say before the worker's starter does */
+#define MOST_JUNK (64u << 10) /* bytes that a host's shell may print before the worker's starter does */
 #define LAST_WORDS_MS 300
 
 extern char **environ;
 
-/* The way to a rank on another host: first it is told all, then it says that it is there, and then what it is for. */
+/* The connection to a rank on another host: first it carries the header, then the starter's line, then PMI or a
+ * tunnel. */
 struct stages {
     char *header;
     size_t length, sent, junk, line_length;
     bool there;
     char line[64];
     struct tunnel *tunnel;
-    unsigned width; /* of what it is polled for */
+    unsigned width; /* how many descriptors it is polled for */
 };
 
-/* Names are looked up here, as that may take its time. */
+/* Names are looked up in this child process, because that may take long. */
 static void become_remote(const char *host, const char *program, int end, int output)
 {
     const char *there = settings_string(SETTING_PROXY);
-    const char *home = strncmp(there, "~/", 2) ? "" : "\"$HOME\""; /* as shells of any kind read it */
+    const char *home = strncmp(there, "~/", 2) ? "" : "\"$HOME\""; /* read in the same way by all kinds of shells */
     char *here[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--remote", NULL};
     char *words[RSH_WORDS], *command = NULL, *quoted;
     const bool is_here = rsh_is_here(host);
@@ -59,8 +60,8 @@ static void become_remote(const char *host, const char *program, int end, int ou
         .arguments = is_here ? here : words, .descriptors = (int[]){end, end, output}, .count = 3, .group = true});
 }
 
-/* endpoint: of a worker that comes later. All in one: the length, then strings with their ends: the folder, and the
- * environment. */
+/* Makes the header: the length, then strings with their terminating 0: the folder, and the environment. endpoint: of a
+ * worker that comes later, or NULL. */
 static int make_header(struct stages *stages, unsigned rank, unsigned size, const char *host, const char *endpoint)
 {
     char *folder = getcwd(NULL, 0);
@@ -78,7 +79,7 @@ static int make_header(struct stages *stages, unsigned rank, unsigned size, cons
             fprintf(file, "%s%c", *at, 0);
     }
     fprintf(file, "PMI_RANK=%u%cPMI_SIZE=%u%c" SESSION_HOST "=%s%c", rank, 0, size, 0, host, 0);
-    if (endpoint && getenv(SESSION_GUESTS)) /* the others have MPI */
+    if (endpoint && getenv(SESSION_GUESTS)) /* the other workers use MPI */
         fprintf(file, SESSION_SECRET "=%s%c", getenv(SESSION_GUESTS), 0);
     if (endpoint)
         fprintf(file, SESSION_JOINS "=%u%c" SESSION_ENDPOINT "=%s%c", rank, 0, endpoint, 0);
@@ -117,7 +118,7 @@ static int start_there(struct ranks *ranks, unsigned rank, const char *host, con
     return error;
 }
 
-/* The program's end: of rank 0's PMI, or of what it is handed connections on. */
+/* Sends the program its end: of rank 0's PMI, or of the socket on which it receives connections. */
 static int hand_over(struct ranks *ranks, int control)
 {
     const bool tls = getenv(SESSION_SECRET) != NULL;
@@ -206,7 +207,7 @@ void host_tell(struct ranks *ranks, unsigned rank)
         stages->sent += (size_t)sent;
 }
 
-/* A host's shell may greet first. How many bytes are to be skipped, or negative errno. */
+/* Skips what a host's shell may print first. Returns how many bytes to skip, or a negative errno. */
 static ssize_t skip_greeting(struct stages *stages, const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -226,7 +227,7 @@ static ssize_t skip_greeting(struct stages *stages, const char *bytes, size_t le
     return (ssize_t)length;
 }
 
-/* A worker calls another member. */
+/* A worker connects to another member. */
 static bool on_call(void *owner, unsigned from, unsigned to, int fd)
 {
     return to != from && ranks_hand(owner, to, fd);
@@ -240,7 +241,7 @@ bool host_call(struct ranks *ranks, unsigned rank, int fd)
     return copy >= 0 && tunnel_call(tunnel, rank, copy);
 }
 
-/* From now on the connection is a tunnel. */
+/* Turns the connection into a tunnel. */
 static ssize_t dig(struct ranks *ranks, unsigned rank, const char *bytes, size_t length)
 {
     struct stages *stages = &ranks->stages[rank];
@@ -293,14 +294,14 @@ unsigned hosts_poll(struct ranks *ranks, struct pollfd *fds)
     return count;
 }
 
-/* Its connections end, and the members notice. That of a starter that has ended is told of when it is reaped. */
+/* Ends the connections of a tunnel, which the members notice. The end of a starter is reported when it is reaped. */
 static void lose(struct ranks *ranks, unsigned rank, int error)
 {
     vocl_log(error == -ECONNRESET ? LOG_DEBUG : LOG_WARN, "the connection by which worker %u was started: %s", rank,
              error == -ETIMEDOUT ? "its other end does not answer" : strerror(-error));
     tunnel_close(ranks->stages[rank].tunnel);
     ranks->stages[rank].tunnel = NULL;
-    if (error == -ECONNRESET) /* it is about to say why */
+    if (error == -ECONNRESET) /* it is about to report why */
         ranks->ends_ms[rank] = clock_ms() + LAST_WORDS_MS;
     else if (ranks->pids[rank] > 0)
         kill(ranks->pids[rank], SIGTERM);

@@ -1,22 +1,22 @@
 /*
- * vocl-join: gets an application its devices of a pool. Started by libvocl, so that authentication, JSON and the rest
- * stay out of the application's process. Descriptor 3 is the control socket to it, on which both say lines:
+ * vocl-join: gets an application devices of a pool. libvocl starts it, so that authentication, JSON and the rest stay
+ * out of the application's process. Descriptor 3 is the control socket to the application, on which both send lines:
  *
- *     queued POSITION WHY          the request waits
- *     granted NODES ADDRESS NETWORK
- *                                  so many workers; the first node's daemon; what the pool wants a session carried by
- *     session ENDPOINT SECRET [TOKEN]
- *                                  from the application: where workers say hello. With a token it is carried by MPI:
- *                                  what comes back is a descriptor, PMI, and with the secret comes who comes later
- *     failed WHY                   that was all
- *     ended NODE WHY               a worker's end, if there is something to say about it; also in the log
+ *    queued POSITION WHY          the request waits
+ *    granted NODES ADDRESS NETWORK
+ *                                 how many workers; the first node's daemon; the network of sessions in this pool
+ *    session ENDPOINT SECRET [TOKEN]
+ *                                 from the application: where workers connect. With a token the session uses MPI:
+ *                                 the answer is a descriptor, PMI, and the secret is for workers that come later
+ *    failed WHY                   nothing else follows
+ *    ended NODE WHY               a worker has ended, and there is a reason to report; also in the log
  *
- * As `vocl-join --hold PID` it does not start anything, but keeps what was granted until that process has ended:
+ * As `vocl-join --hold PID` it starts nothing, but holds what was granted until that process has ended:
  *
- *     held NAME                    sessions that name it (VOCL_POOL_HOLD) have these devices
+ *    held NAME                    sessions that name it (VOCL_POOL_HOLD) use these devices
  *
- * Otherwise it has the nodes' daemons start the workers, serves all ranks PMI (the workers' comes and goes through the
- * daemons), and stays until the application is gone.
+ * Otherwise it has the nodes' daemons start the workers, serves PMI to all ranks (to the workers through the daemons),
+ * and stays until the application has ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,11 +42,11 @@
 #include "proxy/launch/replacement.h"
 
 #define CONTROL_SOCKET 3
-#define MOST_TRIES 30 /* to find a daemon again, once one was there */
+#define MOST_TRIES 30 /* to find a daemon again, after one was reached */
 #define TURN_MS 200
 
 static struct pmi *server;
-static int own_pmi = -1; /* where rank 0 speaks it */
+static int own_pmi = -1; /* rank 0's PMI socket */
 static char endpoint[160], secret[2 * SECRET_BYTES + 1], token[2 * TOKEN_BYTES + 1], network[8] = "tls";
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -58,10 +58,10 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    length = strlen(text_visible(text, line, sizeof(line) - 1)); /* some of it is a peer's */
+    length = strlen(text_visible(text, line, sizeof(line) - 1)); /* parts of it come from other hosts */
     line[length] = '\n';
     if (socket_write_all(CONTROL_SOCKET, line, length + 1))
-        exit(0); /* the application is gone */
+        exit(0); /* the application has ended */
 }
 
 __attribute__((noreturn)) static void give_up(const char *why)
@@ -90,7 +90,7 @@ static json_t *make_request(bool holds)
                         settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",
                         settings_string(SETTING_POOL_POLICY));
     text_print(program, sizeof(program), "%s", name ? name : "");
-    good = !json_object_set_new(request, "program", json_string(program)) || /* or it is no UTF-8 */
+    good = !json_object_set_new(request, "program", json_string(program)) || /* or it is not UTF-8 */
            !json_object_set_new(request, "program", json_string(text_visible(program, visible, sizeof(visible))));
     if (*settings_string(SETTING_POOL_HOLD) && !holds)
         good &= !json_object_set_new(request, "within", json_string(settings_string(SETTING_POOL_HOLD)));
@@ -120,7 +120,7 @@ static void take_grant(const json_t *message)
 }
 
 static struct {
-    unsigned tries, unheard; /* after these nothing was said */
+    unsigned tries, unheard; /* connections in a row without a message */
     bool had_daemon;
 } asking;
 
@@ -136,10 +136,10 @@ static void hear_answer(struct inquiry *inquiry, const json_t *message)
         take_grant(message);
 }
 
-/* Whether a daemon has a place, and takes the key, shows in its first answer. */
+/* Only the daemon's first answer shows whether it has a slot and accepts the key. */
 static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
 {
-    if (session.count) /* it has answered */
+    if (session.count) /* the request was answered */
         return;
     asking.had_daemon |= reached;
     asking.unheard = !reached ? asking.unheard : inquiry->client.heard ? 0 : asking.unheard + 1;
@@ -147,12 +147,12 @@ static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
         give_up(why);
     if (!reached)
         return;
-    inquiry->kind->tried_ms = 0; /* at once */
+    inquiry->kind->tried_ms = 0; /* try again at once */
     if (!inquiry->client.heard)
         client_nap();
 }
 
-/* Until there is an answer. If a daemon is lost meanwhile, the next one is asked, or the same when it is back. */
+/* Waits for the grant. If the daemon is lost meanwhile, the next one is asked, or the same when it is back. */
 static void get_devices(struct inquiry *broker, bool holds)
 {
     static struct inquiry_kind kind = {.again_ms = AGAIN_MS, .hear = hear_answer, .lost = lose_daemon};
@@ -165,14 +165,14 @@ static void get_devices(struct inquiry *broker, bool holds)
         inquiries_poll(&broker, 1, ready + 1);
         socket_poll(ready, 2, TURN_MS);
         if (ready[0].revents & (POLLRDHUP | POLLHUP | POLLERR))
-            exit(0); /* the application is gone */
+            exit(0); /* the application has ended */
         inquiries_turn(&broker, 1, ready + 1);
     }
 }
 
 /* ---- the ranks ---- */
 
-/* Answers that PMI has for a rank. */
+/* Sends PMI's answer to a rank. */
 static void answer(void *owner, unsigned rank, const char *line, size_t length)
 {
     (void)owner;
@@ -184,7 +184,7 @@ static void answer(void *owner, unsigned rank, const char *line, size_t length)
     inquiry_say(&session.nodes[rank - 1].inquiry, json_pack("{s:s, s:s%}", "do", "pmi", "text", line, length));
 }
 
-/* Rank 0 is the program: it gets its end with the control socket. */
+/* Rank 0 is the program: it receives its end through the control socket. */
 static void open_pmi(void)
 {
     int ends[2];
@@ -198,7 +198,7 @@ static void open_pmi(void)
     close(ends[1]);
 }
 
-/* Who still starts does not any more, on any node. */
+/* Ends the start: ranks that are still starting fail, on all nodes. */
 static void end_pmi(void)
 {
     say("failed MPI cannot start: %s", pmi_why(server));
@@ -210,7 +210,7 @@ static bool by_tls(void)
     return !*token;
 }
 
-/* False: there is no memory. */
+/* Returns false if memory is exhausted. */
 static bool add_settings(json_t *environment)
 {
     static const char *const names[] = {"VOCL_ZERO_COPY", "VOCL_PIPELINE", "VOCL_SPIN_US", "VOCL_PEER_TIMEOUT",
@@ -225,7 +225,7 @@ static bool add_settings(json_t *environment)
     return true;
 }
 
-/* What starts a worker, or NULL; joins: it comes to a session that runs, by TLS. */
+/* Makes the message that starts a worker, or returns NULL. joins: the worker comes to a running session, by TLS. */
 static json_t *start_message(const char *part, const char *where, unsigned number, unsigned size, bool joins)
 {
     const bool tls = by_tls() || joins;
@@ -262,7 +262,7 @@ static void start_workers(struct inquiry *broker)
                                start_message(node->place.part, endpoint, node->member, session.count + 1, false),
                                node->place.address, attend_question(node), why, sizeof(why)))
             give_up(why);
-        inquiries_beat(&broker, 1); /* what it says to that is of no interest any more */
+        inquiries_beat(&broker, 1); /* the broker's answers no longer matter */
         attend_beat();
     }
 }
@@ -298,7 +298,7 @@ static void hear_node(struct attended *node, const json_t *message)
         suspend_hear_daemon(node, message);
 }
 
-/* The daemon's end is not the worker's, if that has started. */
+/* The loss of the daemon is not the end of the worker, if that has started. */
 static void lose_pmi(struct attended *node)
 {
     if (server && pmi_lose(server, node->member))
@@ -322,18 +322,18 @@ static void hear_own(void)
         end_pmi();
 }
 
-/* A worker's end, if there is something to say about it: to the application, and on its standard error, if that is
- * VOCL's, too: the application itself sees no more than that its worker is gone. */
+/* A worker has ended, and there is a reason to report: sends it to the application, which otherwise only sees that the
+ * worker has gone, and logs it. */
 static void tell_end(const char *node, const char *why)
 {
     char name[128], text[512];
 
     vocl_log(*settings_string(SETTING_RECOVER) ? LOG_WARN : LOG_ERROR, "%s has ended the session: %s",
              text_visible(node, name, sizeof(name)), text_visible(why, text, sizeof(text)));
-    say("ended %s %s", node, why); /* the last word, if the application is gone */
+    say("ended %s %s", node, why); /* exits if the application has ended */
 }
 
-/* What session this is, for who asks. */
+/* Describes the session, for users that ask. */
 void describe(void)
 {
     const struct attended *node;
@@ -349,12 +349,12 @@ void describe(void)
     requests_describe(list, by_tls() ? "tls" : "mpi", session.id);
 }
 
-/* What the program wants to have done. */
+/* Handles a request of the program. */
 static void hear_program(void *owner, const struct starter_message *message, int fd)
 {
     (void)owner;
     if (fd >= 0)
-        close(fd); /* nobody's connections are handed over here */
+        close(fd); /* no connections are handed over here */
     if (!replacement_hear_program(message) && !suspend_hear_program(message))
         moves_hear_program(message);
 }
@@ -401,7 +401,7 @@ static void attend_session(void)
     attend(CONTROL_SOCKET, &hooks);
 }
 
-/* Nothing of who asked for it is kept open, or he would seem to be there still. */
+/* Keeps nothing of the asking process open, which would otherwise seem to be alive. */
 static void hold(pid_t process, struct inquiry *broker)
 {
     char why[512];
@@ -418,7 +418,7 @@ int main(int count, char **words)
 {
     const pid_t process = count == 3 && !strcmp(words[1], "--hold") ? (pid_t)strtol(words[2], NULL, 10) : 0;
     struct poolfile *pool = &session.pool;
-    struct inquiry broker; /* until all is started: what is not goes back when this ends */
+    struct inquiry broker; /* until everything is started: what is not started is returned when it ends */
     char why[512];
 
     signal(SIGPIPE, SIG_IGN);
@@ -437,7 +437,7 @@ int main(int count, char **words)
         hold(process, &broker);
         return 0;
     }
-    if (!strcmp(pool->network, "tls")) /* who wants more than the pool does may have it */
+    if (!strcmp(pool->network, "tls")) /* a user may choose more security than the pool requires */
         strcpy(network, "tls");
     else if (*pool->network && strcmp(pool->network, network))
         give_up("its daemons want tls, and its file says mpi");

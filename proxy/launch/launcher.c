@@ -1,14 +1,14 @@
 /*
  * vocl-launcher: owns a session's processes. Descriptor 3 is the control socket to the application: when it closes,
- * however the application ended, everything is given a moment to end by itself and then killed.
+ * however the application ended, all processes get a moment to end by themselves and are then killed.
  *
- *     vocl-launcher --workers N        workers on this host
- *     vocl-launcher --pairs N          the same, which have nothing between them yet, and no MPI
- *     vocl-launcher --hosts A,B,...    a worker on each of these, by ssh
- *     vocl-launcher MPIEXEC WORDS...   Open MPI's own starter
+ *    vocl-launcher --workers N        workers on this host
+ *    vocl-launcher --pairs N          the same, without MPI; many start without connections between them
+ *    vocl-launcher --hosts A,B,...    a worker on each of these, by ssh
+ *    vocl-launcher MPIEXEC WORDS...   Open MPI's own starter
  *
- * On the control socket it hands descriptors to the application, which transport/start/local.c and
- * transport/start/hosts.c take, and then says at most `failed WHY`.
+ * On the control socket it sends descriptors to the application, which transport/start/local.c and
+ * transport/start/hosts.c receive, and then at most the line `failed WHY`.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,17 +39,17 @@
 #include "transport/starter.h"
 
 #define CONTROL_SOCKET 3
-#define FILES 4096    /* descriptors that mpiexec and workers may have at least, if they may */
-#define FILES_EACH 16 /* and for each of many workers */
+#define FILES 4096    /* descriptors that mpiexec and workers may have at least, if the limit permits */
+#define FILES_EACH 16 /* more for each of many workers */
 #define LOOK_MS 100
-#define OTHERS (3 + REQUESTS_WIDTH) /* descriptors besides those of ranks */
-#define WORDS_MS 50                 /* that the last words of a process may take */
+#define OTHERS (3 + REQUESTS_WIDTH) /* descriptors polled besides those of ranks */
+#define WORDS_MS 50                 /* time limit for the last output of a process */
 
 static char reason[256];
 static enum { SAYS_NOTHING, SAYS_SOMETHING, SAYS_PLAINLY, SAYS_WHY } reason_kind;
 
-/* Of what is said by those who start others: what ssh says is why, plain words are likelier to be than what mpiexec
- * says of itself, and what comes first is likelier than what follows from it. */
+/* Chooses the line most likely to be the reason among the output of starters. ssh's messages are reasons; plain text is
+ * more likely one than mpiexec's own messages; and the first line is more likely one than its consequences. */
 static void consider_line(const char *line)
 {
     static const char *const whys[] = {"ssh", "Permission denied", "Host key verification", "Connection ", "kex_"};
@@ -69,8 +69,8 @@ static void consider_line(const char *line)
     snprintf(reason, sizeof(reason), "%.*s", (int)strcspn(line, "\r"), line);
 }
 
-/* Workers log for themselves, at the level that was asked for; the words of others are for the curious, and one of
- * their lines may say why they ended. */
+/* Workers log for themselves, at the level that the user chose. Other processes' output is logged at level info, and
+ * one of its lines may say why they ended. */
 static int listen_to(int output)
 {
     char text[4096];
@@ -90,7 +90,8 @@ static int listen_to(int output)
     return 1;
 }
 
-/* The folder in which an Open MPI of this host keeps the memory that its ranks share: ours to make and to remove. */
+/* The folder in which Open MPI on this host keeps the memory that its ranks share: this process makes and removes
+ * it. */
 static const char *shared_folder(void)
 {
     const char *folder = getenv("OMPI_MCA_btl_vader_backing_directory");
@@ -124,7 +125,7 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
     text[length++] = '\n';
     if (send(CONTROL_SOCKET, "failed ", 7, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
         send(CONTROL_SOCKET, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return; /* the application is gone too, or does not listen any more */
+        return; /* the application has ended too, or no longer reads */
 }
 
 static const char *end_of(const char *who, int status)
@@ -141,7 +142,7 @@ static void tell_end(const char *who, int status)
     tell("%s", end_of(who, status));
 }
 
-/* mpiexec crashes in a folder that has been removed, and cannot start a worker in one to which there is no path. */
+/* mpiexec crashes in a folder that was removed, and cannot start a worker in one to which there is no path. */
 static void have_folder(void)
 {
     char *folder = getcwd(NULL, 0);
@@ -151,7 +152,7 @@ static void have_folder(void)
     free(folder);
 }
 
-/* The program's own limit may be as low as it likes; over MPI each two of the workers here have a bell. */
+/* The program's own limit may be low, and over MPI each two of the workers here share a doorbell. */
 static void have_descriptors(unsigned workers, bool pairs)
 {
     const rlim_t wanted = FILES + (rlim_t)workers * (ranks_have_bells(pairs) ? workers : FILES_EACH);
@@ -168,7 +169,7 @@ static void have_descriptors(unsigned workers, bool pairs)
 struct serving {
     struct ranks *ranks;
     const char *program; /* the worker's, */
-    int output;          /* and where it speaks */
+    int output;          /* and where its output goes */
 };
 
 static void listen_for(int output, int milliseconds)
@@ -179,7 +180,7 @@ static void listen_for(int output, int milliseconds)
         ;
 }
 
-/* What the program wants to have done. */
+/* Handles a request of the program. */
 static void hear_program(void *owner, const struct starter_message *message, int fd)
 {
     const struct serving *serving = owner;
@@ -223,13 +224,13 @@ static void reap_workers(struct ranks *ranks, int output)
     }
 }
 
-/* The shorter of two times, of which -1 is none. */
+/* Returns the shorter of two times, of which -1 is infinite. */
 static int sooner(int one, int other)
 {
     return one < 0 || (other >= 0 && other < one) ? other : one;
 }
 
-/* Until the application is gone, or all workers are that it has not begun to work with. */
+/* Serves until the application has ended, or all workers have and the application has not sent its packet socket. */
 static void serve_workers(struct serving *serving, int output, int ended)
 {
     struct ranks *ranks = serving->ranks;
@@ -294,7 +295,7 @@ static void run_workers(char **arguments, int output[2])
     } else {
         struct serving serving = {&ranks, program, output[1]};
 
-        kill(getpid(), SIGCHLD); /* for who ended before there was somebody to hear it */
+        kill(getpid(), SIGCHLD); /* for workers that ended before signalfd() */
         serve_workers(&serving, output[0], ended);
     }
     ranks_close(&ranks);
@@ -333,7 +334,7 @@ static void run_mpiexec(char **arguments, int output[2])
     }
 }
 
-/* What session this is, for who asks. workers: where none of them is on another host. */
+/* Describes the session, for users that ask. workers: how many there are if none is on another host. */
 static void describe(unsigned workers, bool pairs)
 {
     const char *hosts = settings_string(SETTING_HOSTS);
@@ -373,7 +374,7 @@ int main(int count, char **arguments)
     children_end();
     remove_folder(shared_folder());
     fcntl(output[0], F_SETFL, O_NONBLOCK);
-    while (listen_to(output[0])) /* a worker's last words */
+    while (listen_to(output[0])) /* a worker's last output */
         ;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Moves of a pool's session: see moves.h. There is one at a time. */
+/* Moves of a pool's session: see moves.h. There is one move at a time. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,35 +13,37 @@
 #include "proxy/launch/moves.h"
 #include "proxy/launch/suspend.h"
 
-#define ANEW_MS 10000 /* for a place to be given back that did not do */
+#define ANEW_MS 10000 /* for an unsuitable place to be returned */
 
 static struct {
     enum {
         MOVE_NONE,
-        MOVE_PLACE,   /* it waits for a place */
+        MOVE_PLACE,   /* waits for a place */
         MOVE_PROGRAM, /* the program moves */
-        MOVE_ANEW,    /* the place did not do: until it is given back */
+        MOVE_ANEW,    /* the place was unsuitable, and is being returned */
     } state;
-    struct attended *from, *to; /* to: its worker has been started, or NULL */
+    struct attended *from, *to; /* to: the new node, after its worker was started; or NULL */
     struct place place;
     struct wish {
         char to[64];
         long long device, wait;
-        bool any; /* another kind of device will do: if there is no place of the same kind */
+        bool any; /* devices of another kind are accepted if there is no place of the same kind */
     } wish;
-    bool of_any;      /* such a place is asked for */
-    json_t *unfit;    /* what did not fit, or NULL (place_unfit()); and */
-    char why[256];    /* why the last such place did not, or "" */
-    int device;       /* its device that did not, from 1, or 0; -1: it is not that */
-    long anew_ms;     /* since when that place is given back */
-    int answers, out; /* the program's; and where somebody on this host waits for them, or -1 */
+    bool of_any;   /* such a place is requested */
+    json_t *unfit; /* the devices that did not fit, or NULL (place_unfit()); */
+    char why[256]; /* why the last such place was unsuitable, or "" */
+    /* Which of its devices did not fit, from 1; 0: any; -1: that is not the reason. */
+    int device;
+    long anew_ms; /* since when that place is being returned */
+    /* answers: the program's; out: to a process on this host that waits for them, or -1. */
+    int answers, out;
 } move = {.answers = -1, .out = -1};
 
-struct inquiry moves_inquiry = {.client.fd = -1}; /* what it has granted goes back when this ends */
+struct inquiry moves_inquiry = {.client.fd = -1}; /* its end returns what it has granted */
 
-/* ---- how far it is ---- */
+/* ---- progress ---- */
 
-/* To both daemons. Takes message over. */
+/* Sends a message to both daemons. Takes ownership of message. */
 static void tell(json_t *message)
 {
     if (json_object_set_new(message, "part", json_string(move.from->place.part)) ||
@@ -65,18 +67,18 @@ static void tell_moved(bool good, const char *text, unsigned long long bytes, lo
 {
     tell(json_pack("{s:s, s:b, s:s, s:I, s:I}", "do", "moved", "good", good, "text", text, "bytes", (json_int_t)bytes,
                    "pause_us", (json_int_t)pause_us));
-    if (good) /* when the program lets go of it */
+    if (good) /* for when the program releases it */
         snprintf(move.from->why, sizeof(move.from->why), "moved to %s", move.place.name);
 }
 
-/* The program waits for that. */
+/* The program waits for this byte. */
 static void answer_program(void)
 {
     if (send(move.answers, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         vocl_log(LOG_DEBUG, "the program does not listen: %s", strerror(errno));
 }
 
-/* "phase NAME BYTES", or a sentence: what the program says of it. */
+/* Handles the program's report: "phase NAME BYTES", or a sentence. */
 static void take_progress(const char *words)
 {
     unsigned long long bytes;
@@ -94,7 +96,7 @@ static void take_progress(const char *words)
     }
 }
 
-/* That was all. text: the result, or why it goes on where it was. */
+/* Ends the move. text: the result, or why the part stays where it was. */
 static void finish(bool good, const char *text, unsigned long long bytes, long pause_us)
 {
     char visible[REQUESTS_MOST];
@@ -107,11 +109,11 @@ static void finish(bool good, const char *text, unsigned long long bytes, long p
         close(move.out);
     }
     if (move.answers >= 0)
-        answer_program(); /* the old place may end now */
+        answer_program(); /* the old part may end now */
     inquiry_end(&moves_inquiry);
     json_decref(move.unfit);
     move.unfit = NULL;
-    if (!good && move.to && move.to->member && !move.to->leaving) /* the program has not got it */
+    if (!good && move.to && move.to->member && !move.to->leaving) /* the program has not taken it over */
         session_leave(move.to, true, text);
     move.answers = move.out = -1;
     move.to = NULL;
@@ -127,7 +129,7 @@ static void fail(const char *text)
 
 /* ---- a place ---- */
 
-/* A place of the same kind is not waited for where another will do. */
+/* If another kind of place is accepted, a place of the same kind is not waited for. */
 static json_t *make_request(void)
 {
     const struct wish *wish = &move.wish;
@@ -142,7 +144,7 @@ static json_t *make_request(void)
     return NULL;
 }
 
-/* The daemon of the node that is left: it knows best what is there. */
+/* Asks the daemon of the node that is left, which knows best what is there. */
 static void ask_for_place(bool of_any)
 {
     move.state = MOVE_PLACE;
@@ -150,7 +152,7 @@ static void ask_for_place(bool of_any)
     inquiry_begin(&moves_inquiry, move.from->place.address, make_request());
 }
 
-/* Nobody else is asked. */
+/* No other daemon is asked. */
 static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
 {
     (void)reached;
@@ -170,7 +172,7 @@ static void begin(struct attended *from, const struct wish *wish, int out)
     ask_for_place(false);
 }
 
-/* It can be called off. */
+/* Whether the move can still be cancelled. */
 static bool waits(void)
 {
     return move.state == MOVE_PLACE || move.state == MOVE_ANEW;
@@ -228,7 +230,7 @@ static void hear_daemon(struct inquiry *inquiry, const json_t *message)
         take_grant(message);
 }
 
-/* The program cannot have the devices of that place: another is asked for when this one is free again. */
+/* The program cannot use the devices of the place: another place is requested when this one has been returned. */
 static bool look_elsewhere(const char *text)
 {
     if (move.device < 0 || !move.to || !place_unfit(&move.unfit, &move.to->place, (unsigned)move.device))
@@ -317,7 +319,7 @@ static void hear_program(void *owner, enum request_answer answer, const char *te
         fail(text);
 }
 
-/* ---- who asks ---- */
+/* ---- requests to move ---- */
 
 void moves_hear_daemon(struct attended *node, const json_t *message)
 {
@@ -337,7 +339,7 @@ void moves_hear_daemon(struct attended *node, const json_t *message)
     }
 }
 
-/* `vocl move PID [--any] --to NODE [--from NODE]` on this host. */
+/* Handles `vocl move PID [--any] --to NODE [--from NODE]` on this host. */
 bool moves_asked(const char *words, int out)
 {
     struct wish wish = {.device = -1, .any = !strncmp(words, "move any ", strlen("move any "))};

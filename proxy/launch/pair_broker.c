@@ -1,6 +1,7 @@
 /*
- * In a session by pairs (transport/join/later.c) two workers get their connections when one of them asks for these. Who
- * takes none for a while, as it computes or is stopped, keeps nobody waiting but those who asked for him.
+ * In a session by pairs (transport/join/later.c) two workers get connections when one of them requests these. A worker
+ * that does not read for a while, because it computes or is stopped, delays only those that request connections with
+ * it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +21,7 @@ struct wish {
 
 struct pair_broker {
     unsigned members;
-    uint8_t *done; /* a bit for each two */
+    uint8_t *done; /* a bit for each pair */
     struct wish *wishes;
     unsigned count, room;
 };
@@ -83,7 +84,7 @@ static bool make(int ends[2][PAIR_SOCKETS])
     return true;
 }
 
-/* Both have room for what they are told. False: the other has not got it. */
+/* Both sockets have room for the message. Returns false if the other has not received it. */
 static bool connect_both(const struct ranks *ranks, unsigned from, unsigned to)
 {
     int ends[2][PAIR_SOCKETS], error;
@@ -102,7 +103,7 @@ static bool connect_both(const struct ranks *ranks, unsigned from, unsigned to)
     return !error;
 }
 
-/* False: it has to be tried again. */
+/* Returns false if this has to be tried again. */
 static bool fulfil(struct ranks *ranks, unsigned from, unsigned to)
 {
     struct pair_broker *broker = ranks->broker;
@@ -129,7 +130,7 @@ static void remember(struct pair_broker *broker, unsigned from, unsigned to)
         struct wish *more = realloc(broker->wishes, room * sizeof(*more));
 
         if (!more)
-            return; /* it gives up by itself */
+            return; /* the worker's own time limit ends the wait */
         broker->wishes = more;
         broker->room = room;
     }

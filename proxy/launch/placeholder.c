@@ -1,6 +1,6 @@
 /*
  * vocl-placeholder: Open MPI's mpiexec starts it in place of the application, which is rank 0 but was not started by
- * mpiexec. It hands the rank's environment to the application, and stands for it until the application is gone.
+ * mpiexec. It sends the rank's environment to the application, and runs until the application has ended.
  */
 #include <errno.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ static char *collect(uint32_t *length)
     return all;
 }
 
-/* Hands over what it has, and waits until it is taken. */
+/* Sends its variables, and waits until they are accepted. */
 static bool say(int fd, const char *token, const char *variables, uint32_t length)
 {
     char identity[TLS_IDENTITY];
@@ -64,7 +64,7 @@ int main(void)
     ssize_t got;
     int fd;
 
-    signal(SIGUSR1, SIG_IGN); /* mpiexec's word that some rank is lost, of which this one is not to die */
+    signal(SIGUSR1, SIG_IGN); /* mpiexec's signal that some rank is lost must not end this one */
     if (!endpoint || !token || !variables) {
         fprintf(stderr, "vocl-placeholder: started by VOCL only\n");
         return 2;
@@ -74,7 +74,7 @@ int main(void)
         vocl_log(LOG_ERROR, "the placeholder was not let in");
         return 1;
     }
-    /* Until the application is gone; it says goodbye when it ends in order. */
+    /* Waits until the application has ended; if it ends normally, it sends a 'q'. */
     do
         got = read(fd, &byte, 1);
     while ((got == 1 && byte != 'q') || (got < 0 && errno == EINTR));

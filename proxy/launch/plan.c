@@ -17,9 +17,9 @@
 #include "proxy/fork_server.h"
 #include "transport/starter.h"
 
-/* ---- what a worker has ---- */
+/* ---- descriptors and environment ---- */
 
-/* Room for one more entry, and the end of the list. */
+/* Makes room for one more entry, and for the end of the list. */
 static bool grow(void **list, unsigned count, size_t size)
 {
     void *more = realloc(*list, ((size_t)count + 2) * size);
@@ -48,7 +48,7 @@ void plan_variable(struct plan *plan, const char *format, ...)
     va_end(arguments);
 }
 
-/* Its number there. */
+/* Returns its number in the worker. */
 static unsigned give(struct plan *plan, int fd)
 {
     plan->failed |= !grow((void **)&plan->descriptors, plan->count, sizeof(int));
@@ -98,7 +98,7 @@ static bool says(const struct plan *plan, unsigned own, const char *variable)
     return false;
 }
 
-/* The rest is this process'. 0 or negative errno. */
+/* Adds the rest from this process' environment. Returns 0 or a negative errno. */
 static int finish(struct plan *plan)
 {
     unsigned own, kept = 0;
@@ -147,7 +147,7 @@ pid_t plan_start(struct plan *plan, const char *program, int output)
 
 /* ---- many ---- */
 
-/* What a copy says of itself; until it has ended, or the program has. */
+/* Receives the PID that a copy reports. Fails when the copy has ended, or the program has. */
 static int hear_pid(int socket, int control, pid_t *pid)
 {
     for (;;) {
@@ -169,7 +169,7 @@ static int hear_pid(int socket, int control, pid_t *pid)
     }
 }
 
-/* The first is waited for until the drivers are loaded; the others are then asked for at once. */
+/* The first is waited for, until the drivers are loaded; the others are then requested at once. */
 static int ask_for_copies(int server, struct plan *plans, unsigned count, int control, int *sockets, pid_t *pids)
 {
     int error = 0;
@@ -211,7 +211,7 @@ int plans_start(struct plan *plans, unsigned count, bool pairs, const char *prog
     close(ends[1]);
     error = server < 0 ? server : ask_for_copies(ends[0], plans, count, control, sockets, pids);
     close(ends[0]);
-    if (error == -ECHILD && spawn_wait(server) == FORK_SERVER_USELESS) /* it has ended without a word */
+    if (error == -ECHILD && spawn_wait(server) == FORK_SERVER_USELESS) /* it has ended without an answer */
         error = -ENOTSUP;
     for (unsigned i = 0; i < count; i++) {
         if (sockets[i] >= 0)

@@ -9,10 +9,10 @@
 
 #include "proxy/launch/pmi.h"
 
-#define NAME "vocl" /* of the one space of keys */
+#define NAME "vocl" /* of the only key-value space */
 #define MOST_KEY 64
 #define MOST_VALUE 1024
-#define MOST_PUTS 256 /* of one rank; MPICH has a few */
+#define MOST_PUTS 256 /* of one rank; MPICH makes a few */
 
 struct value {
     char key[MOST_KEY], text[MOST_VALUE];
@@ -29,7 +29,7 @@ struct pmi {
     void (*say)(void *owner, unsigned rank, const char *line, size_t length);
     void *owner;
     unsigned size, waiting, lost;
-    void *entries; /* a tree: tsearch() */
+    void *entries; /* a tree of tsearch() */
     char why[128];
     struct rank ranks[];
 };
@@ -87,7 +87,8 @@ static int refuse(struct pmi *pmi, unsigned rank, const char *why)
     return -EPROTO;
 }
 
-/* The word NAME=... of a line, or, if it is the last, the rest of it; false: there is none, or it is too long. */
+/* Copies the word NAME=... of a line, or, if it is the last, the rest of the line. Returns false if it is missing or
+ * too long. */
 static bool word(const char *line, const char *name, bool last, char *text, size_t size)
 {
     const size_t length = strlen(name);
@@ -135,7 +136,7 @@ static int get(struct pmi *pmi, unsigned rank, const char *line)
 
     if (!word(line, "key", false, wanted.key, sizeof(wanted.key)))
         return refuse(pmi, rank, "it gets what has no key, or a long one");
-    if (!strcmp(wanted.key, "PMI_process_mapping")) /* each is on a node of its own; see MPIR_CVAR_NOLOCAL */
+    if (!strcmp(wanted.key, "PMI_process_mapping")) /* each rank is on a node of its own; see MPIR_CVAR_NOLOCAL */
         return answer(pmi, rank, "cmd=get_result rc=0 msg=success value=(vector,(0,%u,1))", pmi->size);
     found = tfind(&wanted, &pmi->entries, compare);
     if (!found)

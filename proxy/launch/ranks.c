@@ -17,7 +17,7 @@
 #include "proxy/launch/tunnel.h"
 #include "transport/starter.h"
 
-#define END_MS 3000 /* that a worker has to end by itself */
+#define END_MS 3000 /* for a worker to end by itself */
 
 /* ---- PMI ---- */
 
@@ -25,7 +25,7 @@ static void say(void *owner, unsigned rank, const char *line, size_t length)
 {
     const struct ranks *ranks = owner;
 
-    /* who does not read its answers, a few lines, is no rank of MPI's: its PMI ends */
+    /* a peer that does not read its few lines of answers is not MPI: its PMI ends */
     if (ranks->pmi[rank] >= 0 && send(ranks->pmi[rank], line, length, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)length)
         shutdown(ranks->pmi[rank], SHUT_RDWR);
 }
@@ -58,9 +58,9 @@ int ranks_pair(int ends[2])
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ? -errno : 0;
 }
 
-/* ---- here ---- */
+/* ---- workers on this host ---- */
 
-/* The descriptors of a session: its workers', and the program's ends of those. */
+/* The descriptors of a session: those of its workers, and the program's ends of them. */
 struct wires {
     unsigned workers, count;
     int *ends;
@@ -78,7 +78,7 @@ static int open_calls(struct wires *wires, struct ranks *ranks, unsigned rank)
     return 0;
 }
 
-/* A pair, of which the program has the one end, and this worker the other. */
+/* Makes a socket pair between the program and this worker. */
 static int open_pair(struct wires *wires, unsigned rank, const char *name)
 {
     int ends[2], error = ranks_pair(ends);
@@ -104,7 +104,7 @@ static int open_pmi(struct wires *wires, struct ranks *ranks, unsigned rank)
     return 0;
 }
 
-/* Its bells with those before it, or all its connections with them: so many with each. */
+/* Makes the worker's connections with those before it, `each` with every one: doorbells, or by pairs all of them. */
 static int open_peers(struct wires *wires, unsigned rank, unsigned each)
 {
     for (unsigned i = 0; i < each * (rank - 1); i++) {
@@ -119,13 +119,13 @@ static int open_peers(struct wires *wires, unsigned rank, unsigned each)
     return 0;
 }
 
-/* Over TLS they make what they need for themselves. */
+/* Over TLS the workers make their own. */
 bool ranks_have_bells(bool pairs)
 {
     return !pairs && !getenv(SESSION_SECRET);
 }
 
-/* What two workers have between them from the start. */
+/* Returns how many connections two workers share from the start. */
 static unsigned between(unsigned workers, bool pairs)
 {
     if (!pairs)
@@ -133,7 +133,7 @@ static unsigned between(unsigned workers, bool pairs)
     return workers < WORKERS_LATER ? PAIR_SOCKETS : 0;
 }
 
-/* The program's ends are rank 0's PMI and a bell of each worker; or by pairs the PAIR_SOCKETS of each. */
+/* The program's ends are rank 0's PMI and a doorbell of each worker, or by pairs the PAIR_SOCKETS of each. */
 static int wires_open(struct wires *wires, struct ranks *ranks, bool pairs)
 {
     static const char *const names[PAIR_SOCKETS] = {SESSION_BELL, SESSION_BEAT, SESSION_BULK};
@@ -175,7 +175,7 @@ static int hand_over(const struct wires *wires, int control)
     return error;
 }
 
-/* Many begin as copies of one process, unless their drivers are such that they cannot. */
+/* Many workers start as copies of one process, unless their drivers cannot be copied. */
 static int start_workers(struct ranks *ranks, struct wires *wires, bool pairs, const char *program, int control,
                          int output)
 {
@@ -229,7 +229,7 @@ int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool 
     return error;
 }
 
-/* ---- those that come later ---- */
+/* ---- workers that come later ---- */
 
 static int add_here(struct ranks *ranks, unsigned rank, const char *program, int output)
 {
@@ -245,7 +245,7 @@ static int add_here(struct ranks *ranks, unsigned rank, const char *program, int
     plan_variable(&plan, "PMI_RANK=%u", rank);
     plan_variable(&plan, SESSION_PLAIN "=1");
     plan_variable(&plan, SESSION_ENDPOINT "=" TUNNEL_ENDPOINT);
-    if (secret) { /* it has no TLS, but with members on other hosts */
+    if (secret) { /* it needs TLS only with members on other hosts */
         plan_variable(&plan, SESSION_GUESTS "=%s", secret);
         plan_variable(&plan, SESSION_SECRET);
     }
@@ -335,7 +335,7 @@ bool ranks_hand(struct ranks *ranks, unsigned to, int fd)
     return tunnel_hand(to ? ranks->members[to] : ranks->calls, fd);
 }
 
-/* One of this host calls another member. */
+/* A worker of this host connects to another member. */
 static void pass_call(struct ranks *ranks, unsigned from)
 {
     struct tunnel_call call;
@@ -383,7 +383,7 @@ static int hear_one(struct ranks *ranks, unsigned rank)
         return rank < ranks->size ? pmi_lose(ranks->server, rank) : 0;
     }
     others = host_hear(ranks, rank, bytes, (size_t)got);
-    if (rank >= ranks->size) { /* it comes over TLS, or not at all */
+    if (rank >= ranks->size) { /* such a worker uses TLS, not PMI */
         if (others < 0)
             close_pmi(ranks, rank);
         return 0;

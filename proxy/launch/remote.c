@@ -1,8 +1,8 @@
 /*
- * vocl-proxy --remote: started by ssh, or what is used in its place, on a host that is to have a worker. What the
- * worker needs to know comes on standard input, so that nobody sees it in a list of processes; then both sides of the
- * connection carry the worker's PMI, or, in a session over TLS, connections between it and others that cannot be made
- * in another way. When the connection closes, whyever, the worker and what it has started end.
+ * vocl-proxy --remote: started by ssh, or its replacement, on a host that is to have a worker. What the worker needs to
+ * know arrives on standard input, so that it does not show in a list of processes. Then the connection carries the
+ * worker's PMI, or, in a session over TLS, those of its connections that cannot be made directly. When the connection
+ * closes, for whatever reason, the worker and all that it has started end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #define LOOK_MS 100
 #define LAST_WORDS_MS 500
 
-/* Exactly so many bytes of standard input, which need not be a socket. */
+/* Reads exactly this many bytes of standard input, which need not be a socket. */
 static int read_all(char *bytes, size_t length, long until)
 {
     while (length) {
@@ -76,7 +76,7 @@ static char *read_header(size_t *length)
     return header;
 }
 
-/* Where sshd was reached, there its clients may reach a worker, too. */
+/* The address at which sshd was reached may also reach a worker. */
 static char *keep_address(void)
 {
     static char line[sizeof(SESSION_HOST "=") + 63] = SESSION_HOST "=";
@@ -85,7 +85,7 @@ static char *keep_address(void)
     return connection && sscanf(connection, "%*s %*s %63s", strchr(line, '\0')) == 1 ? line : NULL;
 }
 
-/* What was this host's own, if the program is one that has another VOCL. */
+/* Keeps this host's own variables, for a program that uses another VOCL. */
 static int keep_own(char *own[RSH_OWN])
 {
     unsigned count = 0;
@@ -99,7 +99,7 @@ static int keep_own(char *own[RSH_OWN])
     return (int)count;
 }
 
-/* The folder is the program's, if it is here, too. */
+/* Changes to the program's folder, if it exists here, too. */
 static int take_header(void)
 {
     size_t length;
@@ -121,10 +121,10 @@ static int take_header(void)
         if (putenv(own[--kept]))
             return -ENOMEM;
     }
-    return 0; /* the environment is in them, so they stay */
+    return 0; /* the environment refers to header and own, which stay allocated */
 }
 
-/* It speaks PMI there, or has its connections carried. */
+/* The variable tells the worker's descriptor for PMI, or for connections through the tunnel. */
 static pid_t start_worker(int end, const char *variable)
 {
     char program[4096], *arguments[] = {program, (char *)(uintptr_t) "--worker", NULL};
@@ -137,7 +137,7 @@ static pid_t start_worker(int end, const char *variable)
         .arguments = arguments, .descriptors = (int[]){-1, 2, 2, end}, .count = 4, .signal = SIGKILL, .group = true});
 }
 
-/* What came on one side goes to the other; false at the end. */
+/* Copies what arrives on one side to the other. Returns false at the end. */
 static bool carry(int from, int to)
 {
     char bytes[4096];
@@ -151,7 +151,7 @@ static int status_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* Until the connection closes or the worker ends; its status. */
+/* Relays until the connection closes or the worker ends. Returns the worker's status. */
 static int relay(pid_t worker, int pmi)
 {
     bool speaks = true;
@@ -172,7 +172,7 @@ static int relay(pid_t worker, int pmi)
 
 /* ---- over TLS ---- */
 
-/* The worker calls another member. False: it calls nobody any more. */
+/* The worker connects to another member. Returns false if it makes no more connections. */
 static bool hear_worker(struct tunnel *tunnel, int worker)
 {
     struct tunnel_call call;
@@ -187,7 +187,7 @@ static bool hear_worker(struct tunnel *tunnel, int worker)
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
-/* The worker is to know that the program's host is there, whatever the program does. */
+/* Tells the worker that the program's host is alive, whatever the program does. */
 static void vouch(int worker, long *vouched_ms)
 {
     const long now = clock_ms();
@@ -206,8 +206,8 @@ static bool on_call(void *owner, unsigned from, unsigned to, int fd)
     return *worker >= 0 && tunnel_hand(*worker, fd);
 }
 
-/* Until the connection closes, or nobody answers at its other end, or the worker has ended and what it said has gone;
- * its status. */
+/* Carries connections until ssh's connection closes, its other end does not answer, or the worker has ended and its
+ * last data have been sent. Returns the worker's status. */
 static int carry_calls(pid_t pid, int worker)
 {
     const char *size = getenv("PMI_SIZE");

@@ -1,4 +1,4 @@
-/* A worker in the place of one that is gone: see replacement.h. */
+/* A worker in place of one that has gone: see replacement.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,10 +9,10 @@
 #include "proxy/launch/suspend.h"
 #include "proxy/launch/replacement.h"
 
-#define LEAST_WAIT 60     /* seconds for a place: until the pool has noticed that a node is gone */
-#define MOST_WAIT 1000000 /* and of what is suspended: the program waits as long as it does */
+#define LEAST_WAIT 60     /* seconds to wait for a place: until the pool has noticed that a node is lost */
+#define MOST_WAIT 1000000 /* for a suspended session: as long as the program waits */
 
-/* Places of workers that have ended, by their numbers, the last ones. */
+/* The places of the last workers that ended, with their numbers. */
 static struct {
     unsigned member;
     json_t *wish;
@@ -20,13 +20,14 @@ static struct {
 } ended[SESSION_MOST];
 static unsigned ended_count;
 
-static json_t *unfit; /* by place, "#NUMBER", what has not fitted there, or null: no others are to be had; or NULL */
+/* By "#NUMBER": the devices that did not fit in that worker's place; null: there are no others. Or NULL. */
+static json_t *unfit;
 
 static struct {
     unsigned number;
     char endpoint[200];
-    char lost_address[128]; /* of the daemon that had the place before */
-    unsigned next;          /* daemon to be asked */
+    char lost_address[128]; /* the daemon that had the place before */
+    unsigned next;          /* index of the daemon to ask */
     long told_ms;
 } replacement;
 
@@ -45,9 +46,9 @@ static void give_up(const char *why)
 
 /* ---- the daemon ---- */
 
-/* Should the one be lost that takes the request, another one gets it, with the place in the queue: of what is
- * suspended the daemon that knows of it; else one after the other, those first that are not on the lost one's host,
- * which may be gone. NULL: there is none just now. */
+/* Returns the daemon to ask. If the one that has the request is lost, another gets it, with the place in the queue. For
+ * a suspended session that is the daemon that knows of it; otherwise the daemons in turn, except the one that had the
+ * lost place, whose host may be gone. Returns NULL if there is none at present. */
 static const char *daemon_to_ask(bool lost)
 {
     const struct poolfile *pool = &session.pool;
@@ -100,7 +101,7 @@ static void hear_daemon(struct inquiry *inquiry, const json_t *message)
     place_free(&place);
 }
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 void replacement_keep(const struct attended *node)
 {
@@ -118,8 +119,8 @@ static json_t *take_wish(json_t *wish, const char *address)
     return json_copy(wish);
 }
 
-/* A copy of the wish of the last one that had the number. Its daemon may not have noticed yet that it is lost, or
- * cannot say so. */
+/* Returns a copy of the wish of the last worker that had this number. Its daemon may not have noticed yet that it is
+ * lost, or be unable to report it. */
 static json_t *find_wish(unsigned member)
 {
     struct attended *node = session_find(member);
@@ -137,7 +138,7 @@ static json_t *find_wish(unsigned member)
     return NULL;
 }
 
-/* What has not fitted in the place of a message, or NULL; null: there is nothing else. */
+/* Returns the devices that did not fit in the place that a message names, or NULL; null: there are no others. */
 static json_t *take_unfit(const struct starter_message *message)
 {
     char place[32] = "";
@@ -149,7 +150,7 @@ static json_t *take_unfit(const struct starter_message *message)
     return list;
 }
 
-/* The request, or why there is none. */
+/* Returns the request, or NULL with the reason in *why. */
 static json_t *new_request(const struct starter_message *message, unsigned lost, const char **why)
 {
     const long least = suspend_is_on() ? MOST_WAIT : LEAST_WAIT, wait = settings_number(SETTING_POOL_WAIT);
@@ -173,7 +174,7 @@ static json_t *new_request(const struct starter_message *message, unsigned lost,
     return NULL;
 }
 
-/* "#NUMBER<tab>ENDPOINT" */
+/* message->text: "#NUMBER<tab>ENDPOINT" */
 static void begin(const struct starter_message *message, unsigned lost)
 {
     const char *tab = strchr(message->text, '\t'), *why;
@@ -192,7 +193,7 @@ static void begin(const struct starter_message *message, unsigned lost)
     inquiry_begin(&replacement_inquiry, NULL, request);
 }
 
-/* A worker that was started so has devices that are not like those before it. It ends, and who is wanted there next
+/* A worker that was started as a replacement has devices that are not like those before. It ends, and its replacement
  * gets others. */
 static void hear_unfit(const struct starter_message *message)
 {
@@ -244,6 +245,6 @@ void replacement_turn(void)
 {
     if (!replacement_is_wanted() || clock_ms() - replacement.told_ms < AGAIN_MS)
         return;
-    tell_program(STARTER_WAITS, replacement.number, ""); /* or it would not wait any longer */
+    tell_program(STARTER_WAITS, replacement.number, ""); /* otherwise the program would stop waiting */
     replacement.told_ms = clock_ms();
 }

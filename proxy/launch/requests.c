@@ -1,4 +1,4 @@
-/* What users ask of a running session: see requests.h. */
+/* Users' requests to a running session: see requests.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -16,14 +16,14 @@
 #include "base/text.h"
 #include "proxy/launch/requests.h"
 
-#define MOST_USERS 8   /* whose requests are under way, */
-#define MOST_ASKERS 17 /* with those of this process itself */
-#define ASIDE 2        /* descriptors besides theirs */
+#define MOST_USERS 8   /* requests of users that are under way, */
+#define MOST_ASKERS 17 /* and including those of this process */
+#define ASIDE 2        /* descriptors polled besides theirs */
 
-/* Who has asked, and waits for the program's answer: somebody at the end of a pipe, or this process itself. */
+/* A request that waits for the program's answer, from a process at the end of a pipe, or from this process. */
 struct asker {
     int out;    /* the end of that pipe, or -1; */
-    int answer; /* and of what the program answers with; -1: no asker */
+    int answer; /* and of the socket on which the program answers; -1: unused */
     requests_answered *hear;
     void *owner;
 };
@@ -31,8 +31,8 @@ struct asker {
 static int control, to_program = -1, spare = -1;
 static char session_nodes[REQUESTS_MOST / 2], session_network[16], session_state[32], session_name[64];
 static struct asker askers[MOST_ASKERS];
-static bool begun;                       /* there has been one */
-static char waiting[16 * REQUESTS_MOST]; /* of requests that have come */
+static bool begun;                       /* the program has sent its packet socket */
+static char waiting[16 * REQUESTS_MOST]; /* requests that have arrived */
 static size_t waiting_length;
 static bool (*own_answers)(const char *words, int out);
 
@@ -49,7 +49,7 @@ void requests_open(int program)
     }
     if (ends[0] != REQUESTS_FD && dup3(ends[0], REQUESTS_FD, O_CLOEXEC) == REQUESTS_FD)
         close(ends[0]);
-    spare = ends[1]; /* there is always somebody who may write: who does so comes and goes */
+    spare = ends[1]; /* a writing end that stays open, since other writers come and go */
 }
 
 void requests_describe(const char *nodes, const char *network, const char *name)
@@ -72,7 +72,7 @@ void requests_connect(int fd)
 
 /* ---- answers ---- */
 
-/* Whole, or not at all: who does not take them does without. */
+/* A line is written whole or not at all: an asker that does not read loses it. */
 void requests_answer(int out, const char *format, ...)
 {
     char line[REQUESTS_MOST];
@@ -131,7 +131,7 @@ static void asker_end(struct asker *asker)
     *asker = (struct asker){.out = -1, .answer = -1};
 }
 
-/* False: that was the last word. */
+/* Returns false if that was the last answer. */
 static bool tell_owner(const struct asker *asker, char *line)
 {
     const char *text;
@@ -146,7 +146,7 @@ static bool tell_owner(const struct asker *asker, char *line)
     return false;
 }
 
-/* What the program answers goes on; at its end, too. */
+/* Passes on the program's answer, or its end. */
 static void asker_turn(struct asker *asker, bool gone)
 {
     char line[REQUESTS_MOST + 1];
@@ -187,7 +187,7 @@ void tell_program(enum starter_kind kind, unsigned number, const char *text)
         vocl_log(LOG_DEBUG, "the program is not told of worker %u: %s", number, text);
 }
 
-/* Where the answers come, or -1 and why not. */
+/* Returns the descriptor on which the answers arrive, or -1 with the reason in *why. */
 static int ask(const char *words, const struct asker *by, const char **why)
 {
     struct starter_message message = {.kind = STARTER_REQUEST};
@@ -230,7 +230,7 @@ void requests_on(bool (*asked)(const char *words, int out))
     own_answers = asked;
 }
 
-/* The end of a pipe of the process that asks, which the kernel opens only if that is the same user's. */
+/* Opens the pipe of the process that asks, which the kernel permits only if it belongs to the same user. */
 static int open_answer(int pid, int fd)
 {
     char path[64];
@@ -238,7 +238,7 @@ static int open_answer(int pid, int fd)
     int out;
 
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
-    if (stat(path, &file) || !S_ISFIFO(file.st_mode)) /* others might do something when they are opened */
+    if (stat(path, &file) || !S_ISFIFO(file.st_mode)) /* opening other kinds of files might have effects */
         return -1;
     out = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (out >= 0 && !fstat(out, &file) && S_ISFIFO(file.st_mode))
@@ -284,7 +284,7 @@ static void hear_requests(void)
     }
     waiting_length -= (size_t)(at - waiting);
     memmove(waiting, at, waiting_length);
-    if (waiting_length >= REQUESTS_MOST) /* no request is so long */
+    if (waiting_length >= REQUESTS_MOST) /* no request is that long */
         waiting_length = 0;
 }
 

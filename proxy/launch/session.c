@@ -42,7 +42,7 @@ static bool has(const json_t *of_node, json_int_t device)
     return false;
 }
 
-/* A worker numbers its devices as its node does. */
+/* A worker numbers its devices in the same order as its node. */
 static unsigned number_of(const json_t *devices, json_int_t device)
 {
     unsigned number = 1;
@@ -85,7 +85,7 @@ struct attended *session_find(unsigned number)
     return NULL;
 }
 
-/* An entry in the list for one more; that of one that is over, if there is any. */
+/* Returns an entry for one more node, if possible that of one that is over. */
 static struct attended *free_entry(const struct attended *keep)
 {
     for (unsigned i = 0; i < session.count; i++) {

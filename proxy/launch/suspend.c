@@ -1,4 +1,4 @@
-/* A pool's session is suspended: see suspend.h. */
+/* Suspending a pool's session: see suspend.h. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,16 +14,17 @@ static char program_name[64], program_job[64];
 
 static struct {
     bool on;
-    char address[128]; /* of a daemon at which it was, the first one to know of it; */
-    unsigned next;     /* the one to be told when that is lost */
-    int devices;       /* that it had */
-    char ended[128];   /* it is not to go on: why */
+    char address[128]; /* the last daemon that it left, which is told first; */
+    unsigned next;     /* index of the one to tell when that is lost */
+    int devices;       /* how many it had */
+    char ended[128];   /* why it is not to resume */
 } suspended;
 
 struct inquiry suspend_inquiry = {.client.fd = -1};
 
-/* Who waits for the program's answer: the daemon of a part, or, of a suspended session, that one. The program takes one
- * after the other (client/survive/suspend.c), so that who asks while another is answered need not be refused. */
+/* A daemon that waits for the program's answer: that of a part, or, while the session is suspended, the one that
+ * knows of it. The program handles the requests one after the other (client/survive/suspend.c), so several may wait
+ * at once. */
 static struct asker {
     bool waits;
     char part[64]; /* or "" */
@@ -39,9 +40,9 @@ const char *suspend_ended(void)
     return suspended.ended;
 }
 
-/* ---- who has asked ---- */
+/* ---- requests ---- */
 
-/* It stays as it is. part "": it was the daemon that knows of a suspended session. */
+/* The session stays as it is. part "": the request was from the daemon that knows of the suspended session. */
 static void refuse(const char *part, const char *why)
 {
     json_t *message = json_pack("{s:s, s:s}", "do", "stays", "text", why);
@@ -56,7 +57,7 @@ static void refuse(const char *part, const char *why)
     json_decref(message);
 }
 
-/* Free, and none other is of the same part; or NULL. */
+/* Returns a free entry; NULL if there is none, or one already waits for this part. */
 static struct asker *find_asker(const char *part)
 {
     struct asker *found = NULL;
@@ -102,7 +103,7 @@ void suspend_hear_daemon(struct attended *node, const json_t *message)
     ask_program("suspend", node->place.part);
 }
 
-/* ---- the daemon that knows of it ---- */
+/* ---- the daemon that knows of the suspension ---- */
 
 static bool change_daemon(struct inquiry *inquiry)
 {
@@ -146,7 +147,7 @@ static void begins(void)
                             program_name, "job", program_job, "devices", suspended.devices));
 }
 
-/* For how long it has to do nothing before it is suspended for others. */
+/* Tells the daemons how long the session has to be idle before it is suspended for others. */
 static void tell_patience(long ms)
 {
     for (unsigned i = 0; i < session.count; i++)
@@ -168,7 +169,7 @@ static void ends(void)
 
 /* ---- the program ---- */
 
-/* It releases a worker: as it is suspended, if it does not move. */
+/* The program releases a worker: because the session is suspended, unless the worker moves. */
 static bool let_go(const struct starter_message *message)
 {
     struct attended *node = session_find(message->number);

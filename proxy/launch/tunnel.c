@@ -1,4 +1,4 @@
-/* Connections through another one: see tunnel.h. */
+/* Connections through another connection: see tunnel.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,16 +12,17 @@
 #include "proxy/launch/tunnel.h"
 #include "transport/starter.h"
 
-#define MOST_DATA ((64u << 10) - sizeof(struct frame)) /* bytes of one connection at a time */
-#define BOX (512u << 10)                               /* what is on its way out, and what comes in, */
-#define FULL (128u << 10)                              /* and when that is enough for now */
+#define MOST_DATA ((64u << 10) - sizeof(struct frame)) /* bytes of one connection in one frame */
+#define BOX (512u << 10)                               /* bytes of output, and of input, */
+#define FULL (128u << 10)                              /* and when no more output is read from members */
 #define FIRST_WINDOW (64u << 10)                       /* bytes that may be under way to a member, */
-#define MOST_WINDOW (1u << 20)                         /* and to one that takes them; */
-#define MOST_WINDOWS (64u << 20)                       /* of those of all connections together */
+#define MOST_WINDOW (1u << 20)                         /* and to one that reads quickly; */
+#define MOST_WINDOWS (64u << 20)                       /* sum over all connections */
 
 enum kind { CALL = 1, DATA, ROOM, CLOSE, BEAT };
 
-/* What goes through: value is the member that is called, the bytes that follow, or for how many more there is room. */
+/* The header of all data in the tunnel. value: the member to connect to, the number of bytes that follow, or for how
+ * many more there is room. */
 struct frame {
     uint32_t kind, channel, value;
 };
@@ -35,15 +36,17 @@ struct channel {
     uint32_t id, to;
     int fd; /* -1: this side has closed it */
     bool say_call, say_close, said_close, heard_close;
-    uint32_t room;            /* for what goes out: bytes that the other end takes, */
-    uint32_t expected, taken; /* that it may still send, and those that the member has taken since it was told */
+    uint32_t room; /* bytes that may be sent to the other end */
+    /* expected: bytes that the other end may still send; taken: those that the member has read since it was last
+     * told. */
+    uint32_t expected, taken;
     uint32_t window;
-    struct box in; /* what the member has not taken yet */
+    struct box in; /* what the member has not read yet */
 };
 
 struct tunnel {
     int in, out;
-    uint32_t side, calls; /* the numbers of the two sides' connections differ in the first bit */
+    uint32_t side, calls; /* the two sides number their connections with different lowest bits */
     unsigned count, room, most, own, others, next;
     struct channel **channels;
     size_t windows;
@@ -56,7 +59,7 @@ struct tunnel {
 
 /* ---- boxes ---- */
 
-/* So many bytes more. */
+/* Makes room for this many more bytes. */
 static bool box_have(struct box *box, size_t length)
 {
     if (box->end + length > box->capacity && box->at) {
@@ -149,7 +152,7 @@ static void hang_up(struct channel *channel)
     box_free(&channel->in);
 }
 
-/* What the member has taken there is room for again; and for more, if it takes it as it comes. */
+/* The member has read these bytes: the other end may send as many again, and more if the member reads quickly. */
 static void took(struct tunnel *t, struct channel *channel, size_t length)
 {
     channel->taken += (uint32_t)length;
@@ -161,7 +164,7 @@ static void took(struct tunnel *t, struct channel *channel, size_t length)
     }
 }
 
-/* What has come for the member, as far as he takes it. */
+/* Writes to the member what has arrived for it, as far as it reads. */
 static void drain(struct tunnel *t, struct channel *channel)
 {
     struct box *in = &channel->in;
@@ -205,7 +208,7 @@ static int take_data(struct tunnel *t, struct channel *channel, const uint8_t *b
     return (size_t)sent == length || box_add(&channel->in, bytes + sent, length - (size_t)sent) ? 0 : -ENOMEM;
 }
 
-/* ---- what comes ---- */
+/* ---- input ---- */
 
 static struct channel *find(const struct tunnel *t, uint32_t id)
 {
@@ -226,7 +229,7 @@ static int take_call(struct tunnel *t, const struct frame *frame)
         return -EPROTO;
     channel = channel_new(t, frame->channel, 0, -1);
     if (!channel)
-        return -EPROTO; /* more than it may */
+        return -EPROTO; /* more connections than the other side may have */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
         channel->say_close = true;
         return 0;
@@ -316,7 +319,7 @@ int tunnel_feed(struct tunnel *t, const uint8_t *bytes, size_t length)
     return box_add(&t->came, bytes, length) ? take_all(t) : -ENOMEM;
 }
 
-/* ---- what goes ---- */
+/* ---- output ---- */
 
 static bool say(struct tunnel *t, enum kind kind, uint32_t channel, uint32_t value)
 {
@@ -325,7 +328,7 @@ static bool say(struct tunnel *t, enum kind kind, uint32_t channel, uint32_t val
     return t->box.end - t->box.at + sizeof(frame) <= BOX && box_add(&t->box, &frame, sizeof(frame));
 }
 
-/* What is to be said of it besides data; it is said when there is room. */
+/* Sends what is due besides data, as far as there is room. */
 static void say_words(struct tunnel *t, struct channel *channel)
 {
     if (channel->say_call && say(t, CALL, channel->id, channel->to))
@@ -342,7 +345,7 @@ static void say_words(struct tunnel *t, struct channel *channel)
     }
 }
 
-/* What the member says: one frame of it. */
+/* Reads data from the member, at most one frame. */
 static void read_member(struct tunnel *t, struct channel *channel)
 {
     const size_t most = channel->room < MOST_DATA ? channel->room : MOST_DATA;
@@ -392,7 +395,7 @@ static int push(struct tunnel *t)
     return 0;
 }
 
-/* Only time counts in which this process was there to listen, and somebody is to be heard of. */
+/* Whether the other end is silent for too long. Only time in which this process ran, and had connections, counts. */
 static int judge(struct tunnel *t)
 {
     const long timeout = settings_peer_ms(), now = clock_ms();
@@ -433,7 +436,7 @@ static void sweep(struct tunnel *t)
 unsigned tunnel_poll(struct tunnel *t, struct pollfd *fds)
 {
     sweep(t);
-    push(t); /* an error is found again */
+    push(t); /* an error is found again later */
     fds[0] = (struct pollfd){t->in, POLLIN, 0};
     fds[1] = (struct pollfd){t->box.at < t->box.end ? t->out : -1, POLLOUT, 0};
     for (unsigned i = 0; i < t->count; i++) {
@@ -452,7 +455,7 @@ int tunnel_turn(struct tunnel *t, const struct pollfd *fds, unsigned count)
     int error = fds[0].revents ? hear(t) : 0;
 
     for (unsigned i = 0; !error && i < channels; i++) {
-        const unsigned at = (t->next + i) % channels; /* nobody is always the last */
+        const unsigned at = (t->next + i) % channels; /* no connection is always the last */
         struct channel *channel = t->channels[at];
         const short found = fds[at + 2].revents;
 

@@ -8,7 +8,7 @@
 #include "base/spawn.h"
 #include "proxy/slurm/ask.h"
 
-/* Until it ends, or there is no more time, or room: 0 or negative errno. */
+/* Reads until the end of the output. Returns 0, or a negative errno if time or room runs out. */
 static int hear(int fd, char *output, size_t size, size_t *length, long until_ms)
 {
     char none[256];

@@ -1,14 +1,14 @@
 /*
- * spank_vocl.so, a plugin of Slurm's: `srun --vocl=2 program` gives each task of the job devices of a pool.
+ * spank_vocl.so, a plugin for Slurm: `srun --vocl=2 program` gives each task of the job devices of a pool.
  *
- * What a task needs for that is what `vocl run --hold` would set in its environment, so that is asked for it
- * (task_init); it holds the devices until the task's process has ended. A batch job's script, and the shell of an
- * interactive one, hold nothing: they would keep from their steps what these are for. Sessions, and what is held, carry
- * the name job.step.task: by it they are accounted, and those that are left when the step or the job is over are ended,
- * whatever became of their program (exit, job_epilog).
+ * A task needs what `vocl run --hold` would set in its environment. So the plugin runs that command (task_init), which
+ * holds the devices until the task's process has ended. A batch job's script, and the shell of an interactive job, hold
+ * nothing: they would keep the devices from their own steps. Sessions and holds carry the name job.step.task. By this
+ * name they are accounted for, and those that remain at the end of the step or the job are ended, whatever happened to
+ * their program (exit, job_epilog).
  *
- * Arguments, in plugstack.conf: vocl=PATH of the command, pool=WHERE as `vocl run --pool` takes it, wait=SECONDS if
- * --vocl-wait does not say so.
+ * Arguments in plugstack.conf: vocl=PATH of the command, pool=WHERE as for `vocl run --pool`, and wait=SECONDS, used if
+ * --vocl-wait is not given.
  */
 #include <errno.h>
 #include <grp.h>
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Slurm looks for them by name. */
+/* Slurm looks these up by name. */
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 SPANK_PLUGIN(vocl, 1)
@@ -32,7 +32,7 @@ SPANK_PLUGIN(vocl, 1)
 
 #define MOST_OUTPUT (1u << 20)
 #define MOST_TASKS 4096
-#define SECONDS 10 /* a command of vocl's takes at most */
+#define SECONDS 10 /* time limit of a command of vocl's */
 #define BATCH_STEP 0xfffffffbu
 #define INTERACTIVE_STEP 0xfffffffau
 
@@ -40,7 +40,7 @@ SPANK_PLUGIN(vocl, 1)
 
 enum { DEVICES, GPUS, MEMORY, NAME, EXCLUSIVE, SHARE, WAIT, OPTIONS };
 
-/* What was said of each: its value, "" if it takes none, or NULL. */
+/* The value given for each option, "" if it takes none, or NULL. */
 static char *given[OPTIONS];
 
 static bool is_good(int which, const char *value)
@@ -75,7 +75,7 @@ static struct spank_option options[OPTIONS] = {
     {"vocl-wait", "SECONDS", "with --vocl: how long a task waits for them", 1, WAIT, take},
 };
 
-/* What they are called in `vocl run`. */
+/* Their names in `vocl run`. */
 static const char *const names[OPTIONS] = {"--count", NULL, "--mem", "--name", "--exclusive", "--weight", "--wait"};
 
 static int take(int which, const char *value, int remote)
@@ -135,7 +135,7 @@ static bool is_of_steps(spank_t spank)
     return !spank_get_item(spank, S_JOB_STEPID, &step) && step != BATCH_STEP && step != INTERACTIVE_STEP;
 }
 
-/* words: the command line of `vocl run` for what was asked for. hold: an option more, or NULL. */
+/* Makes the command line of `vocl run` in words, by the options given. hold: another option, or NULL. */
 static void make_command(const char **words, int count, char **arguments, const char *pool, const char *hold)
 {
     const char *wait = argument(count, arguments, "wait", NULL);
@@ -162,7 +162,7 @@ static void make_command(const char **words, int count, char **arguments, const 
     words[at] = NULL;
 }
 
-/* What differs from the task's environment is set there. */
+/* Sets in the task's environment what differs from it. */
 static int take_environment(spank_t spank, char *text, const char *end)
 {
     for (char *value; text < end; text = value + strlen(value) + 1) {
@@ -195,7 +195,7 @@ static int prepare_task(spank_t spank, int count, char **arguments, char *output
         return -1;
     if (spank_getenv(spank, "VOCL_POOL", pool, sizeof(pool)) || !*pool)
         snprintf(pool, sizeof(pool), "%s", SETTINGS_POOL_FILE);
-    snprintf(hold, sizeof(hold), "--hold=%d", (int)getpid()); /* which will be the task's */
+    snprintf(hold, sizeof(hold), "--hold=%d", (int)getpid()); /* the PID that the task will have */
     make_command(words, count, arguments, argument(count, arguments, "pool", pool), holds ? hold : NULL);
     status = ask((char *const *)(uintptr_t)words, environment, output, MOST_OUTPUT, &length,
                  SECONDS + (holds ? atoi(wait) : 0));
@@ -206,12 +206,12 @@ static int prepare_task(spank_t spank, int count, char **arguments, char *output
     return take_environment(spank, output, output + length);
 }
 
-/* ---- what is left ---- */
+/* ---- what remains ---- */
 
 static uint32_t tasks[MOST_TASKS];
 static unsigned task_count;
 
-/* As that user, or root if it is 0. */
+/* Runs the command as this user, or as root if uid is 0. */
 static int end_sessions(const char **words, const char *pool, uid_t uid)
 {
     const struct passwd *user = getpwuid(uid);
@@ -231,8 +231,8 @@ static int end_sessions(const char **words, const char *pool, uid_t uid)
     return pid > 0 ? spawn_wait(pid) : 1;
 }
 
-/* Ends sessions of that job: of the tasks of its step that were here, or with step NULL all. Root may, in a pool that
- * knows it; else the job's user, whose sessions they are. */
+/* Ends sessions of the job: those of the tasks of its step that ran here, or, with step NULL, all. Root may do so if
+ * the pool accepts root; otherwise it is done as the job's user, who owns the sessions. */
 static void end_job(spank_t spank, const char *step, int count, char **arguments)
 {
     const char *pool = argument(count, arguments, "pool", NULL);
@@ -255,7 +255,7 @@ static void end_job(spank_t spank, const char *step, int count, char **arguments
     free(jobs);
 }
 
-/* ---- what Slurm calls ---- */
+/* ---- called by Slurm ---- */
 
 int slurm_spank_init(spank_t spank, int count, char **arguments)
 {
@@ -268,7 +268,7 @@ int slurm_spank_init(spank_t spank, int count, char **arguments)
     return 0;
 }
 
-/* In srun, sbatch or salloc there is somebody to tell. */
+/* Errors are reported only in srun, sbatch and salloc, where a user sees them. */
 int slurm_spank_init_post_opt(spank_t spank, int count, char **arguments)
 {
     (void)count;
@@ -316,7 +316,7 @@ int slurm_spank_exit(spank_t spank, int count, char **arguments)
     return 0;
 }
 
-/* Whatever becomes of it, the node is good for the next job. */
+/* Always succeeds: the node is fit for the next job. */
 int slurm_spank_job_epilog(spank_t spank, int count, char **arguments)
 {
     end_job(spank, NULL, count, arguments);

@@ -1,4 +1,4 @@
-/* A worker's devices in the node's PCIe tree. See affinity.h. */
+/* The place of a worker's devices in the node's PCIe tree. See affinity.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +10,16 @@
 #include "topology/bus.h"
 #include "topology/opencl.h"
 
-#define MOST_ORDINALS 64 /* as many as a session's devices may be told apart by */
+#define MOST_ORDINALS 64 /* the most devices of a session */
 
 struct affinity {
     struct topology *tree;
     struct bus *bus;
     bool tried;
     int devices[MOST_ORDINALS];
-    unsigned known; /* ordinals below this one */
+    unsigned known; /* ordinals below this one are known */
     unsigned placed;
-    int numa; /* what threads are bound to */
+    int numa; /* the NUMA node that threads are bound to, or -1 */
 };
 
 struct asked {
@@ -36,7 +36,7 @@ struct affinity *affinity_new(void)
     return affinity;
 }
 
-/* This machine's tree is looked at if there is something in it to be found. */
+/* Reads this machine's tree if it could contain the device. */
 static void open_tree(struct affinity *affinity, bool has_address)
 {
     const char *name = settings_string(SETTING_TOPOLOGY);
@@ -83,7 +83,7 @@ int affinity_device_at(const struct affinity *affinity, unsigned ordinal)
     return ordinal < affinity->known ? affinity->devices[ordinal] : -1;
 }
 
-/* The one NUMA node that all devices are near, or -1. */
+/* Returns the NUMA node that all devices are near, or -1. */
 static int common_numa(const struct affinity *affinity)
 {
     int numa = -1;

@@ -1,4 +1,4 @@
-/* The worker's end of its control connection: see control.h. A worker that no daemon started has none. */
+/* The worker's end of its control connection: see control.h. Only workers that a daemon started have one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define RETRY_US 1000000
 #define REPORT_US 1000000
-#define LOOK_US 100 /* while there is other work */
+#define LOOK_US 100 /* interval while there is other work */
 
 struct control {
     const char *path;
@@ -30,7 +30,7 @@ static void lose(struct control *control)
     if (control->fd >= 0)
         close(control->fd);
     control->fd = -1;
-    /* without a daemon there is nobody to share with */
+    /* without a daemon no other worker gets time slices */
     for (unsigned ordinal = 0; ordinal < 64; ordinal++)
         executor_slice(control->executor, ordinal, SLICE_FREE);
 }

@@ -1,7 +1,7 @@
 /*
- * vocl-proxy --fork-server (proxy/fork_server.h). Nothing but loading is done here, for what has threads, or
- * descriptors of a device, cannot be copied: drivers that have them already when they are loaded are left to each
- * worker. Nothing that is a session's comes here: a copy hears what it is to be over a socket of its own.
+ * vocl-proxy --fork-server (proxy/fork_server.h). It only loads libraries, because a process with threads or with a
+ * device's descriptors cannot be copied: drivers that have these as soon as they are loaded are left to each worker.
+ * Nothing of a session comes here: a copy is told what to do over a socket of its own.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define MOST_BYTES (16u << 20)
 #define MOST_ENTRIES (1u << 16)
 
-static char *own_word; /* an argument of this process, which is a worker's in its copies */
+static char *own_word; /* the argument of this process, which copies overwrite with a worker's */
 
 static unsigned count_entries(const char *folder)
 {
@@ -40,28 +40,29 @@ static unsigned count_entries(const char *folder)
     return count;
 }
 
-/* What workers load. False: a process that has it cannot be copied. */
+/* Loads what workers need. Returns false if the process cannot be copied after that. */
 static bool load(bool carriers)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return false; /* the sanitizer's run-time library wants to be told of fork() */
+    return false; /* the sanitizer's run-time library needs to handle fork() */
 #endif
     const unsigned before = count_entries("/proc/self/fd");
     char why[512];
 
     executor_load_drivers();
-    if (carriers) { /* what there is not is not needed, or said by the worker that needs it */
+    if (carriers) { /* if one fails, it is not needed, or the worker that needs it reports it */
         loader_open_tls(why, sizeof(why));
         loader_open("mpich", false, why, sizeof(why));
     }
-    return count_entries("/proc/self/task") == 3 && count_entries("/proc/self/fd") == before; /* with . and .. */
+    /* One thread, and the entries . and .. */
+    return count_entries("/proc/self/task") == 3 && count_entries("/proc/self/fd") == before;
 }
 
 /* ---- a copy ---- */
 
 struct copy {
     struct fork_request request;
-    int *descriptors; /* with room for some more */
+    int *descriptors; /* with room for the first FORK_FIRST and one more */
     char **environment;
     struct supervisor_plan plan;
 };
@@ -110,7 +111,7 @@ static bool take(int socket, struct copy *copy, bool supervisor)
            take_environment(socket, request, copy->environment);
 }
 
-/* The worker that the environment says, by name, too. */
+/* Becomes the worker that the environment describes, also by the name of its process. */
 static int be_worker(void)
 {
     memset(own_word, 0, strlen(own_word));
@@ -119,8 +120,8 @@ static int be_worker(void)
     return worker_run();
 }
 
-/* The daemon is the parent of supervisors, as of those that it starts itself. The copy makes no use of what the C
- * library would do after fork() but to call fork() itself, for its worker. */
+/* Makes a supervisor whose parent is the daemon, like those that the daemon starts itself. The system call bypasses
+ * what the C library does in fork(); the copy depends on that only in calling fork() itself, for its worker. */
 static void make_supervisor(int socket)
 {
     static struct copy copy;
@@ -138,7 +139,7 @@ static void make_supervisor(int socket)
                    copy.descriptors[FORK_FIRST], be_worker);
 }
 
-/* A worker is to be a child of who started this process: it waits until it is one. */
+/* Waits until the worker is a child of the process that started the fork server. */
 static void await_parent(int socket, pid_t server)
 {
     char byte;
@@ -146,7 +147,7 @@ static void await_parent(int socket, pid_t server)
     while (read(socket, &byte, 1) < 0 && errno == EINTR)
         ;
     close(socket);
-    while (getppid() == server) /* it is ending */
+    while (getppid() == server) /* the server is ending */
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 

@@ -1,5 +1,5 @@
-/* vocl-proxy --probe: prints the native devices, one a line, in the order in which a worker numbers them; then the
- * node's PCIe tree, if it is known, each line after the word tree. */
+/* vocl-proxy --probe: prints the native devices, one on each line, in the order in which a worker numbers them; then
+ * the node's PCIe tree, if it is known, each line after the word tree. */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,11 +67,11 @@ int list_devices(void)
 
     if (!affinity)
         _Exit(1);
-    setenv("VOCL_WORKER", "1", 1); /* libvocl, should an ICD loader bring it in, offers nothing here */
+    setenv("VOCL_WORKER", "1", 1); /* if an ICD loader loads libvocl here, it offers no devices */
     count = native_devices(devices);
     for (unsigned number = 0; number < count; number++)
         print_device(affinity, number, devices[number].device);
     print_tree(affinity_tree(affinity));
     fflush(stdout);
-    _Exit(0); /* nothing of OpenCL is torn down */
+    _Exit(0); /* without tearing down OpenCL */
 }

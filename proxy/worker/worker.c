@@ -1,6 +1,6 @@
 /*
- * A worker: one session's end on a node that has devices. One loop polls the transport, feeds the executor and sends
- * what it has to say; it sleeps when there is nothing to do.
+ * A worker: one session's end on a node that has devices. One loop polls the transport, runs the executor and sends its
+ * messages; it sleeps when there is nothing to do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "proxy/worker/worker.h"
 
 #define NOTES_FULL (48u << 10)
-#define NOTES_MOST (256u << 10) /* at a time, but for a longer one */
+#define NOTES_MOST (256u << 10) /* bytes sent at a time, unless one message is longer */
 
 /* ---- from the transport ---- */
 
@@ -63,7 +63,8 @@ static void on_joined(void *owner, unsigned peer)
 
 /* ---- from the executor ---- */
 
-/* What has gathered while the program took nothing goes in pieces: it begins with each when it has all of it. */
+/* Sends what has accumulated while the program did not read, in pieces: the program can handle each as soon as it is
+ * complete. */
 static void flush_notes(struct worker *worker)
 {
     struct wire_buffer *notes = &worker->notes;
@@ -153,7 +154,7 @@ static void host_wake(void *owner)
     transport_wake(((struct worker *)owner)->transport);
 }
 
-/* ---- what kernels and the native OpenCL print goes to the application's own stdout and stderr ---- */
+/* ---- output of kernels and the native OpenCL goes to the application's own stdout and stderr ---- */
 
 static int redirect(struct worker *worker)
 {
@@ -293,14 +294,14 @@ static void loop(struct worker *worker)
     }
 }
 
-/* Blocks of data come and go all the time: memory whose pages are there is kept for the next. */
+/* Blocks of data are allocated and freed all the time: keeps freed memory, whose pages exist, for the next. */
 static void keep_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
-/* What the daemon that started this worker gave it. */
+/* Takes the limits set by the daemon that started this worker. */
 static void take_limits(struct executor_host *host)
 {
     const char *devices = getenv("VOCL_WORKER_DEVICES"), *memory = getenv("VOCL_WORKER_MEMORY"),
@@ -336,7 +337,7 @@ int worker_run(void)
     if (!worker)
         return 1;
     keep_memory();
-    setenv("VOCL_WORKER", "1", 1); /* libvocl, should an ICD loader bring it in, offers nothing here */
+    setenv("VOCL_WORKER", "1", 1); /* if an ICD loader loads libvocl here, it offers no devices */
     error = transport_open_worker(&callbacks, why, sizeof(why), &worker->transport);
     if (error) {
         fprintf(stderr, "vocl-proxy: %s\n", *why ? why : strerror(-error));
@@ -365,6 +366,6 @@ int worker_run(void)
     loop(worker);
     control_close(worker);
     transport_close(worker->transport);
-    /* Native OpenCL and MPI are not torn down: either could hang, and the kernel takes back everything. */
+    /* Native OpenCL and MPI are not torn down: either could hang, and the kernel releases everything. */
     _exit(worker->status);
 }

@@ -1,8 +1,8 @@
 # Programs whose workers are harmed, and replaced, while they run. For recover*.sh, which may define a harm() of their
 # own:
 #
-#     survives HARM HOW PROGRAM...        the program ends well and leaves nothing behind; HARM has harm()'s arguments, HOW
-#                                         settings and the command before the program. LOGS: the folder for a failure's log
+#     survives HARM HOW PROGRAM...        the program ends well and leaves nothing behind; HARM has harm()'s arguments,
+#                                         HOW settings and the command before the program. LOGS: the folder for logs
 #     survives_well HARM HOW PROGRAM...   the same, and the program prints the same as natively
 #     same_as_natively PROGRAM            the output is what $scratch/native holds
 #     snapshots                           prints the number of snapshots

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Snapshots with which lost workers are replaced: of contexts of two workers, each of which has contents of its own of the
-# same buffers; and contents that are read while the program goes on writing them, also those that a move or a suspension takes.
+# Snapshots with which lost workers are replaced: of contexts of two workers, each of which has contents of its own of
+# the same buffers; and of contents that are read while the program keeps writing them, also for a move or a suspension.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=$$
 at_most 300
@@ -10,21 +10,21 @@ both_saved()
     [ "$(tail -n +"$seen" "$scratch/err" | grep -o 'snapshot of worker [0-9]*' | sort -u | wc -l)" -ge 2 ]
 }
 
-# stage TEXT: the program has got there; what it was told for that is in a snapshot of either
+# stage TEXT: waits until the program has got there, and each worker has a snapshot of what it was sent for that
 stage()
 {
     wait_until grep -q "^$1" "$scratch/out" || fail "not $1: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until both_saved || fail "$1: no snapshot: $(tail -n 9 "$scratch/err")"
 }
 
-# go_on: with the next
+# go_on: starts the next stage
 go_on()
 {
     seen=$(($(wc -l < "$scratch/err") + 1))
     echo >&7
 }
 
-# lose head|tail: the worker that began first, or last
+# lose head|tail: kills the worker that started first, or last
 lose()
 {
     before=$(grep -c 'is worker . now' "$scratch/err")
@@ -61,7 +61,7 @@ two()
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
-# early: while it is written, most of it is saved before the pause, and the worker is lost at any time
+# early: the program keeps writing, most contents are saved before the pause, and the worker is lost at any time
 early()
 {
     : > "$scratch/err"
@@ -79,14 +79,14 @@ early()
     grep -qx right "$scratch/out" || fail "early: $(cat "$scratch/out")"
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
-# saved_early LEAST: of so many snapshots
+# saved_early LEAST: so many snapshots had most of their contents saved before the pause
 saved_early()
 {
     sed -n 's/.*snapshot of worker [0-9]*: \([0-9]*\) bytes .*, \([0-9]*\) of them .*/\1 \2/p' "$scratch/err" |
         awk -v least="$1" '$1 > 2 * $2 { early++ } END { exit early < least }'
 }
 
-# done_ahead COMMAND...: that is done, and most of it before the pause
+# done_ahead COMMAND...: the command succeeds, and most contents are saved before the pause
 done_ahead()
 {
     vocl "$1" $program $2 > "$scratch/asked" 2>&1 && saved_early 1 && return
@@ -94,8 +94,9 @@ done_ahead()
     return 1
 }
 
-# asked WORD...: of what is written meanwhile a snapshot is taken, most of it before the pause; the worker that comes is lost.
-# If calls do not end soon, as on a loaded machine, all of it is read in the pause.
+# asked WORD...: a snapshot is taken of contents that are written meanwhile, most of it before the pause; the new worker
+# is lost. If calls take long to return, as on a loaded machine, all contents are read in the pause; then the command is
+# tried again.
 asked()
 {
     : > "$scratch/err"
@@ -115,7 +116,8 @@ asked()
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }
 
-# lost_ahead PHASE COMMAND...: the worker is lost while contents are copied for a move or a suspension, and replaced as at any other time
+# lost_ahead PHASE COMMAND...: the worker is lost while contents are copied for a move or a suspension, and is replaced
+# as at any other time
 lost_ahead()
 {
     phase=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A session that lacks something, from the beginning or from some moment on: an error or right results, whichever, and
-# nothing is left. VOCL_SILENT=all: with more phases.
+# A session lacks a resource, from the beginning or from some moment on: the program gets an error or right results, and
+# nothing is left. VOCL_SILENT=all: tests more phases.
 . "$(dirname "$0")/silent-lib.sh"
 need_foreign_programs
 need prlimit util-linux
@@ -32,7 +32,7 @@ for kilobytes in 4 64 1024; do
         beside little_memory $phase $kilobytes
     done
 done
-# from now on nobody gets more than he has
+# from now on no process gets more than it has
 no_more()
 {
     begin $1 2 vocl run --workers 2 --

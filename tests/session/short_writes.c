@@ -1,6 +1,6 @@
 /*
- * What stands before vocl-tls.so: after their first writes its connections take about half of what they are given, as
- * those do that have little room. For short_writes.sh.
+ * Wraps vocl-tls.so: after their first writes, its connections accept about half of the bytes given, as connections
+ * with little buffer space do. For short_writes.sh.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@ static const struct tls_plugin *real;
 
 enum { CONNECTIONS = 64, FIRST = 10 };
 
-static atomic_uint written[CONNECTIONS]; /* times, by address, which two may have in common */
+static atomic_uint written[CONNECTIONS]; /* the number of writes, by address; two connections may share an entry */
 
 static ssize_t write_half(struct tls *tls, const void *bytes, size_t length)
 {
@@ -21,7 +21,7 @@ static ssize_t write_half(struct tls *tls, const void *bytes, size_t length)
     return real->write(tls, bytes, before < FIRST ? length : length - length / 2);
 }
 
-/* Filled before anybody can look for it. */
+/* The constructor fills it before libvocl can look for it. */
 __attribute__((visibility("default"))) struct tls_plugin vocl_tls_plugin;
 
 __attribute__((constructor)) static void load(void)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Connections that take only a part of what they are given, whatever it is, while data and pauses alternate: nothing is
-# lost, over TLS and plainly.
+# Connections accept only a part of the bytes given, while data and pauses alternate: nothing is lost, over TLS and over
+# plain connections.
 . "$(dirname "$0")/../lib.sh"
 export VOCL_TEST_PLUGIN="$VOCL_LIBEXECDIR/vocl-tls.so"
 [ -e "$VOCL_TEST_PLUGIN" ] || skip "VOCL was built without TLS"

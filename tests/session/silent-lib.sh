@@ -1,27 +1,28 @@
-# What a session does when one of its processes is stopped or killed, in each phase of a program's life:
+# How a session behaves when one of its processes is stopped or killed, in each phase of a program's life:
 #
-#     begin PHASE WORKERS COMMAND...   a program (phases.c) in the background, until it is in its phase; $program
-#     go [ROUNDS]                      it ends that phase, after so many rounds more
-#     noticed                          the same, when it knows of a loss, in phases in which it asks its workers nothing
-#     outlast                          until whoever is silent has been so for longer than anybody has patience
-#     patiently                        of sessions that begin from here on, everybody has ten times as much patience
-#     outlast_some                     a quarter of that
-#     processes NAME                   of this session, whose name begins so
-#     worker NUMBER
-#     fault SIGNAL PID...
-#     ended_with STATUS... -- WHAT     the program ends so, and nothing is left; prints how long it took
+#     begin PHASE WORKERS COMMAND...   starts a program (phases.c), and waits until it is in its phase; sets $program
+#     go [ROUNDS]                      ends that phase, after ROUNDS more rounds
+#     noticed                          the same, once the program knows of a loss, in phases without calls
+#     outlast                          waits until a silent process has been silent for longer than any time-out
+#     patiently                        sessions that begin from here on have time-outs ten times as long
+#     outlast_some                     waits for a quarter of such a time-out
+#     processes NAME                   prints the session's processes whose name begins with NAME
+#     worker NUMBER                    prints the process of that worker
+#     fault SIGNAL PID...              sends the signal
+#     ended_with STATUS... -- WHAT     the program ends with one of these; prints how long it took
+#     nothing_left WHAT                no process of the session is left
 #
-# The time until the program knew is printed, and not looked at: a machine may be busy.
+# The time until the program knows of a fault is printed and not tested: the machine may be busy.
 #
 # With workers on another host (tests/net/two-hosts):
 #
-#     begin_far PHASE OPTION...        two workers, and options of two-hosts
-#     ended STATUS -- WHAT             the program ends so, and nothing is left there and here
+#     begin_far PHASE OPTION...        starts it with two workers, and options of two-hosts
+#     ended STATUS -- WHAT             the program ends so, and nothing is left on either host
 . "$(dirname "$0")/../lib.sh"
 patient=
 mark=VOCL_TEST_MARK=$$
 
-# As lib.sh's, of programs that are phases, too.
+# As lib.sh's, with programs named phases, too.
 session_processes()
 {
     for candidate in $(grep -lszxFe "$1" /proc/[0-9]*/environ 2> /dev/null | cut -d / -f 3); do
@@ -66,7 +67,7 @@ noticed()
     esac
 }
 
-# That time passes is what is looked at here.
+# Here the passing of time is itself the test.
 outlast()
 {
     sleep $((VOCL_PEER_TIMEOUT * 3 / 2 + 1))
@@ -85,7 +86,8 @@ outlast_some()
     sleep $((patient / 4))
 }
 
-# every PHASES: those of a quick run, or what VOCL_SILENT names: some, which is then all that is looked at, or all
+# every PHASES: prints the phases of a quick run, or those that VOCL_SILENT names: some, which are then the only ones
+# tested, or all
 every()
 {
     case $VOCL_SILENT in
@@ -100,7 +102,7 @@ some_phases()
     [ -n "$VOCL_SILENT" ] && [ "$VOCL_SILENT" != all ]
 }
 
-# processes NAME: whose name begins so, oldest first
+# processes NAME: prints the processes whose name begins with NAME, oldest first
 processes()
 {
     for candidate in $(session_processes "$mark" | sort -n); do
@@ -111,7 +113,7 @@ processes()
     done
 }
 
-# worker NUMBER: the process; the first has the first device
+# worker NUMBER: prints the process of that worker; the first worker has the first device
 worker()
 {
     for candidate in $(processes vocl-proxy); do
@@ -167,7 +169,7 @@ begin_far()
     far_phase=$1
     shift
     export HERE=$scratch
-    # what is left is looked for before the hosts are taken away
+    # Leftovers are looked for before the hosts are removed.
     cat > "$scratch/stay" <<'END'
 #!/bin/sh
 "$@"

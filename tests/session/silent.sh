@@ -1,12 +1,12 @@
 #!/bin/sh
-# Whoever is stopped or killed, and whatever the program does just then: it ends with an error of OpenCL or right
-# results, and nothing is left. A program that is stopped is not dead. VOCL_SILENT=all: all phases with all faults;
-# VOCL_SILENT="read map": only these.
+# Whichever process is stopped or killed, and whatever the program does just then: the program ends with an OpenCL error
+# or right results, and nothing is left. A program that is stopped is not treated as dead. VOCL_SILENT=all: all phases
+# with all faults; VOCL_SILENT="read map": only these phases.
 . "$(dirname "$0")/silent-lib.sh"
 need_foreign_programs
 with_own_memory
 
-# one of two workers does not answer any more: an error, and its process is gone while the program still runs
+# one of two workers stops answering: an error, and its process has ended while the program still runs
 stopped()
 {
     begin "$1" 2 vocl run --workers 2 --
@@ -19,7 +19,7 @@ for phase in $(every launches write read map build nodes wait); do
     beside stopped $phase
 done
 
-# the program goes on with what it has when it is the other that is lost
+# the other worker is lost: the program continues with what it has
 gone()
 {
     ! kill -0 "$victim" 2> /dev/null
@@ -48,7 +48,7 @@ for phase in $(every launches read); do
     beside killed $phase
 done
 
-# who only started the session is not needed until its end
+# the processes that only started the session are not needed until its end
 starter_stopped()
 {
     begin "$1" 2 vocl run --workers 2 --
@@ -101,7 +101,7 @@ both_faults()
 }
 beside both_faults
 
-# Ctrl-Z, for longer than anybody has patience
+# Ctrl-Z, for longer than any time-out
 suspended()
 {
     begin "$1" 2 vocl run --workers 2 --
@@ -146,7 +146,7 @@ if some_phases; then
     exit 0
 fi
 
-# a job of an mpiexec of the user's own, which waits for all of its ranks
+# a job under an mpiexec of the user's own, which waits for all of its ranks
 mpmd="$scratch/mpmd"
 cat > "$mpmd" <<'END'
 #!/bin/sh
@@ -172,7 +172,7 @@ for name in vocl-proxy phases; do
     done
 done
 
-# at the start: a worker that stops wherever it is just then, also in MPI_Init
+# at the start: a worker stops wherever it is just then, also in MPI_Init
 link_libexec "$scratch/libexec" '[ "${PMI_ID:-$PMI_RANK}" != 2 ] || (sleep $STOP_AFTER; kill -STOP $$) &'
 stopped_early()
 {

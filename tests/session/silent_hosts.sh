@@ -1,7 +1,7 @@
 #!/bin/sh
-# The network between a program and its workers carries nothing any more, in one direction or both, or its host is gone:
-# both sides notice. What comes back in time was no outage. VOCL_SILENT=all: all phases with all faults;
-# VOCL_SILENT="read map": only these.
+# The network between a program and its workers fails, in one direction or both, or its host vanishes: both sides
+# notice. An outage that ends in time has no effect. VOCL_SILENT=all: all phases with all faults; VOCL_SILENT="read
+# map": only these phases.
 . "$(dirname "$0")/silent-lib.sh"
 need ip iproute2
 need_foreign_programs
@@ -81,7 +81,7 @@ for phase in $(every nodes); do
     beside worker_stopped $phase
 done
 
-# an outage that is shorter than the time that one waits: nothing is lost
+# an outage that is shorter than the time-outs: nothing is lost
 outage()
 {
     patiently
@@ -98,7 +98,7 @@ for phase in $(every launches write read nodes); do
     beside outage $phase
 done
 
-# Ctrl-Z, for longer than anybody has patience, the system with one that takes nothing, too
+# Ctrl-Z, for longer than any time-out, while the socket buffers fill up
 suspended()
 {
     far "$1"
@@ -113,7 +113,7 @@ for phase in $(every launches read); do
     beside suspended $phase
 done
 
-# there is nobody who could tell the workers
+# no process is left that could tell the workers to end
 nobody()
 {
     far "$1"

@@ -1,4 +1,4 @@
-/* A program with a session, for tests that end it: does as its argument says once it has said "ready". */
+/* A program with a session, for tests that end it: prints "ready" and then does what its argument says. */
 #include <CL/cl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* 3 when the loss of the device was told; waits for it at most ten minutes. */
+/* Returns 3 when the loss of the device is reported; waits for it for at most ten minutes. */
 static int finish_until_lost(cl_command_queue queue, cl_mem buffer)
 {
     int zero = 0;
@@ -47,7 +47,7 @@ int main(int count, char **arguments)
         _exit(0);
     if (!strcmp(how, "abort"))
         abort();
-    if (!strcmp(how, "sleep")) { /* until the test ends it, or ends itself */
+    if (!strcmp(how, "sleep")) { /* until the test ends it, or itself ends */
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         sleep(600);
     }

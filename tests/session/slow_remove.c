@@ -1,5 +1,5 @@
-/* Preloaded into workers, for builds.sh: between a driver's look at what it has built and its removal another one has
- * time to remove it. */
+/* Preloaded into workers, for builds.sh: between a driver's look at a file of its cache and the file's removal, another
+ * driver has time to remove it. */
 #include <dlfcn.h>
 #include <string.h>
 #include <time.h>

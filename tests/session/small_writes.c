@@ -1,6 +1,6 @@
 /*
- * Small writes of every kind, and how often libvocl asks for memory meanwhile: this program's malloc() counts. What the
- * library has asked for in the first writes it keeps. Checks what was written last.
+ * Performs small writes of every kind, and counts how often libvocl allocates memory meanwhile: this program's malloc()
+ * counts. What the library allocates in the first writes it reuses. Checks the contents written last.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
@@ -18,10 +18,10 @@ enum { SIZE = 64 << 10, SMALL = 64, LARGEST = 16 << 10, AT_ONCE = 2, ROUNDS = 10
 static cl_command_queue queue;
 static cl_mem buffer, image;
 static unsigned char data[SIZE], result[SIZE];
-static uintptr_t start, end; /* of the library */
+static uintptr_t start, end; /* of the library's code */
 static _Thread_local unsigned counting, counted;
 
-/* ---- the memory ---- */
+/* ---- the allocator ---- */
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -52,7 +52,7 @@ EXPORTED void *realloc(void *memory, size_t size)
     return __libc_realloc(memory, size);
 }
 
-/* Where the library is that has the entry points. */
+/* Finds the code of the library that has the OpenCL functions. */
 static int find(struct dl_phdr_info *info, size_t size, void *name)
 {
     (void)size;
@@ -115,7 +115,7 @@ static void write_image(void)
     CHECK(clEnqueueWriteImage(queue, image, CL_FALSE, origin, region, 128, 0, data, 0, NULL, NULL));
 }
 
-/* So few at once that nothing waits for the node. */
+/* Makes few enough writes at once that none waits for the node. */
 static unsigned count_once(void (*write)(void))
 {
     counted = 0;
@@ -129,8 +129,8 @@ static unsigned count_once(void (*write)(void))
     return counted;
 }
 
-/* A thread that is late to give back what it has sent makes one more of it necessary than there has been before, at
- * any time: but not again and again. */
+/* Counts again until no write allocates: at any time, a thread that is late to return a sent message makes one more of
+ * them necessary than ever before, but not again and again. */
 static unsigned count_in(void (*write)(void))
 {
     unsigned found = count_once(write);
@@ -184,7 +184,7 @@ int main(void)
     CHECK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, LARGEST, result, 0, NULL, NULL));
     if (memcmp(result, data, LARGEST))
         exit((fprintf(stderr, "something else was written\n"), 1));
-    counting = 1; /* the counter counts */
+    counting = 1; /* checks that the counter works */
     counted = 0;
     CHECK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, SMALL, result, 0, NULL, NULL));
     counting = 0;

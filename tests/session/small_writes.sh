@@ -1,5 +1,5 @@
 #!/bin/sh
-# A write whose data go in the command itself asks for no memory.
+# A write whose data travel in the command itself allocates no memory.
 . "$(dirname "$0")/../lib.sh"
 case $SANITIZER in
 address | thread) skip "the $SANITIZER sanitizer has a malloc() of its own" ;;

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Between two hosts nothing gets through but what stands for ssh: neither a worker to the program nor the other way round, nor
-# one worker to another. The same results as natively. When that connection breaks, carries nothing any more, or one of
-# its ends is stopped, the program gets an error and nothing is left; what is held up in a member holds up nobody else.
+# Between two hosts only the stand-in for ssh gets through: the program and its workers cannot connect to each other in
+# any direction, nor can the workers. The results are the same as natively. When that connection breaks, carries nothing
+# more, or one of its ends is stopped, the program gets an error and nothing is left; a member that does not read delays
+# no other.
 . "$(dirname "$0")/silent-lib.sh"
 need ip iproute2
 need_foreign_programs
@@ -9,7 +10,7 @@ need_foreign_programs
 two=$top_srcdir/tests/net/two-hosts
 [ "$(status_of "$two" --apart -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 
-# same NETWORK WORKERS PROGRAM: here, with so many workers there
+# same NETWORK WORKERS PROGRAM: runs it here, with WORKERS workers on the other host
 same()
 {
     "$top_builddir/tests/$3" > "$scratch/native" 2> /dev/null || fail "$3 natively"
@@ -27,7 +28,7 @@ same ssh 2 session/migrate
 [ "$(status_of env VOCL_NETWORK=ssh vocl devices 2> "$scratch/err")" != 0 ] || fail "VOCL_NETWORK=ssh without hosts"
 grep -q 'VOCL_NETWORK=ssh is for workers that ssh starts' "$scratch/err" || fail "ssh without hosts: $(cat "$scratch/err")"
 
-# Where a worker cannot come to the program, but the program to it, only the first connection goes that way.
+# A worker cannot connect to the program, but the program to the worker: only the first connection goes through ssh.
 if ${CC:-cc} -D_GNU_SOURCE= -shared -fPIC -o "$scratch/unreachable.so" "$top_srcdir/tests/net/unreachable.c"; then
     UNREACHABLE=10.93.0.1 LD_PRELOAD="$scratch/unreachable.so${LD_PRELOAD:+:$LD_PRELOAD}" VOCL_LOG=debug timeout -k 10 300 \
         "$two" --workers 2 -- "$top_builddir/tests/session/migrate" > "$scratch/out" 2> "$scratch/err" ||
@@ -36,7 +37,8 @@ if ${CC:-cc} -D_GNU_SOURCE= -shared -fPIC -o "$scratch/unreachable.so" "$top_src
         fail "a worker that is not let out is connected otherwise: $(cat "$scratch/err")"
 fi
 
-# ssh has encrypted it already: what goes through is plain, unless TLS is asked for. (What is known from before does not.)
+# ssh encrypts already: data through it are plain, unless TLS is requested. (The cache is off, as cached data would not
+# be sent.)
 cat > "$scratch/record" <<END
 #!/bin/sh
 exec 3<&0
@@ -53,7 +55,7 @@ for network in ssh tls; do
     [ $? = $([ $network = ssh ] && echo 0 || echo 1) ] || fail "what goes through with $network"
 done
 
-# Where the members could reach each other nobody listens all the same.
+# Where the members could reach each other directly, still no socket listens.
 cat > "$scratch/look" <<'END'
 #!/bin/sh
 "$SLEEPER" > "$HERE/out" & until grep -q ready "$HERE/out"; do sleep 0.1; done
@@ -65,7 +67,7 @@ VOCL_NETWORK=ssh HERE=$scratch SLEEPER=$top_builddir/tests/session/sleeper timeo
     > "$scratch/listen" 2> "$scratch/err"
 [ "$(cat "$scratch/listen")" = 0 ] || fail "listens: $(cat "$scratch/listen" "$scratch/err")"
 
-# In ssh's place two processes that copy, so that they can be stopped.
+# Two processes that copy stand for ssh, so that they can be stopped.
 cat > "$scratch/through" <<'END'
 #!/bin/sh
 exec 3<&0
@@ -80,7 +82,7 @@ cats()
         [ "$comm" != cat ] || echo "$candidate"
     done
 }
-# broken PHASE SIGNAL WHO
+# broken PHASE SIGNAL WHO: the signal is sent to these processes in that phase
 broken()
 {
     begin_far $1 --apart
@@ -101,7 +103,7 @@ for phase in $(every read); do
     beside broken $phase STOP "worker 1"
     beside broken $phase KILL "worker 1"
 done
-# an outage that is shorter than the time that one waits, and a program that is stopped for longer
+# an outage that is shorter than the time-outs, and a program that is stopped for longer
 outage()
 {
     patiently

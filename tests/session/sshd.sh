@@ -1,7 +1,7 @@
 #!/bin/sh
-# By a real ssh: an sshd of this test's own, at a port of this host's own address, and workers on "hosts" that only ssh knows.
-# The same results as natively, by all networks; what ssh refuses is said; a connection that is cut is an error, and
-# what was started at its other end is gone.
+# Through a real ssh: an sshd of this test's own, at a port of this host, and workers on "hosts" whose names only ssh
+# knows. The results are the same as natively, over all networks; the reason is reported if ssh refuses; a broken
+# connection is an error, and the processes that were started at its other end are gone.
 . "$(dirname "$0")/silent-lib.sh"
 need ssh openssh-client
 need ssh-keygen openssh-client
@@ -69,7 +69,7 @@ ssh="env -u LD_PRELOAD ssh -F $keys/ssh -x -T"
 $ssh elsewhere true 2> "$scratch/err" || skip "this sshd lets nobody in: $(cat "$scratch/err" "$scratch/sshd")"
 export VOCL_RSH="$ssh" VOCL_SHARE=0 UCX_TLS=tcp,self
 
-# same HOSTS PROGRAM SETTING...
+# same HOSTS PROGRAM SETTING...: prints the same as natively
 same()
 {
     hosts=$1 program=$2
@@ -100,7 +100,7 @@ echo "elsewhere $(cut -d ' ' -f 1,2 "$keys/other.pub")" > "$keys/known"
 refused "another host" 'Host key verification failed'
 echo "elsewhere $(cut -d ' ' -f 1,2 "$keys/host.pub")" > "$keys/known"
 
-# The connection's end: what serves it there is no child of anybody here.
+# The end of the connection: the process that serves it on the other side is no child of this script's.
 connection()
 {
     cat /proc/$daemon/task/$daemon/children

@@ -1,8 +1,8 @@
 /*
- * Threads that ask for the status of what they have just enqueued, each in a queue of its own, for so many rounds, and
- * on until there is FILE; it is complete at last, and what was written is there.
+ * Threads query the status of the commands that they have just enqueued, each in a queue of its own, for ROUNDS rounds
+ * and on until FILE exists; the command is complete at last, and its data are there.
  *
- *     statuses THREADS ROUNDS [FILE]
+ *      statuses THREADS ROUNDS [FILE]
  */
 #include <pthread.h>
 

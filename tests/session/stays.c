@@ -1,7 +1,7 @@
 /*
- * A program with one object that a move has to deal with, or refuse: it says "ready", waits until there is a file, uses
- * the object, says "used", waits for a second file, uses it once more, and compares what there is. usage: stays FILE
- * FILE WHAT
+ * A program with one object that a move has to handle specially, or refuse: prints "ready", waits for the first FILE,
+ * uses the object, prints "used", waits for the second FILE, uses it once more, and compares the results.
+ * usage: stays FILE FILE WHAT
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -28,7 +28,7 @@ static cl_command_queue queue, queues[MOST];
 static cl_program program;
 static cl_mem buffer;
 static cl_uint device_count;
-static cl_int expected; /* of each element of the buffer */
+static cl_int expected; /* value of each element of the buffer */
 
 static void *function(const char *name)
 {
@@ -66,7 +66,7 @@ static cl_mem new_buffer(cl_mem_flags flags, void *host)
     return made;
 }
 
-/* The kernel in that queue, which adds so much to what is its first argument. */
+/* Runs the kernel in that queue; it adds by to the buffer or memory of its first argument. */
 static void launch(cl_command_queue to, cl_kernel kernel, cl_int by)
 {
     NEED(clSetKernelArg(kernel, 1, sizeof(by), &by));
@@ -99,7 +99,7 @@ static void plain_use(void)
     expected++;
 }
 
-/* ---- commands that do not end: the program goes on when there is the first file ---- */
+/* ---- commands that do not end before the first file exists ---- */
 
 static cl_mem bell;
 static cl_int *word;
@@ -138,7 +138,7 @@ static void native_begin(void)
 
 /* ---- programs ---- */
 
-/* A launch whose argument has been released is recorded: what it is then is nobody's business but the driver's. */
+/* Records a launch whose argument has been released: what the driver makes of that argument is unknown. */
 static void loose_begin(void)
 {
     clCreateCommandBufferKHR_fn create = (clCreateCommandBufferKHR_fn)function("clCreateCommandBufferKHR");
@@ -186,7 +186,7 @@ static void linked_use(void)
 static cl_program each;
 static cl_kernel of_each[MOST];
 
-/* Built in another way for each of two devices. */
+/* Builds a program with other options for each of two devices. */
 static void each_begin(void)
 {
     if (device_count < 2)
@@ -211,7 +211,7 @@ static void each_use(void)
 
 static cl_program special;
 
-/* Built with one value; with the next it has yet to be built, which it is at the end. */
+/* Builds a program with one value; the next value takes effect only in a build at the end. */
 static void special_begin(void)
 {
     static unsigned char il[65536];
@@ -265,7 +265,7 @@ static void mapped_use(void)
 {
     cl_kernel kernel;
 
-    if (!expected) { /* and from then on it can move */
+    if (!expected) { /* from here on it can move */
         for (int i = 0; i < ITEMS; i++)
             own[i] = 1;
         NEED(clEnqueueUnmapMemObject(queue, over, own, 0, NULL, NULL));
@@ -280,7 +280,7 @@ static void mapped_use(void)
     NEED(clFinish(queue));
 }
 
-/* Of which four bytes are used. */
+/* Creates a large buffer of which four bytes are used. */
 static void large_begin(void)
 {
     cl_int error;
@@ -300,7 +300,7 @@ static void large_use(void)
         exit(1);
 }
 
-/* One with its size in another, and one that was, and is gone. */
+/* Creates a buffer whose content size is in another buffer, and another such buffer, which is released. */
 static void sized_begin(void)
 {
     typedef cl_int set_size(cl_mem, cl_mem);
@@ -365,7 +365,7 @@ static void svm_use(void)
     svm_compare();
 }
 
-/* A buffer is what is at that address. */
+/* Creates a buffer over the allocation. */
 static void over_svm_begin(void)
 {
     svm_begin();

@@ -1,8 +1,8 @@
 #!/bin/sh
-# What stands in the way of a move, a suspension or a checkpoint in files, each with its reason, a worker that cannot come, and
-# who asked being killed: the program goes on where it was, computes what it has to, and the worker that had come is gone. And
-# what does not: programs with specialization constants, such as were built for some of their devices and then for
-# others, and linked ones.
+# Objects and states that prevent a move, a suspension or a checkpoint in files, each with its reason; a worker that
+# cannot start; and a client that is killed during its request: the program continues where it was, with right results,
+# and a new worker is gone. Also what does not prevent them: programs with specialization constants, programs that were
+# built for some of their devices and then for others, and linked programs.
 . "$(dirname "$0")/../lib.sh"
 stays=$top_builddir/tests/session/stays
 newer=$top_builddir/tests/drivers/.libs/newer.so
@@ -14,7 +14,7 @@ begun()
     grep -q ready "$scratch/out" || ! kill -0 $program 2> /dev/null
 }
 
-# begin SHARE WHAT [OPTION]...
+# begin SHARE WHAT [OPTION]...: starts the program
 begin()
 {
     export VOCL_SHARE=$1
@@ -34,13 +34,13 @@ begin()
     workers=$(session_workers "$mark" | sort)
 }
 
-# Those that the session had before, and no others.
+# Whether the session has the same workers as before, and no others.
 same_workers()
 {
     [ "$(session_workers "$mark" | sort)" = "$workers" ]
 }
 
-# refuses PATTERN [OPTION]...
+# refuses PATTERN [OPTION]...: a move is refused, with that reason
 refuses()
 {
     pattern=$1
@@ -51,7 +51,7 @@ refuses()
     echo "$what: $(tail -n 1 "$scratch/asked")"
 }
 
-# refuses_rest PATTERN; refuses_checkpoint PATTERN
+# refuses_rest PATTERN; refuses_checkpoint PATTERN: a suspension, a checkpoint is refused
 refuses_rest()
 {
     timeout -k 10 300 vocl suspend "$program" > "$scratch/asked" 2>&1 && fail "$what: suspended: $(cat "$scratch/asked")"
@@ -65,7 +65,7 @@ refuses_checkpoint()
     [ -z "$(ls "$scratch/none")" ] || fail "$what: left: $(ls "$scratch/none")"
 }
 
-# Who is left ends after the move has been told of.
+# The workers that the session has left end after the move has been reported.
 as_many_workers()
 {
     [ "$(session_workers "$mark" | wc -l)" = "$many" ]
@@ -93,7 +93,7 @@ finish()
     echo "$what: right"
 }
 
-# stays SHARE WHAT PATTERN: refused before it is used, and afterwards
+# stays SHARE WHAT PATTERN: a move is refused before the object is used, and afterwards
 stays()
 {
     begin "$1" "$2"
@@ -104,7 +104,7 @@ stays()
     finish
 }
 
-# Memory cannot be saved for another program then either.
+# Memory that cannot move cannot be saved for another program either.
 memory_stays()
 {
     begin "$1" "$2"
@@ -117,7 +117,7 @@ memory_stays()
     finish
 }
 
-# goes SHARE WHAT [OPTION]...
+# goes SHARE WHAT [OPTION]...: the session moves
 goes()
 {
     begin "$@"
@@ -127,7 +127,7 @@ goes()
     finish
 }
 
-# It moves and is suspended, but another program could not have it.
+# It moves and is suspended, but cannot be saved for another program.
 svm()
 {
     begin 0 "$1"
@@ -141,7 +141,7 @@ svm()
     finish
 }
 
-# What ends is no longer in the way. For ten seconds it is waited for.
+# A command that ends prevents a move no longer. A move waits for it for ten seconds.
 ends()
 {
     begin 1 "$1"
@@ -164,7 +164,7 @@ mapped()
     finish
 }
 
-# Who asks for what is not there.
+# Moves to places that do not exist
 elsewhere()
 {
     export VOCL_RSH=false
@@ -192,7 +192,7 @@ own()
     finish
 }
 
-# The worker to come ends before it is there, where the session has MPI or TLS; then one comes.
+# The new worker ends before it joins, in a session over MPI or TLS; the next one joins.
 broken()
 {
     link_libexec "$scratch/libexec" "[ ! -e '$scratch/broken' ] || exit 7"
@@ -215,7 +215,7 @@ no_ssh()
     finish
 }
 
-# killed PHASE: who asked is killed in it.
+# killed PHASE: the client is killed in that phase
 killed()
 {
     export "$(held_at "$1")"
@@ -233,7 +233,7 @@ killed()
     finish
 }
 
-# with_newer COMMAND...: with the driver that has it
+# with_newer COMMAND...: runs it with the driver that has these features
 with_newer()
 {
     mkdir "$scratch/vendors"
@@ -242,7 +242,7 @@ with_newer()
     "$@"
 }
 
-# A device that takes no address but its own.
+# A device that accepts only its own addresses
 placed()
 {
     VOCL_TEST_GPU=1

@@ -1,6 +1,7 @@
-/* A context of two workers, of which the second is killed when this program says that it is ready; a line on standard
- * input says that it is done. "survivor close": this program then closes all descriptors that it does not know, by
- * which it may lose the second. What the first has goes on; what needs the second fails, and nothing waits for ever. */
+/* A context of two workers, of which the second is killed once this program has printed "ready"; a line on stdin says
+ * that this is done. "survivor close": the program then closes all descriptors that it does not know, by which it may
+ * lose the second worker. What the first worker has continues; commands that need the second fail, and none blocks for
+ * ever. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>

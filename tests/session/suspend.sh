@@ -1,11 +1,11 @@
 #!/bin/sh
-# Suspended sessions: what programs print is what they print natively, while they are suspended there is no worker, and where
-# suspending or resuming fails, in whichever phase, the program goes on.
+# Suspended sessions: programs print the same as natively, have no worker while they are suspended, and continue where
+# suspending or resuming fails, in whichever phase.
 . "$(dirname "$0")/../lib.sh"
 parity=$top_builddir/tests/parity
 session=$top_builddir/tests/session
 mark=VOCL_TEST_MARK=$$
-# Once in a while PoCL itself takes long on a loaded machine.
+# Now and then PoCL itself takes long on a loaded machine.
 at_most 900
 
 suspensions()
@@ -18,14 +18,14 @@ rested_twice()
     [ "$(suspensions)" -ge 2 ]
 }
 
-# native PROGRAM...: prints so by itself; leaves its status in $native
+# native PROGRAM...: runs the program natively; leaves its status in $native
 native()
 {
     timeout -k 10 300 "$@" > "$scratch/native" 2> /dev/null
     native=$?
 }
 
-# as_natively STATUS HOW PROGRAM...
+# as_natively STATUS HOW PROGRAM...: output and status are the native ones
 as_natively()
 {
     status=$1 how=$2
@@ -35,7 +35,7 @@ as_natively()
     echo "$how $*: $(suspensions) times"
 }
 
-# always HOW PROGRAM...: suspended every 60 ms
+# always HOW PROGRAM...: the program is suspended every 60 ms
 always()
 {
     how=$1
@@ -45,7 +45,8 @@ always()
     as_natively $? "$how" "$@"
 }
 
-# until_suspended HOW PROGRAM...: suspended every 200 ms; it goes on until there is the file, which is when it has been suspended twice
+# until_suspended HOW PROGRAM...: the program is suspended every 200 ms, and runs until the file exists, which is when
+# it has been suspended twice
 until_suspended()
 {
     how=$1
@@ -76,7 +77,7 @@ done
 VOCL_SHARE=0 VOCL_SUSPEND_EVERY=60 VOCL_LOG=info timeout -k 10 300 vocl run --workers 2 -- "$session/graph" 1 600 \
     > "$scratch/out" 2> "$scratch/err" || fail "graph: $(tail -n 3 "$scratch/out" "$scratch/err")"
 echo "graph: $(suspensions) times"
-# So many that all of them need numbers that nobody has had.
+# So many workers that new ones need member numbers that were never used.
 networks=auto
 [ ! -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || networks="auto tls"
 for network in $networks; do
@@ -91,7 +92,7 @@ for network in $networks; do
     echo "graph on 20, $network: $(suspensions) times"
 done
 
-# Shared virtual memory that the worker has for itself comes back where it was.
+# Shared virtual memory that only the worker has is restored at its address.
 echo "ready
 right" > "$scratch/native"
 native=0
@@ -99,9 +100,9 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_SUSPEND_DIR=$scratch/store" "VOCL_SHA
     until_suspended "$how" "$session/moved_svm"
 done
 
-# ---- asked for ----
+# ---- on request ----
 
-# the session's processes of that name
+# prints the session's processes of that name
 named()
 {
     session_processes "$mark" | while read -r process; do
@@ -114,7 +115,7 @@ no_worker()
     [ -z "$(named vocl-proxy)" ]
 }
 
-# idle HOW: a program that waits, with 4 MiB in each of its buffers, and 64 in one that nobody has written
+# idle HOW: starts a program that waits, with 4 MiB in each of its buffers, and 64 MiB in one that was never written
 idle()
 {
     rm -rf "$scratch/words"
@@ -126,7 +127,7 @@ idle()
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
 }
 
-# What it holds is right in the end.
+# Its contents are right in the end.
 finish()
 {
     touch "$scratch/words/ask" "$scratch/words/resume" "$scratch/words/again"
@@ -162,7 +163,7 @@ for how in VOCL_SHARE=0 "VOCL_SHARE=0 VOCL_SUSPEND_DIR=$scratch/store VOCL_NETWO
     finish "$how"
 done
 
-# Woken on request; twice is no harm.
+# Resumed on request; doing it twice does no harm.
 idle VOCL_SHARE=0
 vocl resume $program > "$scratch/asked" || fail "what is not suspended: $(cat "$scratch/asked")"
 vocl suspend $program > "$scratch/asked" || fail "not suspended: $(cat "$scratch/asked")"
@@ -172,7 +173,7 @@ no_worker && fail "no worker has come"
 vocl sessions | grep -qE "^ *$program .* suspended$" && fail "it is still listed as suspended"
 finish "resume"
 
-# No room where contents are to go: a directory that is not there, and a file system that is too small.
+# There is no room for the contents: a directory that does not exist, and a file system that is too small.
 idle "VOCL_SHARE=0 VOCL_SUSPEND_DIR=$scratch/nothing"
 vocl suspend $program > "$scratch/asked" 2>&1 && fail "suspended without a directory"
 grep -q "nothing.*No such file" "$scratch/asked" || fail "no directory: $(cat "$scratch/asked")"
@@ -191,7 +192,7 @@ if unshare -rm true 2> /dev/null; then
     finish "disk full"
 fi
 
-# A worker that dies while it is suspended is lost as at any other time; nothing is left behind, nobody hangs.
+# A worker that dies while it is suspended is lost as at any other time; nothing is left, and no process hangs.
 for phase in ahead list take; do
     idle "VOCL_SHARE=0 $(held_at $phase)"
     vocl suspend $program > "$scratch/asked" 2>&1 &
@@ -207,7 +208,8 @@ for phase in ahead list take; do
     echo "killed at $phase: lost"
 done
 
-# One that dies while it wakes is as a lost device to the command that needed it; the next one resumes the session again.
+# A worker that dies while the session is resumed is a lost device for the command that needed it; the next command
+# resumes the session again.
 for phase in objects give resume; do
     idle "VOCL_SHARE=0 $(held_at $phase)"
     vocl suspend $program > "$scratch/asked" 2>&1 || fail "not suspended: $(cat "$scratch/asked")"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sessions over TLS with workers on other hosts are suspended, and go on where they were.
+# Sessions over TLS with workers on other hosts are suspended and resumed.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 parity=$top_builddir/tests/parity

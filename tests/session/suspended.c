@@ -1,8 +1,9 @@
 /*
- * A program that is idle for a while, and is suspended then: a buffer with contents from the beginning, one that a
- * kernel has written, an image, and a large one that nobody writes. While DIRECTORY/ask comes it waits, then does what
- * needs no device; when DIRECTORY/resume comes it uses all of them, and looks at what they hold. A failure is said, and
- * after DIRECTORY/again it tries again. usage: suspended MEGABYTES DIRECTORY
+ * A program that is idle for a while and is then suspended. It has a buffer with initial contents, one that a kernel
+ * has written, an image, and a large buffer that is never written. It waits for DIRECTORY/ask, and then makes calls
+ * that need no device; once DIRECTORY/resume exists, it uses all objects and checks their contents. It prints an error,
+ * and tries again after DIRECTORY/again exists.
+ * usage: suspended MEGABYTES DIRECTORY
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -20,7 +21,7 @@ static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue;
 
-/* What is answered here. */
+/* Makes calls that the library answers without a device. */
 static void ask(cl_kernel kernel, cl_mem given, cl_mem gone, cl_event event)
 {
     cl_uint references;
@@ -42,7 +43,7 @@ static void ask(cl_kernel kernel, cl_mem given, cl_mem gone, cl_event event)
     say(available && status == CL_COMPLETE ? "asked" : "wrong answers");
 }
 
-/* 0, or an error. */
+/* Uses all objects. Returns 0 or an OpenCL error. */
 static cl_int use(cl_kernel kernel, cl_mem given, cl_mem made, cl_mem image, cl_mem untouched, size_t size)
 {
     const size_t items = size / 4, zero[3] = {0}, whole[3] = {16, 16, 1};

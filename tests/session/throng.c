@@ -1,7 +1,8 @@
 /*
- * Very many devices: data go from each to the next, in an order in which neighbours have numbers far apart, and nothing
- * is computed. Says so, reads a line, meanwhile one of their workers is killed, and goes on with all others: what waits
- * for the lost one ends, and data go round again, between others than before.
+ * Very many devices: data travel from each to the next, in an order in which neighbours have distant numbers, and
+ * nothing is computed. Prints the number of devices, and reads a line, before which one of their workers is killed;
+ * then continues with all others: commands that wait for the lost device end, and data travel once more, between other
+ * pairs than before.
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -31,7 +32,8 @@ static void is_made_of(const unsigned char *bytes, unsigned char what)
     }
 }
 
-/* So many of the devices, from each to the one so many further on: each waits for the one before it, elsewhere. */
+/* Sends data through the devices, from each to the one step further on. Each command waits for the one before it, on
+ * another device. */
 static void go_round(cl_uint some, cl_uint step, unsigned char what)
 {
     static unsigned char bytes[BYTES];
@@ -85,7 +87,7 @@ static cl_int fill_on(cl_device_id device)
     return status;
 }
 
-/* Each is asked for something: the place of the one that does it no more. */
+/* Uses each device, and returns the index of the one that fails. */
 static cl_uint find_lost(void)
 {
     cl_uint lost = 0;
@@ -105,7 +107,7 @@ static cl_uint find_lost(void)
     return lost;
 }
 
-/* What is to come from the lost one does not, and nobody waits for it for ever. */
+/* Waits for data that are to come from the lost device: the wait must end. */
 static void ask_lost(cl_uint lost)
 {
     const cl_uint other = (lost + count / 2) % count;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Many more workers than can each have a connection with each: one application has them all, data go between some of them,
-# and one that is killed or stopped is missed by those who have something to do with it, and by nobody else. Nothing is left of any.
+# Many more workers than can all be connected with each other: one application has them all, data travel between some of
+# them, and a worker that is killed or stopped is missed only by the members that communicate with it. Nothing is left
+# of any.
 . "$(dirname "$0")/../lib.sh"
 
 throng=$top_builddir/tests/session/throng
@@ -13,7 +14,7 @@ begun()
     grep -q devices "$scratch/out.$name" || ! kill -0 "$program" 2> /dev/null
 }
 
-# round NAME WORKERS SIGNAL SETTINGS...
+# round NAME WORKERS SIGNAL SETTINGS...: runs a session, and sends the signal to one of its workers
 round()
 {
     name=$1
@@ -51,7 +52,7 @@ grep -q "$many workers are reached by pairs of sockets, without MPI: they are on
 round blocks ${VOCL_THRONG:-96} KILL VOCL_SHARE=0 VOCL_RING=0
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || exit 0
 round tls ${VOCL_THRONG:-48} KILL VOCL_NETWORK=tls
-# So many have less of the processors, each: all have as much patience for one that is silent as users' sessions, and more.
+# So many workers have little processor time each: the time-outs are as long as those of users' sessions, or longer.
 about_silence
 VOCL_PEER_TIMEOUT=$((VOCL_PEER_TIMEOUT * 5))
 round stopped 48 STOP VOCL_NETWORK=tls

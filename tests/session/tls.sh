@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions over TLS: the same results as natively, on one host and between two, with data from worker to worker; no MPI is in
-# the program; who is killed is noticed, and nothing is left. VOCL_NETWORK decides.
+# Sessions over TLS: the same results as natively, on one host and between two, with data from worker to worker; no MPI
+# is loaded into the program; the death of a process is noticed, and nothing is left. VOCL_NETWORK decides.
 . "$(dirname "$0")/../lib.sh"
 need_foreign_programs
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
@@ -8,7 +8,7 @@ mark=VOCL_TEST_MARK=$$
 parity=$top_builddir/tests/parity
 two=$top_srcdir/tests/net/two-hosts
 
-# same HOW PROGRAM: HOW is a command before the program
+# same HOW PROGRAM: HOW is the command before the program
 same()
 {
     how=$1
@@ -37,7 +37,7 @@ VOCL_STREAMS=1 same "vocl run --workers 2" many_copies
 VOCL_STREAMS=8 same "vocl run --workers 2" many_copies
 none_stays "parity programs"
 
-# No MPI in the program, and no port: on one host the members meet at a socket of this host.
+# The program has no MPI, and no port: on one host, members find each other at a UNIX socket.
 sleeper=$top_builddir/tests/session/sleeper
 start()
 {
@@ -60,12 +60,12 @@ wait $pid
 [ $? = 3 ] || fail "the program is not told that its worker was killed"
 none_stays "a killed worker"
 
-# What cannot be
+# Values that are refused
 VOCL_NETWORK=tcp vocl devices 2> "$scratch/err" && fail "VOCL_NETWORK=tcp"
 grep -q 'takes auto, mpi, pairs, tls, plain or ssh, not "tcp"' "$scratch/err" || fail "VOCL_NETWORK=tcp: $(cat "$scratch/err")"
 [ "$(status_of vocl run --network tcp true 2> /dev/null)" = 2 ] || fail "--network tcp"
 
-# Between hosts it is what there is unless something else is said.
+# Between hosts, TLS is the default.
 command -v ip > /dev/null || exit 0
 [ "$(status_of "$two" -- true 2> "$scratch/err")" != 77 ] || exit 0
 VOCL_LOG=debug "$two" -- "$parity/vector_add" > "$scratch/out" 2> "$scratch/err" || fail "two hosts: $(cat "$scratch/err")"
@@ -79,7 +79,8 @@ done
 same "$two --workers 17" many_copies # so many that two of them meet when they have to
 "$two" --workers 2 -- "$top_builddir/tests/session/graph" 5 500 > "$scratch/out" 2> "$scratch/err" ||
     fail "graph: $(cat "$scratch/out" "$scratch/err")"
-# A worker that cannot come to another is visited by it: what goes from the one to the other does not pass through the program.
+# A worker that cannot connect to another is connected to by that one: data between them do not pass through the
+# program.
 migrated=$("$top_builddir/tests/session/migrate") || fail "migrate natively: $migrated"
 ${CC:-cc} -D_GNU_SOURCE= -shared -fPIC -o "$scratch/unreachable.so" "$top_srcdir/tests/net/unreachable.c" ||
     fail "unreachable.c does not compile"
@@ -92,11 +93,11 @@ for workers in 2 17; do
     bytes=$(sed -n 's/.*worker [12]: \([0-9]*\) bytes sent, \([0-9]*\) received.*/\1 + \2 +/p' "$scratch/err")
     [ -n "$bytes" ] && [ $(($(echo $bytes) 0)) -lt 65536 ] || fail "$workers: by way of the program: $bytes bytes"
 done
-# Members listen while they meet, and then no more.
+# Members listen during the rendezvous, and no longer.
 "$two" -- sh -c "$sleeper"' > '"$scratch/out"' & until grep -q ready '"$scratch/out"'; do sleep 0.1; done; ss -tlnp; kill $!' \
     > "$scratch/listen" 2> "$scratch/err" || fail "sleeper on two hosts: $(cat "$scratch/err")"
 ! grep 'sleeper' "$scratch/listen" || fail "the program listens"
-# That MPI can be asked for, and where it listens then
+# MPI can be requested, also where it listens.
 VOCL_NETWORK=mpi VOCL_LOG=debug "$two" -- "$parity/vector_add" > "$scratch/out" 2> "$scratch/err" ||
     fail "two hosts, MPI: $(cat "$scratch/err")"
 ! grep -q 'connection 1 with 1' "$scratch/err" || fail "MPI was asked for"

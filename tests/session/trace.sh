@@ -1,6 +1,6 @@
 #!/bin/sh
-# Traces and reports: what a program that was counted by hand did is in the file, calls, round trips and bytes, and the
-# file is as doc/user/tracing.md has it; of a program that was killed, of two workers, of clocks that differ, of a move.
+# Traces and reports: the file has what a program that was counted by hand did, its calls, round trips and bytes, in the
+# form of doc/user/tracing.md; also for a program that is killed, for two workers, clocks that differ, and a move.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
 need python3 python3
@@ -8,14 +8,14 @@ traced=$top_builddir/tests/session/traced
 trace=$scratch/out.json
 export VOCL_SHARE=0 # each way a message
 
-# checked WORD...: the file is good, and has that
+# checked WORD...: the file is valid, and has that
 checked()
 {
     python3 "$top_srcdir/tests/session/trace_check.py" "$trace" "$@" || fail "$at"
     [ ! -e "$trace.parts" ] || fail "$at: left: $(ls "$trace.parts")"
 }
 
-# Every entry point is in it.
+# Every OpenCL function is traced.
 rows=$(grep -c -e '^EXPORTED' -e '^BY_NAME' "$top_srcdir/base/opencl.def")
 hooks=$(cd "$top_srcdir" && cat libvocl/*.c | grep -o '^    TIMELINE([A-Za-z0-9]*' | sort -u | wc -l)
 own=$(sed -n 's/^BY_NAME(\([A-Za-z0-9]*\),.*, \([A-Za-z_0-9]*\))$/\2/p' "$top_srcdir/base/opencl.def" | sort -u)
@@ -69,7 +69,7 @@ at="the program's status"
 [ "$(status_of vocl run --trace "$trace" -- /nowhere/program)" = 127 ] || fail "$at: no such program"
 [ "$(status_of vocl run --trace /nowhere/out.json -- true)" = 2 ] || fail "$at: no such folder"
 
-# Workers tell what they did once a second, where nothing keeps them from it.
+# Workers send their records once a second, if nothing prevents them.
 at="a program that is killed"
 killed_after()
 {
@@ -82,7 +82,7 @@ at="two programs"
 timeout -k 10 300 vocl run --trace "$trace" -- sh -c '"$1" 10 & "$1" 10; wait' sh "$traced" || fail "$at: $?"
 checked 10 programs=2
 
-# going_on: it has gone round twice since it was last looked at
+# going_on: the program has completed two more rounds
 going_on()
 {
     gone_round=$(grep -c again "$scratch/rounds")
@@ -130,7 +130,7 @@ done
 kill $program
 wait $program
 
-# A worker in a time namespace: its clock is another.
+# A worker runs in a time namespace with another clock.
 at="another clock"
 if unshare --time --monotonic 1000 --boottime 1000 true 2> /dev/null; then
     cat > "$scratch/rsh" <<'END'
@@ -150,7 +150,7 @@ at="a report of nonsense"
 echo '{"traceEvents": []}' > "$scratch/none.json"
 [ "$(status_of vocl explain "$scratch/none.json")" = 1 ] || fail "$at"
 
-# What opens a trace on each node comes while the session's thread may be sending already.
+# The command that opens a trace on each node is sent while the session's thread may be sending already.
 at="starts"
 for round in $(seq "$(rounds 10)"); do
     vocl run --workers 3 --trace "$scratch/round.json" -- "$top_builddir/tests/session/launches" 2 > "$scratch/out" 2>&1 ||

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The report of a large program: as many launches as one had whose report took minutes, by the numbers that its threads,
-# kernels and commands have. It has all of them, also of a file that is laid out in another way, and says how much it is about.
+# The report of a large program, with as many launches as a program had whose report took minutes because of searches by
+# the numbers of threads, kernels and commands. It contains all launches, also from a file in another layout, and its
+# progress is announced.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
 need python3 python3
@@ -18,10 +19,10 @@ assert r["launches"] == 2 * n and r["records_dropped"] == 0, (r["launches"], r["
 assert sum(f["calls"] for f in r["functions"]) == n, r["functions"]
 assert {c["name"]: c["count"] for c in r["commands"] if c["kernel"]} == {"even": n, "odd": n}, r["commands"]
 PY
-# An arrow goes from each call to what it sent, and from none to what no call did.
+# An arrow goes from each call to the command that it sent, and none to commands without a call.
 [ "$(grep -c '"ph":"s"' "$scratch/trace.json")" = $launches ] || fail "arrows: $(grep -c '"ph":"s"' "$scratch/trace.json")"
 
-# One event at a time is in memory; also a trace that somebody wrote anew is read.
+# One event at a time is in memory; a trace in another layout is read, too.
 mkdir "$scratch/few"
 "$top_builddir/tests/session/large_trace" "$scratch/few" 500 || fail "no few records"
 "$VOCL_LIBEXECDIR/vocl-trace" make "$scratch/few" "$scratch/few.json" || fail "no trace of few"
@@ -31,13 +32,13 @@ for layout in 'indent=1' 'separators=(",", ":")' 'sort_keys=True'; do
     vocl explain "$scratch/other.json" "$scratch/again.json" || fail "$layout"
     cmp "$scratch/report.json" "$scratch/again.json" || fail "$layout: another report"
 done
-# And one of which the end is missing, or a line is none, is not taken for whole.
+# A trace whose end is missing, or with an invalid line, is not accepted as complete.
 head -c 100000 "$scratch/few.json" > "$scratch/torn.json"
 vocl explain "$scratch/torn.json" > "$scratch/out" 2>&1 && fail "half a trace has a report"
 sed '100s/.*/nonsense/' "$scratch/few.json" > "$scratch/torn.json"
 vocl explain "$scratch/torn.json" > "$scratch/out" 2>&1 && fail "a trace with nonsense has a report"
 
-# What takes its time is told of before; this many launches do.
+# A report that takes long is announced before; this many launches take long.
 launches=20000
 vocl run --report="$scratch/report.txt" -- sh -c '"$0" "$VOCL_TIMELINE" '$launches "$top_builddir/tests/session/large_trace" 2> "$scratch/err" ||
     fail "vocl run --report: $(cat "$scratch/err")"

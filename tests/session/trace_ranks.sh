@@ -1,5 +1,5 @@
 #!/bin/sh
-# Traces of MPI programs with two ranks, one file for both: their sessions, and XTQ's puts, tasks and waits.
+# Traces of MPI programs with two ranks, in one file for both: their sessions, and XTQ's puts, tasks and waits.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../xtq/xtq-lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
@@ -57,7 +57,7 @@ on_two "$top_builddir/examples/xtq_graph" # as if each rank had a host of its ow
 checked programs=2
 python3 "$scratch/messages.py" "$trace" || fail "messages, apart: $(head -c 500 "$scratch/out")"
 
-# Clocks that are 1,000 s apart, with messages both ways.
+# Clocks that are 1,000 s apart, with messages both ways
 if unshare --time --monotonic 1000 --boottime 1000 true 2> /dev/null; then
     cat > "$scratch/elsewhere" <<'END'
 #!/bin/sh

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Traces name the functions and lines that call OpenCL: of a program with debugging information, without it, stripped, in
-# a shared library, through each door, and through a loader that calls entry points in place of jumping to them.
+# Traces name the functions and lines that call OpenCL: in programs with debugging information, without it, and
+# stripped; in a shared library; with each interposition method; and with an ICD loader that calls OpenCL functions
+# instead of jumping to them.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
 grep -q 'libdw\.so' "$VOCL_LIBEXECDIR/vocl-trace" || skip "built without elfutils"
@@ -11,13 +12,13 @@ need objcopy binutils
 source=$top_srcdir/tests/session/traced.c
 trace=$scratch/out.json
 
-# line FUNCTION: where the program calls that
+# line FUNCTION: prints the line in which the program calls it
 line()
 {
     grep -n "$1(" "$source" | head -n 1 | cut -d : -f 1
 }
 
-# sites PROGRAM [OPTION...]: into $scratch/sites: of each call its function, and who made it
+# sites PROGRAM [OPTION...]: writes each call's function and call site to $scratch/sites
 sites()
 {
     what=$1
@@ -37,7 +38,7 @@ for (function, site), count in sorted(calls.items()):
 PY
 }
 
-# has FUNCTION SITE COUNT
+# has FUNCTION SITE COUNT: there are so many such calls
 has()
 {
     printf '%s\t%s\t%s\n' "$@" | grep -qxFf - "$scratch/sites" || fail "$at: $1 is not $3 times in $2: $(cat "$scratch/sites")"

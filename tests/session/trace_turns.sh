@@ -1,12 +1,12 @@
 #!/bin/sh
-# Traces of sessions that do not always run: one that is suspended, and two that take turns on a device that they share.
+# Traces of sessions that do not run all the time: one that is suspended, and two that share a device by time slices.
 here=$(dirname "$0")
 . "$here/../pool/one-lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"
 [ "${SANITIZER:-no}" = no ] || skip "sanitizers take the time"
 need python3 python3
 
-# checked TRACE: it is good
+# checked TRACE: the trace is valid
 checked()
 {
     python3 "$top_srcdir/tests/session/trace_check.py" "$1" > "$scratch/checked" || fail "$at: $(cat "$scratch/checked")"
@@ -49,13 +49,13 @@ for number in 1 2; do
         "$top_builddir/tests/pool/burn" "$scratch/burnt" 0 0 > "$scratch/out$number" 2>&1 &
     eval "program$number=$!"
 done
-# launched: of each session how many kernels the daemon knows of, if both have launched some
+# launched: writes how many launches of each session the daemon knows; true if both have launched kernels
 launched()
 {
     vocl pool sessions --json | grep -o '"launches": *[1-9][0-9]*' | tr -dc '0-9\n' > "$scratch/launched" &&
         [ "$(wc -l < "$scratch/launched")" = 2 ]
 }
-# Beside each other: each has launched more since both were seen at work.
+# Both sessions make progress: each has launched more since both were first seen at work.
 launched_more()
 {
     launched && paste "$scratch/since" "$scratch/launched" | awk '$2 <= $1 { same = 1 } END { exit same }'

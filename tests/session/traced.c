@@ -1,7 +1,8 @@
 /*
- * traced ROUNDS [kill SECONDS | until FILE]: a program of which every call can be counted. On each of two queues, each
- * a thread's: ROUNDS times a write of 4096 bytes, a launch, and a read of 4 bytes; each blocks. Then clFinish, once for
- * each queue. It kills itself so long after that; or does all of it again, and says so, until there is the file.
+ * traced ROUNDS [kill SECONDS | until FILE]: a program of which every call can be counted. On each of two queues, in a
+ * thread of its own: ROUNDS times a write of 4096 bytes, a launch, and a read of 4 bytes; writes and reads block. Then
+ * clFinish, once for each queue. With "kill" it kills itself SECONDS later; with "until" it repeats all of this, and
+ * prints "again", until FILE exists.
  */
 #define _GNU_SOURCE
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS

@@ -1,7 +1,7 @@
 /*
- * Connections through another (proxy/launch/tunnel.c), both ends in one process: what goes in comes out, who does not
- * take what comes for him holds up nobody else and is sent no more than there is room for, a dead end is noticed, and
- * one that breaks the rules is refused.
+ * Connections through another connection (proxy/launch/tunnel.c), with both ends in one process: data arrive as sent; a
+ * reader that does not read delays no other and is sent no more than there is room for; a dead peer is noticed; and a
+ * peer that violates the protocol is refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,7 @@ static int call(struct tunnel *two[2])
     return ends[0];
 }
 
-/* ---- what goes through ---- */
+/* ---- data through the tunnel ---- */
 
 struct flow {
     int from, to;
@@ -125,7 +125,7 @@ static void test_flows(void)
 
         flows[i] = (struct flow){near, callees[i], 0, 0, 16u << 20, i != 1, true};
     }
-    flows[2] = (struct flow){callees[2], flows[2].from, 0, 0, 16u << 20, true, true}; /* the other way round */
+    flows[2] = (struct flow){callees[2], flows[2].from, 0, 0, 16u << 20, true, true}; /* in the other direction */
     while (!failures && (flows[0].got < flows[0].most || flows[2].got < flows[2].most)) {
         for (unsigned i = 0; i < 3; i++)
             flow_on(&flows[i]);
@@ -139,7 +139,7 @@ static void test_flows(void)
         check(!turn(two[0]) && !turn(two[1]), "a turn of the third");
     }
     check(flows[1].right, "what was held up");
-    /* an end comes behind what was said before, and is the other's, too */
+    /* The end of a connection arrives after the data sent before it, and ends the other side, too. */
     check(send(flows[0].from, "e", 1, 0) == 1, "last words");
     close(flows[0].from);
     for (int i = 0; i < 20; i++)
@@ -162,7 +162,7 @@ static void test_silence(void)
 
     open_two(two);
     call(two);
-    for (int i = 0; i < 1000 && !error; i++) /* nobody turns the other one */
+    for (int i = 0; i < 1000 && !error; i++) /* nobody serves the other end */
         error = turn(two[0]) ? -ETIMEDOUT : 0, usleep(5000);
     check(error == -ETIMEDOUT, "silence");
     tunnel_close(two[1]);
@@ -170,7 +170,7 @@ static void test_silence(void)
     tunnel_close(two[0]);
 }
 
-/* ---- who breaks the rules ---- */
+/* ---- peers that violate the protocol ---- */
 
 struct word {
     uint32_t kind, channel, value;
@@ -212,7 +212,7 @@ static void test_rules(void)
     }
 }
 
-/* Calls without end, and data without room, of which nobody takes any. */
+/* Sends calls without end, or more data than there is room for, which nobody reads. */
 static void test_greed(void)
 {
     static const uint8_t bytes[4096];
@@ -272,7 +272,7 @@ static void test_noise(void)
 
 int main(void)
 {
-    signal(SIGPIPE, SIG_IGN); /* as those who have tunnels */
+    signal(SIGPIPE, SIG_IGN); /* as all programs with tunnels do */
     setenv("VOCL_PEER_TIMEOUT", "1", 1);
     test_flows();
     test_silence();

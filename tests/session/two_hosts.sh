@@ -1,5 +1,6 @@
 #!/bin/sh
-# tests/net/two-hosts: COMMAND's input and status, and its end with everything of it when two-hosts is told to end.
+# tests/net/two-hosts: COMMAND gets its input, its status is returned, and COMMAND and all its processes end when
+# two-hosts is told to end.
 . "$(dirname "$0")/../lib.sh"
 need ip iproute2
 need_foreign_programs
@@ -21,7 +22,7 @@ ended()
 for signal in TERM INT HUP; do
     for command in 'exec sleep 1000' 'trap "" TERM INT HUP; sleep 1000 & wait; wait'; do
         rm -f "$scratch/pid"
-        # what is started in the background would not hear SIGINT
+        # A process that is started in the background would ignore SIGINT.
         env --default-signal=INT "$two" -- sh -c 'echo $$ > "$HERE/pid"; '"$command" > "$scratch/out" 2>&1 &
         running=$!
         wait_until test -s "$scratch/pid" || fail "it does not start: $(cat "$scratch/out")"

@@ -1,5 +1,5 @@
-/* A context of two workers, either of which may be lost after a snapshot of each; each line on standard input has
- * this program go on, and check what is there. */
+/* A context of two workers, either of which may be lost after a snapshot of each. For each line on stdin the program
+ * does its next step and checks its buffers. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ int main(void)
         add(i, each[i], 1);
     stage("begun");
 
-    /* Its snapshot comes after the first one's. */
+    /* The second worker's snapshot comes after the first one's. */
     add(1, one, 4);
     add(0, each[0], 1);
     stage("the second has written");

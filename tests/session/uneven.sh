@@ -1,7 +1,7 @@
 #!/bin/sh
-# Between the program and its workers each connection takes another time, and another one a moment later, so that what
-# several carry overtakes and stalls; and the cable is cut for a moment, now this way and now that. What programs print
-# is what they print natively.
+# Each connection between the program and its workers has another delay, which changes all the time, so that messages on
+# different connections overtake each other and stall; and the cable is cut for a moment, now in one direction, now in
+# the other. Programs print the same as natively.
 . "$(dirname "$0")/../lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 two=$top_srcdir/tests/net/two-hosts
@@ -11,7 +11,7 @@ mark=VOCL_TEST_MARK=$$
 at_most 600
 [ "$(status_of "$two" --delay 1000 --uneven 1000 -- true 2> "$scratch/err")" != 77 ] || skip "$(cat "$scratch/err")"
 
-# far NETWORK WORKERS PROGRAM...
+# far NETWORK WORKERS PROGRAM...: runs the program with such connections
 far()
 {
     network=$1 workers=$2
@@ -23,7 +23,7 @@ far()
     wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
 }
 
-# same NETWORK WORKERS PROGRAM
+# same NETWORK WORKERS PROGRAM: prints the same as natively
 same()
 {
     timeout -k 10 200 "$parity/$3" > "$scratch/native" 2> /dev/null || fail "$3 natively"
@@ -36,13 +36,13 @@ has_heard()
     ! grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$process/status" 2> /dev/null
 }
 
-# toggle SIGNAL: and that before another one is sent, of which two would be one
+# toggle SIGNAL: sends the signal, and waits until it is handled: two pending signals would count as one
 toggle()
 {
     kill -"$1" "$process" && wait_until has_heard
 }
 
-# cuts: a third of a second each, until the cable is gone
+# cuts: cuts the cable for a third of a second each time, until it is gone
 cuts()
 {
     wait_until [ -s "$scratch/cable" ] || return
@@ -52,7 +52,7 @@ cuts()
     done 2> /dev/null
 }
 
-# cut NETWORK WORKERS SEED: a random graph, until the cable has been cut both ways
+# cut NETWORK WORKERS SEED: runs a random graph until the cable has been cut in both directions
 cut()
 {
     cuts &
@@ -61,7 +61,8 @@ cut()
     wait $cutter
 }
 
-# little NETWORK WORKERS: more than its connection has under way, so that frames go by others, both ways
+# little NETWORK WORKERS: sends more than its connection may have under way, so that frames travel over other
+# connections, in both directions
 little()
 {
     log=info

@@ -1,6 +1,6 @@
 /*
- * unset FILE: makes a user event for which nothing waits, says "ready", and goes on when there is the file: then a
- * command waits for it, and it is set.
+ * unset FILE: creates a user event for which nothing waits, prints "ready", and waits until FILE exists; then a command
+ * waits for the event, and it is set.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>

@@ -1,4 +1,4 @@
-/* What nodes tell: the state of events, data that was read, output, errors. */
+/* Handles notes of nodes, which come unasked: the state of events, data that was read, output, errors. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "client/trace/timeline.h"
 #include "wire/tables.h"
 
-/* Of events of others, and of the application's, a node has nothing to tell. */
+/* A node reports only events of its own commands: others', and user events, are ignored. */
 static bool note_event_status(struct node *node, struct wire_cursor *fields)
 {
     struct wire_event_status m;
@@ -126,7 +126,7 @@ static bool note_lost_worker(struct node *node, struct wire_cursor *fields)
     return true;
 }
 
-/* Memory that was not to be had where it was wanted. */
+/* Notes a refused allocation, such as of SVM at a wanted address. */
 static void note_refused(struct node *node, uint16_t number, struct wire_cursor fields)
 {
     struct wire_svm_alloc_reply reply;
@@ -135,7 +135,7 @@ static void note_refused(struct node *node, uint16_t number, struct wire_cursor 
         recover_note_refused(node, reply.call);
 }
 
-/* Who was told something again answers again what nobody asks any more. */
+/* A worker to which commands were repeated answers again also calls that nobody waits for any more. */
 static bool note_reply(struct node *node, uint16_t number, struct wire_cursor fields)
 {
     struct wire_cursor in = fields;

@@ -1,6 +1,6 @@
 /*
- * A session begins, and ends, and what its transport says is given to who it is for: the one place that knows all rooms
- * of the client.
+ * Begins and ends a session, and dispatches what its transport receives: the one file that knows all folders of the
+ * client.
  */
 #include <errno.h>
 #include <sys/auxv.h>
@@ -40,7 +40,7 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
     uint16_t number;
     int more;
 
-    if (!node) /* it has just come, or gone */
+    if (!node) /* it has just joined, or left */
         return 0;
     wire_trace("<-", peer, bytes, length);
     while ((more = wire_next(&frame, &number, &fields)) == 1) {
@@ -52,7 +52,7 @@ static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length
     return more < 0 ? -EBADMSG : 0;
 }
 
-/* Of a node that is lost: what rooms above the session's own have under way there. */
+/* Ends what the folders above core/ have under way on a lost node. */
 static void end_what_was_under_way(struct node *node)
 {
     transfer_lose(node);
@@ -86,8 +86,8 @@ static bool on_keeps(void *owner, unsigned peer)
 
 /* ---- begin, end ---- */
 
-/* What was enqueued is sent, then the session ends. What is left for this process' own devices is nothing that anybody
- * saw, and their drivers may have been taken down already. */
+/* Sends what was enqueued, then ends the session. Commands for this process' own devices are dropped: nobody saw their
+ * results, and their drivers may be down already. */
 static void session_close(struct session *session)
 {
     if (!session->stop)
@@ -102,7 +102,7 @@ static void session_close(struct session *session)
             stream_push(&session->nodes[i]);
     }
     deliver_stop(session);
-    if (session->stop) { /* by another thread meanwhile */
+    if (session->stop) { /* set by another thread meanwhile */
         session_unlock(session);
         return;
     }
@@ -128,7 +128,7 @@ static void on_ending(void *owner)
     session_close(owner);
 }
 
-/* The user's settings name what is loaded and started, which must not be with the rights of a setuid program. */
+/* The user's settings name files that are loaded and started. They must not be with the rights of a setuid program. */
 static bool gains_rights(void)
 {
     bool gains = getauxval(AT_SECURE) != 0;
@@ -176,7 +176,7 @@ static struct session *session_start(const struct front_end *front)
     }
     if (since)
         timeline_text(TIMELINE_SPAN, 0, since, "the session starts");
-    session_lock(session); /* the thread may be sending what has gathered */
+    session_lock(session); /* the session's thread may be sending the batches */
     timeline_open(session);
     session_unlock(session);
     view = front->open(session);
@@ -205,7 +205,7 @@ static void after_fork_in_parent(void)
     exchange_after_fork(false);
 }
 
-/* The child of a fork has no session: it may start its own. The parent's goes on undisturbed. */
+/* The child of a fork has no session, and may start its own. The parent's goes on. */
 static void after_fork(void)
 {
     struct session *session = atomic_load(&current);
@@ -221,7 +221,7 @@ static void after_fork(void)
     if (!session)
         return;
     session->front->after_fork();
-    session->under_way = (struct under_way){0}; /* of threads that are gone */
+    session->under_way = (struct under_way){0}; /* it belongs to threads that the child does not have */
     session_begin(session);
     session->stop = true;
     for (unsigned i = 0; i < members_nodes(session); i++)
@@ -255,7 +255,7 @@ struct session *session_get(const struct front_end *front)
     return session;
 }
 
-/* Runs when the process exits or the library is unloaded; the MPI library may have gone before. */
+/* Runs when the process exits or the library is unloaded. The MPI library may have been finalized before. */
 __attribute__((destructor)) static void session_end(void)
 {
     struct session *session = atomic_load(&current);

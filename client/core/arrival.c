@@ -1,8 +1,8 @@
 /*
- * When data are there. That a node has carried out a command does not say that its data are in the program's memory:
- * news and data come by different ways. An arrival is what has to come, or to leave, before a command counts as over
- * here: its own data, those of what comes before it in its queue, and those of what it waits for, on whichever node.
- * It depends on nothing but the order in which OpenCL has the commands, and so never keeps anything from going on.
+ * Arrivals. When a node reports that a command is complete, its data need not be in the program's memory: notes and
+ * bulk data take different paths. An arrival stands for all data that have to come, or to leave, before a command
+ * counts as over here: its own, those of earlier commands of its queue, and those of events that it waits for, on
+ * whichever node. It depends only on OpenCL's order of the commands, so it never keeps anything from progressing.
  */
 #include "client/core/event.h"
 #include "client/core/per_process.h"
@@ -11,12 +11,12 @@
 struct arrival {
     unsigned references, missing;
     struct arrival_waiter *first, **last;
-    struct arrival_waiter parts[2]; /* where this one waits */
+    struct arrival_waiter parts[2]; /* where this one waits for others */
     struct arrival *next;
 };
 
 static PER_PROCESS atomic_uint open_count;
-static PER_PROCESS struct arrival *over, **over_last = &over; /* whose waiters are to be told */
+static PER_PROCESS struct arrival *over, **over_last = &over; /* arrivals whose waiters are to be called */
 static PER_PROCESS bool running;
 
 bool arrival_any(void)
@@ -55,7 +55,7 @@ struct arrival *arrival_new(void)
     return a;
 }
 
-/* A long row of commands that wait for each other is not a deep recursion. */
+/* Without recursion, as there may be a long chain of commands that wait for each other. */
 void arrival_part_over(struct arrival *a)
 {
     if (--a->missing)

@@ -30,7 +30,7 @@ struct head {
 
 static const char magic[8] = "VOCLkept";
 
-/* False: nothing is to be kept. make: it is to be there. */
+/* Finds the cache's folder. Returns false if nothing is to be cached. make: creates the folder. */
 static bool find_folder(char *path, size_t size, bool make)
 {
     const char *wanted = settings_string(SETTING_CACHE), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -81,7 +81,7 @@ static bool read_all(int fd, void *bytes, size_t length)
     return true;
 }
 
-/* The whole file, if it is one of the user's own. */
+/* Reads a whole file, if it belongs to the user. */
 static struct head *load(const char *path, size_t *length)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -142,7 +142,7 @@ void cache_free(struct cached *found)
     *found = (struct cached){0};
 }
 
-/* There is room for one more: the oldest goes. */
+/* Makes room for one more file: removes the oldest if there are too many. */
 static void make_room(const char *path)
 {
     const char *end = strrchr(path, '/');

@@ -1,11 +1,11 @@
 /*
- * Functions of the application that are called back. They run on threads of their own, with no lock held, so that they
- * may call OpenCL: those of a queue one after the other, those of different queues beside each other, and while one of
- * them waits in OpenCL itself the next may run.
+ * Callbacks: functions of the application that the library calls. They run on threads of their own, with no lock held,
+ * so that they may call OpenCL: those of one queue one after the other, those of different queues concurrently. While
+ * one of them waits in OpenCL, the next one of its queue may run.
  *
- * Natively a command is over for those that wait for it, and for what comes behind it, when its functions have
- * returned. So the application's waits end with deliver_wait(). Whoever comes when a function has begun already does
- * not wait for it, as natively, for it may wait for him.
+ * Natively a command is over, for threads that wait for it and for later commands, when its callbacks have returned. So
+ * the application's waits end with deliver_wait(). A wait that begins after a callback has begun does not include that
+ * callback, as natively: it may itself be waiting for that thread.
  */
 #include <errno.h>
 #include <time.h>
@@ -16,8 +16,8 @@
 #include "client/core/per_process.h"
 #include "client/core/session.h"
 
-#define MOST_THREADS 16 /* of which none waits in OpenCL */
-#define END_MS 200      /* that the end of the process waits for functions that nobody waited for */
+#define MOST_THREADS 16 /* without those that wait in OpenCL */
+#define END_MS 200      /* how long the end of the process waits for callbacks that no thread waits for */
 
 struct waiter { /* a thread in deliver_wait() */
     struct waiter *next;
@@ -26,17 +26,17 @@ struct waiter { /* a thread in deliver_wait() */
 };
 
 /* Under the session's lock. */
-static PER_PROCESS struct callback_queue general; /* of what belongs to no queue */
+static PER_PROCESS struct callback_queue general; /* callbacks of no queue */
 static PER_PROCESS struct callback_queue *ready, **last_ready = &ready;
-static PER_PROCESS unsigned ready_count, threads, idle, away; /* away: threads whose function waits in OpenCL */
+static PER_PROCESS unsigned ready_count, threads, idle, away; /* away: threads whose callback waits in OpenCL */
 static PER_PROCESS struct waiter *waiters;
 static PER_PROCESS bool ending;
 static PER_PROCESS pthread_cond_t work, ended;
 static PER_PROCESS bool conditions;
 
 static atomic_uint_fast64_t begins;
-static PER_PROCESS atomic_uint total;      /* functions that are due and have not returned */
-static PER_PROCESS atomic_uint registered; /* of commands, that have not returned */
+static PER_PROCESS atomic_uint total;      /* callbacks that are due and have not returned */
+static PER_PROCESS atomic_uint registered; /* callbacks of commands that have not returned */
 static _Thread_local struct callback *own;
 static _Thread_local bool is_deliverer;
 
@@ -82,7 +82,7 @@ void deliver_returned(cl_command_queue queue)
 
 /* ---- what has been called back ---- */
 
-/* Without the lock, too. That a command is over is known a moment before its functions are due, under the lock. */
+/* Called without the lock, too. A command is known to be over a moment before its callbacks are due, under the lock. */
 static bool none_is_due(void)
 {
     return !atomic_load(&total) && !atomic_load(&registered);
@@ -99,8 +99,8 @@ static bool callbacks_done(const struct callback_queue *callbacks, uint64_t numb
     return true;
 }
 
-/* Its node tells of each command by itself, and maybe of a later one first: what is over has functions that are not due
- * yet. */
+/* Whether all callbacks of commands that are over are due. A node reports each command by itself, and maybe a later one
+ * first, so that some may not be due yet. */
 static bool all_due(cl_command_queue queue, uint64_t over, uint32_t id)
 {
     cl_event event;
@@ -114,7 +114,7 @@ static bool all_due(cl_command_queue queue, uint64_t over, uint32_t id)
     return true;
 }
 
-/* over: the commands up to there are, or, out of order, that of the event if it is not 0. */
+/* over: the number up to which commands are over or, out of order and for one event, not 0 if its command is over. */
 static bool queue_done(cl_command_queue queue, uint64_t number, uint64_t over, uint32_t event, uint64_t since,
                        unsigned depth)
 {
@@ -138,7 +138,8 @@ static bool queue_done(cl_command_queue queue, uint64_t number, uint64_t over, u
     return true;
 }
 
-/* How far the queue is, as far as that is known; out of order, of one event: whether what it waited for is over. */
+/* Returns the number up to which the queue's commands are known to be over; out of order, for one event: not 0 if the
+ * commands that it waited for are over. */
 static uint64_t known_over(const struct due *due)
 {
     const uint64_t finished = atomic_load(&due->queue->finished);
@@ -177,7 +178,7 @@ void deliver_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
     }
 }
 
-/* No thread is to be had: nobody waits for what will not come. */
+/* Whether no thread could be started: then no thread waits for callbacks, as none will be called. */
 static bool nobody_runs(void)
 {
     return !threads && atomic_load(&total);
@@ -257,7 +258,7 @@ static void run(struct session *session, struct callback *callback)
     session_lock(session);
     end(session, callback);
     session_unlock(session);
-    callback->free(callback); /* which may be the end of its queue, and so of its callbacks */
+    callback->free(callback); /* this may destroy its queue, with its list of callbacks */
     session_lock(session);
 }
 
@@ -370,7 +371,7 @@ void deliver_wait(struct session *session, const struct due *due)
         waiter.next = waiters;
         waiters = &waiter;
         deliver_away(session);
-        session_need_progress(session); /* the functions may need it, and nobody else may drive it */
+        session_need_progress(session); /* the callbacks may need it, and maybe no other thread drives it */
         while (!waiter.done && session_wait_on(session, &ended))
             ;
         deliver_back();

@@ -1,7 +1,7 @@
 /*
- * Objects with destructor callbacks. Natively these are called when the last command that uses the object is through,
- * or in the release itself if there is none. So the release is a round trip that tells which, and an object still in
- * use is kept, dead to the application, until its node says that it is gone.
+ * Objects with destructor callbacks. Natively these are called when the last command that uses the object has ended, or
+ * in the release itself if there is none. So the release is a round trip that tells which of both it is. An object
+ * still in use is kept, invalid for the application, until its node reports that it is gone.
  */
 #include <errno.h>
 
@@ -17,7 +17,7 @@ struct destructor {
     struct node *node;
     struct object *object;
     unsigned kind;
-    bool releasing, gone; /* while the release is under way only its own thread may finish it */
+    bool releasing, gone; /* releasing: the release is under way, and only its own thread may finish it */
 };
 
 static PER_PROCESS struct destructor *all; /* under the session's lock */
@@ -59,7 +59,7 @@ int destructor_add(struct node *node, struct callback **list, void (*function)(v
     return 0;
 }
 
-/* Under the lock: whoever gets true runs it. */
+/* Whether the destructor is to be run now, by the caller. Under the lock. */
 static bool finish(struct destructor *destructor)
 {
     destructor->gone |= !destructor->node->alive;
@@ -79,7 +79,8 @@ static void later_free(struct callback *callback)
     free(callback);
 }
 
-/* The last to use it was a command whose end is being told. */
+/* Postpones the release if this thread is handling the end of the last command that used the object: it must not wait
+ * for a node. */
 static bool is_for_later(struct object *object, struct node *node)
 {
     struct callback *callback = session_polls() ? calloc(1, sizeof(*callback)) : NULL;
@@ -141,8 +142,8 @@ bool destructor_note(struct node *node, uint32_t kind, uint32_t id)
     return false;
 }
 
-/* Natively the last command that uses an object is not over before the object is gone, but another may be over before
- * that. */
+/* Natively the last command that uses an object is not over before the object is gone, but another command may be over
+ * before that. */
 void destructor_catch_up(struct node *node, const struct object *object)
 {
     bool any = false;

@@ -1,4 +1,4 @@
-/* Events: status and times as the node tells them, callbacks, user events. */
+/* Events: status and times as the node reports them, callbacks, user events. */
 #include <errno.h>
 
 #include "client/core/deliver.h"
@@ -134,7 +134,8 @@ int event_check(cl_context context, cl_uint count, const cl_event *list)
     return 0;
 }
 
-/* Under the lock. The node is told of an event of another one by that one, unless it is known here how it ended. */
+/* Makes an event of another node known to the node. The other node tells it the event's end, unless that is known here.
+ * Under the lock. */
 static void import(struct node *node, cl_event event)
 {
     const struct wire_import_event in = {event->object.id, event->context->object.id};
@@ -230,7 +231,7 @@ static void free_delivery(struct callback *callback)
     free((struct delivery *)callback);
 }
 
-/* A user event's functions are called by the thread that sets it, as natively. */
+/* Calls a callback. A user event's are called by the thread that sets it, as natively. */
 static void call_one(cl_event event, const struct event_callback *registered, cl_int status, bool here)
 {
     struct session *session = event->node->session;
@@ -252,7 +253,8 @@ static void call_one(cl_event event, const struct event_callback *registered, cl
         deliver(session, event->queue, &delivery->callback);
 }
 
-/* The functions whose status has been reached: those for the first status first, and these as they were registered. */
+/* Calls the callbacks whose status has been reached: those for the first status first, and these in the order of
+ * registration. */
 static void call_back(cl_event event, cl_int status, bool here)
 {
     for (cl_int reached = CL_SUBMITTED; reached >= CL_COMPLETE && reached >= status; reached--) {
@@ -268,7 +270,7 @@ static void call_back(cl_event event, cl_int status, bool here)
             take_callback(event, at);
             call_one(event, callback, status, here);
             free(callback);
-            if (here) /* the lock was let go */
+            if (here) /* the lock was released meanwhile */
                 at = &event->callbacks;
         }
     }
@@ -294,7 +296,7 @@ void event_become(cl_event event, cl_int status, bool here)
     if (old <= CL_COMPLETE || status >= old)
         return;
     if (tells)
-        tell_queue(event); /* or who sees the status, on another thread, would ask how far the queue is */
+        tell_queue(event); /* else another thread that sees the status would ask how far the queue is */
     atomic_store(&event->status, status);
     if (tells)
         tell_queue(event); /* it may have been numbered meanwhile: see event_number() */
@@ -310,8 +312,8 @@ static void arrived(void *argument)
     handle_drop(event);
 }
 
-/* Its node is through with it, but not all data are there. That it has failed may be why others go on: so it waits only
- * for what moves by itself. */
+/* Handles the end of a command whose data have not all arrived. Other commands may depend on its failure, so a failed
+ * one waits only for data that move by themselves. */
 static void end_later(cl_event event, cl_int status)
 {
     if (!event->ended || status < 0)
@@ -341,12 +343,12 @@ void event_set_status(cl_event event, cl_int status, uint32_t time_count, const 
         end_later(event, status);
 }
 
-/* An event of the node that is lost has failed, for those that wait for it on others, too. A user event goes on as long
- * as one node is left. */
+/* Fails an event of a lost node, also at other nodes where commands wait for it. A user event remains as long as one
+ * node is left. */
 static void lose_event(struct object *object, void *lost)
 {
     cl_event event = (cl_event)object;
-    const bool open = atomic_load(&event->status) > CL_COMPLETE; /* first: it may be one that is just being made */
+    const bool open = atomic_load(&event->status) > CL_COMPLETE; /* read first: the event may just be being made */
     cl_context context = open ? event->context : NULL;
     const struct wire_set_user_event m = {object->id, NODE_LOST_STATUS};
 
@@ -376,7 +378,7 @@ int event_call(cl_event event, cl_int status, void(CL_CALLBACK *function)(cl_eve
     if (!callback)
         return -ENOMEM;
     *callback = (struct event_callback){NULL, status, function, data};
-    handle_use(event); /* the callback's, also when the application lets go of the event */
+    handle_use(event); /* the callback's use, as the application may release the event */
     if (event->queue)
         deliver_registered(event->queue);
     node = event->node;
@@ -432,7 +434,7 @@ int user_event_set(cl_event event, cl_int status)
     struct node *node = event->node;
     int error = -EALREADY;
 
-    handle_use(event); /* a function of it may let go of it */
+    handle_use(event); /* a callback of it may release it */
     session_lock(node->session);
     if (!event->ended) {
         event->ended = true;
@@ -441,7 +443,7 @@ int user_event_set(cl_event event, cl_int status)
             struct node *each = event->context->nodes[i];
             int one;
 
-            if (!each->suspended) /* else it is told when it has to wait for one that is over */
+            if (!each->suspended) /* a suspended one is told when a command there has to wait for the event */
                 wire_put_set_user_event(&each->batch, &m);
             one = each->suspended ? 0 : stream_finish(each, STREAM_NOW);
             error = i == 0 || error ? one : 0;
@@ -511,13 +513,13 @@ static void event_go(struct object *object, void *argument)
 
     if (!node_set_has(&event->known, going->node->index) || atomic_load(&object->uses) == USES_RELEASED)
         return;
-    if (event->queue || event->ended) { /* who waits for it later is told how it ended */
+    if (event->queue || event->ended) { /* a node where a command waits for it later is told how it ended */
         node_set_remove(&event->known, going->node->index);
         if (going->node->observer)
             going->node->observer->forgotten(going->node, WIRE_EVENT, object->id);
         return;
     }
-    if (going->node->observer) /* the node has it already, and gets this, too */
+    if (going->node->observer) /* its journal has the event already, and gets this command, too */
         going->node->observer->forgotten(going->node, WIRE_EVENT, object->id);
     m.context = event->context->object.id;
     wire_put_create_user_event(&going->target->batch, &m);

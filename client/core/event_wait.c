@@ -1,4 +1,4 @@
-/* Waiting for events, and asking how far they are: what nodes are asked to tell of. */
+/* Waiting for events, queries of their status, and what nodes are asked to report. */
 #include "client/core/deliver.h"
 #include "client/core/event.h"
 #include "client/core/halt.h"
@@ -7,8 +7,8 @@
 
 #define SUBSCRIBE_ALL (SUBSCRIBE_COMPLETE | 1u << CL_RUNNING | 1u << CL_SUBMITTED)
 
-/* Whether the end of a later command says that this one is over, too. Of one that has failed the node has told. Under
- * the lock. */
+/* Whether the end of a later command implies that this one is complete. If it had failed its node would have reported
+ * that. Under the lock. */
 static bool is_implied(cl_event event)
 {
     cl_command_queue queue = event->queue;
@@ -24,7 +24,8 @@ unsigned event_sort(cl_command_type type)
     return type == CL_COMMAND_NDRANGE_KERNEL ? 1 : 2;
 }
 
-/* Under the lock. Whether the node was asked: it has yet to tell, and was not asked before. */
+/* Asks the event's node to report these statuses. Returns whether it was asked: it has yet to report, and was not asked
+ * before. Under the lock. */
 static bool subscribe_one(cl_event event, uint32_t mask)
 {
     struct wire_subscribe_event m = {.event = event->object.id, .mask = mask & ~event->subscribed};
@@ -38,7 +39,8 @@ static bool subscribe_one(cl_event event, uint32_t mask)
     return true;
 }
 
-/* Who asks of one may ask of those after it, of each by itself, and each time would wait for the node's answer. */
+/* Asks for the end of a later command, too: a program that asks about one may ask about each of those after it, and
+ * would wait for the node's answer each time. */
 static void subscribe_like(struct object *object, void *argument)
 {
     cl_event first = argument, event = (cl_event)object;
@@ -133,7 +135,7 @@ bool event_wait_all(cl_uint count, const cl_event *list)
 
 /* ---- queries ---- */
 
-/* It has run, but not all data are there. */
+/* Whether the command has run, but not all its data have arrived. */
 static bool still_moves(cl_event event)
 {
     struct session *session = event->node->session;
@@ -147,8 +149,8 @@ static bool still_moves(cl_event event)
     return moves;
 }
 
-/* What is known, as native would tell it: nothing is complete while a function has yet to be called that comes before.
- */
+/* Returns the known status as native OpenCL would: no event is complete while a callback that comes before is yet to be
+ * called. */
 static cl_int known_status(cl_event event)
 {
     const cl_int status = atomic_load(&event->status);
@@ -163,8 +165,8 @@ static cl_int known_status(cl_event event)
     return status;
 }
 
-/* The first time the node is asked, and to tell of the rest by itself. In one call: in a halt between finding that it
- * is not over and asking it may be, and another worker has come, which has no such event. */
+/* The first time, asks the node for the status, and to report the rest by itself. The whole is one call: if there were
+ * a halt before the question, the event might end in it, and another worker come, which has no such event. */
 static bool ask_status(cl_event event, struct call *call)
 {
     HALT_GUARD;
@@ -185,7 +187,7 @@ static bool ask_status(cl_event event, struct call *call)
     return first;
 }
 
-/* CL_COMPLETE if it is not to be had: then the news tells. */
+/* Returns CL_COMPLETE if there is no answer: then the node's note tells. */
 static cl_int hear_status(struct call *call)
 {
     struct wire_get_info_reply reply;
@@ -212,7 +214,7 @@ static cl_int node_status(cl_event event)
         status = hear_status(&call);
         if (status <= CL_COMPLETE) {
             if (!still_moves(event))
-                return event_wait(event); /* the news, with the times, is on its way */
+                return event_wait(event); /* the note, with the times, is on its way */
             status = CL_RUNNING;
         }
     }
@@ -233,6 +235,6 @@ cl_int event_known(cl_event event)
 {
     atomic_store(&event->asked, true);
     if (event->queue && atomic_load(&event->number) <= atomic_load(&event->queue->finished))
-        event_wait(event); /* the news is all that is missing */
+        event_wait(event); /* only the node's note is missing */
     return known_status(event);
 }

@@ -20,9 +20,9 @@ static PER_PROCESS pthread_cond_t over = PTHREAD_COND_INITIALIZER;
 static struct walker *walkers;
 PER_PROCESS atomic_int halt_now;
 static PER_PROCESS pthread_t halter; /* while halted */
-static PER_PROCESS bool ended, lost; /* lost: a thread could not be marked */
+static PER_PROCESS bool ended, lost; /* lost: a thread could not be registered */
 static PER_PROCESS pthread_cond_t call = PTHREAD_COND_INITIALIZER;
-static PER_PROCESS bool wanted; /* somebody waits for the end of HALT_SUSPENDED */
+static PER_PROCESS bool wanted; /* a thread waits for the end of HALT_SUSPENDED */
 _Thread_local struct walker halt_self;
 
 static void forget(void *argument)
@@ -41,7 +41,7 @@ static void forget(void *argument)
 
 static void introduce(struct walker *walker)
 {
-    /* Not under the lock. */
+    /* thread_at_end() is not called under the lock */
     const bool told = !walker->gone && !thread_at_end(forget, walker);
 
     mutex_lock(&lock);
@@ -67,7 +67,8 @@ static bool must_wait(bool quiet)
     return now == HALT_ALL || !deliver_runs();
 }
 
-/* Under the lock. It counts until the halt ends: who comes while nodes are being suspended wants them back, too. */
+/* Under the lock. It is in effect until the halt ends: a call that comes while nodes are being suspended wants them
+ * back, too. */
 static void want(void)
 {
     if (wanted)
@@ -76,7 +77,7 @@ static void want(void)
     pthread_cond_signal(&call);
 }
 
-/* Under the lock. Who waits is in its call from here on, before it has had time to notice. */
+/* Under the lock. A waiting thread counts as in its call from here on, before it has woken up. */
 static void let_in(void)
 {
     for (struct walker *walker = walkers; walker; walker = walker->next) {
@@ -88,7 +89,7 @@ static void let_in(void)
     }
 }
 
-/* True: the call may go on. False: there was a halt, and it has to look again. */
+/* Returns true if the call may go on, false if there was a halt and it has to look again. */
 static bool pass(bool quiet)
 {
     struct walker *self = &halt_self;
@@ -114,7 +115,7 @@ static bool pass(bool quiet)
 __attribute__((cold)) void halt_enter_slowly(bool quiet)
 {
     if (!halt_self.known)
-        introduce(&halt_self); /* inside: who halts from here on sees it, and an earlier halt is seen below */
+        introduce(&halt_self); /* depth is set already: a halt from here on sees it, and an earlier one is seen below */
     while (atomic_load_explicit(&halt_now, memory_order_acquire) && !pass(quiet)) {
         atomic_store_explicit(&halt_self.depth, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);

@@ -1,6 +1,6 @@
 /*
- * Handles. Objects live in slabs, aligned blocks that are never given back; a handle is valid if it points to a live
- * slot of a known slab. So garbage and released handles are refused without following them.
+ * Handles. Objects live in slabs, aligned blocks that are never freed; a handle is valid if it points to a live slot of
+ * a known slab. So garbage and released handles are refused without dereferencing them.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -157,7 +157,7 @@ void handle_each(unsigned kind, void (*visit)(struct object *object, void *argum
     mutex_unlock(&pools_lock);
 }
 
-/* The free list runs through the dispatch word, which nobody may look at in a free slot. */
+/* The free list is linked by disp_data, which nobody may read in a free slot. */
 static struct object *pool_take(struct pool *pool, unsigned kind)
 {
     struct object *object = pool->free_first;
@@ -264,7 +264,8 @@ static void release_on(struct object *object, struct node *node)
 {
     const struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
 
-    if (node->suspended && node->observer) /* the one that comes does not get it, and has not got it */
+    /* the next worker is not told of the object, so it need not release it */
+    if (node->suspended && node->observer)
         node->observer->forgotten(node, m.kind, m.object);
     else
         wire_put_release(&node->batch, &m);
@@ -283,7 +284,7 @@ static void finish_told(struct node *node)
     node->told = false;
 }
 
-/* Whoever looks at all objects under the lock sees it released on all its nodes, or on none. */
+/* A thread that looks at all objects under the lock sees this one released on all its nodes, or on none. */
 static void release_on_all(const struct kind *kind, struct object *object, struct node *node)
 {
     cl_context context = kind->context ? kind->context(object) : NULL;
@@ -318,7 +319,7 @@ bool handle_try_use(struct object *object)
     return true;
 }
 
-/* The nodes' own part of it. False: the rest waits for one of them. */
+/* Releases the object on its nodes. Returns false if its destruction waits for one of them. */
 static bool release(const struct kind *kind, struct object *object, struct node *node)
 {
     cl_context context = kind->context ? kind->context(object) : NULL;
@@ -486,7 +487,7 @@ int handle_create(struct object *object)
     return error;
 }
 
-/* One count holds both, so that exactly one thread sees the end: uses has a share for references > 0. */
+/* One count covers both, so that exactly one thread sees the end: references > 0 count as one of uses. */
 void handle_use(void *handle)
 {
     struct object *object = handle;
@@ -502,7 +503,7 @@ void handle_drop(void *handle)
         object_destroy(object);
 }
 
-/* How many the program had before; 0: none, and nothing is changed. */
+/* Returns how many references the program had before; 0: none, and nothing is changed. */
 static int count_reference(struct object *object, int by)
 {
     int old = atomic_load(&object->references);

@@ -1,4 +1,4 @@
-/* What nodes answer to queries, and answers that are kept. */
+/* Queries that nodes answer, and answers that are kept. */
 #include <errno.h>
 #include <string.h>
 
@@ -89,7 +89,7 @@ static bool is_list_of_names(cl_uint param)
     return false;
 }
 
-/* Programs read texts to their ends. */
+/* Terminates texts, which programs read up to their ends. */
 static void end_texts(cl_uint param, uint8_t *bytes, size_t length)
 {
     const size_t name_end = offsetof(cl_name_version, name) + sizeof(((cl_name_version *)0)->name) - 1;
@@ -135,7 +135,7 @@ const char *info_text(const struct info_table *table, cl_uint param)
     return text && length ? text : NULL;
 }
 
-/* What the node answers, in memory to be freed. */
+/* Asks the node. The caller frees the answer. */
 static int ask(struct node *node, const struct wire_get_info *question, void **bytes, size_t *length)
 {
     struct wire_get_info m = *question;
@@ -206,7 +206,7 @@ static bool is_same(const struct answer *answer, const struct wire_get_info *que
            (!answer->input_size || !memcmp(answer->input, question->input, answer->input_size));
 }
 
-/* Whether it was known; *error is then the query's. */
+/* Whether the answer was known. *error is then the query's result. */
 static bool recall(struct answer **kept, const struct wire_get_info *question, size_t capacity, void *to,
                    size_t *size_ret, int *error)
 {
@@ -256,7 +256,7 @@ int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32
     error = answer->error = ask(node, &question, &answer->bytes, &answer->length);
     if (!error)
         error = info_copy(answer->bytes, answer->length, capacity, to, size_ret);
-    if (!node->alive) { /* that is no answer */
+    if (!node->alive) { /* the node was lost: that is no answer */
         free(answer->bytes);
         free(answer);
         return error;

@@ -24,17 +24,17 @@ static struct {
     pid_t process; /* a child has the driver's memory, and none of its threads */
     struct transport *transport;
     struct executor *executor;
-    unsigned frames;           /* that were handled */
+    unsigned frames;           /* frames handled so far */
     struct wire_buffer *peers; /* what is to be sent to workers, by number */
     unsigned peer_count;
 } local;
 
 static _Thread_local struct {
-    bool runs;    /* it has run a frame: settle() is called before what the driver registered for its end */
-    bool settled; /* it ends */
+    bool runs;    /* it has run a frame, so settle() comes before the driver's own handlers of its end */
+    bool settled; /* settle() has been called: the thread ends */
 } thread;
 
-/* What does not fit through now goes with the next poll. */
+/* Sends what waits for workers. What the transport does not take now is sent at the next poll. */
 static void flush_peers(void)
 {
     for (unsigned peer = 1; peer < local.peer_count; peer++) {
@@ -47,7 +47,7 @@ static void flush_peers(void)
 
 /* ---- the end ---- */
 
-/* Only the first time that it is called: by the next one the driver may be down. */
+/* Stops the executor, the first time that it is called: by the next time the driver may be down. */
 static void stop(void)
 {
     static atomic_flag stopped = ATOMIC_FLAG_INIT;
@@ -59,17 +59,16 @@ static void stop(void)
     session_unlock(local.session);
 }
 
-/* What a driver registers for the exit is called before what was registered earlier, and it does so when it is loaded,
- * when it compiles for the first time, and who knows when: so this is registered again and again, if ever more seldom.
- */
+/* Exit handlers run in reverse order, and a driver registers its own when it is loaded, when it compiles for the first
+ * time, and maybe later. So stop() is registered again and again, though ever more seldom. */
 static void stop_at_exit(void)
 {
     if (++local.frames <= OFTEN || !(local.frames & (local.frames - 1)))
         atexit(stop);
 }
 
-/* What the program has said, and natively would be done by now, is done before anything is taken down: a driver that is
- * still making a context is beyond what stop() can wait for. */
+/* Carries out what the program has enqueued, which natively would be done by now, before anything is taken down: stop()
+ * cannot wait for a driver that is still creating a context. */
 static void settle(void *unused)
 {
     struct node *node = session_node(local.session, session_node_count(local.session) - 1);
@@ -89,8 +88,8 @@ static void settle(void *unused)
         call_free(&call);
 }
 
-/* What is registered last is called first: behind the first frame of a thread the driver has registered what it keeps
- * for the thread, and that is still there when this is called. */
+/* Handlers of a thread's end run in reverse order. After the thread's first frame the driver has registered its own, so
+ * that what it keeps for the thread still exists when settle() is called. */
 static void settle_at_end(void)
 {
     if (thread.runs)
@@ -118,7 +117,7 @@ static void joined(void *owner, unsigned peer)
 {
     (void)owner;
     if (peer < local.peer_count)
-        wire_buffer_free(&local.peers[peer]); /* what was for who had the number before */
+        wire_buffer_free(&local.peers[peer]); /* it was for the previous peer of that number */
     local.plugin->meet(local.executor, peer);
 }
 
@@ -227,6 +226,6 @@ bool local_open(struct session *session, struct transport *transport)
     }
     local.session = session;
     local.process = getpid();
-    thread_at_end(settle, NULL); /* of a program whose frames are run by another thread */
+    thread_at_end(settle, NULL); /* for a program whose frames are run by another thread */
     return true;
 }

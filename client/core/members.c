@@ -1,4 +1,4 @@
-/* Which node each member of the session's job is: the program's nodes, spares, those that come and go. */
+/* Which node each member of the session's job is: the program's nodes, spares, and members that join and leave. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ void session_swap(struct node *one, struct node *other, bool anew)
     one->peer = other->peer;
     memcpy(one->host, other->host, sizeof(one->host));
     one->alive = other->alive;
-    if (one->memory != NODE_MEMORY_APART || anew) /* else the program may know it */
+    if (one->memory != NODE_MEMORY_APART || anew) /* else the program may know that it shares no memory */
         one->memory = other->memory;
     one->counts = other->counts;
     one->batch = other->batch;
@@ -63,10 +63,11 @@ void session_dismiss(struct node *node)
     const unsigned peer = node->peer;
 
     while (node->alive && session->members[peer] == node) {
-        session->members[peer] = NULL; /* what it says now is nobody's */
+        session->members[peer] = NULL; /* what the member sends from now on is ignored */
         if (transport_drop_member(session->transport, peer) != -EBUSY || session->stop)
             return;
-        session->members[peer] = node; /* the others connect with a worker that comes, and all of them must stay */
+        /* the other members are connecting with a new worker, and all of them must stay */
+        session->members[peer] = node;
         session_need_progress(session);
         session_unlock(session);
         session_look_later();
@@ -121,7 +122,7 @@ void session_drop_spare(struct session *session, struct node *spare)
 {
     const unsigned peer = spare->peer;
 
-    spare->promised = true; /* nobody is to take it meanwhile */
+    spare->promised = true; /* so that no other thread takes it meanwhile */
     session_dismiss(spare);
     if (session->members[peer] == spare)
         session->members[peer] = NULL;
@@ -144,7 +145,7 @@ void session_replace(struct node *node, struct node *spare)
 {
     struct session *session = node->session;
 
-    if (session->members[node->peer] == node) /* or the number is another's by now */
+    if (session->members[node->peer] == node) /* else the number is another node's by now */
         session->members[node->peer] = NULL;
     session->members[spare->peer] = node;
     node->peer = spare->peer;

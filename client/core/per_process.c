@@ -1,4 +1,5 @@
-/* Static variables that a fork's child has anew: the linker puts them into one section, of which there is a copy. */
+/* Static variables that are reset in the child of a fork: the linker puts them into one section, of which a copy is
+ * kept. */
 #include "client/core/per_process.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@ extern char __start_per_process[] __attribute__((visibility("hidden")));
 extern char __stop_per_process[] __attribute__((visibility("hidden")));
 static void *begun = MAP_FAILED;
 
-/* Before any of them is used: not later, for a program may call before it has a session. */
+/* Copies the section before any of its variables is used, as a program may make calls before it has a session. */
 __attribute__((constructor)) static void keep(void)
 {
     const size_t size = (size_t)(__stop_per_process - __start_per_process);

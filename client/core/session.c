@@ -1,9 +1,10 @@
 /*
- * The session: this process' job of workers, and who drives its transport.
+ * The session: this process' job of workers, and which thread drives its transport.
  *
- * One lock guards the transport, the streams and the events. Whoever waits drives: one thread at a time, the leader,
- * polls and sleeps on the bells; others that wait sleep until the leader has news. While no application thread waits,
- * the session's own thread leads; when one comes, it steps aside for a while, so that a wait costs one wake-up.
+ * One lock guards the transport, the streams and the events. A thread that waits drives the transport: one at a time,
+ * the leader, polls and sleeps on the doorbells; others that wait sleep until the leader has news. While no application
+ * thread waits, the session's own thread leads; when one comes, it steps aside for a while, so that a wait costs one
+ * wake-up.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +21,7 @@
 #define ASIDE_NS 20000000 /* how long the session's thread stays aside */
 #define SLEEP_US 1000000
 #define LOOK_NS 100000
-#define LEAVE_NS 1000000000 /* that who leads may take to stop when the process ends */
+#define LEAVE_NS 1000000000 /* how long the leader may take to stop when the process ends */
 
 void session_lock(struct session *session)
 {
@@ -83,7 +84,7 @@ static int progress(struct session *session)
     return count;
 }
 
-/* What comes in between is taken, too. */
+/* Announces the sleep to the peers. Messages that arrive meanwhile are handled, too. */
 static void announce(struct session *session)
 {
     polls = true;
@@ -91,7 +92,7 @@ static void announce(struct session *session)
     polls = false;
 }
 
-/* Lead for a turn: until something happened, at most for one sleep. The lock is let go in between. */
+/* Leads until something happens, for at most one sleep. The lock is released in between. */
 static void lead(struct session *session, bool own_thread)
 {
     long until = clock_ns() + (own_thread || crowd_here(&session->crowd) ? 0 : session->spin_ns);
@@ -165,17 +166,17 @@ void session_await_leader(struct session *session)
 /* ---- the process ends ---- */
 
 static PER_PROCESS atomic_bool exits; /* not in the child of a fork, which goes on without the session */
-static PER_PROCESS pthread_t ender;   /* with that: the thread that ends it */
+static PER_PROCESS pthread_t ender;   /* if exits is set: the thread that ends the process */
 
 void session_exit_begin(void)
 {
-    if (atomic_load(&exits)) /* MPI's end, and the library's: others look at ender by then */
+    if (atomic_load(&exits)) /* called at MPI's end and at the library's: others read ender by then */
         return;
     ender = pthread_self();
     atomic_store(&exits, true);
 }
 
-/* Another thread ends the process. Who takes what nodes say is waited for. */
+/* Whether another thread ends the process. False for a thread that handles messages of nodes: the end waits for it. */
 static bool is_ended(void)
 {
     return atomic_load(&exits) && !pthread_equal(ender, pthread_self()) && !polls;
@@ -202,7 +203,7 @@ bool session_is_over(struct session *session)
 
 void session_wait(struct session *session, bool (*ready)(void *), void *argument)
 {
-    /* what is waited for may need what is to happen on another node */
+    /* the condition may depend on what is to happen on another node */
     for (unsigned i = 0; i < members_nodes(session); i++)
         stream_push(&session->nodes[i]);
     if (!session_is_over(session) && ready(argument))
@@ -222,7 +223,7 @@ void session_wait(struct session *session, bool (*ready)(void *), void *argument
     }
     session->waiters--;
     deliver_back();
-    session_is_over(session); /* what is ready may be so as the session has ended */
+    session_is_over(session); /* ready() may be true because the session has ended */
     if (session->waiters && !session->leading)
         pthread_cond_signal(&session->news);
 }

@@ -1,6 +1,6 @@
 /*
- * The stream of commands to a node. The first command goes at once; while the node has not taken it, further ones
- * gather into the next frame. What nobody is in a hurry for (creation, release) waits for the next that is.
+ * The stream of commands to a node. The first command is sent at once; while the node has not taken it, further ones
+ * gather in the batch, the next frame. Commands that are not urgent (creation, release) wait for the next one that is.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,9 +14,10 @@
 
 #define FRAME_FULL (48u << 10)
 #define BATCH_LIMIT (4u << 20) /* above it the application waits: the node is behind */
-#define SMALL 4096             /* a command that needs no memory, such as a release */
+#define SMALL 4096             /* room for a command that must not fail for want of memory, such as a release */
 
-/* While a node moves, what is made of it again is made where it goes to. Under the lock. */
+/* Returns the node that commands go to: while a node moves, what is recreated of it goes to its target. Under the
+ * lock. */
 static struct node *aimed(struct node *node)
 {
     return node->aim && pthread_equal(node->aimer, pthread_self()) ? node->aim : node;
@@ -73,7 +74,7 @@ void stream_repeat(struct node *node, size_t mark)
     node->repeats = 1;
     wire_put_repeat(batch, &m);
     if (batch->failed)
-        node->last_length = 0; /* the worker's is another */
+        node->last_length = 0; /* the worker's last launch is another one */
 }
 
 void stream_push(struct node *node)
@@ -85,9 +86,10 @@ void stream_push(struct node *node)
     if (timeline_wanted())
         timeline_pushing(node);
     error = transport_send(session_transport(node->session), node->peer, node->batch.bytes, node->batch.length);
-    if (error == -EAGAIN) /* and again when it has room, or, as that has just happened, at the next poll */
+    if (error == -EAGAIN) /* it is sent when there is room or, if there is by now, at the next poll */
         transport_want_drained(session_transport(node->session), node->peer);
-    if (error == -EAGAIN || (error == -ECONNRESET && observer_will_mend(node))) /* its loss is told in a moment */
+    /* its loss is about to be reported */
+    if (error == -EAGAIN || (error == -ECONNRESET && observer_will_mend(node)))
         return;
     if (!error && node->observer)
         node->observer->sent(node, node->batch.bytes, node->batch.length);
@@ -114,8 +116,8 @@ static bool has_room(void *argument)
     return !node->alive || node->batch.length < BATCH_LIMIT;
 }
 
-/* For the next small command, whatever becomes of memory meanwhile: the program cannot be told of a release that is not
- * sent, and could do nothing about it. */
+/* Reserves room for the next small command, whatever becomes of memory meanwhile: the program cannot be told of a
+ * release that is not sent, and could do nothing about it. */
 static void keep_room(struct node *node)
 {
     struct wire_buffer *batch = &node->batch;
@@ -166,7 +168,8 @@ int stream_end(struct node *node, enum stream_urgency urgency)
     return error;
 }
 
-/* Commands are the same wherever they stand in a batch: encoded for the first node, they are copied for the others. */
+/* A command is encoded alike wherever it stands in a batch: it is encoded for the first node, and copied for the
+ * others. */
 struct wire_buffer *broadcast_begin(cl_context context)
 {
     struct wire_buffer *batch = stream_begin(context->node);
@@ -197,8 +200,8 @@ int broadcast_end(cl_context context, enum stream_urgency urgency)
 
 /* ---- round trips ---- */
 
-/* As stream_begin(). A question to a node that is suspended is worth resuming it; who asks is in a call then, so that
- * it is not suspended again before the question is under way. */
+/* As stream_begin(), but a query resumes a suspended node. The thread is in a call then, so that the node is not
+ * suspended again before the query is sent. */
 static struct wire_buffer *begin_awake(struct node *node, bool *inside)
 {
     struct wire_buffer *out = stream_begin(node);
@@ -239,7 +242,7 @@ static void call_unlink(struct call *call)
     }
 }
 
-/* It may be gone after that. */
+/* The call may be freed by its over() here. */
 static void call_end(struct call *call, int status)
 {
     call->status = status;

@@ -1,4 +1,4 @@
-/* By which of this host's clocks the times of a device's events are, if by one. */
+/* By which of this host's clocks, if any, the times of a device's events are. */
 #include <time.h>
 
 #include "client/core/event.h"

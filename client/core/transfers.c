@@ -3,7 +3,7 @@
 #include "client/core/event.h"
 #include "client/core/transfers.h"
 
-/* Ranges of memory that meet are the same to a tree of such as do not. */
+/* Overlapping ranges of memory compare as equal, so that those in the tree do not overlap. */
 static int compare(const void *a, const void *b)
 {
     const struct open_transfer *one = a, *other = b;
@@ -15,7 +15,7 @@ static void add_range(struct transfers *all, struct open_transfer *transfer)
 {
     void *found = tsearch(transfer, &all->coming, compare);
 
-    /* it meets another; or there is no memory for the tree */
+    /* it overlaps another, or there is no memory for the tree */
     transfer->is_beside = !found || *(struct open_transfer **)found != transfer;
     if (transfer->is_beside)
         LIST_INSERT_HEAD(&all->beside, transfer, beside);

@@ -1,4 +1,4 @@
-/* Memory that the program and workers of its host both see. */
+/* The arena: memory that the program and workers of its host both see. */
 #ifndef VOCL_CLIENT_MEMORY_ARENA_H
 #define VOCL_CLIENT_MEMORY_ARENA_H
 
@@ -6,70 +6,70 @@
 
 /* ---- arena.c ---- */
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, newer than the headers may be */
-/* Whether the node sees the arena's memory; asks it the first time. */
+/* Whether the node sees the arena's memory. Asks the node the first time. */
 bool arena_shared_with(struct node *node);
-/* The same, and the program may be given memory of it to write there without a word: not where that could not be
- * written there again for a worker that is replaced (window.c). */
+/* The same, and the program may get memory of it to write to without a command: not where those writes could not be
+ * repeated for a worker that is replaced (window.c). */
 bool arena_given_to(struct node *node);
-/* Whether a node that comes can see it: not where the program has closed descriptors that are not its own. */
+/* Whether a new node can get to see it: not where the program has closed descriptors that are not its own. */
 bool arena_can_be_shared(void);
-/* NULL when there is no room. alignment: a power of two, or 0 for that of the largest type. */
+/* Returns NULL when there is no room. alignment: a power of two, or 0 for that of the largest type. */
 void *arena_alloc(size_t size, size_t alignment);
-/* Nothing for memory that is not arena_alloc's. */
+/* Ignores memory that is not from arena_alloc(). */
 void arena_free(void *memory);
-/* Of what begins there; 0: nothing does. */
+/* Returns the size of the allocation that begins there, or 0. */
 size_t arena_size(const void *memory);
-/* It gets its pages at once, which is faster than one after the other, if the system can. */
+/* Gives memory all its pages at once, if the system can: faster than one by one. */
 void arena_populate(void *memory, size_t size);
-/* Its contents are not needed any more, but for those of pages that it shares with others. */
+/* Gives its pages back to the system, except those shared with other allocations. Returns false if that fails. */
 bool arena_forget(void *memory, size_t size);
 bool arena_has(const void *pointer);
 bool arena_has_all(const void *pointer, size_t size);
 void arena_after_fork(void);
-/* The file behind it, as mappings are told apart, and where in that memory of it is. */
+/* The file behind the arena, as /proc/self/maps identifies it; and the offset of memory in that file. */
 struct arena_file {
     dev_t device;
     ino_t inode;
 };
 bool arena_identify(struct arena_file *file);
 size_t arena_offset(const void *memory);
-/* Whole pages of it at another address, instead of what is there: atomically for other threads. Not shared: as they are
- * now, and what is written there is written there only. */
+/* Maps whole pages of the arena at another address, instead of what is there, atomically for other threads. Not shared:
+ * a copy on write. */
 bool arena_show(void *at, const void *memory, size_t size, int protection, bool shared);
-/* The next part of it, from *start on, that has pages. */
+/* Finds the next part of the memory, from *start on, that has pages. */
 bool arena_next_data(const void *memory, size_t size, size_t *start, size_t *end);
 
 /* ---- exchange.c: pages of the program's own that are the arena's, too ---- */
 struct region;
-/* A buffer of so many bytes at a host pointer, in the arena, for a context's nodes: *bytes_in_arena is its first byte
- * there. What lies in whole pages of the program is the same memory, *inside to *inside_end in the buffer; the rest, or
+/* Places a buffer of size bytes at a host pointer into the arena, for a context's nodes; *bytes_in_arena is its first
+ * byte there. Whole pages of the program become the same memory: *inside to *inside_end in the buffer. The rest, or
  * all, is to be copied. *constant: the program cannot write it. */
 struct region *exchange_begin(cl_context context, void *pointer, size_t size, uint8_t **bytes_in_arena, size_t *inside,
                               size_t *inside_end, bool *constant);
-/* The program's pages are its own again, as they are now. Nothing that uses the buffer is under way. */
+/* Makes the program's pages its own again, with their present contents. Nothing that uses the buffer is under way. */
 void exchange_end(struct region *region);
-/* A node that used it does no more; after the last one it may be freed. */
+/* Notes that a node no longer uses the region. After the last one it may be freed. */
 void exchange_gone(struct region *region);
 void exchange_before_fork(void);
 void exchange_after_fork(bool child);
 
 /* ---- block.c: memory of buffers ---- */
-/* Memory for a buffer of the context that its node has, too, with these contents, or any; NULL if it cannot have that.
- */
+/* Returns memory for a buffer of the context that its node has, too, with these contents, or any if NULL. Returns NULL
+ * if the node cannot have it. */
 void *block_alloc(cl_context context, size_t size, const void *contents);
-/* Such memory for nodes that are known to share it; fresh: it has no pages yet. */
+/* Returns such memory for nodes that are known to share the arena. fresh: it has no pages yet. */
 void *block_take(struct session *session, size_t size, bool *fresh);
-/* Nobody uses it, on neither side. */
+/* Frees memory that neither side uses any more. */
 void block_free(void *memory, size_t size);
-/* The same when the node says that the object is gone. */
+/* The same, as soon as the node reports that the object is gone. */
 void block_leave(struct node *node, uint32_t id, void *memory, size_t size);
 void block_leave_region(struct node *node, uint32_t id, struct region *region);
-/* Whether a node has yet to tell of the end of one. */
+/* Whether a node has yet to report the end of such an object. */
 bool block_any_leaving(void);
 bool block_note(struct node *node, uint32_t id);
 void block_lose(struct node *node);
-/* What nodes of which a lost worker would be replaced have done with may be used again only with the next window
- * (window.c). */
+/* Memory that is freed on a node whose worker is replaced if it is lost may be used again only after the next window
+ * begins (window.c): block_end_limbo(). block_in_limbo(): how many bytes wait for that. */
 void block_end_limbo(const struct node *node);
 size_t block_in_limbo(void);
 void block_after_fork(void);

@@ -1,8 +1,8 @@
 /*
- * vocl.h - what VOCL adds to OpenCL.
+ * vocl.h - VOCL's extensions of OpenCL.
  *
- * A program needs none of this: VOCL's devices are OpenCL devices like any other. These functions are exported by
- * libvocl.so; a program that may also run without VOCL asks clGetExtensionFunctionAddressForPlatform() for them.
+ * A program needs none of this: VOCL's devices are OpenCL devices like any other. libvocl.so exports these functions. A
+ * program that may also run without VOCL gets them from clGetExtensionFunctionAddressForPlatform().
  */
 #ifndef VOCL_H
 #define VOCL_H
@@ -15,18 +15,19 @@
 extern "C" {
 #endif
 
-/* An extension of the platform that has its native platform's name, vendor and version (VOCL_PLATFORM=native). */
+/* The name of the platform extension by which VOCL is recognised if its platform has the native platform's name, vendor
+ * and version (VOCL_PLATFORM=native). */
 #define CL_VOCL_REMOTE_EXTENSION_NAME "cl_vocl_remote"
 
 /*
- * The name of the host that a device of VOCL's platform is on, as that host calls itself.
+ * Returns the name of the host that a device of VOCL's platform is on, as that host calls itself.
  *
  * device    a device of the VOCL platform
- * size      bytes at value
- * value     where the name and its final NUL go, or NULL
- * size_ret  where their length goes, in bytes, the NUL included, or NULL
+ * size      the size of the memory at value, in bytes
+ * value     receives the name with its final NUL; may be NULL
+ * size_ret  receives the length of the name in bytes, the NUL included; may be NULL
  *
- * CL_SUCCESS; CL_INVALID_DEVICE if it is none of VOCL's; CL_INVALID_VALUE if size is too small.
+ * Returns CL_SUCCESS; CL_INVALID_DEVICE: the device is not VOCL's; CL_INVALID_VALUE: size is too small.
  */
 cl_int voclGetDeviceHost(cl_device_id device, size_t size, char *value, size_t *size_ret);
 

@@ -1,18 +1,18 @@
 /*
- * What xtq.h and devcom.h have in common: conditions, types of elements, operations on them, time-outs. Each has these
- * under names of its own, too.
+ * Definitions that xtq.h and devcom.h share: conditions, time-outs, types of elements and operations on them. Both
+ * headers also define names of their own for these.
  */
 #ifndef VOCL_WORDS_H
 #define VOCL_WORDS_H
 
-/* How a signal is compared with a value: signal == value, !=, <, >=; signed. */
+/* Comparisons of a signal with a value, as signed integers: signal == value, !=, <, >=. */
 enum vocl_condition { VOCL_EQ, VOCL_NE, VOCL_LT, VOCL_GE };
 
-/* Time-outs are in microseconds: look once; or wait for as long as it takes. */
+/* Time-outs, which are in microseconds: check once; wait without limit. */
 #define VOCL_TEST 0L
 #define VOCL_BLOCK (-1L)
 
-/* Elements of reductions. */
+/* Types of the elements of reductions. */
 enum vocl_type {
     VOCL_INT8,
     VOCL_UINT8,
@@ -26,13 +26,13 @@ enum vocl_type {
     VOCL_DOUBLE
 };
 
-/* Sums and products of integers wrap around. */
+/* Operations of reductions. Sums and products of integers wrap around. */
 enum vocl_op {
     VOCL_SUM,
     VOCL_PROD,
     VOCL_MIN,
     VOCL_MAX,
-    VOCL_REPLACE /* of accumulates only: the initiator's element in place of the target's */
+    VOCL_REPLACE /* accumulates only: the initiator's element replaces the target's */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* What a start needs of the machine and of the program's limits. */
+/* What a start needs of the machine, and of the program's limits. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "base/settings.h"
 #include "transport/launch/launch.h"
 
-#define FILES 1024      /* descriptors that are enough to start with */
-#define FILES_EACH 4    /* and of each worker */
-#define FILES_NEEDED 36 /* that a worker needs which compiles a kernel */
+#define FILES 1024      /* descriptors that a small session needs */
+#define FILES_EACH 4    /* and more for each worker */
+#define FILES_NEEDED 36 /* of a worker that compiles a kernel */
 
 int host_lift_limit(unsigned workers, struct rlimit *before, char *why, size_t why_size)
 {

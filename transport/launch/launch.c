@@ -1,4 +1,4 @@
-/* What starts a session's processes: vocl-launcher, or vocl-join. It is started here, and listened to. */
+/* Starts vocl-launcher or vocl-join, which start the session's processes, and reads their messages. */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -111,7 +111,7 @@ static void add_environment(const struct start *start, bool local, struct string
     else if (!vendors && given && *given)
         strings_add(list, "OCL_ICD_VENDORS=%s", given);
     strings_add(list, "VOCL_LOG=%s", vocl_log_level());
-    strings_add(list, "VOCL_MPI=%s", start->mpi); /* not always the one that was asked for: see enter_load() */
+    strings_add(list, "VOCL_MPI=%s", start->mpi); /* not always the one that was asked for: see enter_choose() */
     strings_add(list, "UCX_HANDLE_ERRORS=none");
     if (!getenv("UCX_LOG_LEVEL"))
         strings_add(list, "UCX_LOG_LEVEL=error");
@@ -183,7 +183,8 @@ int launch_helper(struct start *start, struct launch *launch)
     return error;
 }
 
-/* Descriptors come with zeros: anything else is a line that says why they do not come, and is left there. */
+/* Whether the next byte begins a line, which says why no descriptors come; it is left there. Descriptors come with
+ * zeros. */
 static bool speaks(const struct start *start)
 {
     char byte;
@@ -192,7 +193,7 @@ static bool speaks(const struct start *start)
            recv(start->job->control_socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && byte;
 }
 
-/* How many came at once, at most so many; 0: it is said why, or not; or a negative errno. */
+/* Receives at most `most` descriptors. Returns their number; 0: a line came instead, or none; or a negative errno. */
 static int receive_some(const struct start *start, int *descriptors, unsigned most)
 {
     unsigned count = most;

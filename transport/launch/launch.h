@@ -1,4 +1,4 @@
-/* What starts a session's processes, and what is known of a start while it goes on. */
+/* Starts the program that starts a session's processes, and keeps the state of a start while it runs. */
 #ifndef VOCL_TRANSPORT_LAUNCH_LAUNCH_H
 #define VOCL_TRANSPORT_LAUNCH_LAUNCH_H
 
@@ -18,71 +18,74 @@ struct start {
     void *argument;
     bool forked;     /* this process is the child of one that had MPI inside */
     const char *mpi; /* "mpich" or "openmpi" */
-    long until;      /* it may take */
+    long until;      /* the time at which the start fails */
     char *why;
     size_t why_size;
     unsigned workers;
-    unsigned numbers;           /* of descriptors, that the program may have: others are the session's; 0: all are */
-    bool tls;                   /* without MPI: the secret in the token's place */
-    uint8_t token[TOKEN_BYTES]; /* who is not born with a bell shows this */
+    /* RLIMIT_NOFILE of the program: the session uses descriptors from this number on; 0: the program's limit is high
+     * enough. */
+    unsigned numbers;
+    bool tls;                   /* without MPI: the secret replaces the token */
+    uint8_t token[TOKEN_BYTES]; /* shown by workers that do not inherit their bell */
     uint8_t secret[SECRET_BYTES];
-    char devices[64];              /* for UCX, where it goes to other hosts: "UCX_NET_DEVICES=..." or "" */
-    struct endpoint local, remote; /* where those connect; fd < 0: nowhere */
-    int tunnel;                    /* where connections through what started the workers are handed over, or -1 */
+    char devices[64];              /* for UCX to other hosts: "UCX_NET_DEVICES=..." or "" */
+    struct endpoint local, remote; /* where workers connect; fd < 0: nowhere */
+    int tunnel;                    /* through it come connections that the starter of the workers carries, or -1 */
     bool wants_placeholder;
     char *environment; /* the placeholder's: NUL-terminated strings */
     uint32_t environment_length;
-    int *born; /* connections that who started the workers has made, of each so many, or NULL */
+    int *born; /* connections that the starter of the workers has made, `each` for every worker, or NULL */
     unsigned each;
 };
 
 /* ---- launch.c ---- */
-/* Strings for execve(). failed: one of them could not be had. */
+/* Strings for execve(). failed: memory was exhausted. */
 struct strings {
     char **all;
     size_t count;
     bool failed;
 };
 __attribute__((format(printf, 2, 3))) void strings_add(struct strings *strings, const char *format, ...);
-/* A program of VOCL's own that starts the session's processes, with the environment that workers are to have, but for
- * the address to connect to. */
+/* One of VOCL's own programs, which starts the session's processes, with the environment for the workers, except the
+ * address to connect to. */
 struct launch {
     struct strings arguments, environment;
 };
 struct launch launch_new(const struct start *start, const char *helper, bool local);
-/* Over MPI: those who come later will show the session's secret. */
+/* Over MPI: keeps the session's secret, by which members that come later identify themselves. */
 void launch_keep_key(const struct start *start);
-/* With what they do, if that is so. */
+/* Adds that secret to the environment, if there is one. */
 void launch_newcomers(const struct start *start, struct launch *launch);
-/* The address that they connect to, and the token or secret. */
+/* Adds the address that workers connect to, and the token or secret. */
 void launch_place(const struct start *start, struct launch *launch);
-/* It is started, with the control socket to it, and freed. */
+/* Starts the program, connected by the control socket, and frees launch. */
 int launch_helper(struct start *start, struct launch *launch);
-/* The helper hands over so many descriptors. */
+/* Receives so many descriptors from the program. */
 int launch_receive(struct start *start, int *descriptors, unsigned count);
-/* What the helper says of a failure, or of its end: negative errno and why. 0 if it says nothing. */
+/* Reads the program's messages: a negative errno and why, if it reports a failure or has ended. Returns 0 if it says
+ * nothing. */
 int launch_hear(struct start *start);
-/* A line of the helper's, without its end; negative errno. */
+/* Reads a line, without its end. Returns 0 or a negative errno. */
 int launch_line(int fd, char *line, size_t size, long milliseconds);
-/* Where workers and program need no network to reach each other: what UCX is told. */
+/* UCX's setting where workers and program need no network to reach each other. */
 #define LAUNCH_UCX "UCX_TLS=posix,sysv,cma,self"
-/* The same, or, where a worker may be lost and the session goes on (VOCL_RECOVER), without reading other processes'
- * memory: MPI fails, for all, if such a process is gone. */
+/* The same; or, if workers may be lost and the session goes on (VOCL_RECOVER), without reading other processes' memory:
+ * MPI would fail for all when such a process has ended. */
 const char *launch_ucx(void);
-/* What was made for the workers, and nobody has taken, is closed; and nothing listens any more. */
+/* Closes connections that were made for the workers and not taken; and the listening sockets. */
 void start_drop_born(struct start *start);
 void start_stop_listening(struct start *start);
 
 /* ---- host.c ---- */
-/* A start opens many files, and for each worker some more: a limit of the program's own that it may exceed is lifted.
- * 0, and what it was to be set again; or negative errno and why, if it is too low. */
+/* A start opens many files, and some more for each worker: raises the program's own limit as far as possible. Returns
+ * 0, and in before the limit to restore; or a negative errno and why, if the limit is too low. */
 int host_lift_limit(unsigned workers, struct rlimit *before, char *why, size_t why_size);
-/* MPI said what failed, but not what of this machine is to blame. */
+/* Adds to MPI's message what is missing on this machine. */
 void host_explain(char *why, size_t why_size);
 
 /* ---- spawn.c ---- */
-/* Start program in a session of its own, not a child that the caller's wait() or SIGCHLD could see. descriptor becomes
- * its 3, its standard input and output are /dev/null. */
+/* Starts program in a session of its own, not as a child that the caller's wait() or SIGCHLD could see. descriptor
+ * becomes its 3; its standard input and output are /dev/null. */
 int spawn_apart(const char *program, char *const *arguments, char *const *environment, int descriptor);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a session is carried by, and where that listens. */
+/* Which provider a session uses, and at which interface it listens. */
 #include <errno.h>
 #include <dirent.h>
 #include <ifaddrs.h>
@@ -11,8 +11,8 @@
 #include "transport/launch/network.h"
 #include "transport/starter.h"
 
-/* UCX is told which of its transports to use, and all that leave the host are verbs: who is not of the job cannot reach
- * their queues. Names that are taken away (^) leave others that nobody has named. */
+/* Whether UCX is restricted to transports of which all that leave the host are verbs: processes outside of the job
+ * cannot reach their queues. A list of excluded names (^) leaves others that nobody has named. */
 static bool protects_itself(const char *transports)
 {
     static const char *const verbs[] = {"rc",      "rc_x", "rc_v", "rc_verbs", "rc_mlx5",  "dc",      "dc_x",
@@ -44,14 +44,14 @@ bool network_is_ssh(void)
     return !strcmp(settings_string(SETTING_NETWORK), "ssh");
 }
 
-/* What stands for ssh has encrypted it already, and was told the secret: once more would cost a third of the rate
- * (benchmarks/through_ssh). */
+/* The program that stands for ssh has encrypted the connection already, and was told the secret: to encrypt once more
+ * would cost a third of the rate (benchmarks/through_ssh). */
 bool network_is_plain(void)
 {
     return !strcmp(settings_string(SETTING_NETWORK), "plain") || network_is_ssh();
 }
 
-/* Who chooses an MPI, or what it is to use, wants it; but each of many workers would make it slower. */
+/* A user who chooses an MPI, or its transports, wants MPI; but with many workers each would make it slower. */
 static bool wants_mpi(unsigned workers)
 {
     return workers < WORKERS_LATER && (getenv("VOCL_MPI") || getenv("UCX_TLS"));
@@ -106,7 +106,7 @@ static bool is_address(const struct ifaddrs *at, const char *address)
            !getnameinfo(at->ifa_addr, length, text, sizeof(text), NULL, 0, NI_NUMERICHOST) && !strcmp(text, address);
 }
 
-/* Where there is InfiniBand the setting would take that away. */
+/* With InfiniBand the setting would exclude it. */
 static bool has_verbs(void)
 {
     DIR *folder = opendir("/sys/class/infiniband");

@@ -5,17 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What VOCL_NETWORK means here. by_hosts: there are other hosts; pool: what their pool says ("mpi", "tls"), or NULL:
- * who wants tls has it, and what is to be tls is not mpi. 0, or negative errno and why. */
+/* Chooses by VOCL_NETWORK. by_hosts: there are other hosts; pool: their pool's network ("mpi", "tls"), or NULL. The
+ * user may choose tls where the pool has mpi, but not mpi where it has tls. Returns 0, or a negative errno and why. */
 int network_choose(bool by_hosts, const char *pool, bool *tls, char *why, size_t why_size);
-/* Whether workers of this host are to be reached by pairs of sockets, without MPI. */
+/* Whether workers of this host are to be reached by socket pairs, without MPI. */
 bool network_is_pairs(bool by_hosts, unsigned workers);
-/* Whether that is to be TLS through what starts the workers alone. */
+/* Whether the members are to connect only through ssh. */
 bool network_is_ssh(void);
-/* Nothing is encrypted, and the members prove who they are. */
+/* Whether nothing is encrypted, and the members only prove their identity. */
 bool network_is_plain(void);
-/* MPI over TCP listens: from now on only at the interface of this address, unless UCX is told something else. The line
- * for its environment, or NULL. */
+/* Makes MPI over TCP listen only at the interface of this address, unless UCX has other settings. Returns the line for
+ * its environment, or NULL. */
 const char *network_bind(const char *address, char *line, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Starting vocl-launcher so that the application does not notice: no child for its wait(), no SIGCHLD. */
+/* Starts vocl-launcher so that the application does not notice: no child for its wait(), no SIGCHLD. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ struct spawning {
 
 static pid_t branch(int (*run)(void *), struct spawning *start, uint8_t *stack)
 {
-#if defined(__SANITIZE_THREAD__) /* which does not bear two processes in one memory */
+#if defined(__SANITIZE_THREAD__) /* which does not support two processes in one memory */
     pid_t pid = fork();
 
     (void)stack;
@@ -40,14 +40,14 @@ static pid_t branch(int (*run)(void *), struct spawning *start, uint8_t *stack)
 #endif
 }
 
-/* The thread sanitizer's _exit() writes what the program has yet to write, which is there twice then. */
+/* The thread sanitizer's _exit() would flush the program's buffered output, which would then appear twice. */
 static _Noreturn void leave(int status)
 {
     for (;;)
         syscall(SYS_exit_group, status);
 }
 
-/* The launcher to be, in memory shared with the application until exec: nothing but system calls. */
+/* Becomes the launcher. It shares memory with the application until exec: only system calls are allowed. */
 static int become(void *argument)
 {
     struct spawning *start = argument;
@@ -73,7 +73,7 @@ static int become(void *argument)
     leave(127);
 }
 
-/* Between the two, so that the launcher is nobody's child. */
+/* The process between the two, so that the launcher is nobody's child. */
 static int detach(void *argument)
 {
     struct spawning *start = argument;
@@ -102,7 +102,7 @@ int spawn_apart(const char *program, char *const *arguments, char *const *enviro
     while (pid > 0 && waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
         ;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-#if defined(__SANITIZE_ADDRESS__) /* which would take what is there next for those that have not returned */
+#if defined(__SANITIZE_ADDRESS__) /* no function on these stacks has returned, so they are poisoned */
     __asan_unpoison_memory_region(stacks, 2 * STACK);
 #endif
     munmap(stacks, 2 * STACK);

@@ -1,4 +1,4 @@
-/* The end of a whole MPI job: all have to come to MPI_Finalize. */
+/* The end of an MPMD job: all ranks have to call MPI_Finalize. */
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -10,7 +10,7 @@
 #define LEAVING_MS 5000
 #define QUIET_MS 20
 
-/* False: it did not come. */
+/* Whether the other end closes in time. */
 static bool wait_for_end(const struct bell *bell, long until)
 {
     char bytes[256];
@@ -25,9 +25,10 @@ static bool wait_for_end(const struct bell *bell, long until)
 }
 
 /*
- * A worker says at its bell that it makes no progress any more, and waits for the application, which has waited for all
- * of them, to say the same. That alone was not enough in one of ten runs (base/leave.h); with a little quiet after it,
- * it was in all of two hundred. If one is lost, or does not come, MPI_Finalize would wait for it for ever: false.
+ * A worker shuts its bell down, to say that it makes no more progress, and waits for the application to do the same,
+ * which first waits for all workers. That alone failed in one of ten runs (base/leave.h); with a short silence after
+ * it, all of two hundred succeeded. If a worker is lost, or does not come, MPI_Finalize would wait for it for ever:
+ * false.
  */
 bool link_leave_together(struct transport *t)
 {

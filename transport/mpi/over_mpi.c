@@ -1,4 +1,4 @@
-/* The provider over the MPI plugin: a frame is a message, and so is a piece of bulk data. */
+/* The provider over the MPI plugin: each frame is a message, and so is each piece of bulk data. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "transport/core/link.h"
 #include "wire/frame.h"
 
-#define FRAME_TAG 2 /* 1 is transport/start/job.c's */
+#define FRAME_TAG 2 /* 1 is transport/start/mpmd.c's */
 #define LARGE_TAG 3
 #define POSTED 8 /* receives waiting for one peer's frames */
 
@@ -25,10 +25,10 @@ struct outgoing {
 struct mpi_way {
     struct inbox inboxes[POSTED];
     unsigned head;
-    bool inbox_full; /* the one at head has a frame */
+    bool inbox_full; /* the one at head holds a frame */
     size_t inbox_length;
     struct outgoing *outgoing, *spare;
-    /* a frame that was announced */
+    /* a large frame that was announced */
     uint8_t *large;
     struct frame_header large_header;
     size_t large_length;
@@ -175,7 +175,7 @@ static void announced(struct transport *t, unsigned peer, struct frame_header he
         post_next(t, peer);
 }
 
-/* What comes after it waits. */
+/* Later frames wait for it. */
 static bool receive_large(struct transport *t, unsigned peer, struct arrived *frame)
 {
     struct mpi_way *way = t->peers[peer].way;
@@ -240,10 +240,10 @@ static void mpi_taken(struct transport *t, unsigned peer)
 
 /* ---- bulk data ---- */
 
-/* MPI does not tell how far a message is: a large one goes in pieces (transport/core/bulk.c), so that it can be seen
- * whether it moves. */
+/* MPI does not report the progress within a message: large bulk data go in pieces (transport/core/bulk.c), so that
+ * progress can be observed. */
 #define PIECE WIRE_CHUNK
-#define EAGER (64u << 10) /* below UCX's rendezvous (transport/plugin/loader.c), which would be another round trip */
+#define EAGER (64u << 10) /* below UCX's rendezvous (transport/plugin/loader.c), which costs another round trip */
 
 static int mpi_bulk_start(struct transport *t, struct bulk *bulk)
 {
@@ -263,7 +263,7 @@ static int mpi_bulk_start(struct transport *t, struct bulk *bulk)
     return 0;
 }
 
-/* A failure of MPI, or a piece of another length than was agreed, is the peer's. */
+/* A failure of MPI, or a piece of an unexpected length, is considered the peer's fault. */
 static int mpi_bulk_move(struct transport *t, struct bulk *bulk)
 {
     size_t length = 0;
@@ -276,7 +276,7 @@ static int mpi_bulk_move(struct transport *t, struct bulk *bulk)
     return done;
 }
 
-/* ---- the way to a member ---- */
+/* ---- opening and closing ---- */
 
 static int mpi_open(struct transport *t, unsigned peer)
 {

@@ -1,7 +1,7 @@
 /*
- * What watches over MPI_Init, which waits for the other ranks for as long as they take: when a worker is gone, or does
- * not answer, or the time is up, the launcher is made to end the job, and without its mpiexec MPI_Init fails. It tells
- * the workers that the program is there, too.
+ * Watches over MPI_Init, which waits for the other ranks for as long as they take. When a worker has ended, or does not
+ * answer, or the time is up, the control socket is shut down, so that the launcher ends the job: without its mpiexec
+ * MPI_Init fails. It also sends the workers heartbeats of the program.
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,8 +40,7 @@ int bell_await(int fd, struct bell_record *record, long until, const struct job 
     return error;
 }
 
-/* What a worker has said: that it is there, and at last its rank, which is left for others to hear. False when it is
- * lost. */
+/* Takes a worker's heartbeats. The last record, its rank, is left to be read later. False: the worker is lost. */
 static bool hear(struct watch *watch, unsigned i)
 {
     struct member *member = &watch->job->members[i];
@@ -66,7 +65,7 @@ static bool hear(struct watch *watch, unsigned i)
     return !*watch->why;
 }
 
-/* A worker that has come out of MPI_Init sooner listens to this program already. */
+/* Sends heartbeats: a worker that has left MPI_Init sooner listens to this program already. */
 static void answer(struct watch *watch)
 {
     const long tick = settings_tick_ms();

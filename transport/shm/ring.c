@@ -1,6 +1,6 @@
 /*
- * Frames of one host's session through memory, instead of MPI: a ring (base/ring.h) each way. Frames that do not fit,
- * and all before both sides have the memory, are another provider's; their numbers keep the order.
+ * Frames of one host's session through shared memory, instead of MPI: a ring (base/ring.h) for each direction. Frames
+ * that do not fit, and all before both sides have the memory, go by another provider; their numbers keep the order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "base/settings.h"
 #include "transport/shm/ring.h"
 
-#define RING_BYTES ((size_t)128 << 10) /* caches keep it; seven of the longest frames, a window of most */
-#define PAD UINT32_MAX                 /* as a length: nothing comes before the ring's end */
+#define RING_BYTES ((size_t)128 << 10) /* fits into caches; holds seven of the longest frames, a window of most */
+#define PAD UINT32_MAX                 /* a length: no record follows before the ring's end */
 
-/* Before a frame's bytes. */
+/* The header of a frame in the ring. */
 struct record {
     uint32_t number, kind, acked, length;
 };
@@ -30,7 +30,7 @@ struct shm_ring_memory {
     struct shm_ring_side sides[2];
 };
 
-/* Or the first frames would find it page by page. */
+/* Otherwise the first frames would have page faults. */
 static void populate(uint8_t *memory)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -112,7 +112,7 @@ void shm_ring_close(struct shm_ring *shm)
     *shm = (struct shm_ring){.fd = -1};
 }
 
-/* By what the other side has said, asked only when that is too little. */
+/* Uses the other side's last known position, and reads it anew only if that leaves too little room. */
 static bool has_room(struct shm_ring *shm, const struct ring *ring, uint64_t bytes)
 {
     if (shm->head + bytes - shm->done <= ring->size)
@@ -142,11 +142,12 @@ bool shm_ring_send(struct shm_ring *shm, uint32_t number, uint32_t kind, uint32_
     memcpy(at, &record, sizeof(record));
     memcpy(at + sizeof(record), bytes, length);
     shm->head += most;
-    ring_publish_only(&ring, shm->head); /* shm_ring_must_ring() comes next */
+    ring_publish_only(&ring, shm->head); /* the caller calls shm_ring_must_ring() next */
     return true;
 }
 
-/* The next record, copied: false if there is none. What cannot be is one of no known kind, and of no bytes. */
+/* Copies the next record's header: false if there is none. An invalid record gets the kind SHM_RING_NONSENSE and no
+ * bytes. */
 static bool next(struct shm_ring *shm, const struct ring *ring, uint32_t number, struct record *record)
 {
     uint64_t waits;
@@ -155,7 +156,7 @@ static bool next(struct shm_ring *shm, const struct ring *ring, uint32_t number,
     if (!error && !waits)
         return false;
     memcpy(record, ring_at(ring, shm->tail), sizeof(*record));
-    atomic_signal_fence(memory_order_seq_cst); /* the copy is what is checked */
+    atomic_signal_fence(memory_order_seq_cst); /* the checks below are of the copy */
     if (!error && record->length == PAD && waits == ring_rest(ring, shm->tail) && waits != ring->size) {
         shm->tail += waits;
         ring_retire(ring, shm->tail);
@@ -178,7 +179,7 @@ bool shm_ring_waits(struct shm_ring *shm, uint32_t number)
     return next(shm, &ring, number, &record) && record.number == number;
 }
 
-/* Copied, or the other side could change it after it has been checked. */
+/* The frame is copied: the other side could change it in the ring after it has been checked. */
 const uint8_t *shm_ring_receive(struct shm_ring *shm, uint32_t number, uint32_t *kind, uint32_t *acked, size_t *length)
 {
     struct ring ring;

@@ -1,10 +1,10 @@
 /*
  * XTQ, extended task queuing: active messages that start kernels and functions in the queues of other ranks.
  *
- * After M. LeBeane et al., "Extended Task Queuing: Active Messages for Heterogeneous Systems", SC 2016; "section" below
- * is a section of that paper. What the paper's NIC does in hardware is done here by the initiator, which writes into
- * the target's memory where both share a host, and by a thread of the target that stands for its NIC where they do
- * not. doc/xtq.md tells how it works inside; the names of the paper are these here:
+ * It follows M. LeBeane et al., "Extended Task Queuing: Active Messages for Heterogeneous Systems", SC 2016; "section"
+ * below refers to that paper. The work of the paper's NIC is done by the initiator, which writes into the target's
+ * memory if both share a host, or else by a thread of the target. doc/xtq.md describes the implementation. The paper's
+ * names correspond to these:
  *
  *     RdmaInit, TaskingInit   xtq_init              ConstructCmd        xtq_kernel_packet, xtq_function_packet
  *     RdmaPostBuffer          none: a lane for      XtqPut              xtq_put
@@ -12,11 +12,10 @@
  *     ExecutionBarrier        MPI_Barrier           XtqRegisterFunction xtq_register_function
  *     SignalWait              xtq_signal_wait       XtqRegisterQueue    xtq_register_queue
  *
- * Every function that returns int returns 0 or a negative errno. A pointer may be NULL where it is said so (options of
- * xtq_init(), completed, a payload without bytes, group); elsewhere it is -EINVAL, and where nothing says what went
- * wrong nothing happens, or the answer is 0 or false. Pointers within what is given are looked at likewise. Functions
- * may be called from any thread, except that those said to be collective are called by all ranks of the communicator in
- * the same order.
+ * Every function that returns int returns 0 or a negative errno, unless its comment says otherwise. A pointer argument,
+ * or a pointer in a struct that is passed, may be NULL only where its comment says so. A NULL pointer elsewhere yields
+ * -EINVAL; functions that return no errno then do nothing, or return 0 or false. Functions may be called from any
+ * thread. Functions marked "Collective" must be called by all ranks of the communicator, in the same order.
  */
 #ifndef XTQ_H
 #define XTQ_H
@@ -37,119 +36,167 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+/* One rank's state of XTQ, from xtq_init() to xtq_finalize(). */
 struct xtq;
+/* A signal, from xtq_signal_create() to xtq_signal_destroy(). */
 struct xtq_signal;
 
 /* ---- start and end ---- */
 
-/* 0 stands for the default. All ranks must give the same. */
+/* Options of xtq_init(). A member that is 0 has its default. All ranks must give the same values. */
 struct xtq_options {
-    unsigned queues;    /* how many queue indices; 4 */
-    unsigned kernels;   /* how many kernel indices; 128 */
-    unsigned functions; /* how many function indices; 128 */
-    size_t lane_bytes;  /* what one initiator may have under way to one queue of a target, and so the largest message: a
-                           power of two from 4096 bytes; 1 MiB. Pages that are not used take no memory. */
+    unsigned queues;    /* number of queue indices; default 4, at most 64 */
+    unsigned kernels;   /* number of kernel indices; default 128, at most 4096 */
+    unsigned functions; /* number of function indices; default 128, at most 4096 */
+    size_t lane_bytes; /* size of the lane, the ring buffer of one initiator into one queue of a target, and so the size
+                          of the largest message: a power of two from 4096 bytes to 1 GiB; default 1 MiB. Pages that are
+                          not used occupy no memory. */
 };
 
 /*
- * Collective: prepare the ranks of comm (which is duplicated) for puts among them. MPI must be initialised; where comm
- * spans several hosts, with MPI_THREAD_MULTIPLE.
- * -EINVAL: options are wrong, or not the same on all ranks; -ENOTSUP: no MPI_THREAD_MULTIPLE; -ENOMEM; -EIO: MPI
- * failed. On failure all ranks fail.
+ * Collective. Prepares the ranks of a communicator for puts to each other.
+ *
+ * comm     the communicator, which is duplicated. MPI must be initialised, and with MPI_THREAD_MULTIPLE if comm spans
+ *          several hosts
+ * options  or NULL for the defaults
+ * out      receives the new state
+ *
+ * Returns 0 or an error; an error is returned on all ranks. -EINVAL: the options are invalid, or differ between ranks;
+ * -ENOTSUP: MPI lacks MPI_THREAD_MULTIPLE; -ENOMEM; -EIO: MPI failed.
  */
 int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out);
 
 /*
- * Collective: waits as xtq_barrier() does, then frees all, registrations included. -ECONNRESET: a rank
- * was lost before; what belongs to this rank is freed all the same. -EDEADLK: a task calls it; nothing is
- * freed. Where ranks are on several hosts it takes a tenth of a second, so that MPI_Finalize, called next, finds no
- * rank at work any more (doc/xtq.md).
+ * Collective. Waits as xtq_barrier() does, then frees everything, registrations included. If ranks are on several hosts
+ * it takes a tenth of a second, so that no rank still makes progress when MPI_Finalize is called next (doc/xtq.md).
+ *
+ * Returns 0; -ECONNRESET: a rank is lost; this rank's resources are freed nevertheless; -EDEADLK: a task called it;
+ * nothing is freed.
  */
 int xtq_finalize(struct xtq *x);
 
-/* False once a rank of this host is known to have died, or one of another host has not been heard of for
- * VOCL_PEER_TIMEOUT seconds (10), or MPI does not reach it. */
+/* Whether a rank is alive: false once a rank of this host has died, or a rank of another host has been silent for
+ * VOCL_PEER_TIMEOUT seconds (10) or cannot be reached by MPI; and if there is no such rank. */
 bool xtq_alive(const struct xtq *x, int rank);
 
-/* Collective: the puts of all ranks have run, with those that their tasks made, and the tasks of these. Tasks that put
- * for ever keep it for ever. -ECONNRESET as above; -EDEADLK: a task calls it. */
+/*
+ * Collective. Waits until the tasks of all ranks' puts have run, those of puts by tasks included. It never returns if
+ * tasks put without end.
+ *
+ * Returns 0; -ECONNRESET: a rank is lost; -EDEADLK: a task called it; -EIO: MPI failed.
+ */
 int xtq_barrier(struct xtq *x);
 
-/* Collective: the least of what the ranks give, as of errors: all of them learn of one's failure. -EIO: MPI failed. */
+/*
+ * Collective. Returns the least of the values that the ranks pass, so that all ranks learn of an error of one.
+ *
+ * error  0 or a negative errno
+ *
+ * Returns also -EIO: MPI failed.
+ */
 int xtq_agree(struct xtq *x, int error);
 
-/* The most that a put with so many bytes of arguments can carry. */
+/* Returns the size in bytes of the largest payload of a put with argument_bytes bytes of arguments; 0 if there are too
+ * many arguments. */
 size_t xtq_largest_payload(const struct xtq *x, size_t argument_bytes);
 
+/* Return this process's rank, and the number of ranks; -EINVAL if x is NULL. */
 int xtq_rank(const struct xtq *x);
 int xtq_size(const struct xtq *x);
 
 /* ---- signals (section II-A) ---- */
 
-/* vocl_words.h's, under this library's names. */
+/* The conditions of vocl_words.h, under names of this library. */
 #define xtq_condition vocl_condition
 #define XTQ_EQ VOCL_EQ
 #define XTQ_NE VOCL_NE
 #define XTQ_LT VOCL_LT
 #define XTQ_GE VOCL_GE
 
-/* A 64-bit value, at the signal's own address, that devices and threads count down and wait for. -ENOMEM. */
+/*
+ * Creates a signal: a 64-bit value, at the signal's address, that devices and threads count down and wait for.
+ *
+ * value  the initial value
+ * out    receives the signal
+ *
+ * Returns 0; -ENOMEM.
+ */
 int xtq_signal_create(int64_t value, struct xtq_signal **out);
+/* Frees a signal; does nothing if signal is NULL. */
 void xtq_signal_destroy(struct xtq_signal *signal);
+/* Returns a signal's value. */
 int64_t xtq_signal_load(const struct xtq_signal *signal);
+/* Sets a signal to value. */
 void xtq_signal_store(struct xtq_signal *signal, int64_t value);
+/* Adds value to a signal, atomically. */
 void xtq_signal_add(struct xtq_signal *signal, int64_t value);
 
 /*
- * Wait until the signal's value compares so with value; meanwhile this thread runs what arrives in this rank's host
- * queues. timeout_us: in microseconds; 0 looks once (a poll), -1 waits as long as there are others that could still
- * signal. -ETIMEDOUT; -ECONNRESET: a rank has been lost while this one waited without a time-out, as xtq_alive() tells.
+ * Waits until a signal satisfies a condition. Meanwhile the thread runs the tasks that arrive in this rank's host
+ * queues.
+ *
+ * signal            the signal
+ * condition, value  the signal's value is compared with value
+ * timeout_us        the time-out in microseconds; 0 checks once, -1 waits without limit
+ *
+ * Returns 0; -ETIMEDOUT; -ECONNRESET: a rank was lost (xtq_alive()) during a wait without limit; -EDEADLK: a task would
+ * have to wait without limit.
  */
 int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_condition condition, int64_t value,
                     long timeout_us);
 
 /* ---- packets (section III-A, Figure 3) ---- */
 
+/* The type in a packet's header. XTQ_PAD is for XTQ's own use. */
 enum xtq_packet_type { XTQ_PAD = 1, XTQ_KERNEL = 2, XTQ_FUNCTION = 4 };
 
-/* In a packet's header beside the type: do not start before all earlier packets of the same initiator to the same queue
- * have completed. */
+/* A bit of a packet's header: do not start before all earlier packets of the same initiator to the same queue have
+ * completed. */
 #define XTQ_BARRIER 0x100
 
 /*
- * A kernel task: HSA's kernel dispatch packet, 64 bytes. What the initiator writes and what the target makes of it
- * (section III-C, Figure 5):
+ * The packet of a kernel task: HSA's kernel dispatch packet, 64 bytes. "a -> b" below means that the initiator writes
+ * a, which the target replaces by b (section III-C, Figure 5).
  */
 struct xtq_kernel_packet {
-    uint16_t header;               /* XTQ_KERNEL, perhaps | XTQ_BARRIER */
-    uint16_t setup;                /* how many dimensions: 1 to 3 */
-    uint16_t workgroup_size[3];    /* work-items; all 0: the OpenCL of the target chooses */
+    uint16_t header;               /* XTQ_KERNEL, optionally | XTQ_BARRIER */
+    uint16_t setup;                /* number of dimensions: 1 to 3 */
+    uint16_t workgroup_size[3];    /* work-items; all 0: the target's OpenCL chooses */
     uint16_t queue;                /* index of the queue (reserved bits in AQL) */
     uint32_t grid_size[3];         /* work-items */
     uint32_t private_segment_size; /* 0 */
     uint32_t group_segment_size;   /* 0 */
     uint64_t kernel_object;        /* index of the kernel -> the kernel */
-    uint64_t kernarg_address;      /* xtq_put: bytes of arguments -> their address */
-    uint64_t payload_address;      /* xtq_put: bytes of payload -> its address (reserved in AQL) */
+    uint64_t kernarg_address;      /* size of the arguments (set by xtq_put()) -> their address */
+    uint64_t payload_address;      /* size of the payload (xtq_put()) -> its address (reserved in AQL) */
     uint64_t completion_signal;    /* 0 -> the signal registered with the kernel */
 };
 
-/* A CPU task: HSA's agent dispatch packet, 64 bytes. */
+/* The packet of a CPU task: HSA's agent dispatch packet, 64 bytes. */
 struct xtq_function_packet {
-    uint16_t header;            /* XTQ_FUNCTION, perhaps | XTQ_BARRIER */
+    uint16_t header;            /* XTQ_FUNCTION, optionally | XTQ_BARRIER */
     uint16_t type;              /* index of the function -> the function */
     uint16_t queue;             /* index of the queue */
     uint16_t reserved;          /* 0 */
-    uint64_t argument_address;  /* xtq_put: bytes of further arguments -> their address */
-    uint64_t arg[4];            /* [0] -> registered buffer, [1] -> payload, [2] and [3]: the initiator's */
-    uint64_t payload_address;   /* xtq_put: bytes of payload -> its address */
+    uint64_t argument_address;  /* size of further arguments (set by xtq_put()) -> their address */
+    uint64_t arg[4];            /* [0] -> registered buffer, [1] -> payload; [2] and [3] are passed on */
+    uint64_t payload_address;   /* size of the payload (set by xtq_put()) -> its address */
     uint64_t completion_signal; /* 0 -> the signal registered with the function */
 };
 
 /*
- * Fill in a packet. dimensions: 1 to 3; grid and group: that many numbers of work-items; group may be NULL.
- * -EINVAL: something is more than its field holds (queue, function and sizes of work-groups: 16 bits; of the grid: 32);
- * the packet is then one that xtq_put() refuses.
+ * Fill in a packet of a kernel task, or of a CPU task.
+ *
+ * packet            the packet
+ * queue             index of the target's queue
+ * kernel, function  index of the kernel or function
+ * dimensions        number of dimensions: 1 to 3
+ * grid              numbers of work-items, one for each dimension
+ * group             likewise of a work-group; NULL: the target's OpenCL chooses
+ * arg2, arg3        arguments for the function: arg[2] and arg[3]
+ *
+ * Return 0; -EINVAL: a value is too large for its field (16 bits for queue, function and the sizes of a work-group, 32
+ * bits for the sizes of the grid); xtq_put() refuses the packet then.
  */
 int xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
                       const size_t *grid, const size_t *group);
@@ -158,79 +205,92 @@ int xtq_function_packet(struct xtq_function_packet *packet, unsigned queue, unsi
 
 /* ---- registration (section IV-B) ---- */
 
-/* A task as its function sees it. */
+/* A task, as its function receives it. */
 struct xtq_task {
     int initiator; /* rank */
-    void *buffer;  /* the registered one, or the table; arg[0] */
+    void *buffer;  /* the registered buffer, or table; arg[0] */
     size_t buffer_bytes;
-    void *payload; /* in the lane until the function returns; aligned to 64 bytes; arg[1] */
+    void *payload; /* valid until the function returns; aligned to 64 bytes; arg[1] */
     size_t payload_bytes;
-    const void *arguments; /* beyond the four; aligned to 64 bytes */
+    const void *arguments; /* those beyond the four; aligned to 64 bytes; valid as the payload */
     size_t argument_bytes;
     uint64_t arg[4];
 };
 
-/* 0, or a negative errno that the initiator gets to see: xtq_error(). Runs on a thread of XTQ, or on one that waits; it
- * may put (as with XTQ_TRY), but not wait: -EDEADLK. */
+/*
+ * A function that runs tasks, on a thread of XTQ or on a thread that waits. It may put (XTQ_TRY is implied), but not
+ * wait: waiting functions return -EDEADLK.
+ *
+ * task      the task
+ * argument  the argument that was registered
+ *
+ * Returns 0, or a negative errno, which the initiator gets by xtq_error().
+ */
 typedef int xtq_function(const struct xtq_task *task, void *argument);
 
+/* What a function index stands for: see xtq_register_function(). */
 struct xtq_function_entry {
     xtq_function *function;
-    void *argument;
-    void *buffer; /* may be NULL */
+    void *argument; /* passed to function; may be NULL */
+    void *buffer;   /* may be NULL */
     size_t buffer_bytes;
-    struct xtq_signal *signal; /* counted down by one at completion; may be NULL */
+    struct xtq_signal *signal; /* decremented when a task completes; may be NULL */
 };
 
 /*
- * What a kernel index stands for. Of kernel and body at least one is given: kernel serves queues on an OpenCL command
- * queue, body those with a persistent kernel. The first argument of a kernel is the registered buffer (memory, or else
- * address), the second the payload, and the others come from the message, each aligned to its size there (to 16 bytes
- * if it is larger).
+ * What a kernel index stands for: see xtq_register_kernel(). At least one of kernel and body is given: kernel for
+ * queues with an OpenCL command queue, body for queues with a persistent kernel. The kernel's first argument is the
+ * registered buffer (memory, or else address) and its second is the payload. The message contains the other arguments,
+ * each aligned to its size (to 16 bytes if it is larger).
  */
 struct xtq_kernel_entry {
-    cl_kernel kernel;        /* retained; its arguments are set by XTQ */
-    unsigned argument_count; /* those after the first two */
-    const size_t *argument_bytes;
-    cl_mem memory;       /* retained; or NULL */
-    void *address;       /* the buffer, or a table of addresses of buffers, as the device knows it */
-    size_t buffer_bytes; /* for bodies, to check against */
-    unsigned body;       /* number of a body in the queue's source, counted from 1 */
-    struct xtq_signal *signal;
+    cl_kernel kernel;             /* retained; XTQ sets its arguments; or NULL */
+    unsigned argument_count;      /* number of arguments after the first two */
+    const size_t *argument_bytes; /* their sizes, 1 to 4096; may be NULL if there are none */
+    cl_mem memory;                /* the buffer (retained); or NULL */
+    void *address;       /* the buffer, or a table of addresses of buffers, as an address of the device; or NULL */
+    size_t buffer_bytes; /* size of the buffer, for bodies to check */
+    unsigned body;       /* number of a body in the queue's source, counted from 1; 0: none */
+    struct xtq_signal *signal; /* decremented when a task completes; may be NULL */
 };
 
+/* What runs the tasks of a queue. */
 enum xtq_engine {
-    /* A command processor: a thread that sleeps on the queue's doorbell, runs functions, and starts kernels on an
-     * OpenCL command queue. Needs no more than an OpenCL device; a kernel costs a call into its run-time. */
+    /* A command processor: a thread that sleeps on the queue's doorbell, runs functions, and enqueues kernels in an
+     * OpenCL command queue. It works with any OpenCL device; each kernel costs a call of the OpenCL run-time. */
     XTQ_HOST,
-    /* A persistent kernel: the device itself polls the queue and runs the bodies; between arrival and execution there
-     * is no call of any run-time. Needs a device that shares this process' memory coherently (a CPU device, or
-     * CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) and 64-bit atomics; takes as many compute units as it has work-groups for as
-     * long as there is work, and idle_us after that. On a CPU it sleeps meanwhile, and yields the core to others. */
+    /* A persistent kernel: the device polls the queue and runs the bodies, without a call of any run-time between
+     * arrival and execution. The device must share this process's memory coherently (a CPU device, or
+     * CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) and have 64-bit atomics. The kernel occupies as many compute units as it has
+     * work-groups while there is work, and for idle_us after that. On a CPU it yields the core, and sleeps when idle.
+     */
     XTQ_DEVICE,
 };
 
+/* A queue: see xtq_register_queue(). */
 struct xtq_queue_entry {
     enum xtq_engine engine;
-    /* XTQ_HOST: where kernels go (retained); NULL: the queue takes functions only. */
+    /* XTQ_HOST: the command queue for kernels (retained); NULL: the queue runs functions only. */
     cl_command_queue commands;
-    /* XTQ_HOST: no thread serves the queue, only xtq_progress() and waiting do; these see kernels end, too. */
+    /* XTQ_HOST: no thread serves the queue, only xtq_progress() and threads that wait. These notice the end of kernels,
+     * too. */
     bool manual;
-    /* XTQ_DEVICE: the device, and OpenCL C that defines the bodies: see XTQ_BODY below. */
+    /* XTQ_DEVICE: the device, and OpenCL C source that defines the bodies: see below. */
     cl_context context;
     cl_device_id device;
     const char *source;
-    const char *const *bodies; /* names; the first is number 1 */
+    const char *const *bodies; /* the bodies' names; the first is number 1 */
     unsigned body_count;
-    unsigned groups;  /* work-groups that share each task's work-items; 0: 1 */
-    unsigned idle_us; /* about how long the kernel stays on the device when the queue is empty; 0: 20000 */
-    unsigned items;   /* work-items of a work-group; 0: as the device prefers */
+    unsigned groups;  /* number of work-groups, which share each task's work-items; 0: 1 */
+    unsigned idle_us; /* how long, about, the kernel stays on the device when the queue is empty, in microseconds; 0:
+                         20000 */
+    unsigned items;   /* work-items of a work-group; 0: the number that the device prefers */
 };
 
 /*
- * A body, in OpenCL C, is called once for each chunk of a task's work-items, from first to last - 1 (counted through
- * all dimensions of the grid, the first varying fastest), by any work-item; only that of the chunk with first
- * == 0 should return something else than 0:
+ * A body is an OpenCL C function that is called once for each chunk of a task's work-items, by any work-item. The chunk
+ * is the work-items first to last - 1, counted through all dimensions of the grid, of which the first varies fastest.
+ * Only the call with first == 0 should return a value other than 0, a negative errno for the initiator. Example:
  *
  *     int add(const struct xtq_task *t, ulong first, ulong last)
  *     {
@@ -241,64 +301,101 @@ struct xtq_queue_entry {
  *         return 0;
  *     }
  *
- * where struct xtq_task has: ulong buffer, buffer_bytes, payload, payload_bytes, arguments, argument_bytes; uint
- * initiator, grid[3]. A negative result is an errno for the initiator.
+ * In OpenCL C struct xtq_task has these members: ulong buffer, buffer_bytes, payload, payload_bytes, arguments,
+ * argument_bytes; uint initiator, grid[3].
  */
 
-/* Registering an index anew waits until tasks of the old entry have ended; while puts that name it are under way it is
- * the caller's error: they may find either. -EINVAL: no such index, or the entry is not complete; -ENOTSUP: the device
- * cannot; -EIO: OpenCL failed; -ENOMEM; -EDEADLK: a task calls it and would wait for a task, perhaps for itself:
- * nothing has changed then. */
+/*
+ * Register a function, kernel or queue of this rank under an index, by which other ranks name it. Local. Functions and
+ * kernels may replace an earlier entry: the call waits until the tasks of the old entry have ended. Puts that name the
+ * index meanwhile may find either entry.
+ *
+ * index  the index, below the number of such indices (struct xtq_options)
+ * entry  what the index stands for; copied
+ *
+ * Return 0; -EINVAL: no such index, or the entry is incomplete; -EBUSY: the index has a queue; -ENOTSUP: the device
+ * lacks what the engine needs; -EIO: OpenCL failed; -ENOMEM; -EDEADLK: a task called it, and would have to wait for a
+ * task, perhaps for itself; nothing has changed then.
+ */
 int xtq_register_function(struct xtq *x, unsigned index, const struct xtq_function_entry *entry);
 int xtq_register_kernel(struct xtq *x, unsigned index, const struct xtq_kernel_entry *entry);
-/* -EBUSY: the index has a queue already. */
 int xtq_register_queue(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry);
-/* What arrives for the index from now on is refused with -ENOENT. Waits until what runs has ended. -ENOENT: there is
- * nothing there; -EDEADLK: a task calls it and would wait for a task, as above; of a queue no task may. */
+/*
+ * Unregister a function, kernel or queue of this rank. Messages that arrive for the index from now on are refused with
+ * -ENOENT. The call waits until running tasks have ended.
+ *
+ * index  the index
+ *
+ * Return 0; -ENOENT: the index has no entry; -EDEADLK: a task called it, and would have to wait for a task. No task may
+ * unregister a queue.
+ */
 int xtq_unregister_function(struct xtq *x, unsigned index);
 int xtq_unregister_kernel(struct xtq *x, unsigned index);
 int xtq_unregister_queue(struct xtq *x, unsigned index);
 
 /* ---- put (section IV-A) ---- */
 
+/* Flags of xtq_put(), to be combined by |. */
 enum xtq_put_flags {
     XTQ_TRY = 1,   /* if the lane to the target's queue is full, return -EAGAIN instead of waiting for room */
-    XTQ_QUIET = 2, /* wake nobody who does not wait: the target takes it when it waits for something or calls
-                      xtq_progress(), at the latest when this rank waits for it (xtq_fence(), xtq_barrier()) */
+    XTQ_QUIET = 2, /* do not wake the thread that serves the queue. The target runs the task when one of its threads
+                      waits or calls xtq_progress(), at the latest when this rank calls xtq_fence() or xtq_barrier() */
 };
 
 /*
- * Send a task to a rank's queue. command: a packet, followed by the bytes of arguments; command_bytes: of both. payload
- * is gathered from where it is. When xtq_put returns, both may be used again; or, if completed is given, when it has
- * counted that down by one.
- * Puts of one rank to one queue start in order, and complete in any; others in any order.
- * -EINVAL: no such rank or queue, no packet; -EMSGSIZE: more than a lane holds; -EAGAIN; -ECONNRESET: the target is
- * gone; -EIO: MPI failed. What only the target knows comes back by xtq_error().
+ * Sends a task to a queue of a rank. This rank's puts to one queue start in order, and complete in any order; puts to
+ * different queues are not ordered.
+ *
+ * target                   the rank
+ * command, command_bytes   a packet, followed by the arguments, and the size of both together
+ * payload, payload_bytes   the payload; payload may be NULL if payload_bytes is 0
+ * flags                    0, or flags of enum xtq_put_flags
+ * completed                if not NULL, a signal that is decremented when command and payload may be changed; if NULL,
+ *                          they may be changed on return
+ *
+ * Returns 0; -EINVAL: no such rank or queue, or not a packet; -EMSGSIZE: the message is larger than a lane; -EAGAIN:
+ * the lane is full, and XTQ_TRY was given or a task called it; -ECONNRESET: the target is lost; -EPROTO: the target has
+ * closed the lane; -ENOMEM; -EIO: MPI failed. xtq_error() returns the errors that only the target detects.
  */
 int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes, const void *payload,
             size_t payload_bytes, unsigned flags, struct xtq_signal *completed);
 
-/* Wait until all puts of this rank to the target have completed there. -ECONNRESET. */
+/*
+ * Waits until all puts of this rank to a target have completed there.
+ *
+ * target  the rank
+ *
+ * Returns 0; -ECONNRESET: the target is lost; -EDEADLK: a task called it, and would have to wait.
+ */
 int xtq_fence(struct xtq *x, int target);
 
-/* What a target has refused of this rank's puts to one of its queues, of those that have completed. */
+/* What a target has refused of this rank's completed puts to one of its queues. */
 struct xtq_error {
-    uint64_t count;
-    int last; /* the last one's: -ENOENT: no such kernel, function or queue; -EINVAL: a bad packet; -ENOTSUP: the queue
-                 cannot run such; -EIO: OpenCL refused it; or what a function or body returned */
+    uint64_t count; /* number of puts that were refused, or whose task failed */
+    int last; /* the last one's error. -ENOENT: no such kernel, function or queue; -EINVAL: an invalid packet; -ENOTSUP:
+                 the queue cannot run such tasks; -EIO: OpenCL refused it; -EPROTO: the target has closed the lane; or
+                 the result of a function or body */
 };
-/* -EINVAL: no such rank or queue. */
+/*
+ * Returns in *out what a target has refused of this rank's puts to one of its queues.
+ *
+ * target  the rank
+ * queue   index of the queue
+ * out     receives the result
+ *
+ * Returns 0; -EINVAL: no such rank or queue.
+ */
 int xtq_error(struct xtq *x, int target, unsigned queue, struct xtq_error *out);
 
-/* How many packets this rank has refused, of all initiators. */
+/* Returns how many packets of all initiators this rank has refused. */
 uint64_t xtq_refused(const struct xtq *x);
 
-/* Run what has arrived in this rank's host queues; the number of packets. */
+/* Runs the tasks that have arrived in this rank's host queues. Returns the number of packets; -EINVAL if x is NULL. */
 int xtq_progress(struct xtq *x);
 
 /* ---- accumulate, reduce, allreduce (section V-C) ---- */
 
-/* vocl_words.h's, under this library's names. */
+/* The types and operations of vocl_words.h, under names of this library. */
 #define xtq_type vocl_type
 #define xtq_op vocl_op
 #define XTQ_INT8 VOCL_INT8
@@ -317,43 +414,83 @@ int xtq_progress(struct xtq *x);
 #define XTQ_MAX VOCL_MAX
 #define XTQ_REPLACE VOCL_REPLACE
 
+/* Returns the size of an element in bytes; 0 if there is no such type. */
 size_t xtq_type_bytes(enum xtq_type type);
 
+/* Collectives on the ranks of a struct xtq, from xtq_collectives_open() to xtq_collectives_close(). */
 struct xtq_collectives;
+/* A collective that has been started. */
 struct xtq_request;
 
+/* Options of xtq_collectives_open(). All ranks must give the same indices and engine. */
 struct xtq_collectives_options {
-    unsigned queue;         /* a queue index that nothing else uses */
-    unsigned first_index;   /* of 24 + exposed kernel or function indices that nothing else uses */
-    unsigned exposed;       /* how many numbers xtq_expose() takes; 0: 16 */
-    enum xtq_engine engine; /* who computes. XTQ_HOST: this rank's CPU; XTQ_DEVICE: a persistent kernel */
-    cl_context context;     /* XTQ_DEVICE */
-    cl_device_id device;    /* XTQ_DEVICE */
-    unsigned groups;        /* XTQ_DEVICE: as in struct xtq_queue_entry */
+    unsigned queue; /* an unused queue index */
+    unsigned
+        first_index;  /* the first of 24 + exposed unused indices, of kernels (XTQ_DEVICE) or functions (XTQ_HOST) */
+    unsigned exposed; /* how many numbers xtq_expose() accepts; 0: 16 */
+    enum xtq_engine engine; /* XTQ_HOST: this rank's CPU computes; XTQ_DEVICE: a persistent kernel does */
+    cl_context context;     /* XTQ_DEVICE only */
+    cl_device_id device;    /* XTQ_DEVICE only */
+    unsigned groups;        /* XTQ_DEVICE only: as in struct xtq_queue_entry */
 };
 
-/* Collective: have accumulate, reduce and allreduce on the ranks of x. Errors as of xtq_register_queue(). */
+/*
+ * Collective. Prepares accumulate, reduce and allreduce among the ranks of x.
+ *
+ * options  indices and engine
+ * out      receives the new state
+ *
+ * Returns 0 or an error as xtq_register_queue(); an error is returned on all ranks.
+ */
 int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *options, struct xtq_collectives **out);
-/* Collective: nothing may be under way. Before xtq_finalize(). */
+/*
+ * Collective. Ends the collectives and frees their state. No collective may be pending. Must be called before
+ * xtq_finalize().
+ *
+ * Returns 0 or an error as xtq_barrier(); the state is freed nevertheless.
+ */
 int xtq_collectives_close(struct xtq_collectives *c);
 
-/* Let others accumulate into memory under a number (0 to exposed - 1) that they know; NULL ends it. */
+/*
+ * Lets other ranks accumulate into memory of this rank.
+ *
+ * number         the number by which they name it: 0 to exposed - 1
+ * memory, bytes  the memory; NULL ends the exposure
+ *
+ * Returns 0 or an error as xtq_register_function(); -ENOENT: memory is NULL and nothing is exposed.
+ */
 int xtq_expose(struct xtq_collectives *c, unsigned number, void *memory, size_t bytes);
 
 /*
- * Combine count elements of data into those at offset (bytes, a multiple of the element's size) of the memory that the
- * target exposes: atomic for each element, in order for each initiator. data may be used again at once; the target has
- * it after xtq_fence(). Errors as of xtq_put(); outside of the memory: xtq_error().
+ * Combines elements with those of memory that a target exposes. Each element is changed atomically; the accumulates of
+ * one initiator are done in order. data may be changed on return; xtq_fence() waits for completion at the target.
+ *
+ * target       the rank
+ * number       the number of the memory
+ * offset       where the elements begin there, in bytes; a multiple of an element's size
+ * data, count  the elements; data may be NULL if count is 0
+ * type, op     their type and the operation
+ *
+ * Returns 0 or an error as xtq_put(). xtq_error() tells if the elements are outside of the memory.
  */
 int xtq_accumulate(struct xtq_collectives *c, int target, unsigned number, size_t offset, const void *data,
                    size_t count, enum xtq_type type, enum xtq_op op);
 
 /*
- * Collective: result[i] = data[i] of all ranks combined; on the root, or on all. data may be result; result of reduce
- * is used at the root only. The order of combination depends on the numbers of ranks and elements only, so results can
- * be repeated. The forms with a request return at once; up to 8 may be under way, started in the same order on all
- * ranks; they go on while this rank waits for or tests any of them. -EBUSY: too many under way; -EINVAL; -ENOMEM;
- * errors as of xtq_put().
+ * Collective. Combine the elements data[i] of all ranks into result[i], on the root (reduce) or on all ranks
+ * (allreduce). The order of combination depends only on the numbers of ranks and elements, so that results are
+ * reproducible. The forms with a request return at once. Up to 8 may be pending, started in the same order on all
+ * ranks; they make progress while this rank waits for or tests any of them.
+ *
+ * root      the rank that gets the result
+ * data      this rank's elements; may be NULL if count is 0
+ * result    receives the result; may be data; may be NULL where there is no result
+ * count     the number of elements
+ * type, op  their type and the operation; not XTQ_REPLACE
+ * out       receives the request; data and result must not be changed before it has completed
+ *
+ * Return 0; -EBUSY: too many are pending; -EINVAL: an invalid argument; -ENOMEM; or an error as xtq_put() or
+ * xtq_register_function().
  */
 int xtq_reduce(struct xtq_collectives *c, int root, const void *data, void *result, size_t count, enum xtq_type type,
                enum xtq_op op);
@@ -363,9 +500,10 @@ int xtq_ireduce(struct xtq_collectives *c, int root, const void *data, void *res
                 enum xtq_op op, struct xtq_request **out);
 int xtq_iallreduce(struct xtq_collectives *c, const void *data, void *result, size_t count, enum xtq_type type,
                    enum xtq_op op, struct xtq_request **out);
-/* Complete a request and free it: the collective's error. */
+/* Waits for a request and frees it. Returns the collective's result: 0, or an error as above; -ECONNRESET: a rank is
+ * lost. */
 int xtq_wait(struct xtq_request *request);
-/* -EINPROGRESS: not yet; else as xtq_wait(). */
+/* Tests a request. Returns -EINPROGRESS while it is pending; otherwise frees it and returns as xtq_wait(). */
 int xtq_test(struct xtq_request *request);
 
 #ifdef __GNUC__

@@ -1,10 +1,10 @@
 /*
- * Two workers of a session of many (later.c) that are not both handed their connections by who has started them: on
- * different hosts, or over TLS. One that has something to say tells the program, which passes that on (MEMBER_WANTED),
- * and the other says so, too: so each knows that the other looks, and where it is. Then they make their connections as
- * at the start of a session of few (transport/rendezvous/rendezvous.h). They say it again until they have them, and who
- * has heard it again and again, and has none, cannot reach the other: one that takes nothing, as it is stopped, is
- * waited for.
+ * Two workers of a session of many (later.c) whose starter cannot hand connections to both: on different hosts, or over
+ * TLS. A worker that has something to send tells the program, which passes that on (MEMBER_WANTED), and the other
+ * answers likewise: so each knows that the other wants the connections, and its address. Then they make them as at the
+ * start of a small session (transport/rendezvous/rendezvous.h). Both repeat the message until they have them. A worker
+ * that has had several answers, and no connection, cannot reach the other. If the other does not answer, as it is
+ * stopped, the worker waits.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@
 #include "transport/join/where.h"
 #include "transport/rendezvous/pending.h"
 
-#define AGAIN_MS 1500 /* between saying it, and */
-#define MOST_TRIES 6  /* that it was heard so, */
+#define AGAIN_MS 1500 /* between two messages; and */
+#define MOST_TRIES 6  /* answered messages, after which it gives up */
 
 struct apart {
     struct rendezvous *m;
-    struct endpoint own; /* where others come to; fd < 0: nowhere */
-    unsigned count;      /* of those who are to be met */
+    struct endpoint own; /* where others connect; fd < 0: nowhere */
+    unsigned count;      /* of workers that it is connecting with */
     char why[160];
 };
 
@@ -48,8 +48,8 @@ void apart_close(struct transport *t)
     free(apart);
 }
 
-/* Where it is to be come to: by the address at which the program sees it, or who comes would, or by which its starter
- * knows its host. */
+/* Listens at the address at which the program sees this host, or a connecting worker would, or which its starter
+ * knows. */
 static void listen_there(struct transport *t, const char *endpoint)
 {
     const char *host = getenv(SESSION_HOST), *program = getenv(SESSION_ENDPOINT);
@@ -89,7 +89,7 @@ static int open_meeting(struct transport *t, const char *endpoint)
     return -ENOMEM;
 }
 
-/* It is met from now on, if that has not begun. */
+/* Begins to connect with a worker, if it has not yet. */
 static int begin(struct transport *t, unsigned number, const char *endpoint)
 {
     const int error = t->apart ? 0 : open_meeting(t, endpoint);
@@ -132,7 +132,7 @@ bool apart_gives_up(const struct peer *peer)
     return peer->tries > MOST_TRIES;
 }
 
-/* Both are told by the program alone, whose word about who is there comes first. */
+/* Only the program sends this, and its news of members comes first. */
 int apart_wanted(struct transport *t, const struct member_news *news)
 {
     const unsigned number = news->number;
@@ -142,7 +142,7 @@ int apart_wanted(struct transport *t, const struct member_news *news)
         return -EBADMSG;
     peer = &t->peers[number];
     if (number >= t->width || !peer->alive || !peer->provider->is_absent || !apart_is(t, number))
-        return 0; /* it is gone, or they have met */
+        return 0; /* the other is lost, or they are connected already */
     memcpy(peer->host, news->host, sizeof(peer->host));
     if (begin(t, number, news->endpoint)) {
         peer->bell.lost = true;
@@ -169,7 +169,7 @@ int apart_poll(struct transport *t)
 
     if (!apart)
         return 0;
-    apart->m->tunnel = t->job.calls.fd; /* as long as there is one */
+    apart->m->tunnel = t->job.calls.fd; /* as long as it is open */
     rendezvous_turn(apart->m, clock_ms());
     rendezvous_step(apart->m, 0);
     for (unsigned i = 1; i < apart->m->size; i++) {
@@ -215,5 +215,5 @@ int apart_pass(struct transport *t, unsigned from, const struct member_news *new
         link_tell(t, from, &gone);
     else
         link_tell(t, to, &said);
-    return 0; /* if there was no room for that, it asks again */
+    return 0; /* if there was no room for it, the worker asks again */
 }

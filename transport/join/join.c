@@ -1,10 +1,10 @@
 /*
- * Members that come to a running session, and leave it. Who has started its processes starts another; it comes to the
+ * Members that join a running session, and leave it. The session's starter starts the process. It connects to the
  * program as at the start of a session over TLS (transport/rendezvous/rendezvous.h), while the program and its workers
- * go on. The program tells the workers (MEMBER_COMES), who say where they are to be come to (MEMBER_HERE), then the
- * newcomer, who goes to all. When all have their connections with it (MEMBER_MET) it is a member. Whatever fails before
- * that leaves nothing but a process that is to end. In a session by pairs of many it goes to the program alone, and the
- * others know of it.
+ * go on. The program tells the workers (MEMBER_COMES), which answer with their addresses (MEMBER_HERE); then the
+ * newcomer, which connects to all. When all are connected with it (MEMBER_MET) it is a member. If anything fails
+ * before, nothing is left but a process that is to end. In a session of many workers it connects only to the program,
+ * and the others know of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #include "transport/rendezvous/rendezvous.h"
 #include "transport/stream/plain.h"
 
-#define MEET_MS 10000 /* for each step, where nobody is missed, */
-#define LEAST_MS 4000 /* or is for less: connections may have to be made in another way */
+#define MEET_MS 10000 /* for each step, if no silent peer is ever lost, */
+#define LEAST_MS 4000 /* and at least so long: connections may have to be made in another way */
 
 #define MOST_NUMBERS (1 + MAX_WORKERS + 1 + SESSION_MOST_ADDED(MAX_WORKERS))
 
@@ -32,10 +32,10 @@ struct join {
     unsigned number;
     enum { STARTING, TOLD, MEETING } state;
     long began, until;
-    struct endpoint own; /* where the newcomer comes to, meanwhile; fd < 0: nowhere */
-    int calls;           /* the program: where it is handed connections */
+    struct endpoint own; /* where the newcomer connects, meanwhile; fd < 0: nowhere */
+    int calls;           /* the program: through it connections are handed over */
     bool plain, told[MOST_NUMBERS];
-    uint8_t said[MOST_NUMBERS]; /* of each worker: MEMBER_HERE, MEMBER_MET */
+    uint8_t said[MOST_NUMBERS]; /* the last message of each worker: MEMBER_HERE, MEMBER_MET */
     pid_t process;
     transport_joined *joined;
     void *argument;
@@ -52,7 +52,7 @@ static void release_stream(struct stream *stream)
     stored_release(&stream->socket);
 }
 
-/* Nothing is left of who had it. */
+/* Frees everything of the slot's last member. */
 static void clear_slot(struct transport *t, unsigned number)
 {
     struct peer *peer = &t->peers[number];
@@ -107,7 +107,7 @@ static int tell_starter(struct transport *t, enum starter_kind kind, unsigned nu
     return starter_tell(t, &message, fd);
 }
 
-/* Its process, at the latest in a moment. */
+/* Has the starter end a member's process: now, or after a moment. */
 static void end_process(struct transport *t, unsigned number, bool now)
 {
     if (is_added(t, number))
@@ -152,7 +152,7 @@ static long patience(void)
     return clock_ms() + (ms > LEAST_MS ? ms : ms ? LEAST_MS : MEET_MS);
 }
 
-/* Who came within the program's host does not know whom its starter cannot connect it with. */
+/* A newcomer within the program's host does not know which workers its starter cannot connect it with. */
 static void tell_of_others(struct transport *t, unsigned number)
 {
     for (unsigned i = 1; t->job.later && i < t->width; i++) {
@@ -163,7 +163,7 @@ static void tell_of_others(struct transport *t, unsigned number)
     }
 }
 
-/* All have their connections with the newcomer. */
+/* All members are connected with the newcomer. */
 static void succeed(struct transport *t)
 {
     struct join *join = t->join;
@@ -302,9 +302,9 @@ int transport_drop_member(struct transport *t, unsigned number)
 {
     if (!t->client || !is_worker(t, number))
         return -EINVAL;
-    if (t->join && t->join->state != STARTING) /* the others have been told */
+    if (t->join && t->join->state != STARTING) /* the other workers have been told of the newcomer */
         return -EBUSY;
-    t->peers[number].process = 0; /* it ends by itself */
+    t->peers[number].process = 0; /* the process ends by itself: link_lose() must not kill it */
     bell_send(&t->peers[number].bell, BELL_BYE, 0);
     t->peers[number].bell.bye = true;
     end_process(t, number, false);
@@ -322,7 +322,7 @@ static void tell_others(struct transport *t)
     const struct location *there = &join->m->locations[join->number];
     struct member_news news = {.number = join->number};
 
-    if (t->untold) /* somebody who had its number is gone */
+    if (t->untold) /* a lost worker had its number */
         later_tell(t);
     memcpy(join->host, there->host, sizeof(join->host));
     memcpy(news.host, there->host, sizeof(news.host));
@@ -341,7 +341,7 @@ static void tell_others(struct transport *t)
     join->until = patience();
 }
 
-/* Whether all who have been told have said so much. */
+/* Whether all workers that were told have answered with `what`. */
 static bool all_say(const struct join *join, uint8_t what)
 {
     for (unsigned i = 1; i < join->m->size; i++) {
@@ -351,7 +351,7 @@ static bool all_say(const struct join *join, uint8_t what)
     return true;
 }
 
-/* It learns who there is, and goes to all. */
+/* Tells the newcomer which members exist, so that it connects to all. */
 static void welcome_it(struct transport *t)
 {
     struct join *join = t->join;
@@ -422,7 +422,8 @@ static int comes_later(struct transport *t, const struct member_news *news)
     return 0;
 }
 
-/* Of one that this worker has something to do with the connections tell, when all is heard that it said. */
+/* If this worker is connected with the lost one, the end of the connections reports the loss, after all data has been
+ * received. */
 static int is_gone(struct transport *t, unsigned number)
 {
     if (t->client || !later_may_be(t, number))
@@ -534,7 +535,7 @@ static int join_news(struct transport *t, unsigned number, const struct member_n
         return -EBADMSG;
     if (!t->client && news->what != MEMBER_FAILED)
         return -EBADMSG;
-    if (!current || (t->client && !join->told[number])) /* of one that has been given up */
+    if (!current || (t->client && !join->told[number])) /* of a join that was given up */
         return 0;
     if (!t->client) {
         t->join = NULL;
@@ -575,7 +576,8 @@ int transport_describe(struct transport *t, const char *state)
     return t->job.starter.fd < 0 ? -ENOTSUP : tell_starter(t, STARTER_STATE, 0, state, -1);
 }
 
-/* One that came later is not only lost, its number is to be had again; a newcomer is not to miss anybody. */
+/* The number of a lost member that came later becomes free again; and a join fails, as the newcomer would not be
+ * connected with the lost worker. */
 static void join_lost(struct transport *t, unsigned number)
 {
     if (!t->client || t->ended)

@@ -1,11 +1,12 @@
 /*
- * Workers of a session of many, by pairs or over TLS, that have had nothing to say to each other yet. Who
- * has, asks vocl-launcher, and both are handed connections (struct tunnel_call); or they meet over TLS (apart.c). Until
- * then frames wait with who sends them (-EAGAIN), and bulk data here. So two that do nothing with each other have
- * nothing between them: no descriptor, no heartbeat, no memory.
+ * Workers of a session of many, by pairs or over TLS, that are not connected with each other yet. A worker that has
+ * something to send asks vocl-launcher, and both are handed connections (struct tunnel_call); or they connect over TLS
+ * (apart.c). Until then frames wait in the sender (-EAGAIN), and bulk operations in this file's provider. So two
+ * workers that never communicate have nothing for each other: no descriptor, no heartbeat, no memory.
  *
- * Of one that is lost nobody else notices then: the program, which does, tells all (GONE). Whoever has a connection
- * with it waits for the end of that, for what it said before is still to be heard.
+ * No other worker would notice the loss of an unconnected one: the program does, and tells all (MEMBER_GONE). A worker
+ * that is connected with the lost one waits for the end of the connection, since data that was sent before is still to
+ * be received.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +20,7 @@
 #include "transport/join/later.h"
 #include "transport/stream/stream.h"
 
-#define ANSWER_MS 10000 /* where nobody is missed */
+#define ANSWER_MS 10000 /* patience, if no silent peer is ever lost */
 
 /* ---- the provider of a pair without connections ---- */
 
@@ -28,7 +29,7 @@ static void carry_nothing(void *carrier, unsigned number, const struct bell_reco
     (void)carrier, (void)number, (void)record;
 }
 
-/* Once; a launcher that takes no call just now is asked again by later_poll(). */
+/* Asks once; if the launcher's socket is full, later_poll() asks again. */
 static void ask_launcher(struct transport *t, unsigned number)
 {
     const struct tunnel_call call = {number};
@@ -133,7 +134,7 @@ void later_expect_all(struct transport *t)
     }
 }
 
-/* What has waited begins, in its order. */
+/* Begins the waiting operations, in their order. */
 static void begin_bulk(struct transport *t, unsigned number)
 {
     struct bulk *bulk;
@@ -172,8 +173,8 @@ static void be_handed(struct transport *t, unsigned number, const int sockets[PA
         t->peers[number].bell.lost = true;
 }
 
-/* What vocl-launcher says: connections with another, or that it is gone; one that somebody makes through it (apart.c);
- * or a word that it is there, which the heartbeat thread takes, too. */
+/* Takes one message of vocl-launcher: connections with another worker, or that it is lost; a connection that another
+ * worker makes through it (apart.c); or a report that the program lives, which the heartbeat thread takes, too. */
 static int hear_one(struct transport *t)
 {
     struct tunnel_call call = {0};
@@ -207,7 +208,7 @@ static int hear_one(struct transport *t)
     return 0;
 }
 
-/* NULL: it may yet come to something. */
+/* Why there is no hope of connections. NULL: there is. */
 static const char *in_vain(const struct transport *t, unsigned number)
 {
     const long patience = settings_peer_ms() ? settings_peer_ms() : ANSWER_MS;
@@ -266,7 +267,7 @@ void later_lost(struct transport *t, unsigned number)
     t->untold = true;
 }
 
-/* One whose connection has no room is told the next time. */
+/* A peer whose connection has no room is told the next time. */
 void later_tell(struct transport *t)
 {
     t->untold = false;

@@ -1,34 +1,34 @@
-/* Workers that are connected with each other when they have something to say: see later.c. */
+/* Workers that are connected with each other on demand: see later.c. */
 #ifndef VOCL_TRANSPORT_JOIN_LATER_H
 #define VOCL_TRANSPORT_JOIN_LATER_H
 
 #include "transport/core/link.h"
 
 /* ---- later.c ---- */
-/* Whether there can be another worker of that number, in a session of many. */
+/* Whether there can be another worker of that number, in a session whose workers connect on demand. */
 bool later_may_be(const struct transport *t, unsigned number);
 
-/* A worker: */
-/* That one may be spoken to, or all of the session that it began with: nothing is done about it yet. */
+/* In a worker: */
+/* Makes that worker a peer, or all workers that the session began with; they are not connected yet. */
 void later_expect(struct transport *t, unsigned number);
 void later_expect_all(struct transport *t);
-/* There is something to say to it. */
+/* Asks for connections with that worker. */
 void later_ask(struct transport *t, unsigned number);
-/* They are connected by these streams, which are the peer's from now on: what has waited begins. */
+/* Connects a peer by these streams, which it owns from now on: waiting operations begin. */
 void later_meet(struct transport *t, unsigned number, struct streams *streams);
-/* What vocl-launcher hands over, and who meets whom: the number of things that happened. */
+/* Takes what vocl-launcher hands over, and makes connections; returns the number of things that happened. */
 int later_poll(struct transport *t);
-/* The program: that one is lost, and the others are to be told; and they are. */
+/* In the program: records a lost worker; and tells the others of it. */
 void later_lost(struct transport *t, unsigned number);
 void later_tell(struct transport *t);
 
 /* ---- join.c: members that come and go ---- */
 extern const struct membership join_membership;
-/* What there is to do for somebody who comes: the number of things. */
+/* Makes progress with a member that is joining; returns the number of things done. */
 int join_poll(struct transport *t);
-/* What those had who have gone. Not while a peer is looked at. */
+/* Frees the slots of lost members. Not while a peer is in use. */
 void join_tidy(struct transport *t);
-/* All ends. */
+/* Ends a join that is under way, at the session's end. */
 void join_forget(struct transport *t);
 
 #endif

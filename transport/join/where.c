@@ -1,7 +1,7 @@
 /*
- * Which sessions members can come to, and by which way: see where.h. Between hosts newcomers come over TLS, also
- * to a session whose first members have MPI between them, or are all on one host: those keep what they have, and
- * everybody has connections with the newcomer beside it. For that each of them got a secret when the session began.
+ * Which sessions members can join, and how: see where.h. Between hosts newcomers connect over TLS, also in a session
+ * whose first members have MPI between them, or are all on one host: those keep what they have, and get connections
+ * with the newcomer in addition. For that each member got a secret when the session began.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ bool where_is_here(const struct transport *t, const char *host)
     return t->job.started == STARTED_HERE && is_this_host(host);
 }
 
-/* What kind of session it is decides how somebody can come. */
+/* Whether a member can join depends on how the session was started. */
 static const char *refuse(const struct transport *t, const char *host)
 {
     if (!t->client || t->ended || t->job.starter.fd < 0 || t->job.started == STARTED_OTHERWISE)
@@ -46,7 +46,7 @@ static int check(const struct transport *t, const char *host, char *why, size_t 
     return reason ? -ENOTSUP : 0;
 }
 
-/* Wherever the pool has a place. */
+/* Any host where the pool has a place. */
 static bool is_any(const char *host)
 {
     return host && *host == '#';
@@ -83,7 +83,8 @@ int transport_may_add_member(const struct transport *t, const char *host, char *
 {
     int error = check(t, host, why, why_size);
 
-    if (!error && t->job.started == STARTED_POOL && !is_any(host)) { /* it moves it, and so has a place for who comes */
+    /* A pool moves workers by itself, and then has a place for the new one. */
+    if (!error && t->job.started == STARTED_POOL && !is_any(host)) {
         snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
         error = -ENOTSUP;
     }
@@ -110,7 +111,7 @@ void where_to_come(const struct transport *t, const char *host, struct endpoint 
     }
 }
 
-/* The address of this host by which another one's is reached that listens there. */
+/* Writes this host's address by which the host of endpoint is reached. */
 static int address_towards(const char *endpoint, char *address, size_t size)
 {
     const char *port;

@@ -41,7 +41,7 @@ static void forget(void *argument)
 
 static void introduce(struct walker *walker)
 {
-    /* thread_at_end() is not called under the lock */
+    /* thread_at_end() must not be called under the lock. */
     const bool told = !walker->gone && !thread_at_end(forget, walker);
 
     mutex_lock(&lock);

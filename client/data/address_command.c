@@ -1,4 +1,4 @@
-/* Commands on memory that a node knows by address: svm_remote.c's, and unified shared memory. */
+/* Commands on memory that a node knows by its address: SVM of svm_remote.c, and unified shared memory. */
 #include <errno.h>
 
 #include "client/core/stream.h"

@@ -1,7 +1,7 @@
 /*
- * Buffers that have an address on their device (cl_ext_buffer_device_address). The address is the node's; nothing of
- * the program's is there. What kernels reach by such addresses VOCL cannot see: in a context of several nodes a kernel
- * that was given one is taken to use all the context's buffers that have one.
+ * Buffers that have an address on their device (cl_ext_buffer_device_address). The address is the node's; the program
+ * has nothing there. VOCL cannot see which memory kernels reach by such addresses: in a context of several nodes, a
+ * kernel that was given one counts as using all of the context's buffers that have one.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #include "client/data/coherence.h"
 
 static PER_PROCESS struct mutex lock = MUTEX(RANK_ADDRESSED);
-static PER_PROCESS cl_mem first; /* of all such buffers, by next_addressed */
+static PER_PROCESS cl_mem first; /* the list of all such buffers, linked by next_addressed */
 
 static bool has_device(const struct node *node, cl_context context, cl_uint i)
 {
@@ -52,7 +52,8 @@ int addressed_create(cl_mem buffer)
     buffer->addresses = calloc(context->device_count, sizeof(*buffer->addresses));
     if (!buffer->addresses)
         return -ENOMEM;
-    for (unsigned i = 0; i < context->node_count; i++) { /* all of them: it will be released on all */
+    /* on all of them, even after an error: the buffer will be released on all */
+    for (unsigned i = 0; i < context->node_count; i++) {
         one = addressed_create_on(buffer, context->nodes[i]);
         error = error ? error : one;
     }
@@ -98,7 +99,8 @@ bool addressed_has(cl_context context, cl_mem_device_address_ext address)
     return known;
 }
 
-/* Each is held while its contents are asked for, without the lock. */
+/* Returns the next buffer, in use, and ends the use of the one before: it is held while its contents are migrated,
+ * without the lock. */
 static cl_mem next_of(cl_context context, cl_mem before)
 {
     cl_mem buffer;

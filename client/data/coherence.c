@@ -1,9 +1,9 @@
 /*
- * Which nodes have the newest contents of a memory object, in a context of several nodes: for each piece of it a list
- * of holders, kept in the order in which the application enqueues. A command that reads what its node does not have is
- * preceded by a migration, which goes from worker to worker when the command's turn has come. OpenCL makes the
- * application order commands that use the same contents, so there is nothing else to wait for, but for a migration for
- * another queue's command that is still under way (the holder's ready event).
+ * Which nodes have the newest contents of a memory object, in a context of several nodes: each range (piece) of it has
+ * a list of owners (holders), kept in the order in which the application enqueues. A command that reads what its node
+ * does not have is preceded by a migration, which goes from worker to worker when the command's turn has come. OpenCL
+ * makes the application order commands that use the same contents, so nothing else has to be waited for, except a
+ * migration for another queue's command that is still under way (the holder's ready event).
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 struct holder {
     struct node *node;
-    cl_event ready; /* after it the contents are there; NULL: they are */
+    cl_event ready; /* the contents are there after this event; NULL: they are there */
     bool migrated;
 };
 
@@ -25,7 +25,7 @@ struct piece {
     size_t start, end;
     struct holder *holders;
     unsigned holder_count;
-    bool anything; /* never written: all nodes are as good */
+    bool anything; /* never written: any node's contents will do */
 };
 
 struct coherence {
@@ -69,7 +69,7 @@ static struct holder *find_holder(const struct piece *piece, const struct node *
     return NULL;
 }
 
-/* A piece begins at that place. */
+/* Splits the piece that contains `at`, so that a piece begins there. */
 static bool split(struct coherence *c, size_t at)
 {
     struct piece *more, *piece, *rest;
@@ -99,7 +99,7 @@ static bool split(struct coherence *c, size_t at)
     return true;
 }
 
-/* Neighbours that one command wrote are one piece again. */
+/* Joins neighbouring pieces that one command wrote. */
 static void join(struct coherence *c)
 {
     unsigned to = 0;
@@ -185,7 +185,7 @@ static int wait_for(struct enqueue *e, cl_event event)
     return 0;
 }
 
-/* One that is left, best the one that wrote it. */
+/* Returns a holder that is not lost, preferably the one that wrote the piece. */
 static const struct holder *choose(const struct piece *piece)
 {
     for (unsigned i = 0; i < piece->holder_count; i++) {
@@ -207,7 +207,8 @@ struct wire_region part_region(const struct part *part)
     return region;
 }
 
-/* A node has its part from another, as the command whose event is given; under the lock of the source's root. */
+/* Sends a part from another node to the command's, as the command of that event. Under the lock of the source's
+ * root. */
 static int transfer_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
                             uint32_t after_count, const struct part *to, cl_event event)
 {
@@ -226,12 +227,12 @@ static int transfer_between(struct enqueue *e, const struct part *from, struct n
                                  .wait_count = e->wait_count};
 
     if (coherence_watched())
-        atomic_store(&memory_root(to->memory)->written, WRITTEN_ALL); /* this node's, which the program has not */
+        atomic_store(&memory_root(to->memory)->written, WRITTEN_ALL); /* the node's own memory */
     wire_put_migrate_in(stream_begin(e->node), &in);
-    if (!e->node->batch.failed) { /* or contents would wait there for nobody */
+    if (!e->node->batch.failed) { /* else contents would wait there for no command */
         wire_put_migrate_out(&holder->batch, &migrate_out);
         observer_met(holder, e->node);
-        stream_finish(holder, STREAM_SOON); /* if it is lost, the other will know */
+        stream_finish(holder, STREAM_SOON); /* if the holder is lost, the other node notices */
     }
     return stream_end(e->node, STREAM_SOON);
 }
@@ -247,7 +248,8 @@ struct part part_of(cl_mem root, size_t start, size_t end)
     return part_image(root, zero, region);
 }
 
-/* What the holder has to wait for: it may not know of what was over when its node moved. */
+/* Sets what the holder has to wait for, and returns how many events that are. Events that were over when its node moved
+ * may be unknown there, so they are left out. */
 static uint32_t ready_after(const struct holder *holder, uint32_t *after)
 {
     if (!holder->ready || atomic_load(&holder->ready->status) == CL_COMPLETE)
@@ -299,7 +301,7 @@ static bool touches(const struct piece *piece, size_t offset, size_t size)
     return piece->start < offset + size && offset < piece->end;
 }
 
-/* In the whole's own terms. */
+/* Converts a range of a memory object to its root's. */
 static void locate(cl_mem root, cl_mem memory, size_t *offset, size_t *size)
 {
     if (root->type != CL_MEM_OBJECT_BUFFER) {
@@ -493,7 +495,7 @@ struct part part_address(const void *address, size_t size)
 
 int part_before(struct enqueue *e, const struct part *part, unsigned use)
 {
-    /* what lies between the rows, or around the region, is kept */
+    /* the bytes between the rows, or around the region, are kept */
     if (use & USE_WRITE && part->kind != PART_PIECE)
         use |= USE_READ;
     return coherence_before(e, part->memory, part->offset, part->size, use);
@@ -506,8 +508,8 @@ void part_after(struct enqueue *e, const struct part *part)
 
 enum { MOST_AFTER = 16 };
 
-/* The one other node that has all of a part, and the events after which it does; NULL if it is to be put together
- * here. */
+/* Returns the only other node that has all of a part, and the events after which it does; NULL if the part has to be
+ * put together here. */
 static struct node *only_holder(const struct enqueue *e, cl_mem root, const struct part *part, uint32_t *after,
                                 uint32_t *after_count)
 {
@@ -535,7 +537,7 @@ static struct node *only_holder(const struct enqueue *e, cl_mem root, const stru
 
 #define SHARE ((size_t)1 << 20)
 
-/* Some of the rows, or slices, of a part; all of one in every share. */
+/* Returns some of the rows or slices of a part; of a piece, as large a fraction of its bytes. */
 static struct part part_share(const struct part *part, int axis, size_t all, size_t first, size_t count)
 {
     size_t origin[3], region[3];
@@ -550,8 +552,8 @@ static struct part part_share(const struct part *part, int axis, size_t all, siz
                                    : part_image(part->memory, origin, region);
 }
 
-/* What has to be packed goes in shares, so that one is packed while another is on its way and a third is unpacked. The
- * last is the command, and waits for the others. */
+/* Sends a part that has to be packed in shares, so that one is packed while another is on its way and a third is
+ * unpacked. The last one is the command, and waits for the others. */
 static int copy_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
                         uint32_t after_count, const struct part *to)
 {

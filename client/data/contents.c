@@ -1,4 +1,4 @@
-/* Contents between a member and this host. */
+/* See contents.h. */
 #include "client/data/contents.h"
 
 #include "client/core/stream.h"

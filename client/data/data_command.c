@@ -1,7 +1,7 @@
 /*
- * The way of a command that moves data between the program's memory and a node, whatever entry point it is of. Few
- * bytes go in the command itself, and nothing is allocated for them; more travel beside it (transfer.c); what is in
- * memory that the node has, too, the node moves (shared.c).
+ * How a command that moves data between the program's memory and a node is carried out, whatever its entry point. A few
+ * bytes go in the command itself, without any allocation; more are sent beside it (transfer.c); data in memory that the
+ * node has, too, are moved by the node (shared.c).
  */
 #include "base/settings.h"
 #include "client/core/deliver.h"
@@ -24,7 +24,8 @@ struct layout data_command_there(const struct data_command *m, const uint8_t *pl
                                    : layout_linear(place + part->offset, part->size);
 }
 
-/* Native maps the whole piece at once where host and device share memory; elsewhere chunks overlap with the copies. */
+/* Whether the data go in chunks, whose transfers overlap with the copies. Where host and device share memory the worker
+ * maps the whole range at once instead. */
 static bool goes_in_chunks(const struct data_command *m, cl_command_queue queue)
 {
     return m->part.kind == PART_PIECE && (!queue->device->unified || !settings_number(SETTING_ZERO_COPY));
@@ -32,7 +33,7 @@ static bool goes_in_chunks(const struct data_command *m, cl_command_queue queue)
 
 /* ---- the commands ---- */
 
-/* Both ways are told alike, but that a write has its data with it. */
+/* Reads and writes are encoded alike, except that a write contains its data. */
 #define HEAD .queue = e->queue->object.id, .event = e->event_id, .subscribe = e->subscribe, .tag = data->tag
 #define WAITS .wait = e->wait, .wait_count = e->wait_count
 #define PUT(what, ...)                                                                                                 \
@@ -70,7 +71,7 @@ static void put(struct wire_buffer *out, const struct enqueue *e, const struct d
 
 /* ---- what the node is to tell ---- */
 
-/* Whether other nodes have the same memory: their commands would not wait for a write that is on its way. */
+/* Whether other nodes have the same memory: their commands would not wait for a write that is still on its way. */
 static bool others_have_it(const struct data_command *m)
 {
     const cl_mem root = memory_root(m->part.memory);
@@ -78,10 +79,11 @@ static bool others_have_it(const struct data_command *m)
     return root->arena && root->context->node_count > 1;
 }
 
-/* A blocking write returns when the data are on their way, and what is enqueued later comes behind it (WIRE_ORDERS),
- * unless something is to be told, or what is before it in the queue can have its effect in memory that the node has,
- * too, or may wait for a user event: what waits for that would come behind what waits for it; or other nodes have the
- * memory. What is written at an address ends with the node's command, for the program may free the memory then. */
+/* A blocking write returns when its data have been sent, and commands that are enqueued later come after it
+ * (WIRE_ORDERS). It waits for the write's end instead if there is an event or a wait list; if earlier commands of the
+ * queue may have their effect in memory that the node shares, or may wait for a user event, for which later commands
+ * would then wait, too; or if other nodes have the memory. A write to an address always waits for the node's command,
+ * as the program may free the memory then. */
 static int want_written(struct enqueue *e, const struct data_command *m, const cl_event *event)
 {
     const bool shared = queue_in_order(e->queue) && e->node->memory == NODE_MEMORY_SHARED &&
@@ -108,7 +110,8 @@ static int want(struct enqueue *e, const struct data_command *m, const cl_event 
 
 /* ---- the way ---- */
 
-/* Nobody waits any longer for a read that has failed than for its data; for a write that is told of, how it went. */
+/* Waits for a blocking command: for a read's data and, unless these have failed, its event; for the result of a write
+ * that the node reports. */
 static int wait_until_over(struct enqueue *e, const struct data_command *m, struct transfer *transfer)
 {
     int error;
@@ -126,7 +129,8 @@ static int wait_until_over(struct enqueue *e, const struct data_command *m, stru
     return error;
 }
 
-/* The command was sent, or not, under the lock, which is given back. transfer: NULL if the data went with it. */
+/* Called under the lock, which it releases, after the command was sent, or could not be. transfer: NULL if the data
+ * went in the command. */
 static int sent(struct enqueue *e, const struct data_command *m, struct transfer *transfer, int error, cl_event *event)
 {
     const uint64_t since = deliver_now_begun();
@@ -143,7 +147,7 @@ static int sent(struct enqueue *e, const struct data_command *m, struct transfer
         return enqueue_finish(e, error, event);
     error = wait_until_over(e, m, transfer);
     error = enqueue_finish(e, error, event);
-    if (!error && m->writes && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
+    if (!error && m->writes && atomic_load(&queue->functions)) /* natively it waits for all earlier commands */
         error = queue_wait_idle(queue);
     queue_wait_callbacks(queue, since);
     event_show();

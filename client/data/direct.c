@@ -1,9 +1,9 @@
 /*
- * What is decided in the program: nothing is sent of it, and its event is over, here.
+ * Commands that are carried out in the program: nothing is sent, and their events are complete at once, here.
  *
- * Buffers whose memory program and worker share (block.c), on devices that are the host's own CPU: what is read,
- * written and mapped needs no message but to know that the queue's turn has come, and not even that while nothing is
- * under way. Likewise the memory of the arena, and markers and barriers that have nothing to wait for.
+ * These are reads, writes and maps of buffers whose memory program and worker share (block.c), on devices that are the
+ * host's own CPU: they need no message except to know that the queue's turn has come, and not even that while nothing
+ * is under way. The same holds for memory of the arena, and for markers and barriers that have nothing to wait for.
  */
 #include <errno.h>
 
@@ -14,7 +14,8 @@
 #include "client/memory/memory.h"
 #include "client/trace/timeline.h"
 
-/* Of a call that is not to block: some milliseconds. More is copied when its turn has come, by another thread. */
+/* A non-blocking call copies at most so many bytes itself, which takes some milliseconds. Another thread copies more,
+ * when their turn has come. */
 #define MOST_AT_ONCE ((size_t)64 << 20)
 
 static bool is_quiet(cl_command_queue queue)
@@ -22,7 +23,7 @@ static bool is_quiet(cl_command_queue queue)
     return node_is_there(queue->node) && atomic_load(&queue->enqueued) == atomic_load(&queue->finished);
 }
 
-/* Whether an event can be made here: its times must go with those of the device. */
+/* Whether an event can be made here: its times must be comparable with the device's. */
 static bool can_tell(cl_command_queue queue)
 {
     return !(queue->properties & CL_QUEUE_PROFILING_ENABLE) ||
@@ -77,10 +78,10 @@ bool direct_sync_may(cl_command_queue queue, bool named, cl_uint count, const cl
         return false;
     if (is_quiet(queue))
         return true;
-    return queue_in_order(queue) ? !event : named; /* what comes behind it waits anyway */
+    return queue_in_order(queue) ? !event : named; /* later commands wait anyway */
 }
 
-/* While nodes are changed all events are looked at, and none may be half made. */
+/* Makes the event in a quiet call: while nodes are changed all events are visited, and none may be half made. */
 static cl_event make_event(cl_command_queue queue, cl_command_type type, const uint64_t times[4])
 {
     HALT_GUARD_QUIET;
@@ -100,7 +101,7 @@ static int end(cl_command_queue queue, cl_command_type type, const uint64_t time
     return 0;
 }
 
-/* It took some time, as everything does: programs divide by that. */
+/* The times differ, as those of every command do: programs divide by the difference. */
 int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl_event *event)
 {
     const uint64_t now = event ? device_time(queue->device) : 0;
@@ -144,8 +145,9 @@ static void mark(cl_mem memory, bool writes)
         atomic_store(&memory_root(memory)->written, WRITTEN_ALL);
 }
 
-/* While a node is moved to where that memory is not to be had, nobody is in between; nor is who reads it ahead and
- * halts calls for the mark, which could be taken before it is written. */
+/* No thread is between direct_enter() and direct_leave() while a node moves to where it cannot share the memory; nor
+ * while the memory is read ahead, which halts calls to take the mark: it could be taken before the memory is
+ * written. */
 bool direct_enter(cl_mem memory, bool writes)
 {
     halt_enter_quietly();
@@ -193,7 +195,7 @@ static cl_int run_move(struct host_command *command)
     const struct move_later *move = (struct move_later *)command;
 
     layout_copy(&move->to, &move->from);
-    mark(move->memory, move->writes); /* afterwards: whoever reads ahead waits for its end and looks again */
+    mark(move->memory, move->writes); /* afterwards: a thread that reads ahead waits for its end and looks again */
     return CL_SUCCESS;
 }
 
@@ -205,7 +207,8 @@ static void free_move(struct host_command *command)
     free(move);
 }
 
-/* What is out of order might wait for a user event that is set after it. Times would be those of markers. */
+/* Not out of order, where the command might wait for a user event that is set after it; nor with profiling, as the
+ * times would be those of markers. */
 bool direct_may_later(cl_command_queue queue, cl_bool blocking, size_t bytes, cl_uint count, const cl_event *list)
 {
     return !blocking && bytes > MOST_AT_ONCE && node_is_there(queue->node) && !queue->node->observer &&

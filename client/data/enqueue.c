@@ -25,7 +25,7 @@ bool enqueue_arrival(struct enqueue *e, struct arrival *arrival)
     return done;
 }
 
-/* What has to be there before it, by its queue's order and by its list. */
+/* Sets what must have arrived before the command counts as ended, by its queue's order and by its list. */
 static int arrival_before(struct enqueue *e, cl_uint count, const cl_event *list, cl_command_type type)
 {
     const bool all = queue_in_order(e->queue) || (!count && (type == CL_COMMAND_MARKER || type == CL_COMMAND_BARRIER));
@@ -50,7 +50,7 @@ static void arrival_after(struct enqueue *e)
     if (queue_in_order(queue) && queue->arrival == e->behind) {
         arrival_drop(queue->arrival);
         queue->arrival = arrival_use(e->arrival);
-    } else { /* or another thread's came in between */
+    } else { /* out of order, or another thread's command came in between */
         arrival_join(&queue->arrival, e->arrival);
     }
     if (e->bars)
@@ -151,7 +151,7 @@ void enqueue_leave(struct enqueue *e)
     e->inside = false;
 }
 
-/* It counts as enqueued from here on. */
+/* Numbers the command, which counts as enqueued from here on. */
 static void number(struct enqueue *e)
 {
     if (e->number || e->record_use)
@@ -208,7 +208,8 @@ int enqueue_fail(struct enqueue *e, int error)
     return error;
 }
 
-/* Of a marker that waits for what is over: without a list it would wait for all before it. */
+/* Keeps one event in the list of a marker whose events are all over: without a list it would wait for all commands
+ * before it. */
 static void keep_list(struct enqueue *e)
 {
     if (!e->list_count || e->wait_count || queue_in_order(e->queue))
@@ -259,7 +260,7 @@ int enqueue_subscribe(struct enqueue *e, cl_bool blocking, cl_command_type type)
     return 0;
 }
 
-/* Whether the program will ask about it, as far as is known. */
+/* Whether the program is expected to ask about the command's event. */
 static bool is_wanted(const struct enqueue *e)
 {
     const cl_command_queue queue = e->queue;
@@ -302,7 +303,6 @@ int enqueue_end(struct enqueue *e, cl_bool blocking, cl_event *event)
     return error;
 }
 
-/* A command that moves nothing: only the order of the queue matters. */
 int enqueue_nothing(struct enqueue *e, cl_bool blocking, cl_event *event)
 {
     int error = enqueue_subscribe(e, blocking, CL_COMMAND_MAP_BUFFER);
@@ -331,7 +331,7 @@ int enqueue_overwriting(struct enqueue *e, cl_bool blocking, cl_event *event)
         arrival_wait(session, e->arrival);
     }
     error = enqueue_finish(e, error, NULL);
-    if (!error && atomic_load(&queue->functions)) /* natively it waits for all that comes before */
+    if (!error && atomic_load(&queue->functions)) /* natively it waits for all earlier commands */
         error = queue_wait_idle(queue);
     queue_wait_callbacks(queue, since);
     event_show();

@@ -1,6 +1,7 @@
 /*
- * Commands that run in the application: when what comes before is complete they run on the library's callback thread,
- * and the queue waits for them. So the node sees their place, and another that waits for a user event, the gate.
+ * Commands that the program carries out: when all commands before one of them are complete it runs on the library's
+ * callback thread, and the queue waits for it. So the node sees two commands: one in its place, and one that waits for
+ * a user event, the gate.
  */
 #include <errno.h>
 
@@ -8,7 +9,7 @@
 #include "client/core/session.h"
 #include "client/data/enqueue.h"
 
-static PER_PROCESS atomic_uint open_count; /* changes under the lock; host_command_any() reads it without */
+static PER_PROCESS atomic_uint open_count; /* changes under the lock; host_command_any() reads it without the lock */
 
 bool host_command_any(void)
 {

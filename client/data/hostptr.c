@@ -1,9 +1,9 @@
 /*
- * CL_MEM_USE_HOST_PTR where host and device natively have the same memory, and programs count on it: what the program
- * writes there the next command sees, and what a command wrote the program sees when it has learned that the command is
- * over. With a worker of this host most of the memory is shared (exchange.c) and the rest is copied; with one elsewhere
- * contents are brought to the node before a command that uses them and taken from it when the program may look. A copy
- * of what both last agreed on (base) tells what has changed, and who changed it.
+ * CL_MEM_USE_HOST_PTR where host and device natively have the same memory, and programs rely on it: the next command
+ * sees what the program writes there, and the program sees what a command wrote when it learns that the command is
+ * over. With a worker of this host most of the memory is shared (exchange.c) and the rest is copied. With one elsewhere
+ * contents are brought to the node before a command that uses them, and taken from it when the program may look. A copy
+ * of what both sides last agreed on (base) shows what has changed, and on which side.
  */
 #include <errno.h>
 
@@ -25,7 +25,7 @@ bool hostptr_any(void)
 
 void hostptr_after_fork(void)
 {
-    while (all) { /* they are the parent's */
+    while (all) { /* the objects are the parent's */
         struct hosted *h = all;
 
         all = h->next;
@@ -66,7 +66,7 @@ int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use)
     looked = h->looked;
     written = h->written;
     h->looked = true;
-    if (use & USE_WRITE || h->near) /* what is shared stays so until nobody reads it, either */
+    if (use & USE_WRITE || h->near) /* shared memory stays shared until no command reads it, either */
         error = use_add(h, e);
     if ((use & USE_WRITE || h->near) && !error) {
         h->written |= (use & USE_WRITE) != 0;
@@ -95,7 +95,7 @@ static void use_free(struct usage **at)
     free(use);
 }
 
-/* Of each queue the last one that uses it is enough. */
+/* Numbers the uses by e; of each queue only the last use is kept. */
 static void number_uses(struct hosted *h, const struct enqueue *e, uint64_t number)
 {
     bool uses = false;
@@ -207,7 +207,8 @@ static void look(void)
     free(written);
 }
 
-/* One with destructor callbacks is not held: natively they are called without the program's asking for anything. */
+/* Ends the hold of an object with destructor callbacks: natively these are called without the program asking for
+ * anything. */
 void hostptr_release(cl_mem memory)
 {
     struct hosted *h = memory->hosted;
@@ -227,7 +228,8 @@ void hostptr_release(cl_mem memory)
 
 enum way { NONE, NEAR, FAR };
 
-/* Where host and device are natively apart programs have to map, and what they have mapped is brought. */
+/* How the object's memory reaches the nodes. Where host and device natively have separate memory programs have to map,
+ * and maps are brought and taken: NONE. */
 static enum way way_for(cl_mem memory)
 {
     const cl_context context = memory->context;
@@ -244,7 +246,8 @@ static enum way way_for(cl_mem memory)
     return near ? NEAR : FAR;
 }
 
-/* Here it is the program's memory that counts until the first command uses it: nothing is agreed on before. */
+/* Adds a span without a base: until the first command uses it the program's memory is the newest, and nothing is agreed
+ * on. */
 static void add_near(struct hosted *h, size_t start, size_t end)
 {
     if (start < end)
@@ -396,7 +399,7 @@ void hostptr_close(cl_mem memory)
         mutex_unlock(&lock);
         atomic_fetch_sub(&count, 1);
         if (h->written && h->near)
-            hosted_take(h); /* it has destructor callbacks: the program waits for them */
+            hosted_take(h); /* it has destructor callbacks, which the program waits for */
         hosted_free(h);
     }
     if (memory->region)

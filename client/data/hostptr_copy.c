@@ -1,4 +1,4 @@
-/* Memory objects over the program's memory: what has changed there, or at the node, is carried to the other side. */
+/* Memory objects over the program's memory: changes there, or at the node, are copied to the other side. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,13 +9,12 @@
 #include "client/memory/memory.h"
 
 #define GRANULE ((size_t)WIRE_GRANULE)
-#define AT_ONCE 16384 /* granules that are asked for with one call */
+#define AT_ONCE 16384 /* granules in one call */
 #define STRIDE 64
-#define GAP 256 /* bytes that are sent with what has changed before and behind them */
+#define GAP 256 /* unchanged bytes between two changes that are sent with them */
 
 /* ---- what is the program's, and what is the same ---- */
 
-/* The program's side of an image, or of a span. */
 struct layout hosted_layout(const struct hosted *h, const struct span *span)
 {
     const cl_mem memory = h->memory;
@@ -33,7 +32,7 @@ struct layout hosted_layout(const struct hosted *h, const struct span *span)
                            .slice_pitch = memory->slice_pitch};
 }
 
-/* The next piece of fresh from *start on that is not base's. */
+/* Finds the next range of fresh, from *start on, that differs from base. */
 static bool next_change(const uint8_t *fresh, const uint8_t *base, size_t size, size_t *start, size_t *end)
 {
     size_t at = *start;
@@ -51,7 +50,7 @@ static bool next_change(const uint8_t *fresh, const uint8_t *base, size_t size, 
     return true;
 }
 
-/* What has changed goes where it is not known. */
+/* Copies what has changed since base to the other side, and to base. */
 static void carry(const uint8_t *fresh, uint8_t *base, uint8_t *to, size_t size)
 {
     size_t start = 0, end;
@@ -85,7 +84,7 @@ int hosted_give(const struct hosted *h, struct node *member, const uint8_t *byte
     return send(h, member, 0, bytes, h->memory->size);
 }
 
-/* exactly: the node may have something newer in between. */
+/* Sends the changes of a span. exactly: without the bytes in between, for which the node may have something newer. */
 static int bring_span(struct hosted *h, struct node *node, const struct span *span, bool exactly)
 {
     const size_t size = span->end - span->start;
@@ -99,7 +98,7 @@ static int bring_span(struct hosted *h, struct node *node, const struct span *sp
         for (next = end; !exactly && next_change(memory, span->base, size, &next, &next_end) && next - end < GAP;
              next = end)
             end = next_end;
-        memcpy(span->base + start, memory + start, end - start); /* it is sent as it is now */
+        memcpy(span->base + start, memory + start, end - start); /* what is sent is the copy, as it is now */
         error = send(h, node, span->start + start, span->base + start, end - start);
         if (!error)
             coherence_written(h->memory, span->start + start, end - start, node);
@@ -108,7 +107,8 @@ static int bring_span(struct hosted *h, struct node *node, const struct span *sp
     return error;
 }
 
-/* All of it: for what the node has written meanwhile there is no telling. */
+/* Sends all of an image that has changed; nothing if exactly, as what the node has written meanwhile cannot be told
+ * apart. */
 static int bring_image(struct hosted *h, struct node *node, bool exactly)
 {
     const struct span *span = &h->spans[0];
@@ -130,7 +130,7 @@ static int bring_image(struct hosted *h, struct node *node, bool exactly)
     return error;
 }
 
-/* Into memory->arena. */
+/* Brings a span to memory->arena. */
 static int bring_near(struct hosted *h, struct span *span)
 {
     const uint8_t *memory = (const uint8_t *)h->memory->host_pointer + span->start;
@@ -175,7 +175,7 @@ static int fetch(const struct hosted *h, struct node *node, size_t offset, size_
     return contents_end(&contents, contents_take(&contents, &extent, memory));
 }
 
-/* Which of the granules from offset on are not as in base: a byte for each. */
+/* Asks the node which granules from offset on differ from base: a byte for each. */
 static int ask(const struct hosted *h, struct node *node, size_t offset, size_t size, uint8_t *changed,
                uint64_t *hashes)
 {
@@ -201,7 +201,7 @@ static int ask(const struct hosted *h, struct node *node, size_t offset, size_t 
     return error;
 }
 
-/* What has changed of one node's part. */
+/* Takes the changes of the part of a buffer that one node has. */
 static int take_part(struct hosted *h, struct node *node, size_t offset, size_t size)
 {
     static const size_t most = AT_ONCE * GRANULE;

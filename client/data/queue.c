@@ -1,4 +1,4 @@
-/* Queues: how far they are, and waiting for them. */
+/* Waiting for queues. */
 #include <errno.h>
 
 #include "client/core/deliver.h"
@@ -6,7 +6,8 @@
 #include "client/data/enqueue.h"
 #include "client/trace/timeline.h"
 
-/* A marker that is waited for: in an in-order queue and in an out-of-order one it comes after all before it. */
+/* Enqueues a marker and waits for it: both in an in-order and in an out-of-order queue it comes after all commands
+ * before it. */
 int queue_wait_idle(cl_command_queue queue)
 {
     uint64_t number = atomic_load(&queue->enqueued);
@@ -31,8 +32,8 @@ int queue_wait_idle(cl_command_queue queue)
     if (!error && event_wait_asked(e.event, timeline_now()) == NODE_LOST_STATUS)
         error = -ECONNRESET;
     if (!error)
-        arrival_wait(queue->node->session, e.arrival); /* also if the marker has failed with something before it */
-    if (!error && !node_is_there(queue->node))         /* data that had been announced were still to come */
+        arrival_wait(queue->node->session, e.arrival); /* also if the marker has failed because of an earlier command */
+    if (!error && !node_is_there(queue->node))         /* data that had been announced had not arrived yet */
         error = -ECONNRESET;
     if (!error)
         queue_finished(queue, number, atomic_load(&e.event->status) == CL_COMPLETE);

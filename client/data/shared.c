@@ -1,7 +1,7 @@
 /*
- * Reads and writes whose data in the program are in memory that the node has, too: the map of another buffer, shared
- * virtual memory. Commands on the node may use it before and afterwards, so it is for the node to move the data, in the
- * command's place.
+ * Reads and writes whose memory in the program is memory that the node has, too: a map of another buffer, or shared
+ * virtual memory. Earlier and later commands on the node may use it, so the node moves the data, when it is the
+ * command's turn.
  */
 #include "client/core/stream.h"
 #include "client/data/data_command.h"

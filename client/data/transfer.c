@@ -1,6 +1,6 @@
 /*
- * Data between the application's memory and a node. Up to WIRE_MAX_INLINE bytes travel in the command or note itself;
- * more goes as bulk data, straight from and into the application's memory where it is contiguous.
+ * Data between the application's memory and a node. Up to WIRE_MAX_INLINE bytes go in the command or note itself; more
+ * is sent as bulk data, straight from and to the application's memory where this is contiguous.
  */
 #include <errno.h>
 
@@ -9,22 +9,23 @@
 #include "client/data/transfer.h"
 #include "client/trace/timeline.h"
 
-#define TAKEN_LATER ((size_t)256 << 10) /* and more, whose memory others come to first, are not copied */
+/* Reads of so many bytes and more are not copied if earlier transfers use their memory, but taken later. */
+#define TAKEN_LATER ((size_t)256 << 10)
 
 struct transfer {
     struct open_transfer open;
     struct layout layout;
-    uint8_t *memory; /* what is sent or received: the application's, or a packed copy */
+    uint8_t *memory; /* what is sent, or received into: the application's memory, or a packed copy */
     size_t length;
     bool packed, reading, detached, waiting, done;
-    bool kept;            /* in the journal */
-    unsigned ready_after; /* so many losses of the node: its worker has it ready, while it is held */
+    bool kept;            /* its data are in the journal */
+    unsigned ready_after; /* while it is held: the node's count of losses when its worker was ready to send */
     cl_int status;
     cl_event event;
     struct object *keep;
     void *owned;
-    struct arrival *before;     /* what uses the same memory, and comes first */
-    struct arrival_waiter turn; /* waiting: for that */
+    struct arrival *before;     /* arrival of what uses the same memory first */
+    struct arrival_waiter turn; /* waiting: for before */
 };
 
 static const uint8_t *layout_end(const struct layout *layout)
@@ -32,7 +33,7 @@ static const uint8_t *layout_end(const struct layout *layout)
     return layout->memory + layout_extent(layout);
 }
 
-/* Those under way, under the session's lock. */
+/* The transfers under way, under the session's lock. */
 static struct transfers *all_of(const struct node *node)
 {
     return &session_under_way(node->session)->transfers;
@@ -57,7 +58,8 @@ static void transfer_link(struct transfer *transfer)
     transfers_add(all_of(transfer->open.node), &transfer->open);
 }
 
-/* It has memory of its own, as data go there or come from there that are not to be in the program's, or not yet. */
+/* Gives the transfer memory of its own, for data that must not be in the program's memory, or not yet. Returns whether
+ * it has some. */
 static bool have_own_memory(struct transfer *transfer)
 {
     uint8_t *memory = transfer->packed ? NULL : malloc(transfer->length);
@@ -103,7 +105,7 @@ static void transfer_free(struct transfer *transfer)
     free(transfer);
 }
 
-/* Its memory's turn has come. */
+/* Called when it is the transfer's turn to use its memory. */
 static void transfer_turn(void *argument);
 
 static void wait_for_turn(struct transfer *transfer)
@@ -180,13 +182,14 @@ static void start_moving(struct transfer *transfer)
     begin_moving(transfer);
 }
 
-/* What would be in the way of data that are to come before it is taken when these are there, or apart from them. */
+/* Receives announced data. If earlier data have yet to come to the same memory, the announced ones wait for them, or
+ * are received into a copy. */
 static void take_in_turn(struct transfer *transfer)
 {
     const bool first = arrival_is_over(transfer->before);
 
     transfer->ready_after = transfer->open.node->losses;
-    if (transfer->open.held) /* the worker that had it ready before has been replaced */
+    if (transfer->open.held) /* the worker that was ready before has been replaced */
         return;
     transfer->open.held = !first && !transfer->packed && transfer->length >= TAKEN_LATER;
     if (transfer->open.held)
@@ -197,8 +200,9 @@ static void take_in_turn(struct transfer *transfer)
         transfer_end(transfer, CL_OUT_OF_HOST_MEMORY);
 }
 
-/* One whose worker is lost is ready anew when the next one says so, which may have been while that is told everything.
- * Not known by the worker's number, which may be had again. */
+/* Receives the data of a held transfer, if the worker that was ready is still there; its successor says anew when it is
+ * ready, maybe while it is still being told everything. A worker's number does not tell them apart, as it may be used
+ * again. */
 static void take_held(struct transfer *transfer)
 {
     transfer->open.held = false;
@@ -234,14 +238,13 @@ static void transfer_turn(void *argument)
 
 /* ---- what a transfer has to do with others ---- */
 
-/* Whether data come to its memory that may be those of a command before it; what those of the program write is not
- * known. */
+/* Whether earlier data may come to the same memory. Where the program itself writes is not known. */
 static bool meets_others(const struct node *node, const struct layout *layout)
 {
     return host_command_any() || transfers_come_to(all_of(node), layout->memory, layout_end(layout));
 }
 
-/* Whether a write goes with its command: nothing is allocated for it. e: NULL if it is no command's. */
+/* Whether a write's data go in the command: nothing is allocated for them. e: NULL if they are no command's. */
 static bool goes_with_it(const struct node *node, const struct enqueue *e, const struct layout *layout)
 {
     bool waits = false;
@@ -256,7 +259,7 @@ static bool goes_with_it(const struct node *node, const struct enqueue *e, const
     return !waits;
 }
 
-/* The command is over when its data have moved. Under the lock. */
+/* Makes the command wait for its data before it is over. Under the lock. */
 static int transfer_join(struct transfer *transfer, struct enqueue *e)
 {
     if (!arrival_is_over(e->arrival) && meets_others(e->node, &transfer->layout))
@@ -267,7 +270,7 @@ static int transfer_join(struct transfer *transfer, struct enqueue *e)
 
 /* ---- to the node ---- */
 
-/* What does not go with the command. */
+/* Makes a transfer of a write's data that do not go in the command. */
 static int write_new(struct node *node, struct enqueue *e, const struct layout *layout, bool chunked,
                      struct object *keep, struct transfer **out)
 {
@@ -325,10 +328,10 @@ void transfer_pack(struct node *node, struct transfer_data *data)
 
 /* ---- contents, which are no command's ---- */
 
-/* Beyond this the copy costs more memory than the wait does time. */
+/* Beyond so many bytes the copy would cost more memory than the wait costs time. */
 #define MOST_COPIED ((size_t)64 << 20)
 
-/* The program may have its memory back before they are sent. */
+/* Copies the data, so that the program may have its memory back before they are sent. */
 static void copy(struct transfer *transfer)
 {
     const uint8_t *from = transfer->memory;
@@ -337,8 +340,8 @@ static void copy(struct transfer *transfer)
         memcpy(transfer->memory, from, transfer->length);
 }
 
-/* owned: the program may have the memory back before it is sent. *out is the caller's to wait for, or to let go of;
- * NULL: it has gone with the command. */
+/* owned: the program may have its memory back before the data are sent. *out: the caller waits for it, or detaches it;
+ * NULL: the data went in the command. */
 static int bring(struct node *node, const struct layout *layout, bool owned,
                  void (*put)(struct wire_buffer *, const void *, const struct transfer_data *), const void *argument,
                  struct transfer **out)
@@ -402,7 +405,7 @@ void transfer_start(struct transfer *transfer)
 
 /* ---- from the node ---- */
 
-/* It is there to be answered before the command is sent. */
+/* The transfer is registered before the command is sent, so that an answer finds it. */
 int transfer_read(struct enqueue *e, const struct layout *layout, bool chunked, struct object *keep,
                   struct transfer_data *data)
 {
@@ -452,7 +455,7 @@ static struct transfer *find_open(const struct node *node, uint32_t tag, bool re
     return transfer && transfer->open.node == node && transfer->reading == reading ? transfer : NULL;
 }
 
-/* A read: and waits for its turn with them. */
+/* Whether a read has its data, and waits for its turn to copy them to the program's memory. */
 static bool has_its_data(const struct transfer *transfer)
 {
     return transfer->waiting && !transfer->open.held;
@@ -486,7 +489,7 @@ static bool transfer_ready(void *argument)
 int transfer_wait(struct transfer *transfer)
 {
     struct session *session = transfer->open.node->session;
-    const uint64_t since = timeline_now(); /* it has been a round trip also if it is over already */
+    const uint64_t since = timeline_now(); /* traced as a wait even if it is over already */
     cl_int status;
 
     session_lock(session);
@@ -511,7 +514,7 @@ void transfer_detach(struct transfer *transfer)
     session_unlock(session);
 }
 
-/* Nothing of it was sent. */
+/* Ends a transfer of which nothing was sent. */
 void transfer_cancel(struct transfer *transfer)
 {
     struct session *session = transfer->open.node->session;
@@ -530,7 +533,7 @@ void transfer_lose(struct node *node)
     for (struct transfer *transfer = first_of(node); transfer;) {
         if (transfer->open.node == node && !transfer->open.started) {
             transfer_end(transfer, NODE_LOST_STATUS);
-            transfer = first_of(node); /* others may have gone with it */
+            transfer = first_of(node); /* others may have ended with it */
         } else {
             transfer = next_of(transfer);
         }

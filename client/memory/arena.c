@@ -1,7 +1,8 @@
 /*
- * The memory behind SVM: one sparse file in memory for each session, mapped at the same address by the application and
- * by every worker on its host, so that pointers in it mean the same on both sides. The application has mapped no more
- * than was ever used of it: what it has mapped valgrind keeps books of, mlockall() takes and ulimit -v counts.
+ * The arena, the memory behind SVM: for each session one sparse file in memory, mapped at the same address by the
+ * application and by every worker on its host, so that pointers into it mean the same on both sides. The application
+ * maps no more of it than was ever used: valgrind keeps books of mapped memory, mlockall() locks it and ulimit -v
+ * counts it.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -27,25 +28,25 @@ struct block {
 };
 
 static struct {
-    struct mutex sharing; /* for arena_shared_with(), */
-    pthread_cond_t told;  /* which asks the node */
-    struct mutex lock;    /* blocks */
+    struct mutex sharing; /* for arena_shared_with(), which asks the node */
+    pthread_cond_t told;  /* signalled when a node has been asked */
+    struct mutex lock;    /* guards blocks */
     struct session *session;
     uint8_t *base;
     size_t size;
-    atomic_size_t mapped; /* grows only, by whole pages */
-    bool reserved;        /* the addresses of the rest are taken */
+    atomic_size_t mapped; /* bytes mapped; grows only, by whole pages */
+    bool reserved;        /* the addresses of the unmapped rest are reserved */
     int fd;
-    dev_t device; /* with the inode: the file that it was */
+    dev_t device; /* with the inode: identifies the file */
     ino_t inode;
     uint8_t nonce[16];
     struct block *blocks;
 } arena = {.sharing = MUTEX(RANK_SHARING), .told = PTHREAD_COND_INITIALIZER, .lock = MUTEX(RANK_ARENA), .fd = -1};
 
-/* Where no program and no library is on any machine seen so far; the kernel chooses when all are taken, and then the
- * worker of later may have something else there. */
+/* Addresses where no program and no library is mapped on any machine seen so far. When all are taken the kernel chooses
+ * one, and then a later worker may have something else there. */
 static void *const addresses[] = {
-#if defined(__SANITIZE_THREAD__) /* which has plans of its own for most */
+#if defined(__SANITIZE_THREAD__) /* the sanitizer uses most other addresses */
     (void *)0x2000000000, (void *)0x4000000000,
 #else
     (void *)0x200000000000,
@@ -54,7 +55,7 @@ static void *const addresses[] = {
 #endif
     NULL, NULL, NULL};
 
-/* The program may have closed it, and have a file of its own by that number: -1. */
+/* Returns the arena's file, or -1: the program may have closed it, and have a file of its own with that descriptor. */
 static int own_file(void)
 {
     struct stat file;
@@ -64,7 +65,7 @@ static int own_file(void)
                : -1;
 }
 
-/* Under the lock, or before anybody knows of it. */
+/* Maps more of the file. Under the lock, or before any other thread knows of the arena. */
 static bool grow(size_t size)
 {
     const size_t mapped = atomic_load(&arena.mapped), more = size - mapped;
@@ -95,7 +96,7 @@ static bool create_at(void *address)
     arena.base = address;
     arena.reserved = !address;
     atomic_store(&arena.mapped, 0);
-    if (!address) { /* what the kernel chooses has no room above but what is reserved */
+    if (!address) { /* above an address that the kernel chooses there is only room if it is reserved */
         address = mmap(NULL, arena.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         arena.base = address == MAP_FAILED ? NULL : address;
         if (!arena.base)
@@ -130,8 +131,8 @@ static bool share(struct node *node)
     return !reply.error;
 }
 
-/* A file that is larger than ulimit -f allows would end the program; of the addresses that ulimit -v leaves the worker,
- * who has all of it mapped, most are for its own use. */
+/* Returns the arena's largest size. A file larger than ulimit -f allows would end the program; and the worker maps all
+ * of it, but needs most of the addresses that ulimit -v leaves it for itself. */
 static size_t most(void)
 {
     struct rlimit file, addresses;
@@ -144,7 +145,8 @@ static size_t most(void)
     return size & ~(STEP - 1);
 }
 
-/* For the first worker a place is looked for that both have free; the others have to take it as it is. */
+/* Creates the arena with the first worker, at an address that is free on both sides. Other workers have to take it as
+ * it is. */
 static bool create_with(struct node *node)
 {
     struct stat file;
@@ -166,7 +168,7 @@ static bool create_with(struct node *node)
     return false;
 }
 
-/* The beginning is the nonce's. */
+/* Makes the list of blocks. The beginning of the arena holds the nonce. */
 static bool first_blocks(void)
 {
     struct block *rest = calloc(1, sizeof(*rest));
@@ -180,8 +182,8 @@ static bool first_blocks(void)
     return true;
 }
 
-/* Under the lock; but not while a node is asked that comes to an arena: it may be lost, and before another one stands
- * for it somebody may have to ask of a third. */
+/* Asks the node. Under the lock, which is released while a node is asked that comes to an existing arena: its worker
+ * may be lost, and before another one replaces it a thread may have to ask a third node. */
 static void find_out(struct node *node)
 {
     bool good;
@@ -190,7 +192,7 @@ static void find_out(struct node *node)
         node->memory = NODE_MEMORY_APART;
         return;
     }
-    if (arena.session != node->session) { /* the session before a fork had another */
+    if (arena.session != node->session) { /* the session before a fork had another arena */
         arena.session = node->session;
         arena.base = NULL;
         good = create_with(node) && first_blocks();
@@ -230,7 +232,7 @@ bool arena_can_be_shared(void)
     return own_file() >= 0;
 }
 
-/* What the child writes there is not the parent's. */
+/* Makes the child's mapping a private copy: what the child writes there is not the parent's. */
 static void part(void)
 {
     const size_t mapped = atomic_load(&arena.mapped);
@@ -282,7 +284,7 @@ size_t arena_size(const void *memory)
     return size;
 }
 
-/* Cut a used block of that size out of a free one, at an aligned offset. */
+/* Cuts a used block of that size out of a free one, at an aligned offset. */
 static void *cut(struct block *block, size_t offset, size_t size)
 {
     struct block *before = NULL, *after = NULL;
@@ -311,7 +313,7 @@ static void *cut(struct block *block, size_t offset, size_t size)
     return arena.base + offset;
 }
 
-/* So far it is mapped. */
+/* Makes sure that the arena is mapped up to end. */
 static bool reach(size_t end)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), wish = (end + STEP - 1) & ~(STEP - 1);

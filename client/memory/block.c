@@ -1,13 +1,13 @@
 /*
- * Memory for buffers that program and worker share, in the arena: the worker gives it to the device as the buffer's own
- * (CL_MEM_USE_HOST_PTR). A block may be used again when the native buffer is gone, of which the worker tells. Blocks of
- * common sizes are kept, with their pages, for the next buffer.
+ * Memory in the arena for buffers that program and worker share: the worker gives it to the device as the buffer's own
+ * (CL_MEM_USE_HOST_PTR). A block may be used again when the native buffer is gone, which the worker reports. Blocks of
+ * common sizes are kept, with their pages, for later buffers.
  */
 #include "client/core/session.h"
 #include "client/memory/arena.h"
 
-#define SMALLEST 1024           /* all sizes are then multiples of the largest type's, 128 */
-#define SMALL ((size_t)1 << 20) /* up to this size they are cut out of larger pieces */
+#define SMALLEST 1024           /* makes all sizes multiples of the largest type's, 128 */
+#define SMALL ((size_t)1 << 20) /* blocks up to this size are cut out of larger pieces */
 #define PER_PIECE 64
 #define PAGE 4096
 #define SHIFT 640
@@ -19,7 +19,7 @@
 struct spare {
     struct spare *next;
     void *memory;
-    bool fresh; /* it has no pages yet */
+    bool fresh; /* the memory has no pages yet */
 };
 
 struct leaving {
@@ -28,7 +28,7 @@ struct leaving {
     uint32_t id;
     void *memory;
     size_t size;
-    struct region *region; /* instead */
+    struct region *region; /* instead of memory and size, or NULL */
 };
 
 static struct {
@@ -36,12 +36,12 @@ static struct {
     struct session *session;
     struct spare *spares[CLASSES];
     size_t kept;
-    struct leaving *leaving, **last; /* oldest first: so they go */
+    struct leaving *leaving, **last; /* oldest first: the order in which they end */
     struct leaving *limbo;
     size_t waiting; /* bytes in limbo */
 } blocks = {.lock = MUTEX(RANK_BLOCKS), .last = &blocks.leaving};
 
-/* Sizes of which blocks are made: at most an eighth is wasted. */
+/* Returns the size of the block for a buffer, and its class: at most an eighth is wasted. */
 static size_t class_size(size_t size, unsigned *class)
 {
     unsigned bits = 0;
@@ -59,7 +59,7 @@ static size_t class_size(size_t size, unsigned *class)
     return size;
 }
 
-/* What was cut out of a piece cannot be given back but for its pages. */
+/* Keeps a free block. One that was cut out of a piece cannot be freed, except for its pages. */
 static void keep(unsigned class, void *memory, size_t size, bool fresh)
 {
     const bool full = blocks.kept + size > MOST_KEPT;
@@ -91,8 +91,9 @@ static void *take(unsigned class, size_t size, bool *fresh)
     return memory;
 }
 
-/* Neighbours begin at different places in their pages: processors that tell addresses apart by their lowest 12 bits at
- * first take a kernel's loads from one for its stores to the other. */
+/* Cuts a new piece into blocks. Neighbouring blocks begin at different offsets in their pages: processors that first
+ * compare only the lowest 12 bits of addresses mistake a kernel's loads from one block for loads of what it stores to
+ * another. */
 static void *cut_piece(unsigned class, size_t size)
 {
     const size_t apart = size < PAGE ? size + SHIFT_SMALL : size + (SHIFT - size % PAGE + PAGE) % PAGE;
@@ -103,7 +104,7 @@ static void *cut_piece(unsigned class, size_t size)
     return piece;
 }
 
-/* A session that is not that of the blocks: they went with it. */
+/* Starts with no blocks if the session is a new one: the blocks went with the old session. */
 static void begin(struct session *session)
 {
     if (blocks.session == session)
@@ -127,7 +128,8 @@ static bool can_share(cl_context context)
     return arena_shared_with(context->node);
 }
 
-/* Pages are dear: what has been given back meanwhile has some, if nobody has listened. */
+/* Handles what nodes have sent so far if no block with pages is free: new pages are expensive, and blocks that nodes
+ * have freed meanwhile have some. */
 static void listen_first(struct session *session, size_t size)
 {
     const struct spare *spare;
@@ -197,7 +199,7 @@ static void leave(const struct leaving *what)
     struct leaving *leaving = malloc(sizeof(*leaving));
 
     if (!leaving)
-        return; /* it is lost */
+        return; /* out of memory: the block is never used again */
     *leaving = *what;
     mutex_lock(&blocks.lock);
     begin(what->node->session);
@@ -219,7 +221,7 @@ void block_leave_region(struct node *node, uint32_t id, struct region *region)
         exchange_gone(region);
 }
 
-/* All of a node's, or one: whether there was such. */
+/* Ends the waiting of one object of a node, or of all: their memory is free. Returns whether there was one. */
 static bool let_go(struct node *node, uint32_t id, bool all)
 {
     struct leaving **at, *regions = NULL;
@@ -245,7 +247,7 @@ static bool let_go(struct node *node, uint32_t id, bool all)
             blocks.waiting += leaving->size;
             continue;
         }
-        if (leaving->region) { /* which may give back its block */
+        if (leaving->region) { /* exchange_gone() may free its block, which needs the lock */
             leaving->next = regions;
             regions = leaving;
             continue;

@@ -1,11 +1,13 @@
 /*
  * Buffers over the program's own memory (CL_MEM_USE_HOST_PTR) that a worker of this host has, too: the program's pages
- * are exchanged for pages of the arena with the same contents, so that both sides have the one memory. Only whole pages
- * of the buffer are, for nobody may write them meanwhile; what is on a page with something else is copied (hostptr.c).
+ * are replaced by pages of the arena with the same contents, so that both sides have the same memory. This is done only
+ * for whole pages of the buffer, as no thread may write these meanwhile; what shares a page with something else is
+ * copied (hostptr.c).
  *
- * Afterwards the pages are made the program's own again without a moment in which something written could be lost: a
- * private mapping of the same pages, of which each is then copied by the system, and what is behind it is removed.
- * Given back to the system (MADV_DONTNEED) such memory comes again as zeros, as anonymous memory does.
+ * Afterwards the pages are made the program's own again, without a moment in which a write could be lost: a private
+ * mapping of the same pages, each of which is then copied by the kernel, and the arena's pages behind them are removed.
+ * When the program gives such memory back to the system (MADV_DONTNEED) it reads as zeros later, as anonymous memory
+ * does.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,21 +22,21 @@
 #include "client/memory/arena.h"
 
 #define PAGE ((size_t)4096)
-#define LEAST (16 * PAGE)       /* less is sooner copied */
-#define PIECE ((size_t)4 << 20) /* so much is there twice at a time */
+#define LEAST (16 * PAGE)       /* copying less is faster */
+#define PIECE ((size_t)4 << 20) /* bytes that exist twice at a time */
 
-enum state { SHARED, PRIVATE, ALONE }; /* ALONE: has no pages of the arena any more, or never had */
+enum state { SHARED, PRIVATE, ALONE }; /* ALONE: it has no pages of the arena any more, or never had any */
 
 struct region {
     struct region *next;
     uint8_t *pages; /* the program's */
-    size_t size;    /* of them; may be 0 */
-    uint8_t *block; /* the arena's: the same pages between two others */
-    size_t copied;  /* without pages of the program's: block is block.c's, of so many bytes */
+    size_t size;    /* of pages, bytes; may be 0 */
+    uint8_t *block; /* in the arena: the same pages, with one page before and one behind them */
+    size_t copied;  /* size if block is from block.c, and no page is the program's */
     enum state state;
-    unsigned buffers, uses; /* uses: nodes that have them, each for itself */
-    bool gone;              /* neither here nor there is anything left of the buffers */
-    size_t left;            /* left_of() */
+    unsigned buffers, uses; /* uses: nodes that have the buffers; each buffer counts its own */
+    bool gone;              /* neither the program nor a node uses the buffers any more */
+    size_t left;            /* set by left_of() */
 };
 
 static struct mutex lock = MUTEX(RANK_EXCHANGE);
@@ -76,13 +78,13 @@ static bool is_of(const struct mapped *m, const struct arena_file *file)
     return m->inode == file->inode && m->device == file->device;
 }
 
-/* Anonymous memory that can be written, or what was exchanged before. */
+/* Whether it is writable anonymous memory, or memory that was exchanged before. */
 static bool can_exchange(const struct mapped *m, const struct arena_file *file)
 {
     return !strcmp(m->access, "rw-p") && !m->stack && (!m->inode || is_of(m, file));
 }
 
-/* Locked memory stays as it is. */
+/* Whether the process has locked memory, which must stay as it is. */
 static bool is_locked(void)
 {
     FILE *status = fopen("/proc/self/status", "re");
@@ -121,8 +123,8 @@ static enum pages kind_of(uint8_t *start, uint8_t *end)
     return is_locked() ? OTHER : EXCHANGEABLE;
 }
 
-/* Every part of the region that the program has still mapped, so or so: it may have unmapped it, or mapped something
- * else there. */
+/* Visits every part of the region that the program still has mapped, whatever its protection: it may have unmapped
+ * some, or mapped something else there. */
 static bool each_left(struct region *r, bool (*visit)(struct region *r, uint8_t *start, uint8_t *end, int protection))
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -158,14 +160,14 @@ static bool make_private(struct region *r, uint8_t *start, uint8_t *end, int pro
     return arena_show(start, in_arena(r, start), (size_t)(end - start), protection, false);
 }
 
-/* A write that changes nothing; others may write there. */
+/* Writes to each page without changing it; other threads may write there, too. */
 static void touch(uint8_t *start, uint8_t *end)
 {
     for (uint8_t *at = start; at < end; at += PAGE)
         __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);
 }
 
-/* Each page with something on it becomes one of the program's own. */
+/* Makes each page that has contents the program's own. */
 static bool copy_pages(struct region *r, uint8_t *start, uint8_t *end, int protection)
 {
     size_t at = (size_t)(start - r->pages), until;
@@ -197,7 +199,7 @@ static bool is_left(struct region *r, uint8_t *start, uint8_t *end, int protecti
     return false;
 }
 
-/* Under the lock. What has no mapping left is no more; to look for that takes a while. */
+/* Frees regions that are no longer mapped. Under the lock. It takes a while to find out. */
 static void sweep(void)
 {
     struct region **at = &regions, *r;
@@ -213,7 +215,7 @@ static void sweep(void)
     }
 }
 
-/* Under the lock: nobody may be left who uses it. */
+/* Frees a region that no buffer and no node uses any more. Under the lock. */
 static void let_go(struct region *r)
 {
     r->gone = !r->buffers && !r->uses;
@@ -249,7 +251,7 @@ static bool is_zero(const uint8_t *page)
     return !page[0] && !memcmp(page, page + 1, PAGE - 1);
 }
 
-/* The block is new: it has no pages yet. */
+/* Replaces the program's pages by those of the block, which is new and has none yet. */
 static bool share(struct region *r)
 {
     for (size_t at = 0, next; at < r->size; at = next) {
@@ -260,7 +262,8 @@ static bool share(struct region *r)
         }
         if (!arena_show(r->pages + at, in_arena(r, r->pages + at), next - at, PROT_READ | PROT_WRITE, true))
             return false;
-        madvise(in_arena(r, r->pages + at), next - at, MADV_DONTNEED); /* seen there by this process, nothing more */
+        /* drops this process' mapping of the pages there, not the pages */
+        madvise(in_arena(r, r->pages + at), next - at, MADV_DONTNEED);
     }
     return true;
 }
@@ -272,15 +275,15 @@ static bool add_left(struct region *r, uint8_t *start, uint8_t *end, int protect
     return true;
 }
 
-/* Under the lock: how much of it the program has not unmapped, as free() does. A buffer that was released may keep its
- * region until the program looks. */
+/* Returns how many bytes of the region the program has not unmapped, as free() does. A released buffer may keep its
+ * region until the program looks at its memory. Under the lock. */
 static size_t left_of(struct region *r)
 {
     r->left = 0;
     return each_left(r, add_left) ? r->left : 0;
 }
 
-/* Under the lock: one that has all of the buffer, but for what is on the pages before and behind it. */
+/* Finds a region with all of the buffer, except what is on the pages before and behind it. Under the lock. */
 static struct region *find(const uint8_t *start, const uint8_t *end)
 {
     struct region *r = regions;
@@ -312,7 +315,7 @@ static struct region *region_new(uint8_t *pages, size_t size, uint8_t *block)
     r->block = block;
     if (!size)
         return r;
-    r->next = regions; /* what is copied needs not be found */
+    r->next = regions; /* a region that is only copied need not be found */
     regions = r;
     return r;
 }
@@ -393,7 +396,8 @@ struct copy {
 
 static struct copy *copies;
 
-/* Without room for it the child sees what the parent writes, but not the other way round. */
+/* Copies a part of a region for the child of a fork. If there is no room for that, the child sees what the parent
+ * writes, but not the other way round. */
 static bool copy_for_child(struct region *r, uint8_t *start, uint8_t *end, int protection)
 {
     const size_t size = (size_t)(end - start);
@@ -413,7 +417,7 @@ static bool copy_for_child(struct region *r, uint8_t *start, uint8_t *end, int p
     return true;
 }
 
-/* UCX puts a function of its own in the place of mremap(), which forgets the address. */
+/* Moves memory by the system call: UCX interposes mremap() with a function that forgets the address. */
 static bool move_to(uint8_t *memory, size_t size, uint8_t *to)
 {
     return syscall(SYS_mremap, memory, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) == (long)(uintptr_t)to;
@@ -429,7 +433,8 @@ static void copy_end(struct copy *copy, bool child)
         munmap(copy->memory, copy->size);
 }
 
-/* Contents that are on their way to be the program's own must not be removed under the child, either. */
+/* Finishes the copying of regions that are becoming the program's own, too: their contents must not be removed from
+ * under the child. */
 void exchange_before_fork(void)
 {
     mutex_lock(&lock);
@@ -452,6 +457,6 @@ void exchange_after_fork(bool child)
         mutex_unlock(&lock);
         return;
     }
-    regions = NULL; /* they are the parent's */
+    regions = NULL; /* the regions are the parent's */
     mutex_init(&lock, RANK_EXCHANGE);
 }

@@ -1,4 +1,4 @@
-/* Memory objects, as far as their contents are concerned; what is shared with the nodes, and given back by them. */
+/* Memory objects: their extents, and memory that is shared with nodes, which report when they no longer use it. */
 #include <string.h>
 
 #include "client/core/handle.h"
@@ -36,7 +36,7 @@ void image_extent(const cl_image_desc *desc, size_t extent[3])
     }
 }
 
-/* Each node tells when it has done with the memory. */
+/* Releases a buffer with a region. Each node reports when it no longer uses the memory. */
 static void release_region(cl_mem buffer)
 {
     const struct wire_release_notify m = {WIRE_MEMORY, buffer->object.id};
@@ -57,7 +57,7 @@ static void release_region(cl_mem buffer)
 static void release_block(cl_mem buffer)
 {
     const struct wire_release_notify m = {WIRE_MEMORY, buffer->object.id};
-    struct node *node = buffer->context->node; /* a block is for one only */
+    struct node *node = buffer->context->node; /* a block is for one node only */
 
     wire_put_release_notify(stream_begin(node), &m);
     if (node->alive) {
@@ -86,7 +86,7 @@ void AnnotateIgnoreReadsEnd(const char *file, int line);
 
 void memory_copy_open(void *to, const void *from, size_t size)
 {
-#ifdef __SANITIZE_THREAD__ /* to which each word that is written meanwhile is a fault */
+#ifdef __SANITIZE_THREAD__ /* it reports each word that is written meanwhile */
     AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
 #endif
     memcpy(to, from, size);

@@ -1,6 +1,7 @@
 /*
- * Shared virtual memory, and unified shared memory, in the memory that program and workers share (arena.c): the program
- * allocates it. A worker whose daemon counts the memory of sessions is told of each allocation, and may refuse it.
+ * Shared virtual memory, and unified shared memory, in the arena, the memory that program and workers share (arena.c):
+ * the program allocates it. A worker whose daemon counts the memory of sessions is told of each allocation, and may
+ * refuse it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "client/memory/svm.h"
 
 #define LISTS 1024
-#define APART 128 /* allocations begin at multiples of it */
+#define APART 128 /* bytes; allocations begin at multiples of it */
 
 struct placed {
     struct placed *next;
@@ -46,7 +47,7 @@ static int count_at(struct node *node, const struct placed *p)
     return error;
 }
 
-/* At the first nodes of so many. */
+/* Ends the counting at the first so many nodes. */
 static void count_no_more(const struct placed *p, unsigned nodes)
 {
     for (unsigned i = 0; i < nodes; i++) {
@@ -117,7 +118,7 @@ bool svm_placed_free(void *memory)
     mutex_unlock(&lock);
     if (!p)
         return false;
-    count_no_more(p, p->node_count); /* before another allocation is there */
+    count_no_more(p, p->node_count); /* before the memory can be allocated again */
     arena_free(memory);
     free(p);
     return true;

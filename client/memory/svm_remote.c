@@ -1,8 +1,8 @@
 /*
- * Shared virtual memory with a worker that shares no memory with the application: both have memory of their own at the
- * same address, so that pointers in it mean the same on both sides. For devices that take any address the application
- * chooses it; elsewhere it is where native OpenCL allocates. It is coarse-grained: contents move when the application
- * maps and unmaps.
+ * Shared virtual memory with a worker that shares no memory with the application: each has its own memory at the same
+ * address, so that pointers into it mean the same on both sides. For devices that take any address the application
+ * chooses it; for others native OpenCL does. It is coarse-grained: contents are copied when the application maps and
+ * unmaps.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,14 +32,14 @@ struct svm_remote {
     struct svm_remote *next;
     struct node *node;
     uint32_t context;
-    bool chosen; /* here, and not by native OpenCL */
+    bool chosen; /* the address was chosen here, not by native OpenCL */
     uint8_t *memory;
     size_t size, mapped; /* mapped: whole pages */
     struct svm_remote_map *maps;
-    uint64_t number;          /* no other ever has it */
-    struct ever_written ever; /* at the node */
-    unsigned char written;    /* WRITTEN_*, since these looked last */
-    unsigned held;            /* it is being read */
+    uint64_t number;          /* unique, never used again */
+    struct ever_written ever; /* ranges ever written at the node */
+    unsigned char written;    /* WRITTEN_*, since each of these looked last */
+    unsigned held;            /* how many threads are reading it */
     bool gone;                /* the program has freed it meanwhile */
 };
 
@@ -140,7 +140,7 @@ void svm_remote_written_all(void)
     mutex_unlock(&lock);
 }
 
-/* Under the lock; NULL: the program has freed it. */
+/* Returns the allocation, or NULL if the program has freed it. Under the lock. */
 static struct svm_remote *find_place(const struct svm_place *place)
 {
     struct svm_remote *m = svm_remotes;
@@ -279,7 +279,7 @@ static uint64_t alloc_on_node(cl_context context, struct node *node, uint64_t wa
 
 uint64_t svm_remote_choose(cl_context context, struct node *node, cl_svm_mem_flags flags, size_t size, size_t whole)
 {
-    static _Atomic(uintptr_t) hint = 0x210000000000; /* where no program has anything, on machines seen so far */
+    static _Atomic(uintptr_t) hint = 0x210000000000; /* no program has anything there, on machines seen so far */
 
     for (unsigned i = 0; i < TRIES; i++) {
         void *wish = (void *)atomic_fetch_add(&hint, (whole + MAX_ALIGNMENT - 1) & ~(MAX_ALIGNMENT - 1));
@@ -294,7 +294,8 @@ uint64_t svm_remote_choose(cl_context context, struct node *node, cl_svm_mem_fla
     return 0;
 }
 
-/* Addresses that are taken here stay allocated there until another has been found. */
+/* Allocates on the node until an address is free in the program, too. The others stay allocated on the node until
+ * then. */
 static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment, size_t whole)
 {
     uint64_t refused[TRIES], address = 0;
@@ -357,7 +358,7 @@ bool svm_remote_free(void *memory)
     if (m)
         *at = m->next;
     found = m != NULL;
-    if (m && m->held) { /* who holds it gives it back */
+    if (m && m->held) { /* svm_remote_unhold() frees it */
         m->gone = true;
         m = NULL;
     }

@@ -1,8 +1,9 @@
 /*
- * Unified shared memory (cl_intel_unified_shared_memory): the allocations there are. Those of a device are native ones
- * of its node; the program has their addresses, at which it has nothing itself. Memory of the host and shared memory
- * lie in the arena, which every worker of the host has at the same address, for devices that take any address; native
- * ones are of use to the program only where the device is one of its own process. Elsewhere there are none.
+ * Unified shared memory (cl_intel_unified_shared_memory): the table of allocations. Device memory is allocated natively
+ * on its node; the program has only the addresses, with nothing of its own there. Host and shared memory lie in the
+ * arena, which every worker of the host has at the same address, for devices that take any address; native host or
+ * shared allocations are of use to the program only if the device is in its own process. Elsewhere such allocations
+ * fail.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static PER_PROCESS size_t count, room;
 
 /* ---- the table; under the lock ---- */
 
-/* How many begin at or before the address. */
+/* Returns how many allocations begin at or before the address. */
 static size_t count_up_to(uintptr_t address)
 {
     size_t low = 0, high = count;
@@ -54,7 +55,7 @@ static uintptr_t page_of(uintptr_t address)
     return address & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-/* Whether a reserved allocation lies in part on the page, which then is reserved. */
+/* Whether a reserved allocation lies on a part of the page: then the page is reserved. */
 static bool is_reserved(uintptr_t page)
 {
     const uintptr_t last = page + (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
@@ -68,7 +69,7 @@ static bool is_reserved(uintptr_t page)
     return false;
 }
 
-/* The pages that only this range is on: native allocations share pages, but only the first and the last. */
+/* Finds the pages that only this range is on. Native allocations may share their first and last pages with others. */
 static void own_pages(uintptr_t base, size_t size, uintptr_t *first, uintptr_t *end)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -88,7 +89,7 @@ static bool add(const struct usm *fresh)
 
     if ((at && (uintptr_t)all[at - 1].base + all[at - 1].size > (uintptr_t)fresh->base) ||
         (at < count && (uintptr_t)fresh->base + fresh->size > (uintptr_t)all[at].base))
-        return false; /* of two nodes */
+        return false; /* it overlaps another node's allocation */
     if (count == room) {
         struct usm *more = realloc(all, (room * 2 + 64) * sizeof(*all));
 
@@ -187,8 +188,8 @@ static int ask(const struct usm_wish *wish, uint64_t *address)
     return error;
 }
 
-/* Two processes whose memory is laid out alike (without ASLR, or with a sanitizer) take the same addresses for ever:
- * where the device takes any the program chooses. */
+/* Allocates at an address that the program chooses, if the device takes any: two processes with the same memory layout
+ * (without ASLR, or with a sanitizer) would find the same addresses taken for ever. */
 static int alloc_chosen(struct usm_wish *wish)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (wish->usm.size + page - 1) & ~(page - 1);
@@ -206,7 +207,8 @@ static int alloc_chosen(struct usm_wish *wish)
     return -ENOMEM;
 }
 
-/* Addresses where the program has something stay allocated there until another has been found. */
+/* Allocates natively. Addresses where the program has something stay allocated on the node until a free one has been
+ * found. */
 static int alloc_native(struct usm_wish *wish)
 {
     uint64_t refused[TRIES], address;
@@ -272,7 +274,7 @@ int usm_allocate(struct usm_wish *wish)
     int error;
 
     wish->usm.node = wish->usm.device ? wish->usm.device->node : wish->usm.context->node;
-    handle_use(wish->usm.context); /* native memory holds it, too */
+    handle_use(wish->usm.context); /* native memory retains its context, too */
     error = alloc(wish);
     if (error)
         handle_drop(wish->usm.context);

@@ -1,7 +1,7 @@
 /*
- * What of a memory object has been written since it was made, by as little as that can be told: one range, and which of
- * 64 equal parts. It never gets less. In a context of one node nothing else knows, and a move sends only that. A kernel
- * counts as writing all of its argument as soon as that is set, so that a launch has nothing to note.
+ * Which parts of a memory object were written since it was created, recorded coarsely: one range, and which of 64 equal
+ * parts. They never become fewer. In a context of one node nothing else knows this, and a move sends only these parts.
+ * A kernel counts as writing all of its argument as soon as that is set, so that a launch has nothing to note.
  */
 #include "client/core/handle.h"
 #include "client/memory/arena.h"
@@ -66,13 +66,14 @@ bool ever_next(const struct ever_written *ever, size_t all, unsigned *at, size_t
     return i < end && *from < *to;
 }
 
-/* Where what is not known to be written is, too, as it may be reached by other ways than commands on it. */
+/* Whether all of the object counts as written, because it may be written in other ways than by commands on it. */
 static bool is_whole(cl_mem root)
 {
     return atomic_load(&root->ever.all) || root->hosted || root->svm_remote || root->addresses;
 }
 
-/* What the program writes itself is not noted, but what nobody has touched is not there. */
+/* Visits each part that has pages: the program's own writes are not noted, but memory that was never touched has no
+ * pages. */
 static int each_page(cl_mem root, int (*visit)(void *, cl_mem, size_t, size_t), void *argument)
 {
     size_t at = 0, end;

@@ -1,7 +1,7 @@
 /*
- * Who calls OpenCL, for traces: each place that an entry point returns to has a number, which calls are written down
- * with (base/timeline.h); what file of code it is in, and where there, is written when it is new. Names and lines are
- * found when the trace is made (tools/trace_site.c).
+ * The places in the program that call OpenCL, for traces. Each place that an entry point returns to has a number, with
+ * which calls are recorded (base/timeline.h). The binary that contains it, and where there, is recorded when the place
+ * is new. Functions and lines are found when the trace is read (tools/trace_site.c).
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -19,21 +19,21 @@
 
 #define SLOT_BITS 13
 #define SLOTS (1u << SLOT_BITS)
-#define MOST (SLOTS / 2) /* those beyond have no number */
+#define MOST (SLOTS / 2) /* places beyond that have no number */
 #define FRAMES 16
 
-/* Found without a lock: the address is set last, and a site stays. */
+/* Read without a lock: the address is set last, and a site is never removed. */
 static struct site {
     const void *address;
     uint32_t number;
     bool of_loader;
-    unsigned told; /* the round that it was written in, if it is no loader's */
+    unsigned told; /* the round in which it was recorded, if it is not of a loader */
 } sites[SLOTS];
 static uint32_t count;
 static unsigned current = 1;
 static PER_PROCESS struct mutex lock = MUTEX(RANK_SITES);
 
-/* The one of that address, or where it would be. */
+/* Returns the slot of that address, or the free one where it belongs. */
 static struct site *slot_of(const void *address)
 {
     uint64_t slot = (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS);
@@ -44,10 +44,10 @@ static struct site *slot_of(const void *address)
     return &sites[slot];
 }
 
-/* The file of the code, "" if nobody knows, and where it is there. */
+/* Returns the place in the binary, and its file, "" if that is unknown. */
 static uint64_t place_of(const void *address, char file[PATH_MAX])
 {
-    const void *call = (const char *)address - 1; /* what is behind it may be another function */
+    const void *call = (const char *)address - 1; /* the address itself may be in the next function */
     struct link_map *map = NULL;
     Dl_info info;
     ssize_t length;
@@ -110,7 +110,7 @@ static struct site *find(const void *address)
     return site->address ? site : add(address);
 }
 
-/* A loader that calls entry points, and does not jump to them, is not who is looked for, but who called it. */
+/* Returns the caller of an ICD loader that calls entry points instead of jumping to them. */
 static struct site *beyond_loader(struct site *loader)
 {
     void *frames[FRAMES];
@@ -125,7 +125,7 @@ static struct site *beyond_loader(struct site *loader)
     return site && !site->of_loader ? site : NULL;
 }
 
-/* One that is found, or told of, only now. */
+/* The slow path of site_of(): the site is new, or not recorded in this round. */
 static uint32_t site_number(const void *address)
 {
     struct site *site = find(address);

@@ -1,7 +1,7 @@
 /*
- * What the program does is written down: its calls, what they waited for, what went to and came from the nodes, and
- * what these tell of their commands. A command is known by its number among those of queues that its node was sent,
- * which both sides count; a call by the commands that it sent.
+ * The trace of what the program does: its calls, what they waited for, what was sent to and received from the nodes,
+ * and what these report of their commands. A command is identified by its number among the enqueued commands sent to
+ * its node, which both sides count; a call by the commands that it sent.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -20,20 +20,22 @@
 
 /* Calls that come quickly one after the other share readings of the clock, which would cost more than the calls. */
 #define QUICK_NS 3000  /* from one to the next */
-#define QUICK_FIRST 32 /* so many of them with readings of their own */
+#define QUICK_FIRST 32 /* as many of them first with readings of their own */
 #define QUICK_MOST                                                                                                     \
-    16            /* calls without, between two with; not always as many, lest a loop has always the same ones read */
-#define UNREAD 1u /* since when */
+    16 /* calls in a row without a reading, at most; not always as many, lest a loop has the same ones read again */
+#define UNREAD 1u /* in place of a time: not read */
 
 static _Thread_local struct {
     bool inside;
-    uint8_t unread, shared;            /* so many more calls go without a reading; of so many in the last such row */
+    /* unread: so many more calls without a reading; shared: of so many in the last such row */
+    uint8_t unread, shared;
     uint16_t quick;                    /* calls in a row */
     uint64_t since, last;              /* last: the clock when it was last read */
-    struct timeline_call sent, before; /* before: what was written of last, of those that sent something */
+    struct timeline_call sent, before; /* before: of the last recorded call that sent something */
 } call __attribute__((tls_model("initial-exec")));
 
-/* Before the first call, which starts the session. A worker's own OpenCL finds it, too. */
+/* Starts before the first call, which starts the session. A worker's own OpenCL has the setting, too, and ignores
+ * it. */
 __attribute__((constructor)) static void start(void)
 {
     const char *folder = settings_string(SETTING_TIMELINE);
@@ -46,7 +48,7 @@ __attribute__((constructor)) static void start(void)
 
 _Static_assert(TIMELINE_FUNCTIONS <= 1u << TIMELINE_FUNCTION_BITS, "what a record has for them");
 
-/* The clock is read; how many of the calls that follow it may do without that. */
+/* Reads the clock, and decides how many of the following calls may do without that. */
 static uint64_t read_clock(void)
 {
     const uint64_t now = (uint64_t)clock_ns();
@@ -73,7 +75,7 @@ uint64_t timeline_call_begin(bool light)
     return call.since;
 }
 
-/* Whether what the call sent is what would be supposed of it: nothing, or one command behind the last one. */
+/* Whether the call sent what a short record implies: one command, directly after the last one. */
 static bool sent_next(void)
 {
     return call.sent.count == 1 && call.sent.member == call.before.member &&
@@ -111,7 +113,7 @@ uint64_t timeline_now(void)
     if (!timeline_wanted())
         return 0;
     now = (uint64_t)clock_ns();
-    if (call.inside) { /* what is told of in it has times, so it gets them, too */
+    if (call.inside) { /* what is recorded in the call has times, so the call gets them, too */
         call.quick = call.unread = 0;
         if (call.since == UNREAD)
             call.since = now;
@@ -185,7 +187,7 @@ static void put_ask(struct node *node)
     node->timeline.asked = (long)m.asked;
 }
 
-/* Often at first, then as clocks drift. */
+/* Asks for the node's time often at first, then as seldom as the drift of clocks allows. */
 void timeline_pushing(struct node *node)
 {
     timeline_count_batch(node);
@@ -270,7 +272,7 @@ void timeline_open_node(struct node *node)
     atomic_store(&node->timeline_opened, (uint64_t)node->timeline.asked);
     node->timeline = (struct node_timeline){
         .on = true, .at = node->batch.length, .asked = node->timeline.asked, .pause = ASK_FIRST_NS};
-    node->repeats = 0; /* what is counted does not go into a command before it */
+    node->repeats = 0; /* what is counted from here on must not be folded into an earlier command */
     session_need_progress(node->session);
 }
 
@@ -289,7 +291,8 @@ void timeline_open(struct session *session)
     each_node(session, timeline_open_node);
 }
 
-/* Native calls of a driver in this process could be too late. */
+/* Waits for what the node has yet to report. Not the local member: native calls of a driver in this process could be
+ * too late. */
 static void end_node(struct node *node)
 {
     struct wire_timeline_end end = {0};

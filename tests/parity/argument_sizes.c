@@ -1,5 +1,5 @@
-/* Which sizes clSetKernelArg takes of values of each type, and what a kernel finds in vectors of three given tightly.
- */
+/* Which sizes clSetKernelArg accepts for values of each type, and what a kernel gets for 3-component vectors passed as
+ * 3 elements. */
 #include "parity.h"
 
 static const char *source =
@@ -15,7 +15,7 @@ static const char *source =
     "    out[9] = d.x; out[10] = d.y; out[11] = d.z;\n"
     "}\n";
 
-/* Size 0 of a value ends the program in PoCL 3.1. */
+/* Starts at size 1: PoCL 3.1 ends the program for size 0. */
 static void sizes_show(const struct parity *p)
 {
     static const char zeroes[256];

@@ -1,6 +1,6 @@
 /*
- * What is enqueued after a blocking write comes behind it: on another queue without any event, on the same one out of
- * order, and behind a user event that is set after it. By buffers, rectangles and images, short and long.
+ * Commands that are enqueued after a blocking write run after it: on another queue without any event, on the same queue
+ * out of order, and behind a user event that is completed later. For buffers, rectangles and images, short and long.
  */
 #include "parity.h"
 
@@ -35,7 +35,7 @@ static void fill(int round)
         numbers[i] = i * 3 + round * 1000003;
 }
 
-/* How many of the first count are not one more than what was written. */
+/* Counts the values among the first count that are not one more than was written. */
 static int wrong(size_t count)
 {
     int seen = 0;
@@ -54,7 +54,7 @@ static void write(cl_command_queue queue, cl_mem buffer, size_t count, enum how 
     else
         CHECK(
             clEnqueueWriteBufferRect(queue, buffer, CL_TRUE, zero, zero, region, 64, 0, 64, 0, numbers, 0, NULL, NULL));
-    memset(numbers, 0, sizeof(numbers)); /* it is the program's again */
+    memset(numbers, 0, sizeof(numbers)); /* the program may reuse its memory now */
 }
 
 static void launch(cl_command_queue queue, cl_mem buffer, size_t count, cl_uint wait_count, const cl_event *wait)
@@ -87,7 +87,7 @@ static void crossed(const char *name, cl_command_queue writer, cl_command_queue 
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* A third queue after the second, which has come behind the write already; and one made after it. */
+/* A third queue sees the write, too, created after the second one already has run a command behind it. */
 static void several(size_t count)
 {
     cl_mem buffer = buffer_new(), other = buffer_new();
@@ -111,7 +111,7 @@ static void several(size_t count)
     CHECK(clReleaseMemObject(other));
 }
 
-/* The queue that wrote is gone before the other one uses it. */
+/* The queue that wrote is released before the other one uses the buffer. */
 static void gone(size_t count)
 {
     cl_mem buffer = buffer_new();
@@ -130,7 +130,7 @@ static void gone(size_t count)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* In a context with one queue at a time, or with one until the write has been. */
+/* In a context with one queue at a time, or with only one until the write is complete. */
 static void lonely(size_t count, bool beside)
 {
     const size_t global = count;
@@ -164,8 +164,8 @@ static void lonely(size_t count, bool beside)
     printf("%s, %zu: %d wrong\n", beside ? "a second queue made later" : "one queue after another", count, bad);
 }
 
-/* The write is behind a command that waits for a user event, which another thread sets: it must not come behind that.
- */
+/* The write follows a command that waits for a user event, which another thread completes; the second queue's kernel
+ * sees the data. */
 static void held(size_t count)
 {
     cl_mem buffer = buffer_new();
@@ -186,7 +186,7 @@ static void held(size_t count)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* Likewise a command that was enqueued after the write, when the context gets its second queue. */
+/* A command that was enqueued after the write still waits for a user event when the context gets its second queue. */
 static void held_alone(void)
 {
     cl_int status;
@@ -212,7 +212,7 @@ static void held_alone(void)
     CHECK(clReleaseContext(context));
 }
 
-/* The kernel is enqueued before the write, and may run after it. */
+/* The kernel is enqueued before the write, but starts after it, and must see its data. */
 static void gated(size_t count, bool release_first)
 {
     cl_mem buffer = buffer_new();
@@ -259,7 +259,7 @@ static void image(void)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* What waits for all that is before it waits for nothing else. */
+/* A marker without a list still waits for the commands before it. */
 static void markers(void)
 {
     cl_mem buffer = buffer_new();

@@ -1,6 +1,6 @@
 /*
  * Buffers created with each flag, written, read, copied and filled at many sizes and offsets, rectangles of them, and
- * sub-buffers. A model in this program's memory goes through the same.
+ * sub-buffers. A model in this program's memory undergoes the same operations, and is compared.
  */
 #include "parity.h"
 
@@ -65,7 +65,7 @@ static void sizes_try(void)
     }
 }
 
-/* A blocking write has taken the data when it returns, and one from the stack is not kept. */
+/* A blocking write has copied the data when it returns, also from the stack. */
 static void write_reuse(void)
 {
     cl_mem buffer = parity_buffer(&p, CL_MEM_READ_WRITE, SIZE, NULL);
@@ -282,7 +282,7 @@ static void sub_buffers_try(void)
     CHECK(clReleaseMemObject(whole));
 }
 
-/* The whole lives while a part of it does. */
+/* A sub-buffer keeps its buffer alive. */
 static void sub_buffer_outlives(void)
 {
     cl_int status;
@@ -297,7 +297,7 @@ static void sub_buffer_outlives(void)
     CHECK(clReleaseMemObject(sub));
 }
 
-/* Commands hold what they use: everything is released while it may still be in use. */
+/* Commands retain what they use: all objects are released while they may still be in use. */
 static void released_early(void)
 {
     cl_mem from = parity_buffer(&p, CL_MEM_READ_WRITE, LARGEST / 4, NULL), to = parity_buffer(&p, 0, LARGEST / 4, NULL);

@@ -1,5 +1,5 @@
 /*
- * A build with a callback: what comes right behind it, before anybody waited for it, answers as it does after a build
+ * A build with a callback: calls right after it, before anything has waited for it, answer as they do after a build
  * without one.
  */
 #include <pthread.h>
@@ -18,9 +18,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over = PTHREAD_COND_INITIALIZER;
 static int calls;
 static cl_int kernel_status;
-static cl_program called_for[4]; /* by each call */
+static cl_program called_for[4]; /* by call */
 
-/* A callback may use what was built. */
+/* A callback may use the program. */
 static void CL_CALLBACK built(cl_program program, void *data)
 {
     cl_int status;
@@ -44,7 +44,7 @@ static void calls_await(int count)
     pthread_mutex_unlock(&lock);
 }
 
-/* Of the last three calls. */
+/* Counts the calls for the program among the last three. */
 static int calls_for(cl_program program)
 {
     int count = 0;
@@ -72,7 +72,7 @@ static void program_show(const char *name, cl_program program)
     printf("%s: names %s, %s, %zu\n", name, parity_error_name(status), text, size);
     status = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &size);
     printf("%s: binary %s, %s, %zu\n", name, parity_error_name(status), sizes[0] ? "some" : "none", size);
-    for (int i = 0; i < 2; i++) { /* the second answer may be one that was kept */
+    for (int i = 0; i < 2; i++) { /* the second answer may come from a cache */
         strcpy(text, "");
         status = clGetProgramBuildInfo(program, p.device, CL_PROGRAM_BUILD_OPTIONS, sizeof(text), text, &size);
         printf("%s: options %s, '%s', %zu\n", name, parity_error_name(status), text, size);
@@ -110,7 +110,7 @@ static cl_build_status status_await(cl_program program)
     return status;
 }
 
-/* How each question behind a build fares alone: the one before it waited for nothing. */
+/* Each query follows a build directly, so that it does not profit from an earlier query's wait. */
 static void good_ask(void)
 {
     cl_program program = program_new(good);
@@ -161,7 +161,7 @@ static void parts_ask(void)
     CHECK(clReleaseProgram(whole));
 }
 
-/* Released while it is built: the callback comes all the same. */
+/* The program is released while it is built; the callback is still called. */
 static void release_ask(void)
 {
     cl_program program = program_new(good);

@@ -1,6 +1,6 @@
 /*
- * What has been called back when the program ends: after a wait, by exit, within a function, and beside one that does
- * not end. Each end is a process of its own.
+ * Which callbacks have been called when the program ends: after a wait, by exit, within a callback, and beside a
+ * callback that does not return. Each end is in a process of its own.
  */
 #include "parity.h"
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void stage_wait(int wanted)
     }
 }
 
-/* Not of which event: functions of two events are called in any order, and are natively now and then. */
+/* Does not print the event: callbacks of two events may be called in any order, and natively sometimes are. */
 static void CL_CALLBACK say(cl_event event, cl_int status, void *data)
 {
     (void)event;

@@ -1,10 +1,10 @@
 /*
- * What has been called back when a wait returns: natively all that the wait was for, and what that was behind. Also
- * functions that are called at once, by the thread that sets the status or comes too late to register, the order of an
- * event's statuses, and functions that wait, enqueue and read themselves.
+ * Which callbacks have been called when a wait returns: natively those of all events that the wait was for, and of all
+ * that these waited for. Also callbacks that are called at once, by the thread that sets the status or that registers
+ * too late, the order of an event's statuses, and callbacks that wait, enqueue and read themselves.
  *
- * Natively a wait that comes when a command is over, but its functions still run, does not wait for them. So all that
- * is counted here is behind a user event, which another thread sets when this one is in its wait.
+ * Natively, a wait that begins when a command is complete but its callbacks still run does not wait for them. Therefore
+ * all that is counted here is behind a user event, which another thread completes while this one waits.
  */
 #include "parity.h"
 #include <pthread.h>
@@ -57,11 +57,11 @@ static void wait_by(enum way way, cl_command_queue queue, cl_uint count, cl_even
     cl_event marker;
     void *mapped;
     switch (way) {
-    case BY_FINISH: /* natively it does not wait for the last command's own function */
+    case BY_FINISH: /* natively it does not wait for the last command's own callbacks */
         CHECK(clReleaseEvent(launch(queue, NULL)));
         CHECK(clFinish(queue));
         break;
-    case BY_EVENTS: /* natively one is waited for after the other */
+    case BY_EVENTS: /* natively events are waited for one after the other */
         for (cl_uint i = 0; i < count / 2; i++) {
             cl_event first = events[i];
             events[i] = events[count - 1 - i];
@@ -114,7 +114,7 @@ static void count_watch(enum way way, int count, bool slow)
     free(events);
 }
 
-/* Every kind of command has an event to be called back for. */
+/* Commands of every kind have an event with callbacks. */
 static void kinds_watch(void)
 {
     cl_int status, pattern = 7;
@@ -149,7 +149,7 @@ static void kinds_watch(void)
     CHECK(clReleaseMemObject(other));
 }
 
-/* What a command waits for has been called back for before it is over, also in other queues. */
+/* The callbacks of the events that a command waits for have been called before it is complete, also across queues. */
 static void queues_watch(cl_command_queue_properties properties)
 {
     cl_command_queue queues[3];
@@ -317,7 +317,7 @@ static void sequence_watch(void)
     CHECK(clReleaseEvent(gate));
 }
 
-/* ---- functions that use OpenCL ---- */
+/* ---- callbacks that use OpenCL ---- */
 
 static atomic_int stage;
 
@@ -373,7 +373,7 @@ static void work_watch(void)
     CHECK(clReleaseEvent(gate));
 }
 
-/* The function waits for a thread that only waits for the function's own event: which is over. */
+/* The callback waits for a thread that only waits for the callback's own event, which is complete. */
 static void CL_CALLBACK shake(cl_event event, cl_int status, void *data)
 {
     (void)event;
@@ -413,7 +413,7 @@ static void shake_watch(void)
     CHECK(clReleaseCommandQueue(other));
 }
 
-/* ---- objects that go away ---- */
+/* ---- objects that are released ---- */
 
 static void CL_CALLBACK note_memory(cl_mem memory, void *data)
 {

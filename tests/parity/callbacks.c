@@ -1,7 +1,6 @@
 /*
- * Functions that OpenCL calls back: of events (for each status, late, many, enqueueing further work), of builds, of
- * memory objects and contexts that go away. Which thread calls, and when, is OpenCL's affair; that each is called once
- * is not.
+ * OpenCL's callbacks: of events (for each status, late, many, enqueueing further work), of builds, of memory objects
+ * and contexts that are destroyed. OpenCL leaves open which thread calls, and when, but not that each is called once.
  */
 #include "parity.h"
 #include <pthread.h>
@@ -18,7 +17,7 @@ static struct parity p;
 static cl_kernel kernel;
 static cl_int zeros[COUNT], result[COUNT];
 
-/* What has been called back; guarded by lock. */
+/* The callbacks that have been called; guarded by lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int calls;
@@ -31,7 +30,7 @@ static void call_note(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Waits until there have been so many calls since the last time. */
+/* Waits until there have been so many calls since the last wait. */
 static void calls_wait(const char *name, int wanted)
 {
     struct timespec limit;
@@ -65,7 +64,7 @@ static void launch(cl_mem buffer, const cl_event *gate, cl_event *event)
         clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, gate ? 1 : 0, gate, event));
 }
 
-/* An event callback: what it was registered for, and what it was told. */
+/* An event callback: what it was registered for, and the arguments of its call. */
 struct registration {
     cl_int wanted, told;
     cl_event event, told_event;
@@ -108,8 +107,8 @@ static void statuses_watch(bool late)
 }
 
 /*
- * A user event and a command behind it. Only one that ends well: PoCL 3.1 does not call back for a user event set to an
- * error, nor for what depends on it.
+ * A user event and a command behind it, which both succeed: PoCL 3.1 does not call back for a user event set to an
+ * error, nor for commands that depend on it.
  */
 static void gate_watch(void)
 {
@@ -127,7 +126,7 @@ static void gate_watch(void)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* The program lets go of each event before it is complete. */
+/* The program releases each event before it is complete. */
 static void many_watch(void)
 {
     static struct registration registrations[MANY];
@@ -183,7 +182,7 @@ static void relay_run(void)
     CHECK(clReleaseMemObject(relay.buffer));
 }
 
-/* A callback opens the gate that another command waits for. */
+/* A callback completes the user event that another command waits for. */
 static void CL_CALLBACK gate_open(cl_event event, cl_int status, void *data)
 {
     (void)event;
@@ -228,7 +227,7 @@ static void build_watch(const char *name, const char *text)
     CHECK(clReleaseProgram(program));
 }
 
-/* Destructors are called last registered first. */
+/* Destructor callbacks are called in reverse order of registration. */
 static int order[4];
 
 static void CL_CALLBACK memory_note(cl_mem memory, void *data)
@@ -273,7 +272,7 @@ static void memories_watch(void)
     CHECK(clReleaseMemObject(whole));
 }
 
-/* A buffer that a command still uses is destroyed after that command. */
+/* A buffer that a command still uses is destroyed after the command. */
 static void memory_in_use(void)
 {
     static int number = 9;

@@ -1,5 +1,5 @@
-/* cl_khr_command_buffer: commands recorded once and run again and again, with sync points, on queues of both kinds; its
- * queries and its errors. */
+/* cl_khr_command_buffer: commands recorded once and run repeatedly, with sync points, on queues of both kinds; its
+ * queries and errors. */
 #include "parity.h"
 
 #include "base/cl_ext.h"
@@ -24,7 +24,7 @@ FUNCTION(clCommandFillImageKHR);
 FUNCTION(clCommandNDRangeKernelKHR);
 FUNCTION(clGetCommandBufferInfoKHR);
 
-/* None of the properties that newer headers have in between. */
+/* Leaves out the properties argument, which only newer headers have. */
 #define PLAIN(name, buffer, queue, ...) name(buffer, queue, RECORD_NO_PROPERTIES __VA_ARGS__)
 #define clCommandBarrierWithWaitListKHR_(...) PLAIN(clCommandBarrierWithWaitListKHR_, __VA_ARGS__)
 #define clCommandCopyBufferKHR_(...) PLAIN(clCommandCopyBufferKHR_, __VA_ARGS__)
@@ -98,7 +98,7 @@ static void show_state(const char *when, cl_command_buffer_khr buffer)
     printf("state %s: %u\n", when, state);
 }
 
-/* Each launch has a kernel of its own, as native takes the arguments late (NATIVE.md). */
+/* Each launch has its own kernel, since native reads the arguments late (NATIVE.md). */
 static void replay(cl_command_queue queue, bool again, int times)
 {
     const cl_int nought = 0;
@@ -139,7 +139,7 @@ static void replay(cl_command_queue queue, bool again, int times)
     CHECK(clReleaseCommandBufferKHR_(buffer));
 }
 
-/* Many at once, without waiting, behind an event; the kernel is released before the end. */
+/* Runs many at once, without waiting, behind an event; the kernel is released before they end. */
 static void in_flight(void)
 {
     cl_command_buffer_khr buffer = new_buffer(p.queue, true);
@@ -219,7 +219,8 @@ static void rects_and_images(void)
     CHECK(clReleaseMemObject(two));
 }
 
-/* Native tells of values that are too small, and of the queues, what the specification does not have (NATIVE.md). */
+/* Native's answers to sizes that are too small, and to queries about queues, differ from the specification
+ * (NATIVE.md). */
 static void queries(void)
 {
     static const cl_command_buffer_info_khr params[] = {CL_COMMAND_BUFFER_NUM_QUEUES_KHR, CL_COMMAND_BUFFER_QUEUES_KHR,

@@ -1,6 +1,6 @@
 /*
- * Contents that objects are made with: the program's memory is used for something else, or freed, as soon as the call
- * is over, and the object is read from the last device of its context. Some are released before anybody saw them.
+ * Initial contents of objects: the program's memory is reused or freed as soon as the call returns, and the object is
+ * read on the last device of its context. Some objects are released before they are read.
  */
 #include "parity.h"
 
@@ -77,7 +77,7 @@ static void contents_try(const char *name, size_t size, size_t height, cl_mem_fl
     }
 }
 
-/* The memory is the program's again when the object is gone. */
+/* The program may free the memory when the object has been destroyed. */
 static void used_try(size_t size, size_t height)
 {
     char line[128];

@@ -1,4 +1,5 @@
-/* Programs that close descriptors which they do not know, and that take any number for their own: daemons, shells. */
+/* Programs that close descriptors which they do not know, and that take any descriptor number for themselves: daemons,
+ * shells. */
 #include "parity.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ enum { COUNT = 1 << 18, FREE = 16, MUCH = 48 << 20 };
 
 static const char *source = "kernel void scale(global int *a, int by) { a[get_global_id(0)] *= by; }\n";
 static int data[COUNT], back[COUNT];
-static int last = 1024; /* numbers that are closed and taken */
+static int last = 1024; /* the descriptors from 3 up to this one are closed and taken */
 
 static void compute(const struct parity *p, cl_kernel kernel, cl_mem buffer, const char *when)
 {
@@ -49,7 +50,7 @@ static int ours(int fd, const struct stat *file)
     return !fstat(fd, &now) && now.st_ino == file->st_ino && now.st_dev == file->st_dev;
 }
 
-/* Every number is the program's but for a few, for a program that has none left can do little. */
+/* Takes all numbers except a few, since a program without any free descriptor can do little. */
 static void take_numbers(int fd)
 {
     for (int number = 3; number < last - FREE; number++) {
@@ -71,7 +72,7 @@ static void close_numbers(int fd, const struct stat *file, const char *what)
     }
 }
 
-/* More memory than has been in use so far. */
+/* Uses more memory than before, so that memory has to be mapped. */
 static void use_much(const struct parity *p)
 {
     char *memory = calloc(1, MUCH), *back = calloc(1, MUCH);
@@ -104,7 +105,7 @@ static void take_for_file(const struct parity *p)
     use(p, "after it");
 }
 
-/* Whoever took these for his own would read what is for the program, or write what it then reads. */
+/* If VOCL still used these numbers, it would read what is sent to the program, or write what the program then reads. */
 static void take_for_socket(const struct parity *p)
 {
     struct stat before;
@@ -139,7 +140,7 @@ static void *close_all_the_time(void *argument)
     return NULL;
 }
 
-/* Not while a program is built: the compiler has files of its own. */
+/* Builds no program meanwhile: the compiler opens files of its own. */
 static void close_meanwhile(const struct parity *p)
 {
     cl_program program = parity_program(p, source, NULL);
@@ -156,7 +157,7 @@ static void close_meanwhile(const struct parity *p)
     pthread_join(thread, NULL);
 }
 
-/* What a program that is started from this one finds open. */
+/* Shows the descriptors that a child process inherits. */
 static void show_inherited(void)
 {
     fflush(stdout);
@@ -195,7 +196,7 @@ int main(void)
         abort();
     fprintf(late, "written when the process ends\n");
     parity_close(&p);
-    for (int number = 3; number < last; number++) { /* nobody looks again before the end */
+    for (int number = 3; number < last; number++) { /* VOCL does not check its descriptors again before the end */
         if (number != fileno(late))
             close(number);
     }

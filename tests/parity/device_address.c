@@ -1,6 +1,6 @@
 /*
  * Buffers with an address on the device (cl_ext_buffer_device_address): queries, the address as an argument, and
- * addresses in data that a kernel follows.
+ * addresses that a kernel loads from memory.
  */
 #include "parity.h"
 
@@ -87,7 +87,7 @@ int main(void)
     parity_open(&p, 0);
     CHECK(clGetDeviceInfo(p.device, CL_DEVICE_EXTENSIONS, sizeof(extensions), extensions, NULL));
     if (!strstr(extensions, "cl_ext_buffer_device_address") ||
-        parity_extension(p.device, "cl_ext_buffer_device_address") < CL_MAKE_VERSION(1, 0, 0)) { /* a draft's */
+        parity_extension(p.device, "cl_ext_buffer_device_address") < CL_MAKE_VERSION(1, 0, 0)) { /* a draft */
         printf("buffers have no addresses here\n");
         return 77;
     }
@@ -112,7 +112,7 @@ int main(void)
     SHOW("too little room", clGetMemObjectInfo(buffers[0], CL_MEM_DEVICE_ADDRESS_EXT, sizeof(*small) / 2, small, NULL));
     printf("%zu bytes of address\n", size);
 
-    /* an address within, by itself */
+    /* an address inside the buffer, passed by itself */
     CHECK(clSetKernelArgDevicePointerEXT_(add, 0, addresses[1] + 16));
     CHECK(clSetKernelArg(add, 1, sizeof(cl_int), &(cl_int){1000}));
     parity_launch(p.queue, add, 1, (size_t[]){8}, NULL);

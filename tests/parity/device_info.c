@@ -1,7 +1,7 @@
 /*
- * Everything a device tells of itself, asked for in every way. Not printed: names, versions and extensions, which are
- * VOCL's own, memory sizes and the clock, which vary, and the capabilities that VOCL need not all pass on (native
- * kernels, shared virtual memory, partitions, built-in kernels).
+ * All queries of a device, with right and wrong sizes. Not printed: names, versions and extensions, which are VOCL's
+ * own, memory sizes and the clock, which vary, and the capabilities that VOCL need not pass on (native kernels, shared
+ * virtual memory, partitions, built-in kernels).
  */
 #include "parity.h"
 
@@ -134,7 +134,7 @@ static cl_int get(void *const *objects, cl_uint param, size_t size, void *value,
     return clGetDeviceInfo(objects[0], param, size, value, size_ret);
 }
 
-/* What holds of every device. */
+/* Checks conditions that hold for every device. */
 static void device_check(cl_device_id device)
 {
     char text[4096];

@@ -1,15 +1,16 @@
 /*
- * A command is over when its effect in the program's memory is there, and when it needs that memory no more: for every
- * command that moves data, every way to learn that it is over, and every kind of queue. What it fills holds something
- * else before; what it reads or fills is unmapped, with a page behind it that never was there, as soon as it is over.
+ * A command is complete when its effect is in the program's memory, and when it no longer needs that memory: for every
+ * command that moves data, every way to learn that it is complete, and every kind of queue. Memory that a command fills
+ * holds other bytes before; the memory of a command is unmapped, and ends at an unmapped page, as soon as it is
+ * complete.
  *
  * usage: effects [SIZE...]
  */
 #include "parity.h"
 #include <semaphore.h>
 
-#define LARGE ((size_t)2 << 20) /* from here on not all combinations, */
-#define HUGE ((size_t)8 << 20)  /* and here few */
+#define LARGE ((size_t)2 << 20) /* from this size on not all combinations, */
+#define HUGE ((size_t)8 << 20)  /* and from this one few */
 
 enum queue_kind { IN_ORDER, OUT_OF_ORDER, PROFILED, QUEUE_KINDS };
 
@@ -18,18 +19,18 @@ static const char *const queue_names[] = {"in order", "out of order", "profiled"
 static struct parity parity;
 static cl_command_queue queues[QUEUE_KINDS],
     elsewhere;       /* elsewhere: another queue, of another device if there is one */
-static cl_mem other; /* what other commands use */
+static cl_mem other; /* for other commands */
 static unsigned char value;
 static unsigned wrong;
 
-/* What a command works on. */
+/* The objects and memory of a command. */
 struct work {
     cl_command_queue queue;
     enum queue_kind kind;
     size_t size, width, height;
     cl_mem buffer, image;
     unsigned char *svm;
-    unsigned char *memory; /* the program's, that ends where a page is missing, or a map */
+    unsigned char *memory; /* the program's, which ends at an unmapped page, or a map */
     size_t length, pitch;  /* of the memory */
 };
 
@@ -151,7 +152,7 @@ static const struct command commands[] = {
     {"svm copy there", SVM, true, false, false, copy_to_svm},
 };
 
-/* ---- ways to learn that it is over ---- */
+/* ---- ways to learn that a command is complete ---- */
 
 static void release(cl_event event)
 {
@@ -245,7 +246,7 @@ static void behind_barrier(struct work *w, cl_event event)
     release(after);
 }
 
-/* In order, or told to wait for it. */
+/* How many events a later command lists: none in an in-order queue. */
 static cl_uint listed(const struct work *w)
 {
     return w->kind == OUT_OF_ORDER;
@@ -327,7 +328,7 @@ static void other_queue_finish(struct work *w, cl_event event)
 
 struct way {
     const char *name;
-    bool needs_event, often; /* often: also for what is large */
+    bool needs_event, often; /* often: also for large data */
     void (*learn)(struct work *w, cl_event event);
 };
 
@@ -361,12 +362,12 @@ static void objects_new(struct work *w)
 
     w->buffer = parity_buffer(&parity, CL_MEM_READ_WRITE, w->size, NULL);
     w->image = clCreateImage(parity.context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
-    if (w->size > 2 * HUGE) /* more than an image may have */
+    if (w->size > 2 * HUGE) /* larger than an image may be */
         return;
     CHECK(status);
 }
 
-/* Every byte of what the device has becomes that. */
+/* Fills the device's object with a byte. */
 static cl_int device_fill(const struct work *w, const struct command *c, unsigned char byte, cl_event *event)
 {
     const size_t region[3] = {w->width, w->height, 1};
@@ -383,7 +384,7 @@ static cl_int device_fill(const struct work *w, const struct command *c, unsigne
     return CL_INVALID_VALUE;
 }
 
-/* What the device has, in w->memory until device_forget(). */
+/* Reads the device's object into w->memory, to be freed. */
 static void device_look(struct work *w, const struct command *c)
 {
     const size_t region[3] = {w->width, w->height, 1};
@@ -397,7 +398,7 @@ static void device_look(struct work *w, const struct command *c)
         CHECK(clEnqueueSVMMemcpy(w->queue, CL_TRUE, w->memory, w->svm, w->size, 0, NULL, NULL));
 }
 
-/* The program's memory as it is before the command. */
+/* Sets up the program's memory before the command. */
 static void prepare(struct work *w, const struct command *c)
 {
     const size_t region[3] = {w->width, w->height, 1};
@@ -425,12 +426,12 @@ static void prepare(struct work *w, const struct command *c)
         memset(w->memory + row * w->pitch, value, w->width);
 }
 
-/* At once when the command is said to be over. */
+/* Checks the result right when the command is said to be complete. */
 static bool is_there(struct work *w, const struct command *c)
 {
     bool right = true;
 
-    for (size_t row = w->height; !c->writes && right && row-- > 0;) { /* the end comes last */
+    for (size_t row = w->height; !c->writes && right && row-- > 0;) { /* the end arrives last */
         right = parity_all_are(w->memory + row * w->pitch, w->width, value);
         if (c->rect && row + 1 < w->height)
             right = right && parity_all_are(w->memory + row * w->pitch + w->width, 3, (unsigned char)~value);
@@ -455,7 +456,7 @@ static void say_wrong(const struct work *w, const struct command *c, const char 
         printf("%s of %zu bytes, %s, by %s: wrong\n", c->name, w->size, queue_names[w->kind], way);
 }
 
-/* What the device has is changed right before, or long before. */
+/* The command runs while the fill of the device's object may still run (busy), or after it. */
 static void test(struct work *w, const struct command *c, const struct way *way, bool busy)
 {
     cl_event filled, event = NULL;
@@ -490,7 +491,7 @@ static void CL_CALLBACK destroyed(cl_mem memory, void *argument)
     sem_post(argument);
 }
 
-/* The end of the object is the end of the commands that use it. */
+/* A destructor callback means that the commands which use the object are complete. */
 static void test_destructor(struct work *w, const struct command *c)
 {
     struct work own = *w;
@@ -521,7 +522,7 @@ static void test_destructor(struct work *w, const struct command *c)
     sem_destroy(&gone);
 }
 
-/* What is large takes its time, and says little that is new. */
+/* Whether a combination is tested: large data take long, and show little more. */
 static bool is_due(size_t size, const struct command *c, enum queue_kind kind, const struct way *way)
 {
     if (size >= HUGE)

@@ -1,4 +1,5 @@
-/* What the calls about buffers, and the commands on them, answer to wrong arguments. Wait lists: errors_event.c. */
+/* Error codes of the calls about buffers, and of the commands on them, for wrong arguments. Wait lists:
+ * errors_event.c. */
 #include "parity.h"
 
 enum { SIZE = 4096 };
@@ -232,7 +233,7 @@ static void rectangle_ask(void)
          clEnqueueReadBufferRect(p.queue, buffer, CL_TRUE, zero, zero, one, 0, 0, 8, 0, data, 0, NULL, NULL));
 }
 
-/* Not clEnqueueCopyBufferRect with a NULL buffer: PoCL 3.1 crashes. */
+/* Without clEnqueueCopyBufferRect of a NULL buffer: PoCL 3.1 crashes. */
 static void rectangle_nothing_ask(void)
 {
     static const size_t zero[3] = {0}, one[] = {16, 2, 1};

@@ -1,4 +1,4 @@
-/* What the calls about contexts answer to wrong arguments. */
+/* Error codes of the calls about contexts for wrong arguments. */
 #include "parity.h"
 #include <CL/cl_gl.h>
 
@@ -33,7 +33,7 @@ static void create_ask(void)
            clCreateContext(NULL, 0, NULL, NULL, NULL, NULL) ? "something" : "nothing");
 }
 
-/* Only the code: where there are no such devices PoCL 3.1 tells CL_DEVICE_NOT_FOUND and yet returns something. */
+/* Returns only the code: without such devices PoCL 3.1 gives CL_DEVICE_NOT_FOUND and yet returns a context. */
 static cl_int type_try(const cl_context_properties *properties, cl_device_type type)
 {
     cl_int status = parity_untouched;

@@ -1,4 +1,4 @@
-/* What the calls about events and wait lists, samplers, and what no device here has, answer to wrong arguments. */
+/* Error codes of the calls about events, wait lists and samplers, and about features that no device here has. */
 #include "parity.h"
 
 static struct parity p, other;

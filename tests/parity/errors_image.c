@@ -1,4 +1,5 @@
-/* What the calls about images, and the commands on them, answer to wrong arguments. Wait lists: errors_event.c. */
+/* Error codes of the calls about images, and of the commands on them, for wrong arguments. Wait lists:
+ * errors_event.c. */
 #include "parity.h"
 
 enum { WIDTH = 16, HEIGHT = 8, SIZE = WIDTH * HEIGHT * 4 };
@@ -47,7 +48,7 @@ static void format_ask(void)
     SHOW_NEW("clCreateImage(no format)", clCreateImage(p.context, CL_MEM_READ_WRITE, NULL, &desc, NULL, &status));
 }
 
-/* Not mip levels and samples, for which PoCL 3.1 ends the program. */
+/* Without mip levels and samples, for which PoCL 3.1 ends the program. */
 static void desc_ask(void)
 {
     const struct {
@@ -159,7 +160,7 @@ static void query_ask(void)
 static const struct {
     const char *name;
     size_t origin[3], region[3], row, slice;
-    bool unchecked; /* PoCL 3.1 copies it, wherever that leads */
+    bool unchecked; /* PoCL 3.1 copies it unchecked */
 } parts[] = {{"width 0", {0}, {0, 1, 1}, 0, 0, false},
              {"height 0", {0}, {1, 0, 1}, 0, 0, false},
              {"depth 0", {0}, {1, 1, 0}, 0, 0, false},
@@ -266,7 +267,7 @@ static void copy_ask(void)
          clEnqueueFillImage(p.queue, foreign, data, zero, all, 0, NULL, NULL));
 }
 
-/* Not clEnqueueCopyImageToBuffer to NULL: PoCL 3.1 crashes. */
+/* Without clEnqueueCopyImageToBuffer to NULL: PoCL 3.1 crashes. */
 static void buffer_ask(void)
 {
     SHOW("clEnqueueCopyImageToBuffer(NULL queue)",

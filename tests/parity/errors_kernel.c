@@ -1,4 +1,4 @@
-/* What the calls about kernels, their arguments and their launches answer to wrong arguments. */
+/* Error codes of the calls about kernels, their arguments and their launches, for wrong arguments. */
 #include "parity.h"
 
 static const char *source = "kernel void k(global int *a, local int *l, int i, read_only image2d_t m, sampler_t s)\n"
@@ -69,7 +69,7 @@ static void argument_ask(void)
 #define RUN(queue, kernel, dims, offset, global, local)                                                                \
     clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, 0, NULL, NULL)
 
-/* PoCL 6 ends the process with SIGFPE instead of an answer. */
+/* PoCL 6 ends the process with SIGFPE instead of returning an error. */
 static bool divides_by_none(void)
 {
     char version[128];

@@ -1,4 +1,4 @@
-/* Pipes, which no device of the tests has: how they are refused. */
+/* Error codes for pipes, which no device of the tests has. */
 #include "parity.h"
 
 static struct parity p;

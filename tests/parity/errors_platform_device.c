@@ -1,4 +1,4 @@
-/* What the calls about platforms and devices answer to wrong arguments. */
+/* Error codes of the calls about platforms and devices for wrong arguments. */
 #include "parity.h"
 
 static struct parity p;
@@ -97,7 +97,7 @@ static void compilers_ask(void)
                    clGetExtensionFunctionAddressForPlatform(p.platform, "clNoSuchFunction"));
 }
 
-/* The loader takes its first platform for none. */
+/* The ICD loader takes no platform to mean its first. */
 static void no_platform_ask(void)
 {
     char text[64] = "";

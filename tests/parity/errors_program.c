@@ -1,4 +1,4 @@
-/* What the calls about programs answer to wrong arguments. */
+/* Error codes of the calls about programs for wrong arguments. */
 #include "parity.h"
 
 static struct parity p, other;

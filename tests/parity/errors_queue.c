@@ -1,4 +1,4 @@
-/* What the calls about command queues answer to wrong arguments. */
+/* Error codes of the calls about command queues for wrong arguments. */
 #include "parity.h"
 
 static struct parity p;
@@ -16,7 +16,7 @@ static void create_ask(void)
            clCreateCommandQueue(NULL, p.device, 0, NULL) ? "something" : "nothing");
 }
 
-/* Not queues on the device, for which PoCL 3.1 ends the program. */
+/* Without queues on the device, for which PoCL 3.1 ends the program. */
 static void properties_ask(void)
 {
     static const cl_queue_properties empty[] = {0}, none[] = {CL_QUEUE_PROPERTIES, 0, 0}, unknown[] = {0x7777, 1, 0},
@@ -50,7 +50,7 @@ static void properties_ask(void)
     }
 }
 
-/* Not clSetCommandQueueProperty of a queue: PoCL 3.1 crashes. */
+/* Without clSetCommandQueueProperty of a queue: PoCL 3.1 crashes. */
 static void use_ask(void)
 {
     cl_command_queue_properties old = 77;

@@ -1,4 +1,4 @@
-/* The error codes of shared virtual memory, and of native kernels. */
+/* Error codes of shared virtual memory, and of native kernels. */
 #include "parity.h"
 
 static struct parity p;
@@ -82,7 +82,7 @@ static void buffer_show(const char *name, cl_mem_flags flags, size_t size, void 
         CHECK(clReleaseMemObject(buffer));
 }
 
-/* Over 1000 bytes. */
+/* Over an SVM allocation of 1000 bytes. */
 static void buffers(void)
 {
     char *memory = clSVMAlloc(p.context, CL_MEM_READ_WRITE, 1000, 0);

@@ -1,6 +1,6 @@
 /*
- * Events of every command: what is known of them, wait lists across queues of both kinds, markers, barriers, profiling
- * times in their order, and reference counts.
+ * Events of every command: their queries, wait lists across queues of both kinds, markers, barriers, the order of
+ * profiling times, and reference counts.
  */
 #include "next.h"
 
@@ -22,7 +22,7 @@ static void times_check(cl_event event)
     }
 }
 
-/* Everything an event tells; then it goes. PoCL counts its own references too. */
+/* Prints all queries of an event, and releases it. Reference counts include PoCL's own. */
 static void event_finish(const char *name, cl_command_queue queue, cl_event event)
 {
     cl_command_queue known;
@@ -89,7 +89,7 @@ static void other_commands(cl_command_queue queue)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* One launch after the other, in turn in three queues. */
+/* Launches alternately in three queues, each behind the one before. */
 static void queues_cross(void)
 {
     cl_command_queue queues[] = {p.queue, loose, second};
@@ -137,8 +137,8 @@ static void diamond(void)
 }
 
 /*
- * An in-order queue needs no events; an out-of-order one has barriers and markers. Not clEnqueueWaitForEvents, in which
- * PoCL 3.1 ends the program.
+ * An in-order queue needs no events; an out-of-order one has barriers and markers. Without clEnqueueWaitForEvents, in
+ * which PoCL 3.1 ends the program.
  */
 static void barriers(void)
 {

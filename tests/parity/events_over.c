@@ -1,6 +1,6 @@
 /*
- * Events of commands that are over when they are enqueued, because nothing else runs: what is said of them, what waits
- * for them, in other queues and on other devices, too, and what comes after them.
+ * Events of commands that complete as they are enqueued, because nothing else runs: their queries, commands that wait
+ * for them, in other queues and on other devices, too, and later commands.
  */
 #include "parity.h"
 
@@ -88,7 +88,7 @@ static void describe(cl_command_queue queue)
     release_all(events);
 }
 
-/* All kinds of commands wait for them. */
+/* Commands of all kinds wait for these events. */
 static void wait_for(cl_command_queue over, cl_command_queue queue)
 {
     cl_event events[KINDS], last[3];
@@ -111,7 +111,7 @@ static void wait_for(cl_command_queue over, cl_command_queue queue)
         CHECK(clReleaseEvent(last[i]));
 }
 
-/* Out of order, a barrier with a list waits for that alone, a marker without one for all. */
+/* Out of order, a barrier with a list waits for the list only, a marker without one for all commands. */
 static void beside(cl_command_queue over)
 {
     cl_command_queue queue = queue_create(devices[0], CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
@@ -142,7 +142,7 @@ static void beside(cl_command_queue over)
     CHECK(clReleaseCommandQueue(queue));
 }
 
-/* The times of a queue's commands go on from one to the next. */
+/* The times of a queue's commands increase from one command to the next. */
 static void times(void)
 {
     cl_command_queue queue = queue_create(devices[0], CL_QUEUE_PROFILING_ENABLE);

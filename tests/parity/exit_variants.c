@@ -1,6 +1,6 @@
 /*
- * The ways in which a program that uses OpenCL can end: it starts itself once for each way, with its name as an
- * argument, and tells how that ended. Objects are not released and work is under way.
+ * The ways in which a program that uses OpenCL can end: the program runs itself once for each way, with the way's name
+ * as an argument, and prints how that run ended. Objects are not released, and work is under way.
  */
 #include "parity.h"
 #include <pthread.h>
@@ -22,14 +22,14 @@ static struct parity p;
 static cl_kernel kernel;
 static cl_mem buffer;
 
-/* What is under way when the program ends takes a while. */
+/* Enqueues work that takes a while, to be under way when the program ends. */
 static void work_enqueue(cl_int times)
 {
     CHECK(clSetKernelArg(kernel, 1, sizeof(times), &times));
     CHECK(clEnqueueNDRangeKernel(p.queue, kernel, 1, NULL, (size_t[]){COUNT}, (size_t[]){64}, 0, NULL, NULL));
 }
 
-/* Once to the end, as PoCL 3.1 aborts when the program ends while a kernel is being compiled. */
+/* Waits for one launch, since PoCL 3.1 aborts when the program ends while a kernel is being compiled. */
 static void work_start(void)
 {
     parity_open(&p, 0);
@@ -167,7 +167,7 @@ static int end_by_thread(void)
 static int end_by_thread_while_waiting(void)
 {
     static int status = 13;
-    cl_event event = marker_behind_gate(); /* before: the thread may be quick */
+    cl_event event = marker_behind_gate(); /* first: the thread may be quick */
     pthread_t thread;
     EXPECT(pthread_create(&thread, NULL, thread_exit, &status) == 0);
     gate_wait(event);
@@ -262,7 +262,7 @@ static const struct {
              {"event", call_event},     {"poll", call_poll},     {"program", call_program},
              {"ask", call_ask}};
 
-/* One of them over and over; what it gives must be what it gives while nobody ends the process. */
+/* Repeats one of the calls; it must return the same as while the process does not end. */
 static void *thread_call(void *number)
 {
     const size_t i = (size_t)number;
@@ -276,8 +276,8 @@ static void *thread_call(void *number)
     return NULL;
 }
 
-/* What libc writes last, after all functions and destructors: the others have time to call, and this thread, which ends
- * the process, may still release something. */
+/* Called for libc's last write, after all atexit() functions and destructors: the other threads get time to call, and
+ * this one, which ends the process, may still release something. */
 static ssize_t linger(void *cookie, const char *bytes, size_t length)
 {
     cl_int status;
@@ -304,7 +304,8 @@ static int end_while_calling(void)
     return 16;
 }
 
-/* The first thread ends before the program does. PoCL's threads would keep it alive, so another has to end it. */
+/* The initial thread ends before the program does. PoCL's threads would keep the process alive, so another thread ends
+ * it. */
 static int end_by_last_thread(void)
 {
     pthread_t thread;

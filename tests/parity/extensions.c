@@ -1,5 +1,4 @@
-/* Extensions: which are told of, which functions are to be had by name, and what those do that no other program asks.
- */
+/* Extensions: which are reported, which functions are found by name, and functions that no other program calls. */
 #include "parity.h"
 
 typedef cl_program create_with_il(cl_context context, const void *il, size_t length, cl_int *status);
@@ -45,7 +44,8 @@ static const char *const names[] = {
     "clNothing",
 };
 
-/* What PoCL 6 has, and VOCL does not carry; or has without a word of the extension, so that no program may call it. */
+/* Extensions and functions of PoCL 6 that VOCL does not carry, or whose extension PoCL does not report, so that no
+ * program may call them. */
 static const char *const left_out[] = {
     "cl_ext_buffer_device_address",
     "cl_khr_command_buffer_multi_device",
@@ -126,7 +126,7 @@ static void content_size(set_content_size *set)
     cl_mem alien = clCreateBuffer(other, CL_MEM_READ_WRITE, 8, NULL, &status);
 
     parity_rich();
-    /* PoCL 6 fails an assertion where the size is in a buffer that no command had */
+    /* PoCL 6 fails an assertion if no command has used the buffer that holds the size */
     parity_read(p.queue, size, 0, sizeof(much), &much);
     SHOW("content size", set(buffer, size));
     SHOW("content size, no buffer", set(NULL, size));

@@ -1,6 +1,6 @@
-/* The calls of OpenCL 1.0 and 1.1, as programs of that time use them, and which any driver has: images of two and three
- * dimensions, samplers, markers and barriers without lists, transfers of all sizes that wait for events, in queues in
- * order and out of order. */
+/* Calls of OpenCL 1.0 and 1.1, as programs of that time use them, and which any driver has: images of two and three
+ * dimensions, samplers, markers and barriers without lists, transfers of all sizes that wait for events, in-order and
+ * out-of-order queues. */
 #include "parity.h"
 
 enum { WIDTH = 16, HEIGHT = 8, DEPTH = 4, MOST_ADDED = 512 }; /* oclgrind interprets the kernels */
@@ -47,7 +47,7 @@ static cl_event add(cl_command_queue queue, cl_mem buffer, cl_uint more, size_t 
     return event;
 }
 
-/* Write, kernel, copy, read: each after the one before it, by its event. */
+/* Write, kernel, copy, read: each waits for the event of the one before. */
 static void chain(cl_command_queue queue, const char *name, size_t size)
 {
     cl_mem buffer = parity_buffer(&p, CL_MEM_READ_WRITE, size, NULL), copy = parity_buffer(&p, 0, size, NULL);
@@ -76,7 +76,7 @@ static void chain(cl_command_queue queue, const char *name, size_t size)
     free(back);
 }
 
-/* Without events, by barriers. */
+/* Ordered by barriers, without events. */
 static void barriers(cl_command_queue queue, const char *name, size_t size)
 {
     cl_mem buffer = parity_buffer(&p, CL_MEM_READ_WRITE, size, NULL);
@@ -96,7 +96,7 @@ static void barriers(cl_command_queue queue, const char *name, size_t size)
     free(back);
 }
 
-/* Pieces of rows of a buffer, and a mapped piece. */
+/* Rectangles of a buffer, and a mapped part. */
 static void pieces(void)
 {
     size_t origin[3] = {16, 2, 0}, host[3] = {0, 0, 0}, region[3] = {64, 4, 1};
@@ -151,7 +151,7 @@ static void images(void)
     free(back);
 }
 
-/* A command waits for the program. */
+/* A command waits for a user event, which the program completes. */
 static void user_event(cl_command_queue queue, const char *name)
 {
     cl_int status;

@@ -1,7 +1,8 @@
 /*
- * A halo exchange among all devices of one context, as a grid of two rows: each has a buffer for each neighbour, which
- * a copy takes to the neighbour's device; rects, migrations and reads go the same ways. All of a round are released by
- * one event. What is printed does not depend on the number of devices, as there are always eight parts.
+ * A halo exchange between all devices of one context, as a grid of two rows: each device has a buffer for each
+ * neighbour, whose contents are copied to the neighbour's device; rectangles, migrations and reads go the same ways.
+ * One event starts all copies of a round. The output does not depend on the number of devices, since there are always
+ * eight parts.
  */
 #include "parity.h"
 
@@ -60,7 +61,7 @@ static void open_all(void)
     }
 }
 
-/* On its own device. */
+/* Runs a kernel on the part's own device. */
 static void compute(int i, int k, int more)
 {
     const size_t global = COUNT;
@@ -132,7 +133,7 @@ static void show(int round)
     }
 }
 
-/* One buffer to all devices at once, which then tell each other what they got. */
+/* Copies one buffer to all devices at once, which then exchange it. */
 static void broadcast(void)
 {
     cl_event gate, events[PARTS], last[PARTS];
@@ -158,7 +159,7 @@ static void broadcast(void)
     CHECK(clReleaseEvent(gate));
 }
 
-/* Copies that wait for one that fails, and one that cannot be. */
+/* A copy that waits for an event that fails, and one beyond the end of a buffer. */
 static void fail(void)
 {
     cl_int status;

@@ -1,4 +1,4 @@
-/* What CL_MEM_HOST_READ_ONLY, WRITE_ONLY and NO_ACCESS forbid: of each object, by each command of the host. */
+/* What CL_MEM_HOST_READ_ONLY, WRITE_ONLY and NO_ACCESS forbid: for each object, by each command of the host. */
 #include "parity.h"
 
 enum { WIDTH = 8, HEIGHT = 4, DEPTH = 2, LAYER = WIDTH * HEIGHT * 4, SIZE = 4096 };
@@ -42,7 +42,7 @@ static void unmap(const char *name, const char *what, cl_mem object, void *at)
     char call[64];
     cl_mem_flags flags = 0;
     CHECK(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(flags), &flags, NULL));
-    if (!at || flags & CL_MEM_HOST_NO_ACCESS) /* PoCL 3.1 maps it for nothing and refuses to unmap it */
+    if (!at || flags & CL_MEM_HOST_NO_ACCESS) /* PoCL 3.1 maps it all the same, and refuses to unmap it */
         return;
     snprintf(call, sizeof(call), "unmap %s", what);
     answer(name, call, clEnqueueUnmapMemObject(p.queue, object, at, 0, NULL, NULL));
@@ -79,7 +79,7 @@ static void buffer_ask(const char *name, cl_mem object)
     CHECK(clFinish(p.queue));
 }
 
-/* A fill of an image of a buffer crashes PoCL 3.1. */
+/* Without fills of images of a buffer, which crash PoCL 3.1. */
 static void image_ask(const char *name, cl_mem object, const size_t *region, bool of_buffer)
 {
     const size_t zero[3] = {0};
@@ -153,7 +153,7 @@ static void images_ask(const struct host *host, cl_mem_flags more, const char *k
     }
 }
 
-/* What is made from a buffer inherits what the buffer forbids, unless it says so itself. */
+/* Sub-buffers and images of a buffer inherit its restrictions, unless they have their own. */
 static void parts_ask(const struct host *whole_host)
 {
     const cl_buffer_region half = {0, SIZE / 2};

@@ -1,6 +1,6 @@
 /*
- * CL_MEM_USE_HOST_PTR without maps: what the program writes into its memory the next kernel sees, and what a kernel
- * wrote the program sees when it has learned that the kernel is over, where host and device have the same memory.
+ * CL_MEM_USE_HOST_PTR without maps: the next kernel sees what the program writes into its memory, and the program sees
+ * a kernel's results once it has learned that the kernel is complete, where host and device share memory.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ static void show(const char *name, const void *data, size_t size)
     parity_hash_print(name, data, size);
 }
 
-/* ---- both directions, in each kind of memory and at each size ---- */
+/* ---- both directions, for each kind of memory and each size ---- */
 
 static void both_ways(const char *name, cl_uint *data, size_t count)
 {
@@ -108,7 +108,7 @@ static void kinds(void)
     close(memory);
 }
 
-/* Memory that cannot be written holds what kernels read. */
+/* Read-only memory can hold what kernels read. */
 static void read_only(void)
 {
     const size_t count = 100000;
@@ -132,7 +132,7 @@ static void read_only(void)
     free(out);
 }
 
-/* ---- the ways in which a program learns that a kernel is over ---- */
+/* ---- ways to learn that a kernel is complete ---- */
 
 struct seen {
     cl_uint *data;
@@ -255,7 +255,7 @@ static void ways_to_learn(const char *name, cl_command_queue queue, cl_uint *dat
     CHECK(clReleaseCommandQueue(second));
 }
 
-/* ---- several objects over neighbouring and the same memory ---- */
+/* ---- several objects over adjacent and over the same memory ---- */
 
 static void one_page(void)
 {
@@ -360,7 +360,7 @@ static void between(void)
     free(data);
 }
 
-/* Many small launches between two looks. */
+/* Many small launches between two checks. */
 static void many(void)
 {
     const size_t count = 3000;
@@ -418,7 +418,7 @@ static void images(size_t width, size_t height, size_t pitch)
     free(to);
 }
 
-/* A buffer over shared virtual memory is that memory. */
+/* A buffer over an SVM allocation uses that memory itself. */
 static void over_svm(void)
 {
     const size_t count = 3000;

@@ -1,6 +1,6 @@
 /*
- * CL_MEM_USE_HOST_PTR without maps in a context of all devices, which take turns at it: however many they are, and
- * wherever, the program sees the same in its memory.
+ * CL_MEM_USE_HOST_PTR without maps in a context of all devices, which use the buffer in turn: however many devices
+ * there are, and wherever, the program sees the same in its memory.
  */
 #include "parity.h"
 
@@ -91,7 +91,7 @@ static void image_turns(void)
     CHECK(clReleaseKernel(brighter));
 }
 
-/* Memory that is shared is the same in a buffer over it, on all devices. */
+/* SVM is the same in a buffer over it, on all devices. */
 static void pointers(void)
 {
     const size_t count = 4000;
@@ -126,7 +126,7 @@ static void pointers(void)
     clSVMFree(context, out);
 }
 
-/* Mapped in one device's queue, unmapped in another's. */
+/* A buffer is mapped in one device's queue and unmapped in another's. */
 static void maps_cross(void)
 {
     const size_t size = 655360;
@@ -157,7 +157,7 @@ static void maps_cross(void)
     free(seen);
 }
 
-/* A blocking write to one device is over when it returns: another one reads what was written. */
+/* A blocking write to one device is complete when it returns: another device reads the new data. */
 static void written_by_another(void)
 {
     const size_t size = 8192;

@@ -1,6 +1,6 @@
 /*
- * CL_MEM_USE_HOST_PTR, and what else a program does with such memory: it forks, frees it before the buffer goes, gives
- * it back to the system, and uses it for something else.
+ * CL_MEM_USE_HOST_PTR, and what else a program does with such memory: it forks, frees the memory before the buffer,
+ * returns it to the system, and reuses it.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ static void show(const char *name, const void *data, size_t size)
     parity_hash_print(name, data, size);
 }
 
-/* Natively a child has a copy of the memory as it was. */
+/* Natively a child has a copy of the memory as of the fork. */
 static void forks(size_t count)
 {
     cl_uint *data = malloc(count * sizeof(*data));
@@ -73,7 +73,7 @@ static void forks(size_t count)
     free(data);
 }
 
-/* The memory goes before the buffer does, and is used for something else. */
+/* The program frees the memory before it releases the buffer, and uses the addresses for something else. */
 static void freed_first(void)
 {
     const size_t size = 1 << 20;
@@ -98,7 +98,7 @@ static void freed_first(void)
     }
 }
 
-/* What is given back to the system comes again as zeros, and grows and shrinks as it likes. */
+/* Memory given back to the system is zero afterwards, and allocations may grow and shrink. */
 static void reused(void)
 {
     const size_t size = 2 << 20;
@@ -110,7 +110,7 @@ static void reused(void)
     enqueue_add(p.queue, buffer, size / 4, 1, NULL);
     CHECK(clFinish(p.queue));
     CHECK(clReleaseMemObject(buffer));
-    buffer = parity_buffer(&p, 0, 4096, NULL); /* and what the release of the first needs is over */
+    buffer = parity_buffer(&p, 0, 4096, NULL); /* so that the release of the first buffer is complete */
     parity_write(p.queue, buffer, 0, 5, "hello");
     CHECK(clReleaseMemObject(buffer));
     show("released", data, size);
@@ -138,7 +138,7 @@ static void reused(void)
     printf("the same again: %d\n", same);
 }
 
-/* Memory that is freed after its buffer, allocated again at the same place, and another buffer's. */
+/* Memory that is freed after its buffer, allocated again at the same address, and used by another buffer. */
 static void freed_and_allocated(void)
 {
     const size_t size = 655360;

@@ -1,6 +1,6 @@
 /*
- * Programs from SPIR-V, which the file of VOCL_TEST_IL holds: tests/drivers/scale.spvasm, assembled. Both entry points,
- * the queries, specialization constants, and what is refused.
+ * Programs from SPIR-V, in the file VOCL_TEST_IL: tests/drivers/scale.spvasm, assembled. Both entry points, the
+ * queries, specialization constants, and errors.
  */
 #include "parity.h"
 

@@ -1,4 +1,5 @@
-/* Which images can be made: shapes, pitches, memory and flags in all their combinations; what they answer, and hold. */
+/* Which images can be created: shapes, pitches, memory and flags in all combinations; their queries, and their
+ * contents. */
 #include "parity.h"
 
 enum { WIDTH = 8, HEIGHT = 4, COUNT = 3, SIZE = 1 << 16 };
@@ -23,7 +24,7 @@ static const struct {
     {"3D", {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = WIDTH, .image_height = HEIGHT, .image_depth = COUNT}},
 };
 
-/* What the program never gave is asked for, too: sizes of other dimensions, which may be anything but its own. */
+/* Queries include sizes of dimensions that the image does not have, which must not be the program's own values. */
 static const struct {
     const char *name;
     cl_image_info param;
@@ -71,7 +72,7 @@ static void contents_show(const char *name, cl_mem image, const cl_image_desc *d
     parity_hash_print(name, read, sizeof(read));
 }
 
-/* The memory of a copied image is the program's again as soon as the call is over: it is overwritten at once. */
+/* The program overwrites the memory of a copied image as soon as the call returns. */
 static void image_try(const char *name, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc)
 {
     void *memory = NULL;
@@ -87,7 +88,7 @@ static void image_try(const char *name, cl_mem_flags flags, const cl_image_forma
         memset(memory, 0xee, SIZE);
     if (image) {
         infos_show(name, image);
-        /* PoCL 3.1 reads the layers of a 1D array a row pitch apart, whatever the slice pitch is. */
+        /* PoCL 3.1 reads the layers of a 1D array one row pitch apart, whatever the slice pitch is. */
         if (memory &&
             !(desc->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY && desc->image_slice_pitch > desc->image_row_pitch))
             contents_show(name, image, desc);
@@ -105,7 +106,7 @@ static void shapes_try(void)
     } memories[] = {{"no memory", 0}, {"copied", CL_MEM_COPY_HOST_PTR}, {"used", CL_MEM_USE_HOST_PTR}};
     static const struct {
         const char *name;
-        size_t rows, slices; /* halves of what is tight; 0: none given */
+        size_t rows, slices; /* in halves of a tight pitch; 0: not given */
     } pitches[] = {{"tight", 0, 0},      {"told", 2, 2},        {"wide rows", 4, 0},
                    {"wide", 4, 12},      {"wide slices", 2, 6}, {"slices no multiple", 2, 5},
                    {"only slices", 0, 4}};
@@ -150,7 +151,7 @@ static void sources_try(void)
     for (size_t i = 0; i < PARITY_COUNT(sources); i++) {
         cl_image_desc line = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = WIDTH};
         line.mem_object = sources[i].memory;
-        if (i < 2) { /* PoCL 3.1 takes the memory of an image for a buffer's */
+        if (i < 2) { /* PoCL 3.1 takes an image's memory for a buffer's */
             snprintf(name, sizeof(name), "line of a %s", sources[i].name);
             image_try(name, CL_MEM_READ_WRITE, &formats[0], &line);
             line.image_width = 1 << 20;

@@ -1,5 +1,5 @@
 /*
- * Images of every kind: supported formats, information, writes and reads with and without pitches, copies, fills, maps,
+ * Images of every kind: supported formats, queries, writes and reads with and without pitches, copies, fills, maps,
  * copies from and to buffers, and kernels that read them through samplers and write them.
  */
 #include "parity.h"
@@ -49,11 +49,11 @@ static struct parity p;
 static cl_program program;
 static unsigned char data[LARGEST], back[LARGEST], model[LARGEST];
 
-/* A kind of image, as it is created here. */
+/* A kind of image, with its size. */
 struct kind {
     const char *name;
     cl_mem_object_type type;
-    size_t size[3]; /* as the region of everything in it */
+    size_t size[3]; /* also the region of the whole image */
 };
 
 static const struct kind kinds[] = {
@@ -129,7 +129,7 @@ static void info_show(cl_mem image)
            format.image_channel_data_type, levels, samples, type, buffer ? "a" : "no", size);
 }
 
-/* A box of an image as it lies in memory. */
+/* The layout of a box of an image in memory. */
 struct layout {
     size_t element, row, slice;
 };
@@ -170,7 +170,7 @@ static void contents_check(const char *name, cl_mem image, const struct kind *ki
     parity_hash_print(name, back, size);
 }
 
-/* A region in the middle, for every kind. */
+/* Sets a region in the middle of the image. */
 static void part_of(const struct kind *kind, size_t origin[3], size_t region[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -325,7 +325,7 @@ static void host_try(cl_mem_flags flags)
     CHECK(clReleaseMemObject(image));
 }
 
-/* The calls of OpenCL 1.1, and that with properties of 3.0. */
+/* The calls of OpenCL 1.1, and OpenCL 3.0's call with properties. */
 static void old_calls_try(void)
 {
     cl_int status;

@@ -1,4 +1,5 @@
-/* Sources that include files: by -I and relative to the working folder, nested, missing, wrong; built and compiled. */
+/* Sources that include files: by -I and relative to the working directory, nested, missing, wrong; built and
+ * compiled. */
 #include "parity.h"
 
 #include <sys/stat.h>
@@ -41,7 +42,7 @@ static void files_remove(void)
     CHECK(rmdir(folder));
 }
 
-/* Without the names of files in native's cache. */
+/* Prints a log without the names of files in native's cache. */
 static void print_without_cache(const char *what, const char *text)
 {
     printf("%s: ", what);
@@ -60,7 +61,7 @@ static void print_without_cache(const char *what, const char *text)
     putchar('\n');
 }
 
-/* folder itself varies: it stands for FOLDER. */
+/* Replaces the folder's name, which varies, by FOLDER. */
 static void replace_folder(char *text)
 {
     char *at;

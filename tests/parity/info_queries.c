@@ -1,6 +1,6 @@
 /*
- * Every clGet*Info but that of devices (device_info.c): each question with the right size, a larger and a smaller one,
- * without a value and without a size, and questions that are none.
+ * Every clGet*Info except that of devices (device_info.c): each query with the right size, a larger and a smaller one,
+ * without a value and without a size, and invalid queries.
  */
 #include "parity.h"
 
@@ -37,7 +37,7 @@ static const struct parity_query platform_queries[] = {
     NONE,
 };
 
-/* PoCL counts its own references too. */
+/* The reference count, which includes PoCL's own, is not printed. */
 static const struct parity_query context_queries[] = {
     SIZE(CL_CONTEXT_REFERENCE_COUNT),
     NUMBERS(CL_CONTEXT_NUM_DEVICES),
@@ -46,7 +46,7 @@ static const struct parity_query context_queries[] = {
     NONE,
 };
 
-/* Asked of contexts with properties only: PoCL 3.1 crashes where there are none and nowhere to put a size. */
+/* For contexts with properties only: PoCL 3.1 crashes if there are none and size_ret is NULL. */
 static const struct parity_query property_queries[] = {
     HANDLES(CL_CONTEXT_PROPERTIES),
 };
@@ -82,7 +82,7 @@ static const struct parity_query sampler_queries[] = {
     NUMBERS(CL_SAMPLER_PROPERTIES),        NONE,
 };
 
-/* The size of a binary is the compiler's affair. */
+/* The size of a binary depends on the compiler. */
 static const struct parity_query program_queries[] = {
     NUMBERS(CL_PROGRAM_REFERENCE_COUNT),
     HANDLES(CL_PROGRAM_CONTEXT),
@@ -142,7 +142,7 @@ static const struct parity_query sub_group_queries[] = {
     NUMBERS(CL_KERNEL_COMPILE_NUM_SUB_GROUPS),         NONE,
 };
 
-/* PoCL counts its own references to the event of a command. */
+/* The reference count includes PoCL's own references to the event of a command. */
 static const struct parity_query event_queries[] = {
     HANDLES(CL_EVENT_COMMAND_QUEUE), NUMBERS(CL_EVENT_COMMAND_TYPE),
     SIZE(CL_EVENT_REFERENCE_COUNT),  NUMBERS(CL_EVENT_COMMAND_EXECUTION_STATUS),

@@ -1,6 +1,6 @@
 /*
- * What is known of kernels and their arguments, and arguments of every type: their values have to arrive. Also kernels
- * cloned, and arguments set again, left as they are and given late.
+ * Queries about kernels and their arguments, and arguments of every type, whose values must arrive. Also cloned
+ * kernels, and arguments that are set again, not set again, or set late.
  */
 #include "parity.h"
 
@@ -123,7 +123,7 @@ static void kernel_show(cl_program of, const char *wanted)
     CHECK(clReleaseKernel(kernel));
 }
 
-/* The private memory of a kernel is the compiler's affair. */
+/* The size of private memory depends on the compiler. */
 static void group_show(const char *name)
 {
     size_t largest, fixed[3], multiple, global[3];
@@ -142,7 +142,7 @@ static void group_show(const char *name)
     CHECK(clReleaseKernel(kernel));
 }
 
-/* The answer follows the arguments, of this kernel and of no other of its name. */
+/* The local memory size includes the arguments of this kernel object, not those of another one of the same name. */
 static void local_memory_show(void)
 {
     const size_t sizes[] = {64, 64, 4096, 8, 1 << 14};
@@ -193,7 +193,7 @@ static void sub_groups_show(void)
     CHECK(clReleaseKernel(kernel));
 }
 
-/* Whether a kernel of a fixed size needs to be told it versions see differently. */
+/* Driver versions differ in whether a kernel with a fixed work-group size needs a local size. */
 static void fixed_run(void)
 {
     cl_kernel kernel = parity_kernel(program, "fixed_size");
@@ -289,7 +289,7 @@ static void locals_run(cl_mem to)
     CHECK(clReleaseKernel(kernel));
 }
 
-/* A memory object may be no object: as a NULL value, or as a value that is NULL. */
+/* A memory object argument may be a NULL pointer, or a pointer to NULL. */
 static void nothing_run(cl_mem to)
 {
     cl_kernel kernel = parity_kernel(program, "nothing");
@@ -338,7 +338,7 @@ static void no_arguments_run(void)
     CHECK(clReleaseKernel(kernel));
 }
 
-/* A launch takes the arguments as they are when it is enqueued, even if it runs later. */
+/* A launch uses the arguments as of its enqueueing, even if it runs later. */
 static void arguments_caught(cl_mem to)
 {
     cl_int status;
@@ -362,7 +362,7 @@ static void arguments_caught(cl_mem to)
     CHECK(clReleaseKernel(kernel));
 }
 
-/* A clone has the arguments of that time, and its own from then on. PoCL 3.1 crashes where one of them is no object. */
+/* A clone gets the arguments of that time, and is independent from then on. PoCL 3.1 crashes if one of them is NULL. */
 static void clone_try(cl_mem to)
 {
     if (parity_version(&p) < 210)
@@ -388,7 +388,7 @@ static void clone_try(cl_mem to)
     CHECK(clReleaseKernel(clone));
 }
 
-/* Without -cl-kernel-arg-info it depends on the options whether PoCL 3.1 knows of the arguments. */
+/* Without -cl-kernel-arg-info it depends on the options whether PoCL 3.1 knows the arguments. */
 static void availability_show(void)
 {
     static const char *const options[] = {NULL, "", " ", "-DUNUSED", "-cl-kernel-arg-info", "-w -cl-kernel-arg-info"};

@@ -1,4 +1,4 @@
-/* What kernels print comes out of this program, in the order of the commands. */
+/* This program prints its kernels' output, in the order of the commands. */
 #include "parity.h"
 
 static const char *source = "kernel void say(int number, float4 vector, constant char *text)\n"

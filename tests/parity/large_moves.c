@@ -1,6 +1,6 @@
 /*
- * Reads and writes of more than 64 MiB that are not waited for: each in its place among launches, behind events of the
- * program's, and from what a read before it brings. By buffers and rectangles.
+ * Non-blocking reads and writes of more than 64 MiB: in their order among launches, behind user events, and with data
+ * that an earlier read brings. With buffers and rectangles.
  */
 #include "parity.h"
 
@@ -22,7 +22,7 @@ static void fill(int round)
         numbers[i] = i * 3 + round * 1000003;
 }
 
-/* What the launches have not done, or the moves not brought. */
+/* Counts the values that a launch or a transfer has missed. */
 static int wrong(int launches)
 {
     int seen = 0;
@@ -66,7 +66,7 @@ static void between_launches(void)
     CHECK(clReleaseEvent(read));
 }
 
-/* Nothing of it moves before the program says so. */
+/* Nothing is transferred before the program completes the user event. */
 static void behind_user_event(void)
 {
     cl_int status;
@@ -87,7 +87,7 @@ static void behind_user_event(void)
     CHECK(clReleaseEvent(gate));
 }
 
-/* What a read brings is written again, and the buffer may go meanwhile. */
+/* Data that a read brings are written again, and the buffer may be released meanwhile. */
 static void there_and_back(void)
 {
     const size_t zero[3] = {0}, region[3] = {ROW * sizeof(cl_int), ROWS, 1};

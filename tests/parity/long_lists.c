@@ -1,11 +1,11 @@
-/* Options, names and lists that are longer than most programs have them, as generators of code give them. */
+/* Options, names and lists that are longer than most programs', as code generators make them. */
 #include "parity.h"
 
 enum { LONG_TEXT = 80000, MANY = 1100, POINTERS = 9000 };
 
 static struct parity p;
 
-/* Of definitions that nobody uses, after those given. */
+/* Returns options: the given ones and many unused definitions. */
 static char *options_new(const char *first)
 {
     char *text = malloc(LONG_TEXT + 64);
@@ -47,7 +47,7 @@ static cl_program program_new(const char *source)
     return program;
 }
 
-/* One header many times, under a long name each time. */
+/* One header many times, each time under another long name. */
 static void compile(void)
 {
     static cl_program headers[MANY];
@@ -76,7 +76,7 @@ static void compile(void)
     free(options);
 }
 
-/* What is in many programs is not defined by all of them. */
+/* One program many times in a list of inputs: each definition is duplicated. */
 static void link_many(void)
 {
     static cl_program inputs[MANY];

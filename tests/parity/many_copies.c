@@ -1,7 +1,7 @@
 /*
- * Copies of every kind in one context with all devices there are, from a queue of one to a queue of the next, in small
- * and in large; and objects that are released while the commands that use them have yet to run. What is printed is the
- * same for any number of devices.
+ * Copies of every kind in one context with all devices, from a queue of one device to a queue of the next, small and
+ * large; and objects that are released before the commands that use them run. The output is the same for any number of
+ * devices.
  */
 #include "parity.h"
 
@@ -59,7 +59,8 @@ static cl_mem filled(int queue)
     return buffer;
 }
 
-/* A kernel writes on one queue, the next copies behind its event into what a third wrote, the last one looks. */
+/* A kernel writes on one queue, a copy on the next waits for its event and writes into what a third queue wrote, and
+ * the last queue reads. */
 static void plain(size_t from_offset, size_t to_offset, size_t size)
 {
     cl_mem from = buffer_new(numbers), to = filled(2);
@@ -94,7 +95,7 @@ static void rect(const size_t *region, size_t from_row, size_t from_slice, size_
     CHECK(clReleaseMemObject(to));
 }
 
-/* Half of the source is newer elsewhere: it has to be put together. */
+/* Half of the source is newer on another device, so that it has to be combined. */
 static void from_two(void)
 {
     cl_mem from = buffer_new(numbers), to = filled(3);
@@ -143,7 +144,8 @@ static void images(cl_mem_object_type type, size_t depth)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* All is released before the first command may run; the last piece of the chain writes what the second had read. */
+/* Everything is released before the first command may run; with again, a later kernel overwrites what the copy has
+ * read. */
 static void released(bool again)
 {
     cl_int status;
@@ -170,7 +172,7 @@ static void released(bool again)
     CHECK(clReleaseEvent(gate));
 }
 
-/* What was to be copied is never made. */
+/* The copy's source is never written, since the user event fails. */
 static void failed(size_t size)
 {
     cl_int status;

@@ -1,7 +1,6 @@
 /*
- * One context with all devices there are, and four queues that take them in turn: chains that hop from queue to queue
- * by events, pieces of buffers, sub-buffers, copies, images, maps, user events, failures. What is printed is the same
- * for any number of devices.
+ * One context with all devices, which four queues use in turn: chains from queue to queue by events, parts of buffers,
+ * sub-buffers, copies, images, maps, user events, failures. The output is the same for any number of devices.
  */
 #include "parity.h"
 
@@ -59,7 +58,7 @@ static void finish_all(void)
         CHECK(clFinish(queues[i]));
 }
 
-/* Each step on the next queue, behind the event of the one before. */
+/* Each step is on the next queue, behind the event of the one before. */
 static void chain(int steps)
 {
     cl_mem buffer = buffer_new(numbers);
@@ -77,7 +76,7 @@ static void chain(int steps)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* Two made apart and added up on a third; the same again by finishing in between, without events. */
+/* Two queues write, and a third adds; with events, or with clFinish in between. */
 static void join(bool events)
 {
     cl_mem left = buffer_new(numbers), right = buffer_new(NULL), to = buffer_new(NULL);
@@ -101,7 +100,7 @@ static void join(bool events)
     CHECK(clReleaseMemObject(to));
 }
 
-/* Quarters written on different queues, one of them by a sub-buffer, read as a whole on each. */
+/* Different queues write quarters, one of them through a sub-buffer, and each queue reads the whole. */
 static void pieces(void)
 {
     cl_mem buffer = buffer_new(NULL), part;
@@ -185,7 +184,7 @@ static void images(void)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* Recorded on one queue, with what others have made: run twice, and used by a third. */
+/* A command buffer of one queue uses data of other queues: it runs twice, and a third queue reads its results. */
 static void recorded(void)
 {
 #define FUNCTION(name) name##_fn name##_ = (name##_fn)clGetExtensionFunctionAddressForPlatform(platform, #name)
@@ -215,7 +214,7 @@ static void recorded(void)
     CHECK(clFinalizeCommandBufferKHR_(commands));
     CHECK(clEnqueueWriteBuffer(queues[2], copy, CL_TRUE, 0, SIZE, numbers, 0, NULL, NULL));
     for (int i = 0; i < 2; i++) {
-        /* native takes the arguments of a recorded kernel from the kernel as it is: so it stays as it is */
+        /* native reads a recorded kernel's arguments when it runs, so they stay unchanged */
         CHECK(clEnqueueFillBuffer(queues[0], buffer, &(cl_int){i}, 4, 0, 1024, 0, NULL, NULL));
         finish_all();
         CHECK(clEnqueueCommandBufferKHR_(0, NULL, commands, 0, NULL, NULL));
@@ -230,7 +229,7 @@ static void recorded(void)
     CHECK(clReleaseMemObject(copy));
 }
 
-/* One gate for all queues, and what becomes of those behind it when it fails. */
+/* One user event for all queues, and the statuses of the commands behind it if it fails. */
 static void gates(cl_int outcome)
 {
     cl_int status;

@@ -1,6 +1,6 @@
 /*
- * Buffers mapped and unmapped: for reading, writing and invalidating, whole and in part, waiting and not, several maps
- * at a time, and with each kind of host memory. A kernel between the maps shows that both sides see the same contents.
+ * Buffers mapped and unmapped: for reading, writing and invalidating, whole and in part, blocking and not, several maps
+ * at a time, and with each kind of host memory. Kernels between the maps show that both sides see the same contents.
  */
 #include "parity.h"
 
@@ -77,7 +77,7 @@ static void parts_use(cl_mem buffer)
     }
 }
 
-/* Two maps of different parts at a time, and two of the same part for reading. */
+/* Maps two different parts at the same time, and one part twice for reading. */
 static void twice_map(cl_mem buffer)
 {
     unsigned char *low = map(buffer, CL_MAP_WRITE, 0, 1000);
@@ -103,7 +103,7 @@ static void twice_map(cl_mem buffer)
     printf("unmapped, %u mapped\n", parity_map_count(buffer, 0));
 }
 
-/* The map waits for the kernel and is waited for by its event; then the unmapping and another kernel. */
+/* The map waits for a kernel, and a later command for the map's event; then the unmapping and another kernel. */
 static void later_map(cl_mem buffer)
 {
     cl_int status;

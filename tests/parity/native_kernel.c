@@ -68,8 +68,8 @@ static void run(void)
     CHECK(clReleaseMemObject(two));
 }
 
-/* Each round adds and multiplies, by the first device and by the last: all of it enqueued at once. Nobody waits for the
- * event of the first native kernel; of another buffer a native kernel only reads. */
+/* Each round adds in a native kernel and multiplies in a kernel, on the first device and on the last, all enqueued at
+ * once. Nothing waits for the event of the first native kernel; another buffer is only read by a native kernel. */
 static void between(void)
 {
     const char *source = "kernel void triple(global int *data) { data[get_global_id(0)] *= 3; }";
@@ -97,7 +97,7 @@ static void between(void)
     CHECK(clBuildProgram(program, 0, NULL, NULL, NULL, NULL));
     triple = parity_kernel(program, "triple");
     sum = parity_buffer(&all, CL_MEM_READ_WRITE, SIZE,
-                        NULL); /* PoCL 3.1 gives pointers in the order in which they are made */
+                        NULL); /* PoCL 3.1 passes pointers in the order in which the objects were created */
     parity_write(all.queue, sum, 0, SIZE, numbers);
     for (int i = 0; i < COUNT; i++)
         result[i] = 1;

@@ -1,4 +1,4 @@
-/* Bodies under gravity: positions go back and forth between two buffers, a tile of them through local memory. */
+/* Bodies under gravity: positions alternate between two buffers, and go through local memory tile by tile. */
 #include "parity.h"
 
 enum { BODIES = 1024, STEPS = 12, GROUP = 64 };

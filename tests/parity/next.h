@@ -1,6 +1,6 @@
 /*
- * Programs whose commands are all launches of one kernel, of which each changes what the one before left: the order in
- * which they ran shows in what is there at the end.
+ * For programs whose commands are all launches of one kernel, each of which changes the result of the previous one, so
+ * that the final contents show the order in which they ran.
  */
 #ifndef VOCL_TESTS_NEXT_H
 #define VOCL_TESTS_NEXT_H

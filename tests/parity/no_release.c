@@ -1,4 +1,4 @@
-/* A program that ends without releasing anything: objects of every kind, commands under way and behind a gate. */
+/* A program that ends without releasing anything: objects of every kind, commands under way and behind a user event. */
 #include "parity.h"
 
 enum { COUNT = 1 << 18 };

@@ -1,6 +1,6 @@
 /*
- * One context with all devices there are, and programs that only the last of them has: linked for it alone, from its
- * binary, released at once. What is printed is the same for any number of devices.
+ * One context with all devices, and programs that only the last device has: linked for it alone, from its binary,
+ * released at once. The output is the same for any number of devices.
  */
 #include "parity.h"
 
@@ -36,7 +36,7 @@ static void launch(const char *name, cl_kernel kernel, cl_int to)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* A command of each device: its node is there. */
+/* Runs a command on each device, which shows that its node answers. */
 static void all_answer(const char *name)
 {
     for (cl_uint i = 0; i < device_count; i++) {
@@ -104,7 +104,7 @@ static cl_program binary_new(cl_program of)
     return made;
 }
 
-/* What some of the devices have not is refused; PoCL 3.1 ends the process. */
+/* Devices that do not have the program refuse it; PoCL 3.1 ends the process. */
 static void others_refuse(cl_program linked, cl_program binary)
 {
     cl_int status;

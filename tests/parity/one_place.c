@@ -1,7 +1,7 @@
 /*
- * Reads into the same memory of the program, one after the other without waiting, and writes from there: what is there
- * in the end, and whenever all that was enqueued is known to be over, is what the commands leave one after the other,
- * in whatever sizes, from one queue and from two that wait for each other. What each leaves is worked out here.
+ * Reads into the same memory of the program, one after the other without waiting, and writes from there: the final
+ * contents, and those whenever all commands are known to be complete, are those that the commands give one after the
+ * other, of all sizes, from one queue and from two that wait for each other. The program computes what to expect.
  *
  *     one_place [ROUNDS]
  */
@@ -22,7 +22,7 @@ static uint32_t below(uint32_t limit)
     return (seed >> 8) % limit;
 }
 
-/* A part of the memory: small, some pieces long, or nearly all. */
+/* Draws a part of the memory: small, several pieces long, or nearly all. */
 static void draw_part(size_t *at, size_t *size)
 {
     static const uint32_t most[] = {4096, 100 << 10, 256 << 10, 300 << 10, 1 << 20, 3 << 20};
@@ -33,7 +33,8 @@ static void draw_part(size_t *at, size_t *size)
     *at = below(4) ? below((uint32_t)(MEMORY - *size)) : 0;
 }
 
-/* Filled with this, and read, or what is read is written elsewhere on the device. Each waits for the one before it. */
+/* Fills the device's buffer with value and reads it, or writes the memory to another buffer. Each step waits for the
+ * one before. */
 static cl_event step(cl_command_queue queue, unsigned char value, cl_event before)
 {
     size_t at, size;
@@ -80,7 +81,7 @@ static void run(const char *name, unsigned count, bool gated)
     printf("%s: right\n", name);
 }
 
-/* What an event's command has left is there as long as what comes after it is not to begin. */
+/* The memory keeps what an event's command has left until a later command may start. */
 static void run_by_turns(void)
 {
     unsigned char value = 1;

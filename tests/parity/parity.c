@@ -361,8 +361,8 @@ pthread_t parity_gate_open_later(cl_event gate)
     return thread;
 }
 
-/* Whether this is the first process to come, of the program and those that it starts. Who looks for the file "reached"
- * finds the PID in it. */
+/* Whether this process is the first to come, of the program and those that it starts. Its PID is in the file "reached"
+ * as soon as that exists. */
 static bool barrier_reached(const char *folder)
 {
     char coming[256], reached[256];

@@ -1,6 +1,6 @@
 /*
- * Programs: from source in several strings, with options, built twice and with errors (the log compared without the
- * paths in it), from binaries, compiled with headers and linked, with kernels that outlive them.
+ * Programs: from source in several strings, with options, built twice and with errors (the logs compared without
+ * paths), from binaries, compiled with headers and linked, with kernels that outlive them.
  */
 #include "parity.h"
 #include <ctype.h>
@@ -32,7 +32,7 @@ static cl_program program_create(const char *text)
     return program;
 }
 
-/* Runs scale and gives the factor. */
+/* Runs scale and returns the factor. */
 static cl_int factor_of(cl_program program)
 {
     cl_int data[COUNT];
@@ -50,7 +50,7 @@ static cl_int factor_of(cl_program program)
     return data[1];
 }
 
-/* The log names temporary files and versions of things: each word with a slash loses its path. */
+/* Prints a log, which names temporary files and versions: words with a slash lose their path. */
 static void log_print(char *log)
 {
     for (char *word = log; *word;) {
@@ -126,7 +126,7 @@ static void options_try(void)
     }
 }
 
-/* The pieces of a source, with and without lengths. */
+/* Source in pieces, with and without lengths. */
 static void pieces_try(void)
 {
     const char *pieces[] = {"#define FACTOR 17\n", source, "// the end, and no newline"};
@@ -202,7 +202,7 @@ static void twice_try(void)
     CHECK(clReleaseProgram(program));
 }
 
-/* A folder of this machine, named in the options, holds a header. */
+/* A header in a local directory that the options name. */
 static void include_try(void)
 {
     char folder[] = "/tmp/parity-XXXXXX", file[64], options[64];
@@ -296,7 +296,7 @@ static void link_try(void)
     CHECK(clReleaseProgram(header));
 }
 
-/* Linking a program that did not compile is left out: PoCL 3.1 aborts. */
+/* Without linking a program that did not compile: PoCL 3.1 aborts. */
 static void link_errors_try(void)
 {
     cl_int status;
@@ -321,7 +321,7 @@ static void link_errors_try(void)
     CHECK(clReleaseProgram(broken));
 }
 
-/* Kernels hold their program. */
+/* Kernels keep their program alive. */
 static void kernels_outlive(void)
 {
     cl_kernel kernels[4];

@@ -1,6 +1,7 @@
 /*
- * Commands that hand on data in the program's memory: what one leaves there the next takes, without the program waiting
- * in between; in a queue in order, and by events across queues, of several devices if there are.
+ * Commands that pass data on through the program's memory: what one command leaves there the next one reads, without a
+ * wait of the program in between; in an in-order queue, and by events across queues, of several devices if there are
+ * any.
  *
  * usage: relay [SIZE...]
  */
@@ -21,7 +22,7 @@ static const char source[] = "__kernel void fill(__global uchar *to, uint value,
 struct relay {
     struct parity parity;
     cl_command_queue first, second; /* second: the first again, or another queue */
-    bool by_events;                 /* the queues are not in order */
+    bool by_events;                 /* the queues are out of order */
     cl_kernel fill, copy;
     size_t size;
     cl_mem from, to, third;
@@ -29,7 +30,7 @@ struct relay {
     unsigned char value;
 };
 
-#ifdef __SANITIZE_THREAD__ /* whose runs on the processor's own device take ten minutes for it, natively */
+#ifdef __SANITIZE_THREAD__ /* with it, kernels on PoCL's CPU device take ten minutes, even natively */
 #define LARGE_TOO 0
 #else
 #define LARGE_TOO 1
@@ -37,7 +38,7 @@ struct relay {
 
 static const size_t zero[3];
 
-/* The event of a command, and its end as the next one's list. */
+/* The events of commands; each command waits for the last one before it. */
 struct chain {
     cl_event events[8];
     cl_uint count;
@@ -89,7 +90,7 @@ static bool holds(const struct relay *r, cl_mem buffer, unsigned char wanted)
     return right;
 }
 
-/* from becomes all value in a command that takes its time, to and the program's memory something else. */
+/* A slow kernel fills from with value; to and the program's memory hold other bytes. */
 static void begin(struct relay *r, struct chain *c)
 {
     const unsigned char no = (unsigned char)~++r->value;
@@ -148,7 +149,7 @@ static bool map_then_write(struct relay *r)
     return holds(r, r->to, r->value);
 }
 
-/* The second one's bytes are there at the end. */
+/* At the end the memory has the second read's bytes. */
 static bool read_then_read(struct relay *r)
 {
     const size_t few = r->size / 3 + 1;
@@ -164,7 +165,7 @@ static bool read_then_read(struct relay *r)
     return all_are(r->memory, few, third) && all_are(r->memory + few, r->size - few, r->value);
 }
 
-/* What was read into the map of another buffer is that buffer's. */
+/* Data read into the map of another buffer are that buffer's contents. */
 static bool read_into_map(struct relay *r)
 {
     struct chain c = {.count = 0};
@@ -193,7 +194,7 @@ static void CL_CALLBACK native(void *argument)
     memset(r->memory, r->value, r->size);
 }
 
-/* What a function of the program has written. */
+/* Passes on what a native kernel has written. */
 static bool native_then_write(struct relay *r)
 {
     struct native_arguments arguments = {r};
@@ -222,7 +223,7 @@ static bool svm_copy_then_write(struct relay *r)
     return holds(r, r->to, r->value);
 }
 
-/* A kernel's work in memory that the program has, too. */
+/* Passes on a kernel's results in SVM. */
 static bool svm_kernel_then_write(struct relay *r)
 {
     const cl_uint value = ++r->value, size = (cl_uint)r->size;
@@ -251,7 +252,7 @@ static bool read_into_svm(struct relay *r)
     if (!r->svm)
         return true;
     begin(r, &c);
-    /* with an event, without which PoCL 6 crashes as it is unmapped */
+    /* with an event, without which PoCL 6 crashes at the unmapping */
     CHECK(clEnqueueSVMMap(r->second, CL_TRUE, CL_MAP_WRITE, r->svm, r->size, 0, NULL, &mapped));
     CHECK(clReleaseEvent(mapped));
     step(&c, clEnqueueReadBuffer(r->first, r->from, CL_FALSE, 0, r->size, r->svm, LINK(r, &c)));
@@ -264,7 +265,7 @@ static bool read_into_svm(struct relay *r)
     return holds(r, r->to, r->value);
 }
 
-/* Memory is the program's again also when the command has failed. */
+/* The program may unmap its memory also when the command has failed. */
 static bool fails(struct relay *r)
 {
     const size_t length = (r->size + 4095) & ~(size_t)4095;
@@ -375,7 +376,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < count; i++)
             test_size(&r, sizes[i]);
     }
-    /* in queues of their own: one does not survive it everywhere */
+    /* in queues of their own: on some drivers a queue is unusable after a failure */
     for (size_t i = 0; i < count; i++) {
         r.size = sizes[i];
         r.from = parity_buffer(&r.parity, CL_MEM_READ_WRITE, r.size, NULL);

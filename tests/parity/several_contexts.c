@@ -1,6 +1,6 @@
 /*
- * Contexts side by side on one device: used in turn, released in any order and before their objects, and many one after
- * the other.
+ * Contexts side by side on one device: used alternately, released in any order and before their objects, and many one
+ * after the other.
  */
 #include "parity.h"
 
@@ -42,7 +42,7 @@ static void set_check(struct set *set, cl_int wanted)
     printf("%d\n", wanted);
 }
 
-/* What is released first differs: the context itself may go before everything in it. */
+/* The order of release varies: the context itself may be released before its objects. */
 static void set_release(struct set *set, int way)
 {
     if (way % 2)

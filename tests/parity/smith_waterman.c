@@ -1,6 +1,6 @@
 /*
- * Local alignment of two sequences, anti-diagonal by anti-diagonal: a launch for each, and all seven arguments set
- * before each. Three buffers take turns as the diagonal before last, the last and the current one.
+ * Local alignment of two sequences, anti-diagonal by anti-diagonal: a launch for each, with all seven arguments set
+ * before. Three buffers alternate as the diagonal before last, the last and the current one.
  */
 #include "parity.h"
 

@@ -1,4 +1,4 @@
-/* Parts of a device: made in each way, asked about, and used in contexts of their own and together. */
+/* Sub-devices: created in each way, queried, and used in contexts of their own and together. */
 #include "parity.h"
 
 static const char *source = "kernel void add(global int *data, int what)\n"
@@ -7,7 +7,7 @@ static const char *source = "kernel void add(global int *data, int what)\n"
                             "}\n";
 
 static struct parity p;
-static cl_device_id released[256]; /* at the end */
+static cl_device_id released[256]; /* released at the end */
 static cl_uint released_count;
 
 static void device_show(cl_device_id device)
@@ -30,7 +30,7 @@ static void device_show(cl_device_id device)
     printf("\n");
 }
 
-/* PoCL has one binary for all parts of a device. */
+/* Reads the binaries: PoCL has one for all sub-devices of a device. */
 static void binaries_take(cl_program program, cl_uint count)
 {
     size_t sizes[64] = {0};
@@ -44,7 +44,7 @@ static void binaries_take(cl_program program, cl_uint count)
         free(binaries[i]);
 }
 
-/* In a context of all of them, a queue for each: the buffer goes from one to the next. */
+/* Uses all sub-devices in one context, a queue for each: the buffer goes from one to the next. */
 static void devices_use(const cl_device_id *devices, cl_uint count)
 {
     cl_int status, data[64] = {0};
@@ -95,8 +95,8 @@ static void partition_try(const char *name, cl_device_id device, const cl_device
         released[released_count++] = parts[i];
 }
 
-/* PoCL 3.1 may still be releasing the event of a command that the program has waited for, and looks at its device then,
- * which neither queue nor context keeps. So there is other work in between. */
+/* PoCL 3.1 may still be releasing the event of a command that the program has waited for, and then accesses its device,
+ * which neither queue nor context retains. Therefore other work comes before the release. */
 static void parts_release(void)
 {
     printf("-- the whole\n");

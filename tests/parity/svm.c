@@ -1,6 +1,6 @@
 /*
- * Shared virtual memory: a list whose pointers the kernel follows and makes, fine-grained memory that program and
- * kernel use at once, and every command on it.
+ * Shared virtual memory: a list whose pointers a kernel follows and writes, fine-grained memory that program and kernel
+ * use at the same time, and every command on SVM.
  */
 #include "parity.h"
 
@@ -104,7 +104,7 @@ static void commands_try(void)
     CHECK(clReleaseKernel(add));
 }
 
-/* The program writes what the kernel reads, with no command in between. */
+/* The program writes what the kernel reads, without a command in between. */
 static void fine_try(cl_device_svm_capabilities can)
 {
     cl_kernel add = parity_kernel(program, "add");
@@ -125,8 +125,8 @@ static void fine_try(cl_device_svm_capabilities can)
     clSVMFree(p.context, data);
 }
 
-/* Buffers made of the memory: kernels link what lies in them by the program's own pointers, which is there to be seen
- * in a map and by pointer. */
+/* Buffers over SVM: kernels link list items in them by the program's pointers; the result is visible in a map and
+ * through the pointer. */
 static void buffers_try(void)
 {
     const size_t half = COUNT * sizeof(struct item);
@@ -180,7 +180,7 @@ static void buffers_try(void)
     clSVMFree(p.context, items);
 }
 
-/* Many, of different sizes, freed in another order; contents stay apart. */
+/* Many allocations of different sizes, freed in another order, keep their contents. */
 static void allocations_try(void)
 {
     enum { MANY = 200 };
@@ -242,7 +242,7 @@ int main(void)
         return 0;
     }
     CHECK(clGetDeviceInfo(p.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(can), &can, NULL));
-    /* VOCL does not carry what the rest of the host's memory would be, which PoCL 6 has */
+    /* VOCL does not offer fine-grained system SVM, which PoCL 6 has */
     printf("capabilities 0x%lx\n", (unsigned long)(can & ~(cl_device_svm_capabilities)CL_DEVICE_SVM_FINE_GRAIN_SYSTEM));
     if (!(can & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER))
         return 0;

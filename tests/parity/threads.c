@@ -1,7 +1,7 @@
 /*
- * Sixteen threads in one context: each with a queue of its own, then all with one queue, then each waiting for events
- * of the others, then creating, building and releasing. A kernel object belongs to one thread, as OpenCL wants. And a
- * thread with the least stack that there is, as runtimes give theirs, for all but building.
+ * Sixteen threads in one context: each with its own queue, then all with one queue, then each waiting for events of the
+ * others, then creating, building and releasing. A kernel object belongs to one thread, as OpenCL requires. And a
+ * thread with the least possible stack, as some runtimes use, for everything except building.
  */
 #include "parity.h"
 #include <pthread.h>
@@ -36,8 +36,7 @@ static void launch(struct worker *worker, cl_int factor, cl_int more, cl_uint wa
                                  event));
 }
 
-/* A round: write, launch, read a part without waiting, all in order by events, so that a shared queue serves as well.
- */
+/* A round: write, launch, non-blocking read of a part, all ordered by events, so that a shared queue serves as well. */
 static void round_run(struct worker *worker, cl_int *data, cl_int *back, cl_int round)
 {
     cl_event written, launched, read;
@@ -66,7 +65,7 @@ static void *rounds_run(void *argument)
     return NULL;
 }
 
-/* Many launches, and no waiting until the end. */
+/* Many launches without a wait before the end. */
 static void *burst_run(void *argument)
 {
     struct worker *worker = argument;
@@ -83,7 +82,7 @@ static void *burst_run(void *argument)
     return NULL;
 }
 
-/* Objects come and go; every thread builds a program of its own. */
+/* Creates and releases objects; every thread builds its own program. */
 static void *objects_churn(void *argument)
 {
     struct worker *worker = argument;
@@ -120,7 +119,7 @@ static void all_run(const char *name, void *(*body)(void *))
         printf("%s, thread %d: %016llx\n", name, i, (unsigned long long)workers[i].hash);
 }
 
-/* Every thread launches behind the same gate, and the first waits for all of them. */
+/* Every thread launches behind the same user event, and the first waits for all launches. */
 static cl_event gate, behind[THREADS];
 
 static void *gate_pass(void *argument)
@@ -159,7 +158,7 @@ static void workers_create(void)
     }
 }
 
-/* From now on all use the same queue. */
+/* Makes all threads use the same queue. */
 static void queues_share(cl_command_queue queue)
 {
     for (int i = 0; i < THREADS; i++) {
@@ -260,7 +259,7 @@ static void *small_stack_run(void *argument)
     return NULL;
 }
 
-/* What a driver does when it is first asked may take more. A sanitizer makes frames larger. */
+/* Runs once with a normal stack first, since a driver's first calls may need more. Sanitizers make frames larger. */
 static void small_stack(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

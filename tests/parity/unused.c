@@ -1,4 +1,4 @@
-/* A context and a queue that are made and never used, nor released, before the program ends. */
+/* A context and a queue that are neither used nor released before the program ends. */
 #include "parity.h"
 
 int main(void)

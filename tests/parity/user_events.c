@@ -1,6 +1,6 @@
 /*
- * Commands that wait for user events: chains of them, gates set from another thread, in any order and with errors, and
- * what becomes of the commands behind a gate that fails.
+ * Commands that wait for user events (gates): chains of them, gates completed from another thread, in any order and
+ * with errors, and the commands behind a gate that fails.
  */
 #include "next.h"
 #include <pthread.h>
@@ -14,7 +14,7 @@ static void status_print(const char *name, cl_event event)
     printf("%s is %s\n", name, parity_status_name(parity_event_status(event)));
 }
 
-/* Whether a command has begun to be submitted is up to OpenCL. */
+/* OpenCL leaves open whether a command has begun to be submitted. */
 static void pending_check(cl_event event)
 {
     cl_int status = parity_event_status(event);
@@ -72,7 +72,7 @@ static void chain_run(const char *name, cl_command_queue queue)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* A command behind three gates starts with the last of them, whatever their order. */
+/* A command behind three gates starts with the last of them, in any order. */
 static void gates_several(void)
 {
     static const int orders[][3] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}};
@@ -93,7 +93,7 @@ static void gates_several(void)
     }
 }
 
-/* Lists of any length, as runtimes of task graphs have: of one gate as often, and of as many. */
+/* Wait lists of any length, as runtimes of task graphs have: with one gate many times, and with many gates. */
 static void lists_long(const char *name, cl_command_queue queue)
 {
     static cl_event gates[LONG];
@@ -134,7 +134,7 @@ static void queues_two(void)
     CHECK(clReleaseMemObject(to));
 }
 
-/* The program blocks, in turn, in each call that waits, and another thread opens the gate. */
+/* The program blocks, one after the other, in each call that waits, and another thread completes the gate. */
 static void thread_opens(int way)
 {
     static const char *const names[] = {"clWaitForEvents", "clFinish", "blocking read", "blocking map"};
@@ -170,8 +170,8 @@ static void thread_opens(int way)
 }
 
 /*
- * Every kind of command behind a gate that fails. Only what was enqueued before the gate failed: PoCL 3.1 waits for
- * ever for a command that is enqueued behind an event which has failed already.
+ * Every kind of command behind a gate that fails, enqueued before the failure: PoCL 3.1 waits forever for a command
+ * that is enqueued behind an event which has already failed.
  */
 static void kinds_fail(cl_command_queue queue)
 {
@@ -208,7 +208,7 @@ static void CL_CALLBACK nothing(void *argument)
     (void)argument;
 }
 
-/* It is over, though what came before it in its queue is not. */
+/* The event completes, though earlier commands in its queue have not. */
 static void over_check(const char *name, cl_event event)
 {
     CHECK(clFlush(loose));
@@ -266,7 +266,7 @@ static void maps_independent(cl_mem memory, cl_mem image)
     }
 }
 
-/* Out of order nothing waits for what it does not name, but for barriers. */
+/* Out of order, commands wait only for what they list, except for barriers. */
 static void independent(void)
 {
     const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
@@ -321,7 +321,7 @@ static void gate_fails(const char *name, cl_command_queue queue, cl_int code)
     CHECK(clReleaseMemObject(buffer));
 }
 
-/* Nobody asks for an event behind a gate that fails until what comes after it is over, and has gone well. */
+/* The events behind a failed gate are queried only after a later command has succeeded. */
 static void asked_late(const char *name, cl_command_queue queue)
 {
     cl_mem buffer = buffer_create();
@@ -350,7 +350,7 @@ static void CL_CALLBACK heard(cl_event event, cl_int status, void *argument)
     (void)event, (void)status, (void)argument;
 }
 
-/* What is known to be over last says nothing of what failed before it: markers of two queues at once. */
+/* A later success does not hide an earlier failure: markers of two queues at once. */
 static void fails_first(cl_mem buffer, cl_command_queue other)
 {
     cl_command_queue queues[] = {p.queue, other};

@@ -1,7 +1,7 @@
 /*
- * Unified shared memory (cl_intel_unified_shared_memory): allocations of each kind and what is told of them, copies
- * between all of them, fills, hints, and kernels that follow pointers. Lines that begin with "shared:" are about memory
- * that the program touches itself, which a device of another host does not have.
+ * Unified shared memory (cl_intel_unified_shared_memory): allocations of each kind and their queries, copies between
+ * all kinds, fills, hints, and kernels that follow pointers. Lines that begin with "shared:" are about memory that the
+ * program accesses itself, which a device of another host does not have.
  */
 #include "parity.h"
 
@@ -179,7 +179,7 @@ static void errors_try(void)
     CHECK(clMemFreeINTEL_(p.context, memory));
 }
 
-/* Through two allocations and back, in the middle of them, with what is around it left alone. */
+/* Copies into the middle of two allocations and back; the bytes around stay unchanged. */
 static void copies_try(cl_unified_shared_memory_type_intel first, cl_unified_shared_memory_type_intel second)
 {
     static const size_t sizes[] = {1, 7, 1000, 16384, 16385, 65536, 1 << 20, LARGE - 128};
@@ -211,7 +211,7 @@ static void copies_try(cl_unified_shared_memory_type_intel first, cl_unified_sha
            type_name(second));
 }
 
-/* Memory of the program's own on both sides. */
+/* Copies between two places in the program's own memory. */
 static void host_copy_try(void)
 {
     parity_random_bytes(wanted, 5000, 3);
@@ -253,7 +253,7 @@ static void events_try(void)
     CHECK(clMemFreeINTEL_(p.context, memory));
 }
 
-/* Pointers that a kernel has made are followed by another, on the device only. */
+/* A kernel follows pointers that another kernel has written, on the device only. */
 static void kernels_try(void)
 {
     const size_t item = 16;
@@ -315,7 +315,7 @@ static void kernels_try(void)
     CHECK(clMemFreeINTEL_(p.context, table));
 }
 
-/* What the program writes the kernel sees, and the other way round, with no command in between. */
+/* The kernel sees what the program writes, and vice versa, without a command in between. */
 static void shared_try(cl_unified_shared_memory_type_intel type)
 {
     struct item {
@@ -357,7 +357,7 @@ static void shared_try(cl_unified_shared_memory_type_intel type)
     CHECK(clMemFreeINTEL_(p.context, numbers));
 }
 
-/* Many, of different sizes, freed in another order; contents stay apart. */
+/* Many allocations of different sizes, freed in another order, keep their contents. */
 static void many_try(void)
 {
     enum { MANY = 100 };

@@ -1,4 +1,4 @@
-/* c = a + b, in one launch over everything and in many launches over parts by global offset. */
+/* c = a + b, in one launch over all elements and in many launches over parts by global offset. */
 #include "parity.h"
 
 enum { COUNT = 1 << 20, PARTS = 16 };

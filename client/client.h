@@ -1,50 +1,51 @@
 /*
- * The client: a session of nodes, and objects on them, without an API. Errors are negative errno values; a number above
- * 0 is what native OpenCL said (call_verdict()). It uses OpenCL's types and numbers, as the protocol does, and none of
- * its functions: what stands on it hands session_get() a struct front_end. A room uses those before it; all are traced.
+ * The client: a session of nodes, and the objects on them, independent of an API. Errors are negative errno values; a
+ * positive value is native OpenCL's error (call_verdict()). The client uses OpenCL's types and constants, as the
+ * protocol does, but none of its functions: the API on top of it passes session_get() a struct front_end. A folder uses
+ * only those listed before it; all are traced.
  *
- *   start.h    start.c: a session begins, ends and is forked, and what arrives is given to who it is for (note.h:
- *              note.c, what nodes tell); knows all rooms
+ *   start.h    start.c: begins and ends a session, handles forks, and dispatches what arrives (note.h: note.c, what
+ *              nodes report); uses all folders
  *
  *   core/
- *     objects.h       what all of them work with; node_set.h, sets of nodes
- *     session.h       the lock, and who listens; members.h: which members of the job are its nodes
+ *     objects.h       the objects that all files work with; node_set.h, sets of nodes
+ *     session.h       the lock, and which thread receives; members.h: which members of the job are its nodes
  *     stream.h        commands to a node, and round trips; local.c, a node in this process
- *     handle.h        the registry of objects; destructor.c, those whose end is waited for
- *     event.h         events; event_wait.c, waiting for them; times.c, their clock; arrival.c, data that have to come
+ *     handle.h        the registry of objects; destructor.c, objects with destructor callbacks
+ *     event.h         events; event_wait.c, waiting for them; times.c, their clock; arrival.c, data still to arrive
  *     transfers.h     transfers that are under way
- *     deliver.h       functions of the application
- *     halt.h          no call is half-way meanwhile
- *     per_process.h   static variables that a fork's child has anew
- *     info.h          what nodes answer to queries; cache.h, what is kept from one session to the next
+ *     deliver.h       callbacks of the application
+ *     halt.h          halts between the program's calls
+ *     per_process.h   static variables that are reset in the child of a fork
+ *     info.h          queries that nodes answer; cache.h, what is kept from one session to the next
  *     layout.h        rows of data in memory
- *     observer.h      who wants to know what goes on at a node
+ *     observer.h      callbacks for recovery: what goes on at a node
  *   memory/
- *     arena.h         memory of both sides; block.c, of buffers; exchange.c, pages of the program's in it
- *     memory.h        memory objects; written.c, what of them has been written
+ *     arena.h         memory that program and workers share; block.c, for buffers; exchange.c, for the program's pages
+ *     memory.h        memory objects; written.c, which parts of them were written
  *     svm.h           shared virtual memory: svm_placed.c, in the arena; svm_remote.c, without it; usm.c, unified
  *   data/
- *     enqueue.h       what commands have in common; queue.c, waiting for queues; host.c, commands of the program's own;
- *                     direct.c, those that need not be sent
- *     transfer.h      data to and from nodes; data_command.h, the way of all commands that move data; contents.h, what
- *                     objects hold, outside of queues
- *     coherence.h     which node has what, and migrates it from another; shared.c, data that both see; hostptr.h, the
- *                     program's memory as a buffer's
- *     address_command.h   commands on addresses; addressed.c, buffers that have one on their device
+ *     enqueue.h       what all commands have in common; queue.c, waiting for queues; host.c, commands that the program
+ *                     carries out; direct.c, commands that need not be sent
+ *     transfer.h      data to and from nodes; data_command.h, commands that move data; contents.h, contents that move
+ *                     outside of queues
+ *     coherence.h     which node has which contents, and migration; shared.c, data in memory that both sides see;
+ *                     hostptr.h, CL_MEM_USE_HOST_PTR
+ *     address_command.h   commands on addresses; addressed.c, buffers with a device address
  *   survive/
- *     pause.h         the program's calls wait, and what was enqueued ends (ends.h)
+ *     pause.h         halts the program's calls, and waits until what was enqueued has ended (ends.h)
  *     ahead.h         what is copied while the program goes on
- *     move.h          a node goes to another process. moving.h: for objects make_again.c; for contents copy_over.c and
- *                     svm_move.c; for memory that is left behind unshare.c; summon.c, what users ask; suspend.c,
- *                     workers go; suspension.h: resume.c, and come again
- *     store.h         contents kept at the application's host; store_ahead.c, read ahead
+ *     move.h          moves a node to another process. moving.h: for objects make_again.c; for contents copy_over.c and
+ *                     svm_move.c; for shared memory that is left behind unshare.c; summon.c, users' requests; suspend.c,
+ *                     workers leave; suspension.h: resume.c, and others replace them
+ *     store.h         contents kept at the application's host; store_ahead.c, reading them ahead
  *     checkpoint.h    what goes to a checkpoint in files
- *     recover.h       a worker that is lost is replaced. journal.h: what it was told; effects.h, what commands.def says
- *                     of that; shorten.c, what of it is left; snapshot.c, svm_saved.c, contents; window.c, of memory
- *                     that is shared; mend.c, another one comes; replay.c, and is told it; keep.h, contents that
- *                     workers keep
+ *     recover.h       replaces a worker that is lost. journal.h: what it was sent; effects.h, what commands.def says of
+ *                     the effects of commands; shorten.c, compacts the journal; snapshot.c, svm_saved.c, contents;
+ *                     window.c, contents of shared memory; mend.c, failover to another worker; replay.c, what that is
+ *                     sent again; keep.h, replicas of contents with workers
  *   trace/
- *     timeline.h      what the program does is written down; sites.c, and who called
+ *     timeline.h      the trace of what the program does; sites.c, the places that call OpenCL
  */
 #ifndef VOCL_CLIENT_CLIENT_H
 #define VOCL_CLIENT_CLIENT_H

@@ -322,7 +322,7 @@ void deliver_here(struct session *session, struct callback *callback)
 
     callback->begun = atomic_fetch_add(&begins, 1) + 1;
     callback->in = callbacks;
-    callback->next = callbacks->first; /* before what is due and has not begun */
+    callback->next = callbacks->first; /* before callbacks that are due and have not begun */
     if (!callbacks->first)
         callbacks->last = &callback->next;
     callbacks->first = callback;

@@ -82,8 +82,8 @@ static inline void event_show(void)
 /* ---- times.c ---- */
 /* Reads a clock of this host, in ns: CLOCK_MONOTONIC_RAW or CLOCK_MONOTONIC. */
 uint64_t times_read(clockid_t clock);
-/* Learns by which clock of this host a device's times are. A command is enqueued natively after its event is made here,
- * and ends before its end is known here: if that is true by only one of the clocks, it is that one. */
+/* Learns by which clock of this host a device's times are: a command is enqueued natively after its event is made here,
+ * and ends before its end is known here. If that is true by only one of the clocks, it is that one. */
 void times_learn(cl_device_id device, const uint64_t made[2], const uint64_t times[4]);
 /* Returns the time by the clock of the device's events, or 0 if that is not known to be a clock of this host. */
 uint64_t device_time(cl_device_id device);

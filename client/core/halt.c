@@ -1,5 +1,5 @@
 /*
- * A halt between calls. Calls are many and halts are few: a call only marks its own thread, and the thread that halts
+ * Halts between calls. Calls are many and halts are few: a call only marks its own thread, and the thread that halts
  * the others makes their marks visible (membarrier), so that no call pays for a fence.
  */
 #include <linux/membarrier.h>

@@ -20,7 +20,7 @@ struct slab {
     unsigned kind;
     uint32_t first; /* number of its first slot */
     size_t slot, count;
-    uint64_t inverse; /* 2^32 / slot, rounded up: a division would be most of a check's time */
+    uint64_t inverse; /* 2^32 / slot, rounded up: a division would take most of the time of a check */
 };
 
 struct pool {

@@ -128,7 +128,7 @@ int destructor_add(struct node *node, struct callback **list, void (*function)(v
 void destructor_begin(struct object *object, struct node *node);
 /* Handles the node's report that an object is gone. Returns false if nothing waits for that. Under the lock. */
 bool destructor_note(struct node *node, uint32_t kind, uint32_t id);
-/* Whether there is an object whose end is waited for. */
+/* Whether the end of any object is waited for. */
 bool destructor_any(void);
 void destructor_lose(struct node *node);
 /* If ends of objects on the node are waited for, makes a round trip (about object, which is on the node), so that ends

@@ -25,7 +25,7 @@ static struct {
     struct transport *transport;
     struct executor *executor;
     unsigned frames;           /* frames handled so far */
-    struct wire_buffer *peers; /* what is to be sent to workers, by number */
+    struct wire_buffer *peers; /* by number: what is still to be sent to each worker */
     unsigned peer_count;
 } local;
 

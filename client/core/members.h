@@ -13,7 +13,7 @@ struct session {
     pthread_t leader; /* while leading */
     unsigned waiters;
     pthread_t thread;
-    unsigned node_count, spare_count; /* the spares come behind the nodes */
+    unsigned node_count, spare_count; /* the spares come after the nodes */
     struct node *nodes;
     struct node **members; /* by the peer's number: its node */
     unsigned member_count;

@@ -218,7 +218,7 @@ struct mapping {
     bool owned;        /* the memory belongs to the mapping */
 };
 
-/* Who asks what was written since the last time: moves, snapshots, and reading ahead for a store. */
+/* The consumers that ask what was written since the last time: moves, snapshots, and reading ahead for a store. */
 enum { WRITTEN_MOVE = 1, WRITTEN_SAVE = 2, WRITTEN_STORE = 4, WRITTEN_ALL = 7 };
 
 /* written.c: the range of an object that was ever written: its end; its beginning, counted back from the object's end;
@@ -233,8 +233,8 @@ struct image;
 struct in_window {
     uint64_t number;
     bool read, written, filled;   /* filled: it has contents, from whatever window */
-    bool cycles;                  /* it was written, read and written again in one window */
-    atomic_uint_fast64_t settled; /* the number times 4, and the uses for which nothing is left to do */
+    bool cycles;                  /* it was once written, read and written again in one window */
+    atomic_uint_fast64_t settled; /* number times 4, plus the uses (enum use) for which nothing is left to do */
     struct image *image;          /* undo copy of its contents, of that window or one before */
 };
 

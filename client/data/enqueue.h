@@ -33,7 +33,7 @@ struct enqueue {
     bool hosted;     /* hostptr_before() */
     bool sent;       /* its node knows the command and its event */
     bool inside;     /* halt_enter() */
-    bool counted;    /* by struct observer's begins() */
+    bool counted;    /* struct observer's begins() was called, ends() was not */
     bool used;       /* uses() was told of all that it uses */
     uint64_t before; /* commands of its queue with numbers up to this were sent before it */
     uint64_t number; /* in its queue, from 1 on; set when it counts as enqueued */

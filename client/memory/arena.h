@@ -34,7 +34,7 @@ struct arena_file {
 bool arena_identify(struct arena_file *file);
 size_t arena_offset(const void *memory);
 /* Maps whole pages of the arena at another address, instead of what is there, atomically for other threads. Not shared:
- * a copy on write. */
+ * copy-on-write. */
 bool arena_show(void *at, const void *memory, size_t size, int protection, bool shared);
 /* Finds the next part of the memory, from *start on, that has pages. */
 bool arena_next_data(const void *memory, size_t size, size_t *start, size_t *end);

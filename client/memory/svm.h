@@ -30,7 +30,7 @@ size_t svm_remote_size(const void *memory);
  * svm_remote_take_map() removes the map that begins there, and returns its size if it was for writing. */
 int svm_remote_add_map(void *memory, size_t size, cl_map_flags flags);
 size_t svm_remote_take_map(void *memory);
-/* Whether there is such memory on the node. */
+/* Whether the node has such memory. */
 bool svm_remote_any(const struct node *node);
 /* Finds one of the node's allocations by its place in the list, from 0 on. Returns false if there are fewer. */
 struct svm_place {
@@ -69,7 +69,7 @@ struct usm {
     cl_context context;
     cl_device_id device; /* the device that it is associated with, or NULL */
     struct node *node;   /* the node that allocated it */
-    bool placed;         /* in the arena: every node that it is for has it */
+    bool placed;         /* in the arena: every node of its context has it */
     bool chosen;         /* the client chose the address; native OpenCL does not know the allocation */
     bool reserved;       /* the address range is reserved in the program, so that nothing else takes it */
 };

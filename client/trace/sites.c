@@ -1,7 +1,7 @@
 /*
  * The places in the program that call OpenCL, for traces. Each place that an entry point returns to has a number, with
  * which calls are recorded (base/timeline.h). The binary that contains it, and where there, is recorded when the place
- * is new. Functions and lines are found when the trace is read (tools/trace_site.c).
+ * is new. Functions and lines are looked up when the trace is made of the records (tools/trace_site.c).
  */
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -1,8 +1,8 @@
 /*
- * abuse POOLFILE [TIMES]: does to the daemon what it must bear. First without proof of who it is: silence, bytes that
- * are no protocol, lengths that are no lengths, half of everything, a thousand connections at once; then with proof:
- * forged and huge records, and messages of every kind with members of every wrong kind. What is drawn is drawn TIMES as
- * often. Ends with 0 if the daemon still answers.
+ * abuse POOLFILE [TIMES]: sends the daemon everything that it must withstand. First without authentication: silence,
+ * bytes that are not the protocol, invalid lengths, incomplete messages, a thousand connections at once; then
+ * authenticated: forged and huge records, and messages of every kind with members of every wrong type. Random messages
+ * are sent TIMES as often. Exits with 0 if the daemon still answers.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -51,7 +51,8 @@ static bool answers(char *why, size_t why_size)
     return good;
 }
 
-/* When it has seen that those are gone who took all of its connections. */
+/* Waits until the daemon answers, which it does once it has noticed that the peers that used up its connections are
+ * gone. */
 static void must_answer(const char *after)
 {
     char why[512];
@@ -106,7 +107,7 @@ static void be_nobody(void)
     }
 }
 
-/* All at once, and silent; those beyond the daemon's limit are turned away. */
+/* Opens many silent connections at once; the daemon refuses those beyond its limit. */
 static void be_a_crowd(void)
 {
     static int fds[CROWD];
@@ -119,7 +120,7 @@ static void be_a_crowd(void)
     }
 }
 
-/* ---- with proof ---- */
+/* ---- authenticated ---- */
 
 static struct client connect_well(void)
 {
@@ -205,7 +206,7 @@ static void say_nonsense(void)
         }
         client_close(&client);
     }
-    /* nobody is to be kept waiting by what was drained above */
+    /* The drains made above must not keep other clients waiting. */
     {
         struct client client = connect_well();
         json_t *message = json_pack("{s:s}", "do", "resume");

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The account of a session: the daemon's own measure beside the worker's word, with a control group and without.
+# The accounting record of a session: the daemon's own measurement beside the worker's report, with a control group and
+# without.
 . "$(dirname "$0")/one-lib.sh"
 need python3 python3
 
@@ -15,7 +16,7 @@ ended()
 {
     [ -s "$scratch/accounting" ]
 }
-# spent PROCESS...: their processor time so far, in seconds
+# spent PROCESS...: prints their processor time so far, in seconds
 spent()
 {
     python3 - "$@" << 'END'
@@ -28,7 +29,8 @@ print(ticks / os.sysconf("SC_CLK_TCK"))
 END
 }
 
-# session_spends SETTING: $busy is what ran in the session's control group, or nothing: there was none.
+# session_spends SETTING: runs a session; $busy is the process that was put into its control group, or empty if there
+# was none
 session_spends()
 {
     rm -f "$scratch/accounting" "$scratch/out" "$scratch/enough"
@@ -39,7 +41,7 @@ session_spends()
     program=$!
     wait_until told || fail "$1: not told while it runs: $(cat "$scratch/err" "$scratch/log")"
 
-    # What else runs in the group counts, whoever is its parent: a loop of this script's, put there.
+    # All processes in the group count, whoever is their parent: a loop of this script's is put into it.
     worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
     group=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)$(sed -n 's/^0:://p' "/proc/$worker/cgroup")
     busy=

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A session of a pool is suspended, goes on and moves in quick turns, asked by one or by several at once: whoever asks
-# has an answer, and the program what it computes.
+# A session of a pool is suspended, resumed and moved in quick succession, by one client or by several at once: each
+# client gets an answer, and the program its results.
 . "$(dirname "$0")/move-lib.sh"
 for host in n1 n2; do
     write_config $host 'devices = ( { match = "*"; sessions = 2; } );'
@@ -9,14 +9,14 @@ for host in n1 n2; do
 done
 await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
-# ask ARGUMENT...: of the session; it is to be done
+# ask ARGUMENT...: makes this request for the session, which must succeed
 ask()
 {
     as $alice vocl pool "$@" "$session" > "$scratch/asked" 2>&1 ||
         fail "turn $turn: $*: $(cat "$scratch/asked" "$scratch/err"; root vocl pool sessions; tail -n 5 "$scratch"/n?.log)"
 }
 
-# One asks, of a program that does nothing: as quickly as it can be said.
+# One client makes requests for an idle program, as fast as it can.
 mkdir "$scratch/words"
 begins $alice env VOCL_LOG=info "$scratch/bin/suspended" 4 "$scratch/words"
 ready
@@ -33,7 +33,7 @@ wait $program || fail "status $?: $(tail -n 5 "$scratch/out" "$scratch/err")"
 grep -qx right "$scratch/out" || fail "$(cat "$scratch/out")"
 await sessions=0 || fail "left: $(root vocl pool sessions)"
 
-# Several ask, of a program that works, and so goes on by itself: some may be refused, none hangs.
+# Several clients make requests for a program that works, and so resumes by itself: some may be refused, none hangs.
 begins $alice env VOCL_LOG=info "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
 session=$(part id)
@@ -47,7 +47,7 @@ for turn in $(seq $(rounds 2)); do
         wait $asker && echo done >> "$scratch/done"
     done
 done
-# All that were heard may have been moves.
+# All requests that were granted may have been moves: then suspends it.
 has_been_suspended()
 {
     grep -q 'it goes on' "$scratch/err" || { as $alice vocl pool suspend "$session" > "$scratch/asked-suspend" 2>&1 && false; }

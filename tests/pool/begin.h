@@ -1,10 +1,10 @@
-/* Programs that a test has begin together, or when it has seen to something. */
+/* For programs that a test starts together, or after it has checked something. */
 #ifndef TESTS_POOL_BEGIN_H
 #define TESTS_POOL_BEGIN_H
 
 #include <stdio.h>
 
-/* Says "ready", and waits until standard input ends. */
+/* Prints "ready", and waits until standard input ends. */
 static inline void begin_when_told(void)
 {
     puts("ready");

@@ -1,7 +1,7 @@
 /*
- * burn LENGTH [IDLE [MIB [wait]]]: launches kernels, many at a time, and prints how many ran. With IDLE it then does
- * nothing, its session open and a buffer of so many MiB with it. LENGTH and IDLE are seconds or a file, see length.h.
- * wait: says "ready" when all is there, and begins when standard input ends.
+ * burn LENGTH [IDLE [MIB [wait]]]: launches kernels, many at a time, and prints how many ran. With IDLE it then stays
+ * idle, its session open, with a buffer of MIB MiB. LENGTH and IDLE are seconds or a file, see length.h. wait: prints
+ * "ready" when everything is prepared, and begins when standard input ends.
  */
 #include "tests/length.h"
 #include "tests/parity/parity.h"

@@ -1,6 +1,6 @@
 /*
- * bursts MIB ROUNDS PAUSE: works with so many MiB, in buffers of 16, pauses for so long (seconds or a file, see
- * length.h), and so on; then looks at what they hold. A line for each round, and "right" in the end.
+ * bursts MIB ROUNDS PAUSE: works with MIB MiB, in buffers of 16 MiB, pauses for PAUSE (seconds or a file, see
+ * length.h), and so on; then checks their contents. Prints a line for each round, and "right" at the end.
  */
 #include "tests/length.h"
 #include "tests/parity/parity.h"
@@ -12,7 +12,7 @@ static const char *source = "kernel void work(global uint *data)\n"
                             "    data[get_global_id(0)] = data[get_global_id(0)] * 3 + (uint)get_global_id(0);\n"
                             "}\n";
 
-/* What each element is after so many rounds. */
+/* Returns the value of an element after so many rounds. */
 static cl_uint expect(size_t at, int rounds)
 {
     cl_uint value = 7;

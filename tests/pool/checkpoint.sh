@@ -1,6 +1,6 @@
 #!/bin/sh
-# A program of a pool is killed, and another one, on whatever node, goes on with what the checkpoint of the first one has:
-# asked for by the number of its process, or by the name of its session, by its user or root.
+# A program of a pool is killed, and another one, on whichever node, resumes with the contents of the first one's
+# checkpoint, which its user or root requested by its PID or by the ID of its session.
 . "$(dirname "$0")/pool-lib.sh"
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/saved" "$scratch/bin/"
 cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null

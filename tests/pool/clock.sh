@@ -1,12 +1,12 @@
 #!/bin/sh
-# A node whose clock is off: MUNGE refuses its daemon, and it is lost to the others, with that reason, in the list of nodes, in
-# the log, in what a program is told that gets no devices, and in the figures for monitoring.
+# A node whose clock is wrong: MUNGE refuses its daemon, and the other nodes consider it lost, with that reason in the
+# list of nodes, in the log, in the error of a program that gets no devices, and in the metrics.
 . "$(dirname "$0")/pool-lib.sh"
 need curl curl
 for host in n1 n2 n3; do
     write_config $host "http = \"127.0.0.1:7880\";"
 done
-# start_munged OFFSET: n3's own, whose clock is off by so many seconds
+# start_munged OFFSET: starts n3's own munged, whose clock is wrong by so many seconds
 start_munged()
 {
     mkdir -p "$scratch/munge3" && chmod 755 "$scratch/munge3"
@@ -24,14 +24,14 @@ end_munged()
 }
 setting "$scratch/n3.conf" munge-socket "\"$scratch/munge3/socket\""
 
-# lost HOST REASON: n3 is, to that daemon and those who ask it, and for that reason
+# lost HOST REASON: that daemon and its clients consider n3 lost, for that reason
 lost()
 {
     lost_host=$1 lost_reason=$2
     wait_until is_lost || fail "$2: $(nodes "$1"; cat "$scratch/$1.log")"
     grep -q "$2" "$scratch/$1.log" || fail "$1 does not say \"$2\": $(cat "$scratch/$1.log")"
 }
-# nodes HOST: what its daemon knows
+# nodes HOST: prints what its daemon knows
 nodes()
 {
     grep -v '^node' "$scratch/pool" > "$scratch/pool.$1"
@@ -42,12 +42,12 @@ is_lost()
 {
     nodes "$lost_host" | grep -q "^n3 *lost .*$lost_reason"
 }
-# metrics HOST: its daemon's figures; curl and the address sanitizer do not go together
+# metrics HOST: prints its daemon's metrics; curl does not work with the address sanitizer
 metrics()
 {
     ip netns exec $base-"$1" env -u LD_PRELOAD curl -s http://127.0.0.1:7880/metrics
 }
-# figure HOST PATTERN
+# figure HOST PATTERN: the host's metrics match
 figure()
 {
     figure_host=$1 figure_pattern=$2
@@ -74,10 +74,10 @@ done
 as $alice vocl devices --count 5 > /dev/null 2> "$scratch/err" && fail "five devices of four"
 grep -q 'n3: lost (.*the clock of n3 is 3[56][0-9][0-9] seconds ahead' "$scratch/err" || fail "no word of n3: $(cat "$scratch/err")"
 metrics n1 | grep 'vocl_node_lost{node="n2"' && fail "n2 is lost"
-# and to n3 the others
+# n3 considers the other nodes lost
 grep -q "node n1 is lost: .*the clock of n1 is 3[56][0-9][0-9] seconds behind" "$scratch/n3.log" || fail "n3: $(cat "$scratch/n3.log")"
 
-# behind, as well; and when its clock is right it is there
+# The same with a clock that is behind; once the clock is right, the node is back.
 end_munged
 start_munged -3600
 lost n1 "the clock of n3 is 3[56][0-9][0-9] seconds behind"

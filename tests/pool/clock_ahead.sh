@@ -1,8 +1,8 @@
 #!/bin/sh
-# In a large pool what a daemon says of itself counts by its clock. One whose clock is days ahead is not believed, and the others
-# say why it is lost.
+# In a large pool, messages of a daemon about itself carry the time of its own clock. A daemon whose clock is days ahead
+# is not believed, and the others report why it is lost.
 . "$(dirname "$0")/one-lib.sh"
-# its name is long, and not of ASCII alone: no part of a letter is said
+# The name is long, and not only ASCII: the message contains no part of a character.
 one=$(printf '%039d\303\251\303\251' 0)
 make_pool "$one" 'mesh = 1;'
 add_daemon two

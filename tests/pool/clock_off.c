@@ -1,4 +1,4 @@
-/* Preloaded into what is to have a clock that is wrong: by $CLOCK_OFF seconds. For clock.sh. */
+/* Preloaded into a process whose clock is to be wrong by $CLOCK_OFF seconds. For clock.sh. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

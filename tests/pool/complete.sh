@@ -1,6 +1,6 @@
 #!/bin/sh
-# What shells offer behind `vocl pool drain`, `kill` and their like: the nodes and sessions that there are; and where no daemon
-# answers nothing, without a word and soon.
+# Shell completion of `vocl pool drain`, `kill` and other commands: offers the existing nodes and sessions; and nothing,
+# without a message and soon, where no daemon answers.
 . "$(dirname "$0")/one-lib.sh"
 . "$top_srcdir/tests/completion-lib.sh"
 make_pool here
@@ -15,7 +15,7 @@ program=$!
 await running=1 || fail "no session: $(cat "$scratch/err")"
 session=$(vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' | head -n 1 | cut -c 1-12)
 
-# offers "NAME..." WORD...: bash offers these and no others for the last word
+# offers "NAME..." WORD...: bash offers exactly these for the last word
 offers()
 {
     wanted=$1
@@ -46,7 +46,7 @@ elsewhere()
 elsewhere vocl pool --pool = "$scratch/pool" drain ''
 elsewhere vocl pool -P "$scratch/pool" drain ''
 
-# Other shells have what is known of each, too.
+# Other shells also show a description of each.
 if command -v fish > /dev/null; then
     fish_says() { env -u LD_PRELOAD HOME="$scratch" fish -N -c ". $top_srcdir/etc/completion/vocl.fish; complete -C '$1'"; }
     fish_says 'vocl pool drain ' > "$scratch/out"
@@ -56,7 +56,8 @@ if command -v fish > /dev/null; then
     grep -q '^drain' "$scratch/out" && fail "fish: a command after a command: $(cat "$scratch/out")"
 fi
 if command -v zsh > /dev/null; then
-    # zsh_says WORD...: what its file has for the last word, where _describe() and compadd() only print
+    # zsh_says WORD...: prints what the completion file offers for the last word; _describe() and compadd() only print
+    # here
     zsh_says()
     {
         env -u LD_PRELOAD zsh -fc '
@@ -78,7 +79,7 @@ if command -v zsh > /dev/null; then
     VOCL_POOL=$scratch/pool
 fi
 
-# A stopped daemon is not waited for, the other is asked. Where none answers nothing is offered, without an error.
+# A stopped daemon is not waited for, the other one is asked. If none answers, nothing is offered, without an error.
 kill -STOP $daemon
 offers "here there" vocl pool move "$session" --to ''
 kill -STOP $other

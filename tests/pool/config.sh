@@ -1,5 +1,6 @@
 #!/bin/sh
-# Configurations that look good and are not: mistyped, misspelt, of another host. All of them are found, with their line.
+# Configurations that look valid and are not: with wrong types, misspelt settings, or settings for another host. Each
+# error is reported with its line.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here
 check()
@@ -9,13 +10,13 @@ check()
 check "$scratch/conf" || fail "a good configuration is not: $(cat "$scratch/err")"
 lines=$(wc -l < "$scratch/conf")
 
-# good LINE: is taken
+# good LINE: the configuration with this line is accepted
 good()
 {
     { cat "$scratch/conf"; echo "$1"; } > "$scratch/other"
     check "$scratch/other" || fail "$1 is not good: $(cat "$scratch/err")"
 }
-# bad LINE MESSAGE: is refused so, with its line
+# bad LINE MESSAGE: it is refused with that message and the line's number
 bad()
 {
     { cat "$scratch/conf"; echo "$1"; } > "$scratch/bad"
@@ -63,7 +64,7 @@ bad 'devices = [ "*" ];' 'devices: a list of groups'
 bad 'devices = { match = "*"; };' 'devices: a list of groups'
 bad 'devices = ( "*" );' '.*is a group'
 
-# cannot SED MESSAGE: what reads well and cannot be done here
+# cannot SED MESSAGE: a setting is well-formed, and impossible on this host
 cannot()
 {
     sed "$1" "$scratch/conf" > "$scratch/bad"
@@ -80,7 +81,7 @@ cannot "s/^name.*/name = \"h$(printf '\377')re\";/" 'name: a word of at most 62 
 cannot 's/^auth.*/auth = "munge";/' 'auth is key there, and munge'
 cannot "s,^key-file.*,key-file = \"$scratch/none\";," 'key-file: .*No such file'
 
-# doubtful LINE MESSAGE: the daemon can serve with it, and not as it says
+# doubtful LINE MESSAGE: the daemon can run with this line, but not as it says
 doubtful()
 {
     { cat "$scratch/conf"; echo "$1"; } > "$scratch/other"
@@ -122,7 +123,7 @@ if [ "$(id -u)" != 0 ]; then
     chmod 700 "$scratch/folder"
 fi
 
-# Keys: this node's, and those of the others.
+# Keys: this node's, and those of the others
 cp "$scratch/keys" "$scratch/keys.before"
 chmod 644 "$scratch/keys"
 check "$scratch/conf" || fail "readable keys: $(cat "$scratch/err")"
@@ -160,7 +161,7 @@ for controller in memory:worker-memory cpu:worker-cpu-percent pids:worker-proces
     fi
 done
 
-# The daemon's log has that, too, when it starts and when it reads its files again.
+# The daemon's log has the same warnings, when it starts and when it reads its files again.
 cp "$scratch/conf" "$scratch/conf.before"
 echo 'deny = [ "nosuchuser" ];' >> "$scratch/conf"
 start_daemon
@@ -175,8 +176,8 @@ kill $daemon
 wait $daemon 2> /dev/null
 mv "$scratch/conf.before" "$scratch/conf"
 
-# Variables without a value, of the configuration, the daemon and the program: PoCL would take the first for a path, and fail an
-# assertion. No worker has them.
+# Variables without a value in the configuration's environment, the daemon's and the program's: PoCL would take the
+# first for a path and fail an assertion. No worker has them.
 cp "$scratch/conf" "$scratch/conf.before"
 sed -i 's/^environment.*/environment = [ "POCL_CACHE_DIR=", "EMPTY=" ];/' "$scratch/conf"
 echo 'prefork = 0;' >> "$scratch/conf" # a copy shows the environment of what it is a copy of

@@ -1,4 +1,5 @@
-/* For how long a session does nothing before it is suspended for others, by what its suspensions have cost. */
+/* How long a session is idle before it is suspended for other sessions, depending on the cost of its earlier
+ * suspensions. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,7 +7,8 @@
 
 static long now = 1000000;
 
-/* A suspension; asked: for others. What is said when it goes on. */
+/* Simulates a suspension, for other sessions if asked. Returns the idle time in ms that costs_came() demands
+ * afterwards. */
 static long suspended(int asked, long going, long away, long queued, long coming)
 {
     if (asked)

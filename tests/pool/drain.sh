@@ -1,11 +1,11 @@
 #!/bin/sh
-# Drains: each of an owner, who alone lifts it; on record; awaited.
+# Drains: each has an owner, and only that owner lifts it; they are stored; and clients can wait for the last session.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here
 start_daemon
 VOCL_POOL=$scratch/pool
 export VOCL_POOL
-# state STATE [WHY]
+# state STATE [WHY]: the node is in this state
 state()
 {
     vocl pool nodes | grep -q "^here  *$1 .*$2"
@@ -37,7 +37,7 @@ vocl pool resume here || fail "resume"
 state up || fail "resumed: $(vocl pool nodes)"
 vocl pool resume here || fail "resuming a node that takes sessions"
 
-# waiting for the last session
+# Waits for the last session.
 vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 await running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"

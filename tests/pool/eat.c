@@ -1,7 +1,7 @@
 /*
- * eat MIB [wait]: buffers of 16 MiB, each filled by the device, until there is an error or so many MiB; prints "ate N
- * MiB, then ERROR" (0: none). wait: says "ready" before that, when it has a session, and begins when standard input
- * ends. Then it gives all back and prints what a small buffer gets: "after: ERROR".
+ * eat MIB [wait]: creates buffers of 16 MiB, each filled by the device, until MIB MiB are reached or an error occurs;
+ * prints "ate N MiB, then ERROR" (0: no error). wait: prints "ready" before that, when it has a session, and begins
+ * when standard input ends. Then it releases all buffers, and prints whether it gets a small one: "after: ERROR".
  */
 #include "tests/parity/parity.h"
 #include "tests/pool/begin.h"
@@ -42,7 +42,7 @@ int main(int count, char **words)
     clFinish(p.queue);
     small = NULL;
     printf("after: %d\n", eat(&p, 4096, &small));
-    /* its worker may be gone: what these say does not matter */
+    /* The worker may be lost: the results of these do not matter. */
     if (small)
         clReleaseMemObject(small);
     clReleaseCommandQueue(p.queue);

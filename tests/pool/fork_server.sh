@@ -1,6 +1,6 @@
 #!/bin/sh
-# Workers begin as copies of a process that has the drivers loaded. They are as those that load them themselves, and
-# these there are when that process is gone, or cannot be copied, or is not wanted.
+# Workers begin as copies of a process that has loaded the drivers (fork server). They are like workers that load the
+# drivers themselves, which are used if the fork server is killed, cannot fork, or is disabled.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here
 start_daemon
@@ -20,7 +20,7 @@ fork_server()
 wait_until fork_server || fail "there is no fork server"
 works "with a fork server"
 
-# what a worker is
+# properties of a worker
 VOCL_POOL=$scratch/pool vocl run -- "$program" idle 30 > "$scratch/out" 2> "$scratch/err" &
 running=$!
 worker()

@@ -1,12 +1,13 @@
 #!/bin/sh
-# What of a device's memory the pool says is free: all of it but what sessions have asked for, or use without having asked.
+# The free memory of a device, as the pool reports it: all of it except for what sessions have requested, or use without
+# a request.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here
 start_daemon
 VOCL_POOL=$scratch/pool
 export VOCL_POOL
 
-# number NAME: of the device
+# number NAME: prints this number of the device
 number()
 {
     vocl pool --json status | sed -n "s/.*\"$1\": \([0-9]*\),*\$/\1/p" | head -n 1
@@ -14,7 +15,7 @@ number()
 memory=$(number memory)
 [ "$(number free)" = "$memory" ] || fail "nobody there: $(number free) of $memory"
 
-# left MIB: so much less is free
+# left MIB: so much less memory is free
 left()
 {
     [ "$(number free)" -le $((memory - ($1 << 20))) ] && [ "$(number free)" -ge $((memory - ($1 << 20) - (8 << 20))) ]
@@ -35,7 +36,7 @@ wait_until left 512 || fail "512 MiB are asked for, $(number free) of $memory fr
 kill $running
 wait_until gone || fail "given back, $(number free) of $memory free"
 
-# a limit for one session is no use of memory
+# A limit per session uses no memory.
 sed -i '$adevices = ( { match = "*"; memory = "64M" } );' "$scratch/conf"
 kill -HUP $daemon
 wait_until grep -q 'read .* again' "$scratch/log" || fail "the configuration is not read again"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Eight daemons that are too many for each to be connected with each ("mesh"): what one has all know, also when it is
-# drained, has a session, is lost, and comes back; and sessions go where nobody who asks is connected.
+# Eight daemons that are too many to be all connected with each other ("mesh"): all of them learn the state of each,
+# also when it is drained, has a session, is lost, and is back; and sessions get devices on nodes that are not connected
+# with the daemon that was asked.
 . "$(dirname "$0")/many-lib.sh"
 make_many 8 'mesh = 3;' 'policy = "order";' 'devices = ( { match = "*"; sessions = 2; } );'
 for node in $NODES; do start "$node"; done
 all_know nodes=8
 
-# d1 watches d2, d3 and d5, and is watched by three
+# d1 watches d2, d3 and d5, and is watched by three daemons
 connections=$(ls -l "/proc/$pid_1/fd" | grep -c socket:)
 [ "$connections" -le 14 ] || fail "d1 has $connections sockets"
 
@@ -15,7 +16,7 @@ all_know "state=d6:draining"
 VOCL_POOL=$scratch/pool vocl pool resume d6 > /dev/null || fail "resume"
 all_know "state=d6:up"
 
-# d4 and d7, which d1 does not watch, are the only ones with room
+# only d4 and d7, which d1 does not watch, have devices left
 for node in 1 2 3 5 6 8; do
     VOCL_POOL=$scratch/pool vocl pool drain --reason test "d$node" > /dev/null || fail "drain d$node"
 done
@@ -29,7 +30,7 @@ wait_until grep -q '"program"' "$scratch/accounting.4" || fail "the session was 
 silent=4
 kill -9 $pid_4
 all_know "state=d4:lost"
-# also those who have not tried to reach it know why
+# Daemons that have not tried to connect to d4 know the reason, too.
 for node in 1 2 3 5 6 7 8; do
     says_why()
     {

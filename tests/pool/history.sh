@@ -1,9 +1,9 @@
 #!/bin/sh
-# The account that lasts: of every session by every node, also when the file is renamed, cannot be written for a while, or ends in
-# half a line; `vocl pool history` finds all of it on all nodes, and adds up.
+# The accounting file: every node records every session, also when the file is renamed, cannot be written for a while,
+# or ends with half a line; `vocl pool history` finds the records of all nodes, and computes sums.
 . "$(dirname "$0")/one-lib.sh"
 need python3 python3
-# the node's energy: a counter that goes round
+# the node's energy: a counter that wraps around
 mkdir -p "$scratch/powercap/intel-rapl:0"
 echo 262143000000 > "$scratch/powercap/intel-rapl:0/max_energy_range_uj"
 counter()
@@ -24,12 +24,12 @@ history()
 {
     vocl pool "$@" history 2> "$scratch/err"
 }
-# lines COUNT: so many records
+# lines COUNT: there are so many records
 lines()
 {
     [ "$(history --csv | sed 1d | wc -l)" = "$1" ]
 }
-# use POOL JOB PROGRAM...: a session
+# use POOL JOB PROGRAM...: runs a session
 use()
 {
     use_pool=$1 use_job=$2
@@ -40,7 +40,7 @@ lines 0 || fail "an account of nothing: $(history)"
 vector_add=$top_builddir/tests/parity/vector_add
 use "$scratch/pool" 17.0.0 "$vector_add"
 wait_until lines 1 || fail "no account: $(history; cat "$scratch/err" "$scratch/log")"
-# renamed, as logrotate does, by nobody's leave
+# The file is renamed, as logrotate does, without the daemon's knowledge.
 mv "$scratch/accounting" "$scratch/accounting.1"
 use "$scratch/pool" 17.1.0 "$vector_add"
 vocl pool drain one && use "$scratch/pool.two" '' "$vector_add" && vocl pool resume one && vocl pool drain two || fail "two alone"
@@ -48,7 +48,7 @@ await state=one:up state=two:draining || fail "one is not there: $(vocl pool nod
 wait_until lines 3 || fail "a renamed file is not read: $(history; cat "$scratch/err")"
 mv "$scratch/accounting.1" "$scratch/accounting.2"
 mv "$scratch/accounting" "$scratch/accounting.1"
-# it cannot be written for a while
+# The file cannot be written for a while.
 mkdir "$scratch/accounting"
 use "$scratch/pool" 18.0.0 "$vector_add"
 wait_until grep -q 'accounting: Is a directory' "$scratch/log" || fail "not told that it cannot be written: $(cat "$scratch/log")"
@@ -56,7 +56,7 @@ rmdir "$scratch/accounting"
 # half a line of a daemon that was killed
 printf '{"session":"half' >> "$scratch/accounting" # which the daemon may have begun anew by now
 wait_until lines 4 || fail "what could not be written is lost: $(history; cat "$scratch/accounting" "$scratch/log")"
-# ended by somebody
+# a session that an administrator ends
 vocl run -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 await running=1 || fail "no session: $(cat "$scratch/err")"
@@ -103,7 +103,7 @@ sums = {s["node"]: s for s in json.load(sys.stdin)}
 assert sums["one"]["sessions"] == 4 and sums["two"]["sessions"] == 1, sums' || fail "sums as JSON"
 vocl pool history --sum colour 2> "$scratch/err" && fail "sums by colour"
 
-# more than one answer has room for
+# more records than fit into one answer
 python3 - "$scratch/accounting" << 'END'
 import json, sys
 with open(sys.argv[1], "a") as account:
@@ -116,7 +116,7 @@ history --user many --csv | grep -q ',"p,""q""",' || fail "CSV: $(history --user
 history --user many --sum day | grep -q '^2001-09-09  *3000 ' || fail "sums of many: $(history --user many --sum day)"
 history --since 1h --csv | grep -q many && fail "what is older than an hour"
 
-# without one of them
+# One of the nodes is lost.
 kill -9 $other
 wait $other 2> /dev/null
 await state=two:lost || fail "two is there"
@@ -124,7 +124,7 @@ history > "$scratch/out" && fail "all of it, without two"
 grep -q 'two' "$scratch/err" || fail "what is missing: $(cat "$scratch/err")"
 grep -q vector_add "$scratch/out" || fail "nothing of those that are there"
 
-# the log of a daemon in the background is renamed, too
+# The log of a daemon in the background can be renamed, too.
 kill $daemon
 wait $daemon
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" --detach 2> "$scratch/err" || fail "detached: $(cat "$scratch/err")"

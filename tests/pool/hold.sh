@@ -1,6 +1,7 @@
 #!/bin/sh
-# vocl run --hold: devices of a pool of two nodes stay with a program from one session to the next, and with nobody a moment
-# longer; through a daemon that is killed and started anew, too. What is held for nothing, or longer than sessions may be, ends.
+# vocl run --hold: devices of a pool of two nodes stay with a program from one session to the next, also when a daemon
+# is killed and started again, and are free as soon as the program ends. A hold that is unused, or lasts longer than
+# sessions may, ends.
 . "$(dirname "$0")/one-lib.sh"
 need_foreign_programs
 make_pool one 'network = "tls";'
@@ -12,7 +13,7 @@ meet_other
 VOCL_POOL=$scratch/pool
 export VOCL_POOL
 
-# states: of all sessions, in the order of the nodes
+# states: prints the state of all sessions, in the order of the nodes
 states()
 {
     vocl pool --json sessions | python3 -c '
@@ -25,7 +26,7 @@ are()
 {
     [ "$(states)" = "$1" ]
 }
-# held OPTION...: a program that runs $scratch/inside as often as it is told to
+# held OPTION...: starts a program that runs `vocl devices` each time it is told to
 cat > "$scratch/steps" <<END
 #!/bin/sh
 for step in 1 2 3; do
@@ -41,7 +42,7 @@ held()
     vocl run --hold "$@" -- "$scratch/steps" 2> "$scratch/err" &
     program=$!
 }
-# step NUMBER DEVICES
+# step NUMBER DEVICES: tells it to, and it must see so many devices
 step()
 {
     touch "$scratch/go.$1"
@@ -69,7 +70,7 @@ wait_until are '' || fail "held after its program: $(states)"
 vocl devices > "$scratch/out" 2>&1 || fail "nobody holds them: $(cat "$scratch/out")"
 [ "$(grep -c '"program":"(hold)".*"end":"completed"' "$scratch/accounting")" -ge 1 ] || fail "not accounted: $(cat "$scratch/accounting")"
 
-# fewer than are held, more, and those of no hold
+# requests for fewer devices than are held, for more, and for a hold that does not exist
 held --count 2
 wait_until are 'one held 2;' || fail "two of one node: $(states)"
 step 1 2
@@ -82,7 +83,7 @@ export VOCL_POOL_HOLD=00112233445566778899aabbccddeeff VOCL_POOL_COUNT=1
 refused "no such hold" 'no such hold'
 unset VOCL_POOL_HOLD VOCL_POOL_COUNT
 
-# a daemon that is lost, or stopped, and there again
+# a daemon that is killed or stopped, and started again
 for how in KILL TERM; do
     kill -$how $daemon
     wait $daemon 2> /dev/null
@@ -91,7 +92,7 @@ for how in KILL TERM; do
 done
 step 2 2
 
-# who may end a session may end what is held
+# Users who may end a session may end a hold.
 vocl pool kill "$hold" > "$scratch/out" 2>&1 || fail "kill: $(cat "$scratch/out")"
 wait_until are '' || fail "killed: $(states)"
 touch "$scratch/go.3"
@@ -99,7 +100,8 @@ wait_until test -s "$scratch/done.3"
 grep -q 'no such hold' "$scratch/err.3" || fail "what is not held any more: $(cat "$scratch/out.3" "$scratch/err.3")"
 wait $program
 
-# for nothing, and too long: as the account has it, for it may be over before anybody looks
+# holds that are unused, or last too long: checked in the accounting file, as they may end before anything else can be
+# seen
 cat > "$scratch/stay" <<END
 #!/bin/sh
 while [ -e $scratch ]; do sleep 0.1; done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A daemon at an IPv6 address, and clients that come there.
+# A daemon with an IPv6 address, and clients that connect to it.
 . "$(dirname "$0")/one-lib.sh"
 [ -e /proc/net/if_inet6 ] && grep -q '^0*1 ' /proc/net/if_inet6 || skip "no IPv6 here"
 make_pool here 'network = "mpi";'
@@ -13,7 +13,7 @@ VOCL_POOL=$scratch/pool vocl pool nodes | grep -qF "[::1]:$port" || fail "nodes:
 VOCL_POOL=$scratch/pool vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err" "$scratch/log")"
 cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
 
-# addresses that are none
+# invalid addresses
 for address in '::1' '[::1]' '[::1:7801' '[]:7801' 'host' '[::1]7801' ':7801'; do
     printf 'auth key\nnode here %s\n' "$address" > "$scratch/bad"
     VOCL_POOL=$scratch/bad vocl pool nodes 2> "$scratch/err" && fail "$address is taken"

@@ -1,11 +1,12 @@
 #!/bin/sh
-# A daemon on this host, without root and without MUNGE: keys. Who has none gets nothing; whatever else comes in it bears.
+# A daemon on this host, without root and without MUNGE: authentication by keys. A client without a key is refused; the
+# daemon survives whatever else it is sent.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here 'connection-limit = 200;' 'sessions-per-user = 3;'
 
 # the configuration
 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" --check-config > /dev/null || fail "a good configuration is not"
-# bad TEXT MESSAGE: a configuration with that line is refused so
+# bad TEXT MESSAGE: a configuration with that line is refused with that message
 bad()
 {
     { cat "$scratch/conf"; echo "$1"; } > "$scratch/bad"
@@ -32,7 +33,7 @@ works()
     VOCL_POOL="$scratch/pool" vocl run -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "$1: $(cat "$scratch/err")"
     cmp "$scratch/native" "$scratch/out" || fail "$1: vector_add prints something else"
 }
-# refused POOLFILE MESSAGE
+# refused POOLFILE MESSAGE: a client with this pool file is refused with that message
 refused()
 {
     VOCL_POOL=$1 vocl devices > "$scratch/out" 2> "$scratch/err" && fail "let in: $2"
@@ -56,7 +57,7 @@ refused "$scratch/none" 'No such file'
 VOCL_NETWORK=mpi refused "$scratch/pool" "the pool's network is tls, and VOCL_NETWORK says mpi"
 works "after those without"
 
-# what cannot be had: what there is instead
+# requests that cannot be satisfied: the error says what exists instead
 VOCL_POOL=$scratch/pool vocl devices --gpus 1 2> "$scratch/err" && fail "a GPU"
 grep -q 'not that many such devices: there are [1-9][0-9]* cpu;' "$scratch/err" || fail "no GPUs: $(cat "$scratch/err")"
 VOCL_POOL=$scratch/pool vocl devices --wait 2000000 2> "$scratch/err" && fail "waits for 2000000 seconds"
@@ -80,7 +81,7 @@ as_before()
 wait_until as_before || fail "descriptors are left: $(ls -l /proc/$daemon/fd)"
 works "after abuse"
 
-# Several on one device take turns, also where launches wait for what comes after them.
+# Several sessions share one device by time slices, also if their launches wait for commands that come later.
 events=$top_builddir/tests/parity/user_events
 "$events" > "$scratch/native" || fail "user_events natively"
 running=
@@ -93,14 +94,14 @@ for process in $running; do
     wait $process || fail "together on one device: $(cat "$scratch"/err?)"
 done
 
-# no more than there may be
+# limits on the number of sessions
 running()
 {
     [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c running)" = "$1" ]
 }
 wait_until running 0 || fail "sessions are left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
 holders=
-# One that has ended just now may still count.
+# A session that has just ended may still count.
 hold()
 {
     : > "$scratch/err$one"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# A pool of more real daemons than are all connected with each other (more than 64): each knows all of them, a program gets
-# places from many, and what one of them has, loses and has again the others hear of. DAEMONS=200 is the same with 200, PLACES=199 with
-# a program that has a place on each that is left.
+# A pool of more real daemons (more than 64) than are all connected with each other: each knows all of them, a program
+# gets devices of many, and the others learn when one of them gets sessions, is lost, and is back. DAEMONS=200 runs 200
+# daemons, PLACES=199 a program with a device of each that is left.
 . "$(dirname "$0")/many-lib.sh"
 count=${DAEMONS:-66}
 make_many "$count" 'policy = "spread";' 'prefork = 0;' 'devices-per-user = 0;' 'devices = ( { match = "*"; sessions = 2; } );'

@@ -1,4 +1,4 @@
-/* limits BYTES: what of the device's memory the session may use, by what it is told and by what it gets. */
+/* limits BYTES: prints how much of the device's memory the session may use, according to queries and to allocations. */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>

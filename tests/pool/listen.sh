@@ -1,6 +1,6 @@
 #!/bin/sh
-# A daemon that listens for its own host only, as the shipped configuration has it, in a pool of several hosts: it says so,
-# and the others say why they cannot reach a node.
+# A daemon in a pool of several hosts that listens only for its own host, as in the shipped configuration: it reports
+# that, and the other daemons report why they cannot connect to a node.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here
 check()
@@ -15,7 +15,7 @@ where()
 }
 cp "$scratch/pool" "$scratch/loopback"
 
-# The shipped file says nothing of listen: what counts is its default, which only this host reaches.
+# The shipped file does not set listen; by its default, only this host can connect.
 grep -q '^listen' "$top_builddir/etc/proxy.conf" && fail "the shipped configuration listens somewhere"
 { grep -v '^network' "$top_builddir/etc/proxy.conf"; sed '/^listen/d' "$scratch/conf"; } > "$scratch/shipped"
 where 'here 192.0.2.1:7801' 'there 192.0.2.2:7801'
@@ -26,7 +26,8 @@ rm "$scratch/pool"
 check "$scratch/shipped" || fail "alone: $(cat "$scratch/err")"
 grep -q 'alone in its pool.*no other host' "$scratch/out" || fail "no word of whom it listens for: $(cat "$scratch/out")"
 
-# With its line, where there is one; also a name that is this host's loopback, as Debian has them in /etc/hosts.
+# The message has the line of listen, if there is one; also for a name that is this host's loopback address, as Debian
+# has them in /etc/hosts.
 cp "$scratch/loopback" "$scratch/pool"
 where "here 192.0.2.1:$port" "there 192.0.2.2:$port"
 check "$scratch/conf" && fail "nobody reaches the daemon, and that is good: $(cat "$scratch/out")"
@@ -36,7 +37,7 @@ check "$scratch/name" && fail "localhost is reached by others: $(cat "$scratch/o
 sed "s/^listen.*/listen = \"0.0.0.0:$port\";/" "$scratch/conf" > "$scratch/any"
 check "$scratch/any" || fail "all addresses: $(cat "$scratch/err")"
 
-# The daemon's log has it when it starts, and when the pool becomes one of several hosts.
+# The daemon's log has the warning when the daemon starts, and when the pool becomes one of several hosts.
 start_daemon
 grep -q 'warning.*listen: .*no other host' "$scratch/log" || fail "no word in the log: $(cat "$scratch/log")"
 kill $daemon
@@ -51,12 +52,12 @@ where "here 192.0.2.1:$port" "there 127.0.0.1:$((port + 3))"
 kill -HUP $daemon
 wait_until grep -q 'warning.*listen: .*no other host' "$scratch/log" || fail "no word after a reload: $(cat "$scratch/log")"
 
-# Why a node is lost.
+# Reasons why a node is lost
 cp "$scratch/before" "$scratch/pool"
 VOCL_POOL=127.0.0.1:$port
 export VOCL_POOL
 VOCL_POOL_USER=$user
-# told NODE REASON: vocl pool says that
+# told NODE REASON: vocl pool reports the node lost for that reason
 told()
 {
     vocl pool nodes > "$scratch/nodes" 2>&1
@@ -69,7 +70,7 @@ grep -q 'there: .*refused connection at' "$scratch/out" || fail "nor there: $(ca
 [ "$(grep -c 'node there is lost: refused connection' "$scratch/log")" = 1 ] || fail "the log: $(cat "$scratch/log")"
 grep -q 'refused connection' "$scratch/log" || fail "nor in the log"
 
-# Another thing at its port than a daemon of this pool, and one that has another key.
+# Something else than a daemon of this pool listens at its port; and a daemon that lacks this one's key.
 python3 -c '
 import socket, sys
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])))

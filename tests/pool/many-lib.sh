@@ -1,8 +1,8 @@
-# A pool of many daemons, d1, d2 and so on, each at an address of its own of this host.
+# A pool of many daemons, d1, d2 and so on, each with an address of its own on this host.
 #
-#     make_many COUNT [SETTING...]  $scratch/pool is all of it, $scratch/only.N what has only dN; $NODES: 1 2 3...
-#     start N                       $pid_N; killed when the test ends
-#     all_know CONDITION...         each daemon but $silent comes to know that (vocl pool wait)
+#     make_many COUNT [SETTING...]  $scratch/pool has all nodes, $scratch/only.N only dN; $NODES: 1 2 3...
+#     start N                       starts dN; sets $pid_N; it is killed when the test ends
+#     all_know CONDITION...         waits until each daemon but $silent knows this (vocl pool wait)
 . "$(dirname "$0")/one-lib.sh"
 all= silent=
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A worker that gets no more memory, because its control group has none left or its process may have none: the program gets
-# an error, the daemon goes on, nothing is left, and the next session has what it wants.
+# A worker gets no more memory, because of its control group or of its process's limit: the program gets an error, the
+# daemon continues, nothing is left, and the next session gets its memory.
 . "$(dirname "$0")/one-lib.sh"
 [ "${SANITIZER:-no}" = no ] || skip "the sanitizers' memory is not bounded so"
 need prlimit util-linux
@@ -18,7 +18,7 @@ end_daemons()
 }
 trap end_daemons EXIT
 
-# begin: a session whose program waits; $program, $worker
+# begin: starts a session whose program waits; sets $program, $worker
 begin()
 {
     rm -f "$scratch/wait" "$scratch/out"
@@ -51,13 +51,13 @@ finish()
     [ "$(tail -n 1 "$scratch/out")" = "after: 0" ] || fail "$1: the next session: $(cat "$scratch/out")"
 }
 
-# The process may have no more. (What it has together with the program, VOCL_SHARE, is a place that it has already.)
+# The process may not map more memory. (Memory that it shares with the program, VOCL_SHARE, is mapped already.)
 begin env VOCL_SHARE=0
 size=$(($(cut -d' ' -f1 /proc/"$worker"/statm) * 4096))
 prlimit --pid "$worker" --as=$((size + 400000000)) || fail "prlimit"
 finish "a process that may have no more"
 
-# A control group without more: the kernel ends the worker. The daemon's own, or one of the test's.
+# The control group has no more memory: the kernel kills the worker. The group is the daemon's, or one of the test's.
 for share in 0 1; do
     begin env VOCL_SHARE=$share
     path=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)$(sed -n 's/^0:://p' "/proc/$worker/cgroup")

@@ -1,4 +1,4 @@
-# A pool whose sessions are moved and suspended: one session at a time, and what is asked of it.
+# A pool whose sessions are moved and suspended: functions for one session at a time, and for requests about it.
 . "$(dirname "$0")/pool-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
@@ -7,7 +7,7 @@ for program in session/moved session/suspended; do
 done
 chmod -R a+rX "$scratch/bin"
 
-# part FIELD: of the only session, as it is told: "node", or a member of it
+# part FIELD: prints that member of the only session's record, or its "node"
 part()
 {
     root vocl pool --json sessions | python3 -c '
@@ -20,14 +20,14 @@ one_part()
 {
     await sessions=1 running=1
 }
-# what is left on a host beside its daemon and the daemon's own
+# prints the processes on a host, except for its daemon and the daemon's own
 left_on()
 {
     ip netns pids $base-"$1" | while read -r pid; do
         [ "$pid" = "$(cat "$scratch/$1.pid")" ] || is_daemons_own "$pid" || tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline"
     done
 }
-# none_left_on HOST...: what has ended may take a moment to be gone
+# none_left_on HOST...: waits until no processes are left there
 none_left_on()
 {
     for left_host; do
@@ -38,14 +38,14 @@ nothing_on()
 {
     [ -z "$(left_on "$1")" ]
 }
-# workers_on HOST: their processes
+# workers_on HOST: prints the PIDs of its workers
 workers_on()
 {
     ip netns pids $base-"$1" | while read -r pid; do
         ! tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline" | grep -q -- 'vocl-proxy --worker' || echo "$pid"
     done
 }
-# starts USER COMMAND...: $program, $scratch/out, $scratch/err
+# starts USER COMMAND...: sets $program; output goes to $scratch/out, $scratch/err
 starts()
 {
     rm -f "$scratch/enough"
@@ -55,7 +55,7 @@ starts()
     as "$starts_as" vocl run --policy order -- "$@" > "$scratch/out" 2> "$scratch/err" &
     program=$!
 }
-# begins USER COMMAND...: it starts, and runs, on one node, until it is told to end
+# begins USER COMMAND...: the same, and waits until the session runs, on one node
 begins()
 {
     starts "$@"
@@ -66,7 +66,7 @@ ready()
 {
     wait_until grep -q ready "$scratch/out" || fail "no program: $(tail -n 5 "$scratch/err")"
 }
-# ends right: the program, which goes on until there is a file
+# ends WHAT: ends the program, which runs until the file exists, and has to end well
 ends()
 {
     touch "$scratch/enough"
@@ -78,7 +78,7 @@ move()
 {
     as $alice timeout -k 5 60 vocl pool move "$@" "$(part id)" > "$scratch/asked" 2>&1
 }
-# nodes_for_kept SETTING...: three that have one device each, the same, and tests/session/kept for it
+# nodes_for_kept SETTING...: three nodes with one device each, all alike, and tests/session/kept for them
 nodes_for_kept()
 {
     for host in n1 n2 n3; do

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sessions of a pool over MPI take on workers, which come over TLS: they move, suspend, and lose workers, as those over TLS do.
+# Sessions of a pool over MPI get new workers, which connect over TLS: the sessions move, are suspended, and have lost
+# workers replaced, like sessions over TLS.
 . "$(dirname "$0")/move-lib.sh"
 for host in n1 n2; do
     write_config $host 'devices = ( { match = "*"; sessions = 2; } );' 'network = "mpi";'
@@ -8,7 +9,7 @@ for host in n1 n2; do
 done
 await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
-# over_mpi COMMAND...: a program that goes on until it is told
+# over_mpi COMMAND...: starts a program that runs until it is told to end
 over_mpi()
 {
     rm -f "$scratch/enough"

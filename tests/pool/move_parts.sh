@@ -1,10 +1,10 @@
 #!/bin/sh
-# A session that has devices of two nodes: each part moves by itself, one after the other at once, also to where the other
+# A session has devices of two nodes: each part moves by itself, one right after the other, also to where the other part
 # was; and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
 nodes_for_kept
 
-# moves FROM TO
+# moves FROM TO: that part moves
 moves()
 {
     as $alice timeout -k 5 60 vocl pool move --from "$1" --to "$2" "$session" > "$scratch/asked" 2>&1 ||

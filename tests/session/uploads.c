@@ -1,7 +1,8 @@
 /*
- * uploads KIND MIB TIMES: a buffer is written so often with the same bytes, zeros in between, and read back each time.
- * KIND: random, zero, or the path of a file whose bytes are repeated. Also in small writes, at odd places, which must
- * not be mixed up with each other. Prints how long it took to write, and read four bytes: seconds.
+ * uploads KIND MIB TIMES [pieces]: writes a buffer TIMES times with the same bytes, filling it with zeros in between,
+ * and reads it back each time. KIND: random, zero, or the path of a file whose bytes are repeated. With a fourth
+ * argument also makes small writes at odd offsets, which must not be mixed up. Prints how long the writes, each
+ * followed by a read of four bytes, took, in seconds.
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static void compare(const unsigned char *bytes, unsigned char *back, size_t size
     need(memcmp(bytes, back, size) ? -1 : 0, what);
 }
 
-/* In pieces of many sizes, which go side by side. */
+/* Writes pieces of many sizes, without waiting in between. */
 static void write_little(unsigned char *bytes, size_t size)
 {
     for (size_t at = 0, length = 1; at < size; at += length, length = length * 3 + 7) {
@@ -72,7 +73,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Until it is there. */
+/* Returns the seconds until the bytes are on the device. */
 static double upload(const unsigned char *bytes, size_t size)
 {
     const unsigned char zero = 0;

@@ -1,22 +1,22 @@
-# One barrier, every verb: a parity program stops where it has most of its objects (parity_rich()), and there what is done to
-# sessions is done to it. For verbs and verbs.sh:
+# One barrier, every verb: a parity program stops where it has most of its objects (parity_rich()), and there everything
+# is done to it that can be done to sessions. For verbs and verbs.sh:
 #
-#     prepare PROGRAM                     runs it natively, for what it has to print
+#     prepare PROGRAM                     runs it natively, to get the expected output
 #     verbs [NAME=VALUE]... [OPTION]... -- VERB...
-#                                         runs it once with these settings and options of `vocl run`, and does these there, one
-#                                         after the other
+#                                         runs it once with these settings and options of `vocl run`, and applies these
+#                                         verbs at the barrier, one after the other
 #
 #     spare     it moves to a spare worker      suspend  it is suspended and resumed
-#     here      to a worker that comes          doze     it is suspended, and the program's next call resumes it
-#     save      its contents go to files        restore  as save, and the program is run again with them
+#     here      it moves to a new worker        doze     it is suspended, and the program's next call resumes it
+#     save      it is saved in files            restore  as save, and the program is run again with the files
 #     kill      all its workers are killed, and replaced (with --recover)
 #
-# What the program prints, and its status, are native's, and nothing is left afterwards. A refusal is right if it is in the
-# table below, and then has to come.
+# The program's output and status are the native ones, and nothing is left afterwards. A refusal is right if it is in
+# the table below, and is then required.
 verbs_limit=300
 mark=VOCL_TEST_MARK=$$
 
-# PROGRAM, VERBS, the MODES (shared or apart memory, with recover) in which it is so, and words of the reason.
+# PROGRAM, VERBS, the MODES (shared or apart memory, with recover) in which they are refused, and words of the reason.
 # The reasons: doc/internals/moving.md, "What is refused".
 refusals()
 {
@@ -28,8 +28,8 @@ descriptors suspend,doze,kill shared,shared-recover cannot have the memory that 
 END
 }
 
-# Restored programs that do not end as natively: they make objects with contents that they need, and get those of the
-# checkpoint instead, as it is documented (doc/internals/checkpoints.md, "What is restored").
+# Restored programs that do not end as natively: they create objects with contents that they need, and get those of the
+# checkpoint instead, as documented (doc/internals/moving.md, "What is given back").
 restored_otherwise()
 {
     cat <<'END'
@@ -37,8 +37,8 @@ many_copies many_launches native_kernel nbody several_contexts
 END
 }
 
-# Programs, and the modes in which they print something else through VOCL than natively, also when nothing is done to them:
-# whether there is memory in common (VOCL_SHARE=0), and fine-grained shared virtual memory (not with recover).
+# Programs, and the modes in which their output through VOCL differs from the native one even if nothing is done to
+# them: it depends on shared memory (VOCL_SHARE=0) and fine-grained shared virtual memory (not with recover).
 otherwise_by_mode()
 {
     cat <<'END'
@@ -47,7 +47,7 @@ svm apart,apart-recover,shared-recover
 END
 }
 
-# in_list WORD LIST: LIST has commas between its words, or is "any"
+# in_list WORD LIST: whether WORD is in LIST, which has commas between its words, or is "any"
 in_list()
 {
     case ,$2, in
@@ -56,7 +56,7 @@ in_list()
     return 1
 }
 
-# refusal VERB: the words of the reason with which this program has to be refused, in this mode
+# refusal VERB: prints the words of the reason with which this program must be refused in this mode
 refusal()
 {
     refusals | while read -r refused_program refused_verbs refused_modes words; do
@@ -71,7 +71,7 @@ complain()
     fail "$name, $how: $*: $(cat "$scratch/asked" 2> /dev/null; grep -v " info:" "$scratch/err" | tail -n 12)"
 }
 
-# ask VERB COMMAND...: false if it was refused, as it has to be
+# ask VERB COMMAND...: runs the command; false if it was refused, as required
 ask()
 {
     asked_for=$1
@@ -128,7 +128,7 @@ reached()
     [ -e "$barrier/reached" ] || ! kill -0 "$running" 2> /dev/null
 }
 
-# started SETTING... COMMAND...: in the background, as $running
+# started SETTING... COMMAND...: runs the command in the background, as $running
 started()
 {
     "$top_srcdir/tests/stuck" "$mark" $((verbs_limit - 20)) > "$scratch/stuck" 2>&1 &
@@ -137,7 +137,7 @@ started()
     running=$!
 }
 
-# ended WHAT...: as native does
+# ended WHAT...: the command ends with the native status
 ended()
 {
     wait $running
@@ -164,7 +164,7 @@ run_restored()
     [ $native = any ] || same_as_natively || complain "restored: $(head -n 20 "$scratch/diff")"
 }
 
-# What it prints in this mode, where that is not native's.
+# Gets the expected output in this mode, if it differs from the native one.
 prepare_mode()
 {
     otherwise_by_mode | while read -r otherwise modes; do

@@ -1,13 +1,13 @@
 #!/bin/sh
-# One barrier, every verb (verbs-lib.sh): where a parity program has most of its objects two things happen to it, of losing its
-# worker, moving, being suspended and being saved, and it prints what it prints natively. With VOCL_TEST_ROUNDS > 1 also each
+# One barrier, every verb (verbs-lib.sh): where a parity program has most of its objects, two of these happen to it: it
+# loses its worker, moves, is suspended, is saved. It prints the same as natively. With VOCL_TEST_ROUNDS > 1 also each
 # verb by itself, all pairs, restored, with two workers, without recovery, and with shared memory and without.
 . "$(dirname "$0")/../lib.sh"
 . "$top_srcdir/tests/session/verbs-lib.sh"
 at_most 900
 once="spare here suspend doze restore"
 
-# in_pairs: each verb after each other one
+# in_pairs: applies each verb after each other one
 in_pairs()
 {
     for first in here suspend kill save; do
@@ -28,7 +28,7 @@ stress()
     done
 }
 
-# each PROGRAM SHARE VERB...
+# each PROGRAM SHARE VERB...: runs the program with these verbs
 each()
 {
     prepare "$1"
@@ -39,7 +39,7 @@ each()
     [ "$(rounds 1)" = 1 ] || stress
 }
 
-# Which verbs a program gets, and whether memory is shared, takes turns.
+# The verbs that a program gets, and whether memory is shared, alternate.
 number=0
 for program in $(cd "$top_builddir/tests/parity" && ls | grep -v '[-.]'); do
     number=$((number + 1))

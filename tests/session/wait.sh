@@ -1,5 +1,5 @@
 #!/bin/sh
-# vocl sessions --wait: scripts wait until the session of a program is running, suspended, or ended with all of it.
+# vocl sessions --wait: scripts wait until the session of a program is running, is suspended, or has ended completely.
 . "$(dirname "$0")/../lib.sh"
 mark=VOCL_TEST_MARK=$$
 mkdir "$scratch/words"
@@ -7,14 +7,14 @@ waits()
 {
     timeout -k 5 130 vocl sessions --timeout=120 --wait="$1" "$program" || fail "$1: $(cat "$scratch/out" "$scratch/err"; vocl sessions)"
 }
-# is_not SAID STATE: the time is up, and that is said
+# is_not SAID STATE: the time-out expires, with this message
 is_not()
 {
     vocl sessions --wait="$2" --timeout=0 "$program" > "$scratch/said" 2>&1
     [ $? = 1 ] && grep -q "$1" "$scratch/said" || fail "$2: not \"$1\": $(cat "$scratch/said")"
 }
 
-# The program waits for its turn before it calls OpenCL.
+# The program waits to be started before it calls OpenCL.
 mkfifo "$scratch/begin"
 env "$mark" sh -c ': < "$0" && exec vocl run -- "$@"' "$scratch/begin" "$top_builddir/tests/session/suspended" 4 "$scratch/words" \
     > "$scratch/out" 2> "$scratch/err" &
@@ -50,7 +50,7 @@ waits ended
 is_not "process $program has ended" running
 wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 
-# misused WORD...
+# misused WORD...: the command line is refused
 misused()
 {
     vocl sessions "$@" > "$scratch/said" 2>&1

@@ -1,5 +1,5 @@
-/* waits KIND N: so many steps that may have to wait for the node, and a finish. each_launch, each_write: so many
- * commands at once, of which one after the other is waited for. */
+/* waits KIND N: N steps that may have to wait for the node, and a finish. each_launch, each_write: N commands are
+ * enqueued, and then waited for one after the other. */
 #include <CL/cl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void step(const char *kind, int number)
         map(CL_MAP_WRITE_INVALIDATE_REGION, (char)number);
 }
 
-/* All of them, and then one after the other is waited for. */
+/* Enqueues count commands, and then waits for one after the other. */
 static void wait_for_each(bool launches, int count)
 {
     cl_event *events = calloc((size_t)count, sizeof(*events));
@@ -89,7 +89,7 @@ static void wait_for_each(bool launches, int count)
     free(events);
 }
 
-/* What was written last is there, from whichever queue it is read. */
+/* The contents written last are also visible in another queue. */
 static void check(cl_context context, char value)
 {
     cl_int status;

@@ -1,6 +1,6 @@
-/* windows SEED STEPS [IMAGE]: buffers that are read, written and mapped by the program between kernels that read and
- * write them in place, from another, or not at all, at random, each compared with what the program itself computes.
- * IMAGE: there is one, too. */
+/* windows SEED STEPS [IMAGE]: at random, the program reads, writes and maps buffers between kernels that change them in
+ * place, derive them from another one, or do not use them, and compares each with its own computation. IMAGE: there is
+ * an image, too. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static void map_some(cl_command_queue queue, int which, size_t start, size_t cou
     compare(at, known[which] + start, count, "map");
     if (writes)
         fill_some(at, count, seed);
-    else /* while it is mapped another is worked on */
+    else /* while it is mapped, a kernel uses another buffer */
         run_change(queue, buffers[(which + 1) % 3], known[(which + 1) % 3], seed);
     if (!writes)
         compare(at, known[which] + start, count, "map, later");
@@ -100,7 +100,7 @@ static void map_some(cl_command_queue queue, int which, size_t start, size_t cou
     need(clEnqueueUnmapMemObject(queue, buffers[which], at, 0, NULL, NULL), "clEnqueueUnmapMemObject");
 }
 
-/* One that comes with contents, and goes. */
+/* Uses a buffer that is created with contents, and released. */
 static void pass_through(cl_command_queue queue, cl_uint seed)
 {
     static cl_uint host[COUNT];

@@ -1,6 +1,6 @@
 /*
- * Cursors: the only code that touches bytes of the wire. Both stick: after the first failure nothing is read or
- * written any more, so callers check once, at the end.
+ * Cursors: the only code that touches bytes of the wire. Failures are sticky: after the first one nothing more is read
+ * or written, so callers check once, at the end.
  */
 #ifndef VOCL_WIRE_CURSOR_H
 #define VOCL_WIRE_CURSOR_H
@@ -22,7 +22,7 @@ struct wire_cursor {
     bool failed;
 };
 
-/* Bytes being written; grows as needed. */
+/* Bytes being written; the buffer grows as needed. */
 struct wire_buffer {
     uint8_t *bytes;
     size_t length, capacity;
@@ -39,7 +39,7 @@ static inline size_t wire_padded(size_t length)
     return (length + 3) & ~(size_t)3;
 }
 
-/* length bytes off the cursor, with their padding; NULL when they are not there. */
+/* Takes length bytes off the cursor, with their padding; returns NULL if they are not there. */
 static inline const void *wire_get_bytes(struct wire_cursor *in, size_t length)
 {
     const void *bytes = in->at;
@@ -73,7 +73,7 @@ static inline uint64_t wire_get_u64(struct wire_cursor *in)
     return value;
 }
 
-/* Room for length more bytes and their padding, zeroed at the end; NULL when memory is out. */
+/* Makes room for `padded` more bytes, the last 4 of them zeroed; returns NULL if memory is exhausted. */
 void *wire_reserve_slow(struct wire_buffer *out, size_t padded);
 
 static inline void *wire_reserve(struct wire_buffer *out, size_t length)

@@ -1,4 +1,4 @@
-/* Bytes to structs, every length and range checked. */
+/* Decodes bytes to structs, checking every length and range. */
 #include "wire/wire.h"
 
 int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *fields)
@@ -98,7 +98,7 @@ static void get_region(struct wire_cursor *in, struct wire_region *part, unsigne
         in->failed = true;
 }
 
-/* What is left after the fields can only be the padding to 8 bytes. */
+/* Only padding to 8 bytes may follow the fields. */
 static bool finished(const struct wire_cursor *in)
 {
     return !in->failed && in->left < 8;

@@ -1,4 +1,4 @@
-/* Structs to bytes: one function for each command. */
+/* Encodes structs to bytes: one function for each command. */
 #include "wire/wire.h"
 
 void *wire_reserve_slow(struct wire_buffer *out, size_t padded)

@@ -1,7 +1,7 @@
 /*
- * Words of commands.def that a pass did not define: some stand for others, the rest mean nothing to it. Followed by
- * commands.def, then fields_end.h. A pass over the bytes on the wire defines NUMBER and NUMBERS for all kinds of
- * objects.
+ * Defaults for the words of commands.def that a pass did not define: some stand for others, the rest mean nothing to
+ * it. Followed by commands.def, then fields_end.h. A pass over the bytes on the wire defines NUMBER and NUMBERS for all
+ * kinds of objects.
  */
 #ifndef SEND
 #define SEND(name, number)

@@ -1,4 +1,4 @@
-/* Ends a pass over commands.def: the next one starts with no word defined. */
+/* Ends a pass over commands.def: undefines all words for the next one. */
 #undef SEND
 #undef ENQUEUE
 #undef CALL

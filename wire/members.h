@@ -1,6 +1,6 @@
 /*
- * Fields that are no objects, as members of a struct: for a pass over commands.def that makes structs of it (wire.h,
- * executor/commands.h). Goes before fields.h.
+ * Fields other than objects, as members of a struct: for a pass over commands.def that makes structs of it (wire.h,
+ * executor/commands.h). Included before fields.h.
  */
 #define END                                                                                                            \
     }                                                                                                                  \

@@ -1,4 +1,4 @@
-/* The difference between two commands of one length, in runs of words: where, how many, and the words. */
+/* The difference between two commands of the same length, in runs of words: position, count, and the words. */
 #include "wire/wire.h"
 
 struct run {
@@ -13,7 +13,7 @@ uint32_t wire_diff(const void *before, const void *after, size_t length, uint8_t
     for (size_t at = 0; at < length; at += 4) {
         size_t end;
 
-        while (at + 16 <= length && !memcmp(old + at, new + at, 16)) /* most of it is as it was */
+        while (at + 16 <= length && !memcmp(old + at, new + at, 16)) /* most words are unchanged */
             at += 16;
         if (at >= length)
             break;

@@ -1,6 +1,6 @@
 /* clang-format off */
 /*
- * What some blobs of the protocol hold, each an array of records, read with the same cursors. A blob within is
+ * Contents of some blobs of the protocol: each is an array of records, read with the same cursors. A nested blob is
  * { u32 length, bytes }.
  *
  * info table       { u32 param, blob answer }   the answers of a clGet*Info function
@@ -10,10 +10,10 @@
  *                  or zeroes } and for each argument
  *                  { u32 size, u32 other size, u32 address, u32 access, u32 type qualifier, u32 known,
  *                  blob type name, blob name }
- *                  size: the one size that the native clSetKernelArg takes, 0 when it takes any; other size: what it
- *                  takes as well (of a vector of three, PoCL takes three elements or four), else the same
+ *                  size: the one size that the native clSetKernelArg takes, 0 if it takes any; other size: another size
+ *                  that it takes (for a vector of three, PoCL takes three elements or four), else the same
  *                  address, access: CL_KERNEL_ARG_*
- *                  known: the application may ask for it; the type name is there whenever the node knows the argument
+ *                  known: the application may query it; the type name is present whenever the node knows the argument
  * argument list    { u32 index, u32 what, blob value }   what is an enum wire_argument
  */
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* What VOCL_TRACE shows, on both sides. */
+/* The output of VOCL_TRACE, on both sides. */
 #include "base/log.h"
 #include "wire/wire.h"
 

@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 
 #define WIRE_MAX_DEVICES 256
-#define WIRE_MAX_WAIT (1u << 24) /* as many events as there are numbers for */
+#define WIRE_MAX_WAIT (1u << 24) /* as many events as have numbers */
 #define WIRE_MAX_AFTER 4096
 #define WIRE_MAX_OBJECTS (1u << 20) /* in one list */
 #define WIRE_MAX_INLINE 16384
@@ -25,15 +25,15 @@
 #define WIRE_MAX_TIMELINE 32768
 #define WIRE_MAX_BLOB (192u << 20)
 
-#define WIRE_INFO_LIMITED 0x7f000001u /* of a device: bytes that the session may use; there only if it has a limit */
-#define WIRE_MAX_TIMES 1000000        /* that a launch is repeated by one again */
-#define WIRE_EAGER_LIMIT (1u << 20)   /* of contents that one worker sends another before it asks */
+#define WIRE_INFO_LIMITED 0x7f000001u /* of a device: bytes that the session may use; absent without a limit */
+#define WIRE_MAX_TIMES 1000000        /* most times that one command repeats a launch */
+#define WIRE_EAGER_LIMIT (1u << 20)   /* bytes of contents that one worker sends another unasked */
 #define WIRE_MAX_REPEATED 512         /* bytes of a command that can be repeated */
 #define WIRE_MAX_PATCH 128
-#define WIRE_GRANULE 4096 /* bytes of a buffer that are taken whole when some of them have changed */
+#define WIRE_GRANULE 4096 /* bytes of a buffer that are taken together when some have changed */
 
-/* In a command's subscribe: its call has returned, so what comes later, in any queue of the context, comes behind it.
- */
+/* In a command's subscribe: its call has returned as if the command had ended, so later commands, in any queue of the
+ * context, come after it. */
 #define WIRE_ORDERS 8u
 
 #define WIRE_HEADER 8
@@ -53,7 +53,7 @@ enum wire_kind {
     WIRE_KIND_LAST = WIRE_COMMAND_BUFFER
 };
 
-/* Queries of get_info; object (and second) by query. */
+/* Queries of get_info, with what object (and second) are. */
 enum wire_info {
     WIRE_INFO_DEVICE = 1,      /* device */
     WIRE_INFO_MEMORY,          /* memory */
@@ -78,7 +78,7 @@ enum wire_usm { WIRE_USM_HOST = 1, WIRE_USM_DEVICE, WIRE_USM_SHARED, WIRE_USM_LA
 enum wire_hint { WIRE_HINT_MIGRATE = 1, WIRE_HINT_ADVISE, WIRE_HINT_LAST = WIRE_HINT_ADVISE };
 
 /*
- * Part of a memory object. On the wire: its kind, its size, and what that kind has of the three:
+ * Part of a memory object. On the wire: its kind, its size, and those of the three arrays that the kind has:
  *
  * piece   of a buffer   origin: offset
  * rect    of a buffer   origin: bytes, rows, slices   region: the same   pitch: of rows, of slices
@@ -90,7 +90,7 @@ enum wire_region_kind {
     WIRE_IMAGE = 4,
     WIRE_ANY_REGION = WIRE_PIECE | WIRE_RECT | WIRE_IMAGE
 };
-#define WIRE_MAX_REGION (UINT64_C(1) << 40) /* bytes; there is at least one */
+#define WIRE_MAX_REGION (UINT64_C(1) << 40) /* bytes, at least 1 */
 struct wire_region {
     enum wire_region_kind kind;
     uint64_t size; /* bytes */
@@ -126,9 +126,10 @@ enum wire_number {
 /* wire_put_X appends a command; a failure (out of memory, a list above its limit) sticks in the buffer. */
 /* patch.c */
 #define WIRE_NO_PATCH UINT32_MAX
-/* What makes of one command another of the same length, without its header; WIRE_NO_PATCH if that is too much. */
+/* Computes the patch that turns one command into another of the same length and header. Returns its length, or
+ * WIRE_NO_PATCH if it is too long. */
 uint32_t wire_diff(const void *before, const void *after, size_t length, uint8_t patch[WIRE_MAX_PATCH]);
-/* False if the patch does not fit. */
+/* Applies a patch. Returns false if it does not fit. */
 bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_length);
 
 #define SEND(name, number) void wire_put_##name(struct wire_buffer *out, const struct wire_##name *m);
@@ -140,8 +141,8 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 #include "wire/commands.def"
 #include "wire/fields_end.h"
 
-/* wire_get_X decodes the fields of one command; false if anything is out of bounds. Lists and blobs point into the
- * frame. Every number of an object still has to be looked up. */
+/* wire_get_X decodes the fields of one command, and returns false if anything is out of bounds. Lists and blobs point
+ * into the frame. Numbers of objects still have to be looked up. */
 #define SEND(name, number) bool wire_get_##name(struct wire_cursor *in, struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
@@ -151,28 +152,29 @@ bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_le
 #include "wire/commands.def"
 #include "wire/fields_end.h"
 
-/* What the description says of a command beside its fields. */
+/* What the description says about a command beside its fields. */
 enum wire_flag { WIRE_RECORDABLE = 1, WIRE_LAUNCH = 2 };
 unsigned wire_flags(uint16_t number);
-/* Whether it is a command in a queue. */
+/* Whether the command is an ENQUEUE. */
 bool wire_is_enqueue(uint16_t number);
 
 /*
- * Take the next command off a frame: its number, and a cursor over its fields. Returns 1, 0 at the frame's end, or
- * -1 when the frame is malformed.
+ * Takes the next command off a frame: its number, and a cursor over its fields. Returns 1, 0 at the frame's end, or -1
+ * if the frame is malformed.
  */
 int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *fields);
-/* How many of the bytes, which are whole commands, are no more than that and whole commands, too; one if it is longer.
- */
+/* Returns the length of the whole commands at the start of bytes that fit in `most` bytes, or of the first one if that
+ * is longer. */
 size_t wire_whole(const uint8_t *bytes, size_t length, size_t most);
 
-/* One command as a line of text, for VOCL_TRACE and for the logs. Always terminated. */
+/* Shows one command as a line of text, for VOCL_TRACE and for logs. Always terminated. */
 void wire_show(const void *command, size_t length, char *text, size_t text_size);
 
-/* The commands of a frame, a line for each, if VOCL_TRACE asks for it. direction: "->" or "<-". */
+/* Logs the commands of a frame, a line for each, if VOCL_TRACE asks for it. direction: "->", "<-" or, in a replay,
+ * "=>". */
 void wire_trace(const char *direction, unsigned peer, const void *frame, size_t length);
 
-/* "enqueue_ndrange", or "unknown". */
+/* Returns a command's name, such as "enqueue_ndrange", or "unknown". */
 const char *wire_name(uint16_t number);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Members that join a running session, and leave it. The session's starter starts the process. It connects to the
+ * Members that join a running session, and leave it. The session's starter starts the newcomer, which connects to the
  * program as at the start of a session over TLS (transport/rendezvous/rendezvous.h), while the program and its workers
  * go on. The program tells the workers (MEMBER_COMES), which answer with their addresses (MEMBER_HERE); then the
  * newcomer, which connects to all. When all are connected with it (MEMBER_MET) it is a member. If anything fails

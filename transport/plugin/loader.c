@@ -1,4 +1,4 @@
-/* Loading the MPI plugin so that the program does not notice (DESIGN section 1). */
+/* Loads the plugins so that the program does not notice (DESIGN section 1). */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -31,9 +31,10 @@ const char *loader_program_mpi(void)
     return found;
 }
 
-/* UCX, below MPICH, reads these when it is loaded: it must neither print nor catch signals in the application, and no
- * frame is to wait for a rendezvous, which takes both sides several looks. Its module for FUSE (1.18) is one that it
- * loads with RTLD_GLOBAL while it is loaded itself, which glibc (2.41) does not survive in a fresh namespace. */
+/* Settings of UCX, below MPICH, which reads them when it is loaded: it must neither print nor catch signals in the
+ * application, and no frame may wait for a rendezvous, for which both sides have to poll several times. UCX's module
+ * for FUSE (1.18) is excluded: UCX loads it with RTLD_GLOBAL while it is loaded itself, which makes glibc (2.41) crash
+ * in a fresh namespace. */
 static const char *const ucx[][2] = {
     {"UCX_HANDLE_ERRORS", "none"}, {"UCX_LOG_LEVEL", "fatal"}, {"UCX_RNDV_THRESH", "80k"}, {"UCX_MODULES", "^fuse"}};
 
@@ -50,15 +51,16 @@ bool loader_foreign_memory(void)
 }
 
 /*
- * RTLD_DEEPBIND binds MPI to its own libraries first, whatever the program has under the same names. Not where memory
- * is foreign: libc gives out what is not its own, for instance from getline(), and MPI would give it back to libc. Then
- * it gets a namespace of its own, with a libc of its own, which Open MPI does not bear: that takes the program's names.
+ * RTLD_DEEPBIND binds MPI to its own libraries first, whatever the program has under the same names. Not if the
+ * program's malloc is not libc's: libc then returns memory that it has not allocated itself, for instance from
+ * getline(), and MPI would free it with libc's free(). MPI gets a namespace of its own then, with a libc of its own.
+ * Open MPI does not work there, so it is bound to the program's functions.
  */
 static int binding(const char *mpi, bool *fresh)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     (void)mpi, (void)fresh;
-    return 0; /* the sanitizer's run-time library refuses the one and does not bear the other */
+    return 0; /* the sanitizer's run-time library refuses the first and does not work with the second */
 #else
     if (!loader_foreign_memory())
         return RTLD_DEEPBIND;
@@ -97,7 +99,7 @@ const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, siz
     return plugin;
 }
 
-/* What gives back only memory of its own is not in the way of a program's. */
+/* Opens a plugin that frees only memory of its own, so that it may share a foreign malloc with the program. */
 static const void *open_careful(const char *name, const char *symbol, unsigned version, char *why, size_t why_size)
 {
     bool fresh = false;

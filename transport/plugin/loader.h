@@ -1,4 +1,4 @@
-/* The plugins: libraries that are loaded when they are needed, so that nothing else depends on them. */
+/* Loads the plugins: libraries that are opened when they are needed, so that nothing else depends on them. */
 #ifndef VOCL_TRANSPORT_PLUGIN_LOADER_H
 #define VOCL_TRANSPORT_PLUGIN_LOADER_H
 
@@ -6,11 +6,12 @@
 #include "transport/plugin/pack.h"
 #include "transport/plugin/tls.h"
 
-/* Load the plugin of an MPI ("mpich" or "openmpi"); fresh: into a namespace of its own. NULL and why on failure. */
+/* Loads the plugin of an MPI ("mpich" or "openmpi"); fresh: into a namespace of its own. Returns NULL and why on
+ * failure. */
 const struct mpi_plugin *loader_open(const char *mpi, bool fresh, char *why, size_t why_size);
-/* The same of TLS. */
+/* Loads the plugin of TLS, likewise. */
 const struct tls_plugin *loader_open_tls(char *why, size_t why_size);
-/* That which packs bulk data: whether it is there, and the plugin, or NULL. */
+/* Whether the plugin that packs bulk data is installed; and the plugin, or NULL. */
 bool loader_has_pack(void);
 const struct pack_plugin *loader_open_pack(void);
 /* The MPI that the program itself has loaded: "mpich", "openmpi" or NULL. */

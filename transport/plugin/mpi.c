@@ -22,8 +22,8 @@
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "a request fits a word");
 
-/* Two channels in one communicator, told apart by a bit of the tag: to make communicators takes all ranks, and could
- * not be given up when one of them has died. */
+/* Two channels in one communicator, distinguished by a bit of the tag: to make communicators takes all ranks, and could
+ * not be given up when one of them has ended. */
 #define CHANNEL_BIT 24
 #define LAST_TAG ((1u << CHANNEL_BIT) - 1)
 
@@ -31,11 +31,11 @@ static void (*call_ending)(void *);
 static void *ending_argument;
 
 /*
- * MPI ends the process when it meets an error it holds for fatal: in an application that is not ours to end. This
- * library comes first in its own lookup scope, so MPI's exit() and abort() are these, and lead back to the guard.
+ * MPI ends the process when it meets an error that it considers fatal, which a library must not do to an application.
+ * This library comes first in its own lookup scope, so MPI's exit() and abort() are these, and jump back to the guard.
  */
 static __thread sigjmp_buf *guard;
-static volatile int dead, running; /* running: between start and end of the process */
+static volatile int dead, running; /* running: MPI is initialized, and the process does not end yet */
 static char complaint[512];
 
 static void leave(void)
@@ -51,7 +51,7 @@ __attribute__((visibility("default"), noreturn)) void exit(int status)
     _exit(status);
 }
 
-/* A thread of MPI's own just stops; so UCX's does when its descriptors are closed. */
+/* In a thread of MPI's own abort() just stops the thread, for instance UCX's when its descriptors are closed. */
 __attribute__((visibility("default"), noreturn)) void abort(void)
 {
     leave();
@@ -62,7 +62,7 @@ __attribute__((visibility("default"), noreturn)) void abort(void)
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-/* With a sanitizer's library this one does not come first, and MPI's abort() is libc's, which raises a signal. */
+/* With a sanitizer's library this one does not come first, so MPI's abort() is libc's, which raises a signal. */
 static struct sigaction abort_before;
 
 static void on_abort(int number)
@@ -84,7 +84,8 @@ static void catch_abort(void)
 }
 #endif
 
-/* MPICH's MPID_Abort says so on stderr, which is the application's, and then may return to crash. */
+/* MPICH's MPID_Abort prints to stderr, which is the application's, and then may return and crash: its message is kept
+ * instead. */
 __attribute__((visibility("default"))) int fputs(const char *text, FILE *stream)
 {
     if (guard && !strncmp(text, "Abort(", 6)) {
@@ -95,8 +96,8 @@ __attribute__((visibility("default"))) int fputs(const char *text, FILE *stream)
 }
 
 /*
- * UCX makes its shared memory under a name that it takes away at once, for others find it by /proc. Who is killed in
- * between leaves it behind; so these have no name from the beginning.
+ * UCX creates its shared memory under a name that it removes at once, since others find it by /proc. A process that is
+ * killed in between would leave the name behind; so these objects have no name from the beginning.
  */
 static int is_ucx(const char *name)
 {
@@ -125,8 +126,8 @@ __attribute__((visibility("default"))) int shm_unlink(const char *name)
     return unlink(path);
 }
 
-/* The thread that starts MPI may have a table of descriptors of its own: others find UCX's memory there by the thread's
- * number in /proc, which UCX takes for the process's. */
+/* The thread that starts MPI may have a descriptor table of its own: other processes find UCX's memory in /proc under
+ * that thread's TID, so UCX has to take the TID for the PID. */
 static __thread bool here_apart;
 
 __attribute__((visibility("default"))) pid_t getpid(void)
@@ -134,13 +135,13 @@ __attribute__((visibility("default"))) pid_t getpid(void)
     return here_apart ? gettid() : (pid_t)syscall(SYS_getpid);
 }
 
-/* What the program starts is not to inherit MPI's descriptors. */
+/* Processes that the program starts must not inherit MPI's descriptors. */
 __attribute__((visibility("default"))) int socket(int domain, int type, int protocol)
 {
     return (int)syscall(SYS_socket, domain, type | SOCK_CLOEXEC, protocol);
 }
 
-/* UCX has Unix sockets by which it could be woken, which it never is here: no name is needed at which anybody, of
+/* UCX has Unix sockets by which it could be woken, which never happens here: they get no name at which any process, of
  * whichever user, could reach them. */
 __attribute__((visibility("default"))) int bind(int fd, const struct sockaddr *address, socklen_t length)
 {
@@ -184,7 +185,7 @@ __attribute__((visibility("default"))) int eventfd(unsigned count, int flags)
         guard = NULL;                                                                                                  \
     } while (0)
 
-/* The program may be a rank of a job of its own. */
+/* Whether a variable belongs to an MPI job, of which the program may be a rank. */
 static bool is_of_job(const char *variable)
 {
     static const char *const prefixes[] = {"PMI_", "PMIX_", "OMPI_", "MPIR_CVAR_NOLOCAL="};
@@ -206,7 +207,7 @@ static void set_variable(const char *variable)
     free(name);
 }
 
-/* Takes the variables of a job out of the environment; the list of what they were. */
+/* Takes a job's variables out of the environment. Returns them. */
 static char **take_job(void)
 {
     size_t count = 0, all = 0;
@@ -236,13 +237,13 @@ static void free_list(char **list)
     free(list);
 }
 
-/* hwloc, below MPI, would ask OpenCL for its devices: in here that is VOCL, or takes long. And it would look at all of
- * the machine, of which nothing is used: that takes longer than the rest of MPI_Init. */
+/* hwloc, below MPI, would ask OpenCL for its devices: here that is VOCL, or takes long. It would also examine the whole
+ * machine, although MPI uses none of the result here: that takes longer than the rest of MPI_Init. */
 static const char *const hwloc[][2] = {{"HWLOC_PLUGINS_BLACKLIST", "hwloc_opencl.so"},
                                        {"HWLOC_COMPONENTS", "no_os,stop"}};
 #define HWLOCS (sizeof(hwloc) / sizeof(*hwloc))
 
-/* The session's variables are set for MPI_Init alone: in this namespace they may be the application's too. */
+/* The session's variables are set during MPI_Init only: in this namespace they may be the application's, too. */
 static char **set_environment(const char *const *environment, bool added[HWLOCS])
 {
     char **saved = *environment ? take_job() : NULL;
@@ -284,7 +285,7 @@ static int start(int *rank, int *size, uint32_t *last_tag)
     return error || !found || (unsigned)*bound < 2 * LAST_TAG ? -1 : 0;
 }
 
-/* MPI writes to its mpiexec, which may be gone; the application must not die of it. */
+/* MPI writes to its mpiexec, which may have ended; SIGPIPE must not end the application. */
 static void hold_pipe_signal(sigset_t *old, bool *pending)
 {
     sigset_t set;
@@ -328,8 +329,8 @@ static bool in_own_namespace(void)
            id != LM_ID_BASE;
 }
 
-/* A program with a copy of environ of its own hides libc's, and libc's is what the MPI library sees, bound as it is to
- * its own libraries first. */
+/* A program with a copy of environ of its own hides libc's. MPI, which is bound to its own libraries first, reads
+ * libc's. */
 static void align_environ(void)
 {
     void *program = in_own_namespace() ? NULL : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
@@ -339,7 +340,7 @@ static void align_environ(void)
         environ = *seen;
 }
 
-/* In a namespace of its own this library has an environ of its own, but the array is the application's. */
+/* In a namespace of its own this library has its own environ, but the array is the application's: it gets a copy. */
 static void own_environment(void)
 {
     size_t count = 0;
@@ -368,7 +369,7 @@ static int plugin_init(const char *const *environment, void (*ending)(void *), v
     ucx = !getenv("UCX_TLS");
     devices = !getenv("UCX_NET_DEVICES");
     saved = set_environment(environment, added);
-    if (threshold) /* above every frame, and every piece of bulk data that is not to wait for an answer */
+    if (threshold) /* above the size of every frame, and of every piece of bulk data that must not wait for an answer */
         setenv("UCX_RNDV_THRESH", "80k", 1);
     align_environ();
     hold_pipe_signal(&old, &pending);

@@ -5,7 +5,7 @@
 
 #include <zstd.h>
 
-#define FAST (-1) /* levels of zstd's */
+#define FAST (-1) /* compression levels of zstd */
 #define HARD 3
 
 struct packer {

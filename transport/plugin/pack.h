@@ -1,6 +1,6 @@
 /*
- * The packing plugin: a compressor, loaded at run time, so that libvocl depends on libc alone. What is packed is a
- * piece of bulk data by itself. One thread at a time may use a packer.
+ * The packing plugin: a compressor, loaded at run time, so that libvocl depends on libc alone. Each piece of bulk data
+ * is packed by itself. Only one thread at a time may use a packer.
  */
 #ifndef VOCL_TRANSPORT_PLUGIN_PACK_H
 #define VOCL_TRANSPORT_PLUGIN_PACK_H
@@ -16,9 +16,9 @@ struct packer;
 struct pack_plugin {
     unsigned version;
     struct packer *(*open)(void);
-    /* How long it has become, or 0: not as short as room. hard: more time for fewer bytes. */
+    /* Returns the packed length, or 0 if that is more than room. hard: takes more time for fewer bytes. */
     size_t (*pack)(struct packer *packer, const void *from, size_t length, void *to, size_t room, bool hard);
-    /* False: it is nothing that makes exactly so many bytes. */
+    /* False: the input does not unpack to exactly `made` bytes. */
     bool (*unpack)(struct packer *packer, const void *from, size_t length, void *to, size_t made);
     void (*close)(struct packer *packer);
 };

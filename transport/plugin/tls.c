@@ -15,11 +15,11 @@
 
 #include "transport/plugin/tls.h"
 
-#define FIRST_IN (20u << 10) /* what is received at a time, until there is more */
+#define FIRST_IN (20u << 10) /* bytes received at a time, until more arrive */
 #define MOST_IN (256u << 10)
-#define FULL (256u << 10)      /* encrypted and not sent: enough for now */
-#define WORTH (128u << 10)     /* sending without being told to */
-#define KEY_BYTES (1ull << 36) /* after so many the key is renewed: AES-GCM bears some 2^38 */
+#define FULL (256u << 10)      /* bytes encrypted and not sent, with which no more are encrypted */
+#define WORTH (128u << 10)     /* bytes that are sent without a flush() */
+#define KEY_BYTES (1ull << 36) /* after so many bytes the key is renewed: the limit of AES-GCM is some 2^38 */
 
 struct buffer {
     uint8_t *bytes;
@@ -29,15 +29,15 @@ struct buffer {
 struct tls {
     SSL *ssl;
     int fd;
-    bool accepts, direct; /* direct: OpenSSL itself is at the socket, for the kernel to encrypt */
-    bool bare;            /* after the handshake: what comes and goes is as it is */
-    bool dry, gone;       /* the socket has nothing now; or will never have */
+    bool accepts, direct; /* direct: OpenSSL uses the socket itself, so that the kernel can encrypt */
+    bool bare;            /* after the handshake: data is not encrypted */
+    bool dry, gone;       /* dry: the socket has nothing to read now; gone: the connection has ended */
     struct buffer in, out;
     uint64_t since_key;
     char identity[TLS_IDENTITY];
 };
 
-static OSSL_LIB_CTX *library; /* its own: what the program has configured is not for this */
+static OSSL_LIB_CTX *library; /* of its own, independent of the program's configuration */
 static SSL_CTX *context;
 static BIO_METHOD *method;
 static uint8_t secret[SECRET_BYTES];
@@ -47,8 +47,8 @@ static bool ended, all_bare;
 
 /* ---- between OpenSSL and the socket: many records at a time ---- */
 
-/* Later, perhaps: the program may have closed a descriptor that it does not know, and the session gets it back (use()).
- */
+/* Whether to try again later: the program may have closed a descriptor that it does not know, which the session
+ * replaces (use()). */
 static bool is_later(int error)
 {
     return error == EAGAIN || error == EBADF || error == ENOTSOCK;
@@ -109,7 +109,7 @@ static int bio_write(BIO *bio, const char *bytes, size_t length, size_t *written
     return 1;
 }
 
-/* More, if it is there: more at a time while it comes faster than it is read. */
+/* Receives more, and more at a time while data arrive faster than they are read. */
 static bool fill_in(struct tls *tls)
 {
     struct buffer *in = &tls->in;
@@ -157,12 +157,12 @@ static int bio_read(BIO *bio, char *bytes, size_t length, size_t *got)
 static long bio_control(BIO *bio, int command, long number, void *pointer)
 {
     (void)bio, (void)number, (void)pointer;
-    return command == BIO_CTRL_FLUSH; /* flush() is told when */
+    return command == BIO_CTRL_FLUSH; /* flush() sends */
 }
 
 /* ---- keys ---- */
 
-/* Letters, digits and colons: what is signed is what was meant. */
+/* Letters, digits and colons only: no other character can change the meaning of what is authenticated. */
 static bool is_identity(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -198,7 +198,7 @@ static int on_connect(SSL *ssl, const EVP_MD *digest, const unsigned char **iden
     const struct tls *tls = SSL_get_app_data(ssl);
 
     *session = NULL;
-    if (digest && EVP_MD_get_size(digest) != 48) /* after a retry: another suite was chosen */
+    if (digest && EVP_MD_get_size(digest) != 48) /* after a retry: the server chose another suite */
         return 0;
     *session = make_session(ssl, tls->identity);
     *identity = (const unsigned char *)tls->identity;
@@ -212,16 +212,16 @@ static int on_accept(SSL *ssl, const unsigned char *identity, size_t length, SSL
 
     *session = NULL;
     if (!is_identity((const char *)identity, length))
-        return 1; /* one that nobody has */
+        return 1; /* nobody has this identity */
     memcpy(tls->identity, identity, length);
     tls->identity[length] = '\0';
     *session = make_session(ssl, tls->identity);
     return *session != NULL;
 }
 
-/* ---- what all have in common ---- */
+/* ---- shared by all connections ---- */
 
-/* Called first when OpenSSL is taken down, which may be before the program's other ends. */
+/* Called first when OpenSSL is torn down, which may be before the program's other exit handlers. */
 static void on_cleanup(void)
 {
     if (call_ending && !ended)
@@ -263,7 +263,7 @@ static int plugin_init(const uint8_t *own_secret, bool bare, void (*ending)(void
     ending_argument = argument;
     if (context)
         return 0;
-    /* the end of the process is the session's to order: on_cleanup() is for a program that has OpenSSL, too */
+    /* the session decides the order at the end of the process; on_cleanup() is for a program with the same OpenSSL */
     if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, NULL) ||
         !OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
         return -1;
@@ -349,17 +349,17 @@ static struct tls *plugin_open(int fd, const char *identity)
             SSL_set_accept_state(tls->ssl);
         else
             SSL_set_connect_state(tls->ssl);
-        if (!tls->accepts) /* a certificate, which nobody has, is no way in */
+        if (!tls->accepts) /* no certificate is accepted in place of the key: nobody has one */
             SSL_set_verify(tls->ssl, SSL_VERIFY_PEER, NULL);
     } else {
         plugin_close(tls);
         tls = NULL;
     }
-    ERR_pop_to_mark(); /* the program may have the same OpenSSL, and looks at what it left there */
+    ERR_pop_to_mark(); /* the program may use the same OpenSSL, and inspect its error queue */
     return tls;
 }
 
-/* A socket of OpenSSL's raises SIGPIPE, which is not to end the program. */
+/* OpenSSL's own socket writes raise SIGPIPE, which must not end the program. */
 struct hush {
     sigset_t old;
     bool pending, used;
@@ -393,7 +393,7 @@ static void hush_end(const struct hush *hush)
     pthread_sigmask(SIG_SETMASK, &hush->old, NULL);
 }
 
-/* What a call of OpenSSL that did nothing means: not by its queue of errors, which is the thread's. */
+/* The meaning of a failed OpenSSL call. OpenSSL's error queue is not used, as it belongs to the program's thread. */
 static int outcome(struct tls *tls)
 {
     if (tls->direct) {
@@ -419,7 +419,7 @@ static int plugin_shake(struct tls *tls)
     tls->dry = false;
     result = SSL_do_handshake(tls->ssl);
     error = result == 1 ? 0 : outcome(tls);
-    if (!error && (!SSL_session_reused(tls->ssl) || !*tls->identity)) /* not by the key */
+    if (!error && (!SSL_session_reused(tls->ssl) || !*tls->identity)) /* the handshake did not use the key */
         error = -EPROTO;
     hush_end(&hush);
     ERR_pop_to_mark();
@@ -456,7 +456,7 @@ static void renew_key(struct tls *tls, size_t bytes)
     SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
 }
 
-/* What is left of the handshake goes, and is taken, first. */
+/* The rest of the handshake is sent first. */
 static ssize_t bare_write(struct tls *tls, const void *bytes, size_t length)
 {
     ssize_t sent = send_out(tls);

@@ -1,10 +1,10 @@
 /*
  * The TLS plugin: OpenSSL as the few functions that the transport needs, loaded at run time, so that libvocl depends on
- * libc alone and a program with an OpenSSL of its own is not disturbed. TLS 1.3 with external pre-shared keys: each
- * connection has an identity, said in the clear by who connects, and the key that follows from it and from the
- * session's secret; so who has not got the secret does not come through the handshake, and a connection cannot be taken
- * for another. The keys of the traffic come from a Diffie-Hellman exchange besides (psk_dhe_ke): the secret alone does
- * not open what was recorded. Nothing blocks. One thread at a time may use a connection.
+ * libc alone and a program's own OpenSSL is not disturbed. TLS 1.3 with external pre-shared keys: each connection has
+ * an identity, which the connecting side sends in the clear, and a key, derived from it and from the session's secret.
+ * So nobody without the secret completes the handshake, and a connection cannot be mistaken for another. The traffic
+ * keys also come from a Diffie-Hellman exchange (psk_dhe_ke): the secret alone does not decrypt what was recorded.
+ * Nothing blocks. Only one thread at a time may use a connection.
  */
 #ifndef VOCL_TRANSPORT_PLUGIN_TLS_H
 #define VOCL_TRANSPORT_PLUGIN_TLS_H
@@ -19,36 +19,38 @@
 #define TLS_PLUGIN_VERSION 3
 #define TLS_PLUGIN_SYMBOL "vocl_tls_plugin"
 #define TLS_HASH 32
-#define TLS_IDENTITY 64 /* of an identity, the 0 at its end included */
+#define TLS_IDENTITY 64 /* bytes of an identity, the 0 at its end included */
 
 struct tls;
 
 struct tls_plugin {
     unsigned version;
-    /* What all connections have in common. bare: only the handshake is TLS's, who each other is; what follows goes as
-     * it is. ending(argument) is called when the process ends and takes OpenSSL with it. */
+    /* Sets what all connections share. bare: TLS only proves the identities, in the handshake; the data after it is not
+     * encrypted. ending(argument) is called when the process ends and takes OpenSSL with it. */
     int (*init)(const uint8_t *secret, bool bare, void (*ending)(void *), void *argument);
-    /* A connection over a socket that does not block. identity: of who connects; NULL: this side accepts. */
+    /* Opens a connection over a nonblocking socket. identity: of the connecting side; NULL: this side accepts. */
     struct tls *(*open)(int fd, const char *identity);
-    /* Go on with the handshake: 0 done, -EAGAIN, or another negative errno: it has failed. */
+    /* Continues the handshake. Returns 0 when it is complete, -EAGAIN, or another negative errno if it has failed. */
     int (*shake)(struct tls *tls);
-    /* Who connects, when it is done. */
+    /* The identity of the connecting side, after the handshake. */
     const char *(*identity)(const struct tls *tls);
-    /* The socket has another number now. */
+    /* Sets the socket's new descriptor. */
     void (*use)(struct tls *tls, int fd);
-    /* How much of it was taken, perhaps 0: it is encrypted, and sent by flush() at the latest. Or negative errno. */
+    /* Returns how many bytes were taken, perhaps 0, or a negative errno. They are encrypted, and sent by flush() at the
+     * latest. */
     ssize_t (*write)(struct tls *tls, const void *bytes, size_t length);
-    /* Send what is encrypted: 1 when nothing is left, 0, or negative errno. */
+    /* Sends encrypted bytes. Returns 1 when none is left, 0 if some are, or a negative errno. */
     int (*flush)(struct tls *tls);
-    /* How much came, 0: nothing now; or negative errno: it has ended, or what came is not what was sent. */
+    /* Returns the number of bytes read; 0: none has arrived; or a negative errno: the connection has ended, or bytes
+     * were changed on the way. */
     ssize_t (*read)(struct tls *tls, void *bytes, size_t length);
-    /* Whether something waits to be sent. */
+    /* Whether bytes wait to be sent. */
     bool (*waits)(const struct tls *tls);
     /* Whether the kernel encrypts. */
     bool (*by_kernel)(const struct tls *tls);
-    /* The SHA-256 of the bytes; false: there is none. */
+    /* Computes the SHA-256 of the bytes; false: it is not available. */
     bool (*digest)(const void *bytes, size_t length, uint8_t hash[TLS_HASH]);
-    /* Free it: the socket stays. */
+    /* Frees the connection; the socket stays open. */
     void (*close)(struct tls *tls);
 };
 

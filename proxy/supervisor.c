@@ -1,7 +1,7 @@
 /*
- * The supervisor: a process between the daemon and each session's worker, which runs as the daemon's user. It reads
- * what the worker and its kernels write to standard error, and passes on a limited number of lines to the daemon's log.
- * It adopts all processes that they leave behind, and ends with the last of them. It survives a restart of the daemon.
+ * The supervisor: a process of the daemon's user, between the daemon and each session's worker. It reads what the
+ * worker and its kernels write to standard error, and passes on a limited number of lines to the daemon's log. It
+ * adopts all processes that they leave behind, and ends with the last of them. It survives a restart of the daemon.
  *
  * SIGTERM is passed on to the worker, SIGQUIT kills all.
  */
@@ -228,7 +228,7 @@ static void become_worker(const struct supervisor_plan *plan, pid_t supervisor, 
     if (!spawn_take_descriptors((int[]){-1, -1, log, problem, pmi}, pmi < 0 ? 4 : 5))
         _exit(126);
     fcntl(PROBLEM_FD, F_SETFD, FD_CLOEXEC);
-    word.error = become_the_user(plan, supervisor); /* from then on its user may send it signals */
+    word.error = become_the_user(plan, supervisor); /* from then on its user may stop it */
     if (!word.error && run) {
         environ = environment;
         prctl(PR_SET_DUMPABLE, 1); /* as after exec: it contains nothing that is not the user's */

@@ -1,7 +1,8 @@
 /*
- * What --check-config does beyond reading: whether the daemon could do what its configuration says here. Mistakes are
- * errors. A warning is for what the daemon can serve without (a user who is not known, a limit that cannot be set); the
- * daemon has these in its log, too. What may still come, such as other daemons, is told only.
+ * What --check-config does beyond reading: it checks whether the daemon could do what its configuration says on this
+ * host. A mistake is an error. A warning is for what the daemon can serve without (an unknown user, a limit that cannot
+ * be set); the daemon also writes these to its log. What may still change, such as other daemons that do not answer, is
+ * only printed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +31,9 @@
 
 static bool failed;
 static unsigned doubts;
-static bool serving; /* the daemon asks for itself: it has begun, so nothing keeps it from that */
+static bool serving; /* called by a running daemon, so a mistake no longer prevents its start */
 
-/* A line of the log, with where the setting is. */
+/* Prints a line of the log, with the place of the setting. */
 static void print(const char *level, const struct config *config, const char *setting, const char *format,
                   va_list arguments)
 {
@@ -46,7 +47,7 @@ static void print(const char *level, const struct config *config, const char *se
     journal_print(level, whole);
 }
 
-/* The daemon cannot do what the setting says. */
+/* Reports that the daemon cannot do what the setting says. */
 __attribute__((format(printf, 3, 4))) static void mistake(const struct config *config, const char *setting,
                                                           const char *format, ...)
 {
@@ -58,7 +59,7 @@ __attribute__((format(printf, 3, 4))) static void mistake(const struct config *c
     va_end(arguments);
 }
 
-/* It can serve, though not as somebody may think. */
+/* Reports that it can serve, though not as the setting suggests. */
 __attribute__((format(printf, 3, 4))) static void doubt(const struct config *config, const char *setting,
                                                         const char *format, ...)
 {
@@ -81,7 +82,7 @@ static struct addrinfo *resolve(const char *address)
     return list;
 }
 
-/* Whether it is this host's, whoever listens at the port now. */
+/* Whether the address is this host's, even if its port is in use. */
 static void check_own(const struct config *config, const char *setting, const char *address)
 {
     struct addrinfo *list = resolve(address);
@@ -113,7 +114,7 @@ static bool is_loopback(const struct sockaddr *address)
            (IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == IN_LOOPBACKNET));
 }
 
-/* Whether only this host reaches it; a name that nobody knows is another host's. */
+/* Whether only this host can reach the address; an unknown name counts as another host. */
 static bool is_own_only(const char *address)
 {
     struct addrinfo *list = resolve(address);
@@ -124,7 +125,7 @@ static bool is_own_only(const char *address)
     return loopback;
 }
 
-/* Whether those of the pool file can come to this daemon. */
+/* Whether the other nodes of the pool file can reach this daemon. */
 static bool check_reach(const struct config *config, const struct poolfile *pool)
 {
     const struct poolfile_node *own = NULL, *far = NULL;
@@ -195,7 +196,7 @@ static bool is_there(int fd, long until)
            !getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) && !error;
 }
 
-/* All at once; they may be started later. */
+/* Tries all at once; they may also be started later. */
 static void try_peers(const struct config *config, const struct poolfile *pool)
 {
     const long until = clock_ms() + ANSWER_MS;
@@ -233,7 +234,7 @@ static void check_pool(const struct config *config, struct poolfile *pool)
         check_own_name(config, pool);
 }
 
-/* ---- who may ---- */
+/* ---- users and groups ---- */
 
 static void check_people(const struct config *config, const char *setting, char *const *list)
 {
@@ -250,7 +251,7 @@ static void check_people(const struct config *config, const char *setting, char 
     }
 }
 
-/* ---- how they prove who they are ---- */
+/* ---- authentication ---- */
 
 static bool can_prove(const struct config *config, const struct auth_plugin *plugin, const char *other, char *why,
                       size_t why_size)
@@ -267,7 +268,7 @@ static bool can_prove(const struct config *config, const struct auth_plugin *plu
     return !plugin->prove(&settings, nonce, proof, &length, key, why, why_size);
 }
 
-/* The node's own key, and with it those of all others. */
+/* Checks the node's own key, and those that it shares with all others. */
 static void check_keys(const struct config *config, const struct auth_plugin *plugin, const struct poolfile *pool)
 {
     const bool alone = pool->count < 2;
@@ -315,7 +316,7 @@ static void folder_of(const char *path, char *folder, size_t size)
         snprintf(folder, size, ".");
 }
 
-/* In which the daemon makes files. */
+/* Checks a folder in which the daemon creates files. */
 static bool check_folder(const struct config *config, const char *setting, const char *folder)
 {
     struct stat status;
@@ -337,7 +338,7 @@ static void check_state(const struct config *config)
         mistake(config, "state-directory", "%s is too long a name for a socket in it", config->state);
     if (!access(config->state, F_OK) || errno != ENOENT) {
         check_folder(config, "state-directory", config->state);
-    } else { /* it is made */
+    } else { /* the daemon creates it */
         folder_of(config->state, folder, sizeof(folder));
         check_folder(config, "state-directory", folder);
     }
@@ -383,7 +384,7 @@ static void check_limits(const struct config *config)
 
 /* ---- all of it ---- */
 
-/* What may change while the daemon runs, and nobody would hear of otherwise. */
+/* Checks what may change while the daemon runs, and would otherwise not be noticed. */
 static void check_rest(const struct config *config, const struct poolfile *pool)
 {
     check_people(config, "allow", config->allow);
@@ -411,7 +412,7 @@ static void checked(void *argument, void *bytes)
         daemon_log("warning", "the configuration could not be looked at: who knows names and users does not answer");
 }
 
-/* By a helper, as others are asked for the names of users and hosts. */
+/* Runs in a helper process, since names of users and hosts are looked up. */
 void check_serving(struct daemon *d)
 {
     if (!question_ask(d, QUESTION_CHECK, check_there, "", 1, checked, NULL))
@@ -436,7 +437,7 @@ int check_config(const char *path)
     check_state(config);
     check_pool(config, &pool);
     check_rest(config, &pool);
-    if (!failed) /* it takes a while where they do not answer */
+    if (!failed) /* last, since it takes long if they do not answer */
         try_peers(config, &pool);
     if (!failed && doubts)
         printf("%s: good, but for the %s above\n", path, doubts == 1 ? "warning" : "warnings");

@@ -64,7 +64,7 @@ static const struct {
 static const char *const others[] = {"policy", "worker-memory", "devices", "oversubscribe"};
 
 #define DEVICE_SESSIONS 16
-#define OVERSUBSCRIBE_SECONDS 1 /* where it only says true */
+#define OVERSUBSCRIBE_SECONDS 1 /* for `true` */
 #define FIELD(config, type, offset) (*(type *)((char *)(config) + (offset)))
 
 static const char *const policies[] = {"pack", "spread", "least-loaded", "order"};
@@ -85,7 +85,7 @@ bool policy_read(const char *text, enum policy *policy)
     return false;
 }
 
-/* What is read, and where why it is not good goes. */
+/* What is read, and where the reason of a failure is stored. */
 struct reader {
     struct config *config;
     const config_setting_t *root;
@@ -105,7 +105,7 @@ static bool complain_of(const struct reader *r, const char *name, const char *te
     return complain(r, config_setting_get_member(r->root, name), text);
 }
 
-/* Whether there is memory for it. */
+/* Returns false if memory is exhausted. */
 static bool copy(const struct reader *r, const char *text, char **copied)
 {
     *copied = strdup(text);
@@ -135,7 +135,7 @@ static bool is_known(const char *name)
     return false;
 }
 
-/* ---- values; where there is no such member they leave what there is, and it is good ---- */
+/* ---- values; if a member is missing, these leave the value unchanged and return true ---- */
 
 #define NEEDS_TEXT "a text in quotes is needed"
 
@@ -170,7 +170,7 @@ static bool read_number(const struct reader *r, const config_setting_t *group, c
     return true;
 }
 
-/* A number, or a text such as "8G". */
+/* Reads a number, or a text such as "8G". */
 static bool read_bytes(const struct reader *r, const config_setting_t *group, const char *name, uint64_t *bytes)
 {
     const config_setting_t *setting = config_setting_get_member(group, name);
@@ -294,14 +294,14 @@ static bool read_numbers(const struct reader *r)
 
         *field = numbers[i].fallback;
         if (field == &config->least_uid && geteuid() && geteuid() < *field)
-            *field = geteuid(); /* whom alone it serves */
+            *field = geteuid(); /* the only user that the daemon serves */
         if (!read_number(r, r->root, numbers[i].name, 0, numbers[i].most, field))
             return false;
     }
     return read_bytes(r, r->root, "worker-memory", &config->worker_memory);
 }
 
-/* true, false or a number of seconds. */
+/* Reads true, false or a number of seconds. */
 static bool read_oversubscribe(const struct reader *r)
 {
     struct config *config = r->config;
@@ -453,7 +453,7 @@ const struct device_rule *config_rule(const struct config *config, const char *d
     return &fallback;
 }
 
-/* ---- who may ---- */
+/* ---- rights ---- */
 
 static bool in_group(const char *user, gid_t own, const char *name)
 {

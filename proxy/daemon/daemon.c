@@ -1,4 +1,5 @@
-/* vocl-poold, which vocl-proxy becomes unless it is a worker: the daemon's life from configuration to its end. */
+/* vocl-poold, which vocl-proxy executes unless it is a worker: the daemon's life from reading the configuration to the
+ * end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -31,9 +32,9 @@ double wall_seconds(void)
     return (double)now.tv_sec + (double)now.tv_usec / 1e6;
 }
 
-/* ---- telling the others ---- */
+/* ---- periodic work ---- */
 
-/* A quarter of VOCL_PEER_TIMEOUT, but no more than that. */
+/* Returns a quarter of VOCL_PEER_TIMEOUT, but not more than most. */
 static long quarter_ms(long most)
 {
     const long quarter = settings_peer_ms() / 4;
@@ -76,7 +77,7 @@ void daemon_changed(struct daemon *d)
 
 /* ---- signals ---- */
 
-/* What cannot change while the daemon runs stays. */
+/* Keeps the old value of a setting that cannot change while the daemon runs. */
 static void keep(char **fresh, char **old, bool *differs)
 {
     char *text = *fresh;
@@ -110,7 +111,7 @@ static void take_config(struct daemon *d, struct config *fresh)
         daemon_log("error", "%s", why);
 }
 
-/* In the background: what it was may have been renamed. */
+/* Opens the log again if the daemon is in the background: the old file may have been renamed. */
 static int open_log(const struct daemon *d)
 {
     char path[4096];
@@ -132,7 +133,7 @@ static void say_ready(const struct daemon *d)
     notify_say("READY=1\nSTATUS=%s serves %u devices at %s", d->config->name, d->device_count, d->address);
 }
 
-/* Both files, or neither. */
+/* Reads the configuration and the pool file again; if one is invalid, both stay as they were. */
 static void reload(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
@@ -165,7 +166,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
     daemon_changed(d);
 }
 
-/* The sessions go on; the daemon that is started next takes them over. */
+/* The sessions continue; the next daemon adopts them. */
 static void terminate(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
@@ -179,7 +180,7 @@ static void terminate(evutil_socket_t number, short what, void *argument)
 static void watch_signals(struct daemon *d)
 {
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGUSR1, SIG_IGN); /* mpiexec's word that another daemon is lost */
+    signal(SIGUSR1, SIG_IGN); /* mpiexec's signal that another daemon is lost */
     event_add(evsignal_new(d->base, SIGHUP, reload, d), NULL);
     event_add(evsignal_new(d->base, SIGTERM, terminate, d), NULL);
     event_add(evsignal_new(d->base, SIGINT, terminate, d), NULL);
@@ -187,10 +188,10 @@ static void watch_signals(struct daemon *d)
 
 /* ---- start ---- */
 
-/* Nothing of who started it: mpiexec, for one, waits until nobody holds its pipes. */
+/* Closes inherited descriptors: mpiexec, for example, waits until no process holds its pipes. */
 static void close_inherited(void)
 {
-    const char *text = getenv("PMI_FD"); /* MPI's, until exchange_endpoints() is done */
+    const char *text = getenv("PMI_FD"); /* MPI needs it until exchange_endpoints() is done */
     const unsigned pmi = text ? (unsigned)atoi(text) : 2;
 
     if (pmi > 3)
@@ -231,7 +232,7 @@ static int open_all(struct daemon *d, char *why, size_t why_size)
     return error;
 }
 
-/* Its log then is in its state directory: who started it is not to wait for the end of it. */
+/* The log then goes to the state directory, so that the process which started the daemon need not wait for its end. */
 static int go_to_background(struct daemon *d)
 {
     int error = daemon(0, 1) ? -errno : 0, null;
@@ -287,10 +288,10 @@ static int run(const char *path, bool detach)
     daemon_changed(d);
     event_base_dispatch(d->base);
     for (struct session *s = d->sessions; s; s = s->next) {
-        if (s->start) /* nobody would know it */
+        if (s->start) /* the next daemon would not know it */
             worker_contained(s, SIGKILL);
         else if (s->started)
-            state_save(s); /* with what it has used until now */
+            state_save(s); /* records what it has used until now */
     }
     daemon_log("notice", "%s ends%s", d->config->name, d->sessions ? "; its sessions go on" : "");
     http_close(d);

@@ -1,4 +1,4 @@
-/* What the messages of clients and other daemons ask for. */
+/* The requests of clients and other daemons. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void start(struct connection *c, const json_t *message)
         connection_fail(c, why);
 }
 
-/* What was reserved is not for a worker but to be kept. */
+/* Holds what was reserved, instead of starting a worker. */
 static void hold(struct connection *c, const json_t *message)
 {
     struct session *s = session_find(c->daemon, message_text(message, "session", ""));
@@ -36,7 +36,7 @@ static void hold(struct connection *c, const json_t *message)
         connection_fail(c, "there is no such reservation of yours here");
 }
 
-/* Who stood for a session's program comes back to this daemon, or to the one after it. */
+/* The client that represented a session's program connects again, to this daemon or its successor. */
 static void attach(struct connection *c, const json_t *message)
 {
     struct session *s = session_find(c->daemon, message_text(message, "session", ""));
@@ -49,7 +49,7 @@ static void attach(struct connection *c, const json_t *message)
     connection_send(c, message_pack("{s:s}", "attached", s->id));
 }
 
-/* Whose drain it is: a name that the client says, or its own. */
+/* The owner of the drain is the name that the client gives, or the user's. */
 static void drain(struct connection *c, const json_t *message)
 {
     const bool begins = !strcmp(message_text(message, "do", ""), "drain");
@@ -73,7 +73,8 @@ static void drain(struct connection *c, const json_t *message)
         connection_send(c, message_pack("{s:b}", "draining", is_draining(d)));
 }
 
-/* The first part here of the session of that name, or the part, if it may be changed by who asks. */
+/* Returns the first part here of the session of that name, or the part of that name; NULL unless the client may change
+ * it. */
 static struct session *session_part(struct connection *c, const char *name)
 {
     struct session *s = c->daemon->sessions;
@@ -95,7 +96,7 @@ static void kill_session(struct connection *c, const json_t *message)
         return;
     }
     connection_send(c, message_pack("{s:s}", "killed", id));
-    for (; s; s = next) { /* the part that it moves to, too */
+    for (; s; s = next) { /* also the part that it moves to */
         next = s->next;
         if (!strcmp(s->of, id))
             session_end(s, why);
@@ -130,7 +131,7 @@ static void session_suspended(struct connection *c, const json_t *message)
         suspend_take(c, message);
 }
 
-/* One's own, or as an administrator everybody's. */
+/* Users see their own history, administrators all. */
 static void history(struct connection *c, const json_t *message)
 {
     connection_send(c, history_part(c->daemon, message, c->user.admin ? NULL : c->peer.name));
@@ -153,7 +154,7 @@ void dispatch_take(struct connection *c, json_t *message)
     static const struct {
         const char *what;
         void (*take)(struct connection *c, const json_t *message);
-    } commands[] = {{"request", broker_request}, /* for which each node decides for itself */
+    } commands[] = {{"request", broker_request}, /* each node decides for itself */
                     {"status", tell_status},
                     {"start", start},
                     {"hold", hold},

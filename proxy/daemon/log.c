@@ -1,4 +1,4 @@
-/* The daemon's log: lines on stderr. What others can bring about as often as they like does not fill it. */
+/* The daemon's log: lines on stderr. Limits the lines that others can cause as often as they like. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "proxy/daemon/daemon.h"
 
 #define WINDOW_MS 10000
-#define MOST_LINES 5 /* of a kind in this time */
+#define MOST_LINES 5 /* of one kind in this time */
 #define KINDS 128
 
-/* A line that may not be told too often. */
+/* A kind of line of which the number is limited. */
 static struct kind {
     const char *format, *level;
     long since_ms;
@@ -32,7 +32,7 @@ static void end_window(struct kind *kind)
     kind->printed = kind->more = 0;
 }
 
-/* Whether there have been enough of its kind. */
+/* Whether there have been enough lines of this kind. */
 static bool is_too_much(const char *level, const char *format, const char *line)
 {
     const long now = clock_ms();
@@ -65,7 +65,7 @@ void daemon_log(const char *level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    text_visible(line, visible, sizeof(visible)); /* what clients say of themselves is in it */
+    text_visible(line, visible, sizeof(visible)); /* it may contain text from clients */
     if (!is_too_much(level, format, visible))
         journal_print(level, visible);
 }

@@ -1,6 +1,6 @@
 /*
- * What systemd is told (sd_notify(3)): a datagram of lines NAME=VALUE to the socket that NOTIFY_SOCKET names. Where
- * there is none nobody is told.
+ * Messages to systemd (sd_notify(3)): a datagram of lines NAME=VALUE to the socket that NOTIFY_SOCKET names. Without
+ * that variable none is sent.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "proxy/daemon/internal.h"
 
 static struct sockaddr_un service;
-static socklen_t service_length; /* 0: there is none */
+static socklen_t service_length; /* 0: there is no socket */
 
 void notify_open(void)
 {
@@ -28,7 +28,7 @@ void notify_open(void)
             *service.sun_path = '\0'; /* an abstract address */
         service_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
     }
-    unsetenv("NOTIFY_SOCKET"); /* what the daemon starts has nothing to say there */
+    unsetenv("NOTIFY_SOCKET"); /* child processes must not use it */
 }
 
 void notify_say(const char *format, ...)

@@ -395,7 +395,8 @@ static int push(struct tunnel *t)
     return 0;
 }
 
-/* Whether the other end is silent for too long. Only time in which this process ran, and had connections, counts. */
+/* Returns -ETIMEDOUT if the other end was silent for too long. Only time in which this process ran, and had
+ * connections, counts. */
 static int judge(struct tunnel *t)
 {
     const long timeout = settings_peer_ms(), now = clock_ms();

@@ -1,4 +1,4 @@
-/* Processes of the daemon's own, which work for it at the other end of a socket, and end with it. */
+/* The daemon's own child processes, which work for it at the other end of a socket, and end with it. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void on_exit_of(evutil_socket_t fd, short what, void *argument)
     free(child);
 }
 
-/* Nothing of the daemon's but where its log goes. */
+/* Keeps nothing of the daemon except the descriptor of its log. */
 static void leave_daemon(int fd)
 {
     spawn_detach();
@@ -60,7 +60,7 @@ struct child *child_fork(struct daemon *d, void (*run)(const void *argument), co
         event_add(child->exited, NULL);
         return child;
     }
-    close(child->fd); /* it ends with that */
+    close(child->fd); /* which ends the process */
     if (child->pidfd >= 0)
         close(child->pidfd);
     free(child);

@@ -1,6 +1,6 @@
 /*
- * Connections to and from the daemon, and messages on them. One that does not read what it asked for is closed. Who is
- * at the other end is found out in proof.c, and until then it is a stranger, stranger.c.
+ * Connections to and from the daemon, and messages on them. A connection whose other end does not read is closed.
+ * Authentication is in proof.c; until it is complete, the limits of stranger.c apply.
  */
 #include <errno.h>
 #include <event2/buffer.h>
@@ -20,9 +20,9 @@
 #include "base/text.h"
 #include "proxy/daemon/net/internal.h"
 
-#define REST_MS 200 /* when there are no descriptors */
+#define REST_MS 200 /* before accepting again if there are no descriptors */
 #define MOST_UNSENT (4u << 20)
-#define USER_MS 10000 /* after which a user may be another one, or of other groups */
+#define USER_MS 10000 /* after which a user's data and groups are looked up again */
 
 void connection_blame(struct connection *c, const char *format, ...)
 {
@@ -34,7 +34,7 @@ void connection_blame(struct connection *c, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    text_visible(text, c->why, sizeof(c->why)); /* what the other end said may be in it */
+    text_visible(text, c->why, sizeof(c->why)); /* it may contain text from the other end */
 }
 
 static void blame_error(struct connection *c, int error)
@@ -107,7 +107,7 @@ void connection_send(struct connection *c, json_t *message)
     }
     record = channel_seal(&c->channel, message, &length);
     json_decref(message);
-    if (!record) { /* it would be waited for */
+    if (!record) { /* the other end would wait for it */
         daemon_log("warning", "what is to be said to %s cannot be: closed", c->remote);
         connection_drop(c);
         return;
@@ -146,7 +146,7 @@ void connection_refuse(struct connection *c, const char *why)
     connection_close(c);
 }
 
-/* ---- questions ---- */
+/* ---- look-ups ---- */
 
 static void on_read(struct bufferevent *stream, void *argument);
 
@@ -222,7 +222,7 @@ static void on_user(void *argument, void *bytes)
     connection_resume(c);
 }
 
-/* Those who own a connection have asked before. */
+/* If the connection has an owner, the user was looked up before. */
 static bool is_user_known(const struct connection *c)
 {
     const bool recently = c->user_ms && clock_ms() - c->user_ms < USER_MS && c->configured == c->daemon->configured;
@@ -234,7 +234,7 @@ static void ask_user(struct connection *c)
 {
     struct user user;
 
-    memset(&user, 0, sizeof(user)); /* with what is between the members */
+    memset(&user, 0, sizeof(user)); /* including the padding */
     user.by_name = !strcmp(c->daemon->config->method, "key");
     user.uid = c->peer.uid;
     user.gid = c->peer.gid;
@@ -373,7 +373,7 @@ static void listen_again(void *argument)
     evconnlistener_enable(d->listener);
 }
 
-/* Who comes stays in the kernel's queue; to ask for him again at once would be all that the daemon did. */
+/* Pending connections stay in the kernel's queue; to accept again at once would keep the daemon busy. */
 static void accept_failed(struct evconnlistener *listener, void *argument)
 {
     static struct timer rest;
@@ -386,7 +386,7 @@ static void accept_failed(struct evconnlistener *listener, void *argument)
 
 struct host {
     char address[128];
-    /* and what is found */
+    /* and these the answer */
     struct sockaddr_storage found;
     socklen_t length;
     int error;
@@ -418,7 +418,7 @@ int connection_listen(struct daemon *d, void (*take)(struct connection *c, json_
 
     snprintf(own.address, sizeof(own.address), "%s", d->config->listen);
     take_request = take;
-    find_host(d, &own); /* nobody waits for this daemon yet */
+    find_host(d, &own); /* no client waits for this daemon yet */
     if (!own.error)
         d->listener = evconnlistener_new_bind(d->base, on_accept, d,
                                               LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024,
@@ -442,7 +442,7 @@ int connection_listen(struct daemon *d, void (*take)(struct connection *c, json_
     return 0;
 }
 
-/* Not by libevent, which does not say why at once. */
+/* Does not use libevent's connect, which does not report the reason at once. */
 static int connect_to(struct connection *c, const struct sockaddr_storage *address, socklen_t length)
 {
     int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -450,7 +450,7 @@ static int connect_to(struct connection *c, const struct sockaddr_storage *addre
     if (fd < 0)
         return -errno;
     socket_tune(fd);
-    bufferevent_setfd(c->stream, fd); /* which closes it */
+    bufferevent_setfd(c->stream, fd); /* which now closes fd */
     if (connect(fd, (const struct sockaddr *)address, length) && errno != EINPROGRESS)
         return -errno;
     return bufferevent_socket_connect(c->stream, NULL, 0) ? -ENOTCONN : 0;
@@ -490,7 +490,7 @@ struct connection *connection_open(struct daemon *d, const char *node, const cha
     return c;
 }
 
-#define AT_WORK_MS 10000 /* who has no session yet may be busy getting one */
+#define AT_WORK_MS 10000 /* more for a client that has no session yet, and may be busy getting one */
 
 bool connection_is_silent(const struct connection *c)
 {
@@ -517,7 +517,7 @@ void connections_close(struct daemon *d)
 
     while ((c = LIST_FIRST(&d->connections))) {
         c->phase = PHASE_CLOSING;
-        c->owner = NULL; /* what it stands for is the next daemon's */
+        c->owner = NULL; /* the next daemon takes over what it stands for */
         destroy(c);
     }
 }

@@ -1,4 +1,4 @@
-/* Who is at the other end of a connection: what each shows the other before there are messages (pool/channel.h). */
+/* Authentication of the other end of a connection, before there are messages (pool/channel.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 struct proof {
     uint8_t nonce[AUTH_NONCE];
     char other[64];
-    /* what is to be checked, or what is found */
+    /* the proof to check, or the result */
     uint8_t bytes[AUTH_MOST];
     size_t length;
     uint8_t key[AUTH_KEY];
@@ -49,7 +49,7 @@ static void find_proof(const struct daemon *d, void *bytes)
                                     sizeof(proof->why));
 }
 
-/* The answer to such a question, or that there is none; NULL: the connection is being closed. */
+/* Returns the answer to such a question, or an error if there is none; NULL: the connection is being closed. */
 static struct proof *answered(struct connection *c, void *bytes)
 {
     static struct proof none;
@@ -63,7 +63,7 @@ static struct proof *answered(struct connection *c, void *bytes)
     return &none;
 }
 
-/* By key it says which daemon it is; only those of the pool file are. */
+/* With method key a daemon says which one it is; accepts only those of the pool file. */
 static int check_daemon(const struct poolfile *pool, const char *name, char *why, size_t why_size)
 {
     if (*name != '@')
@@ -76,7 +76,7 @@ static int check_daemon(const struct poolfile *pool, const char *name, char *why
     return -EACCES;
 }
 
-/* NULL: he is believed. */
+/* why NULL: the client is accepted. */
 static void reply(struct connection *c, const char *why)
 {
     struct channel_reply reply = {.accepted = !why};

@@ -1,8 +1,8 @@
 /*
- * Questions that others answer, or do not: a directory service who a user is, a name server where a host is, munged
- * whose a credential is. Processes of the daemon's own ask them (child.c), copies of it that are at the other end of a
- * socket; a question is some bytes and a function that changes them there. Who has asked goes on when the answer comes,
- * everybody else at once. A process that has no answer in time is killed.
+ * Look-ups that other services answer, or do not: a directory service looks up users, a name server hosts, and munged
+ * checks credentials. Child processes of the daemon (child.c), copies of it at the other end of a socket, ask them; a
+ * question is some bytes and a function that changes them there. The asker continues when the answer arrives, all
+ * others at once. A process that has no answer in time is killed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "proxy/supervisor.h"
 
 #define QUESTION_SECONDS 4 /* less than PROOF_SECONDS, and than a broker waits for a node */
-#define MOST_AT_ONCE 8     /* of a kind, so that none holds up another */
+#define MOST_AT_ONCE 8     /* of each kind, so that no kind delays another */
 #define MOST_BYTES (16u << 10)
 
 struct question {
@@ -25,10 +25,10 @@ struct question {
     struct daemon *daemon;
     enum question_kind kind;
     void (*find)(const struct daemon *d, void *bytes);
-    void (*answered)(void *argument, void *bytes); /* NULL: nobody wants to know any more */
+    void (*answered)(void *argument, void *bytes); /* NULL: the answer is no longer wanted */
     void *argument;
-    struct helper *helper; /* which is at it, or NULL */
-    bool same;             /* as the one that is being answered */
+    struct helper *helper; /* that works on it, or NULL */
+    bool same;             /* as the question that is being answered */
     struct timer late;
     size_t size;
     _Alignas(max_align_t) uint8_t bytes[];
@@ -38,14 +38,14 @@ struct helper {
     LIST_ENTRY(helper) in;
     struct child *child;
     struct event *ready;
-    struct question *question; /* or NULL */
-    bool outdated;             /* it has another configuration than the daemon now */
+    struct question *question; /* that it works on, or NULL */
+    bool outdated;             /* its configuration is not the daemon's current one */
 };
 
 static TAILQ_HEAD(, question) questions = TAILQ_HEAD_INITIALIZER(questions);
 static LIST_HEAD(, helper) helpers = LIST_HEAD_INITIALIZER(helpers);
 
-/* ---- there ---- */
+/* ---- in the helper process ---- */
 
 struct wire {
     void (*find)(const struct daemon *d, void *bytes);
@@ -67,7 +67,7 @@ static void help(const void *argument)
     _exit(0);
 }
 
-/* ---- here ---- */
+/* ---- in the daemon ---- */
 
 static void question_free(struct question *q)
 {
@@ -100,7 +100,7 @@ static void helper_end(struct helper *h)
     free(h);
 }
 
-/* Who has asked the same meanwhile has the same answer. */
+/* Gives the answer also to those who have meanwhile asked the same. */
 static void answer_same(struct question *first, const void *bytes)
 {
     uint8_t *own = malloc(first->size);
@@ -110,14 +110,14 @@ static void answer_same(struct question *first, const void *bytes)
         q->same = !q->helper && is_same(q, first);
     q = TAILQ_FIRST(&questions);
     while (q) {
-        if (!q->same || q->helper) { /* whoever had an answer may have asked more, and a helper is at it by now */
+        if (!q->same || q->helper) { /* an asker that was answered may have asked more, and a helper may have begun */
             q = TAILQ_NEXT(q, in);
             continue;
         }
         if (own)
             memcpy(own, bytes, q->size);
         answer(q, own);
-        q = TAILQ_FIRST(&questions); /* whatever that has led to */
+        q = TAILQ_FIRST(&questions); /* the list may have changed */
     }
     free(own);
 }
@@ -142,7 +142,7 @@ static struct helper *helper_new(struct daemon *d)
     return NULL;
 }
 
-/* Not if as many of its kind are asked as may be, or somebody has asked the same. */
+/* Whether a helper may begin: not if there are enough of this kind, or one already works on the same question. */
 static bool may_ask(const struct question *q)
 {
     const struct helper *h;
@@ -168,7 +168,7 @@ static void serve(struct question *q)
     if (!h)
         h = helper_new(q->daemon);
     if (!h)
-        return; /* perhaps later */
+        return; /* tried again later */
     wire.find = q->find;
     memcpy(wire.bytes, q->bytes, q->size);
     if (send(h->child->fd, &wire, offsetof(struct wire, bytes) + q->size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
@@ -190,7 +190,7 @@ static void serve_waiting(void)
     }
 }
 
-/* One waits for the next question; what a rush has needed is not kept. */
+/* Keeps one idle helper for the next question, and ends the others. */
 static void end_idle(void)
 {
     struct helper *h, *next;

@@ -1,8 +1,8 @@
 /*
- * Before the other end of a connection has proved who it is, by a first message under the connection's key, it is a
- * stranger, who gets little time and little room: strangers have places of their own, so many for an address, and where
- * these are taken the next one has the place of the one that has been there longest. So they hold up nobody who knows
- * who he is.
+ * Connections before authentication. Until a first message under the connection's key has proved who the other end is,
+ * it gets little time and little memory. Such connections have slots of their own, at most half of them for one
+ * address. If these are taken, the oldest of the address, or of the addresses with the most, loses its slot to a new
+ * connection. So they do not delay authenticated clients.
  */
 #include <netinet/in.h>
 #include <sodium.h>
@@ -11,11 +11,12 @@
 
 #include "proxy/daemon/net/internal.h"
 
-#define STRANGERS 1024 /* half of them of one address: an array of jobs begins on one node, and at one moment */
+/* Half of them for one address: all processes of a job array start on one node, at the same moment. */
+#define STRANGERS 1024
 #define GROUPS 256
 #define STRANGER_UNREAD (64u << 10)
 
-/* Where there are few descriptors strangers get a quarter of them. */
+/* If there are few descriptors, unauthenticated connections get a quarter of them. */
 unsigned strangers_room(void)
 {
     struct rlimit files;
@@ -30,7 +31,7 @@ static bool is_stranger_of(const struct connection *c, const uint8_t *address)
     return c->stranger && !c->dropped && (!address || !memcmp(c->address, address, sizeof(c->address)));
 }
 
-/* How many of an address, NULL: of all, there are; and who of them has been there longest. */
+/* Returns how many there are from this address, or, with NULL, in all, and which is the oldest. */
 static unsigned count_strangers(const struct daemon *d, const uint8_t *address, struct connection **oldest)
 {
     struct connection *c;
@@ -45,7 +46,7 @@ static unsigned count_strangers(const struct daemon *d, const uint8_t *address, 
     return count;
 }
 
-/* Addresses are counted by groups, and nobody can know with whom he is in one. */
+/* Addresses are counted by groups; nobody outside can know which addresses share a group. */
 static unsigned group_of(const struct connection *c)
 {
     static unsigned char key[crypto_shorthash_KEYBYTES];
@@ -59,7 +60,7 @@ static unsigned group_of(const struct connection *c)
     return hash[0] % GROUPS;
 }
 
-/* The oldest of those of the addresses that have most. */
+/* Returns the oldest connection of the group of addresses that has the most. */
 static struct connection *find_excess(const struct daemon *d)
 {
     struct {
@@ -108,7 +109,7 @@ void stranger_begin(struct connection *c, const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         memcpy(c->address, &((const struct sockaddr_in *)address)->sin_addr, 4);
-    else if (address->sa_family == AF_INET6) /* who has one address there has all of its network */
+    else if (address->sa_family == AF_INET6) /* whoever has one IPv6 address has all of its network */
         memcpy(c->address, &((const struct sockaddr_in6 *)address)->sin6_addr, 8);
     make_room(c->daemon, c->address);
     c->stranger = true;
@@ -116,7 +117,7 @@ void stranger_begin(struct connection *c, const struct sockaddr *address)
     bufferevent_setwatermark(c->stream, EV_READ, 0, STRANGER_UNREAD);
 }
 
-/* Other daemons and root always get in. */
+/* Other daemons and root are always accepted. */
 static bool has_place(const struct connection *c, char *why, size_t why_size)
 {
     const struct config *config = c->daemon->config;

@@ -1,4 +1,4 @@
-/* Who a user is to this node, and what he may: found out by question.c's processes. */
+/* A user's data and rights on this node, looked up by the processes of question.c. */
 #include <pwd.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * A line of JSON for every session that is over. The file is opened for each, so that it may be renamed at any time
- * (logrotate); what cannot be written waits in memory until it can. history.c reads it.
+ * Writes a line of JSON for every session that is over. The file is opened for each line, so that it may be renamed at
+ * any time (logrotate); lines that cannot be written wait in memory. history.c reads the file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 const double account_durations[DURATIONS] = {1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600};
 
-/* How it came to its end, for tables and sums; the reason is beside it. */
+/* How the session ended, as one word for tables and sums; the reason is a separate member. */
 static const char *end_of(const struct session *s, int status)
 {
     if (status < 0)
@@ -45,7 +45,7 @@ static json_t *record_of(const struct session *s, int status)
                         *s->replaces ? s->replaces : NULL, "move", s->move);
 }
 
-/* Whether the last line is only begun: its daemon was lost, or there was no room. */
+/* Whether the last line is incomplete, because its daemon was lost or there was no room. */
 static bool is_torn(int fd)
 {
     const off_t length = lseek(fd, 0, SEEK_END);
@@ -54,7 +54,7 @@ static bool is_torn(int fd)
     return length > 0 && pread(fd, &last, 1, length - 1) == 1 && last != '\n';
 }
 
-/* All of the line, or errno. What is begun and cannot be ended is taken back. */
+/* Writes the whole line. Returns 0 or an errno. A line that cannot be completed is removed. */
 static int write_line(int fd, const char *text)
 {
     const off_t before = lseek(fd, 0, SEEK_END);

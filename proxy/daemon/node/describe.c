@@ -1,4 +1,4 @@
-/* This node as it is now: its devices, and the sessions on them. */
+/* The current state of this node: its devices, and the sessions on them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void describe_device(const struct daemon *d, struct device *device, struc
                                  .mode = rule->exclusive ? "exclusive" : "shared",
                                  .most = rule->sessions,
                                  .load = load < 1 ? load : 1,
-                                 .busy = (double)device->busy_us / 1e6}; /* workers tell of their time once a second */
+                                 .busy = (double)device->busy_us / 1e6}; /* workers report their time once a second */
     told->sessions = hold_users(d, device->index, &taken, &told->taken);
     told->free = device->memory > taken ? device->memory - taken : 0;
 }

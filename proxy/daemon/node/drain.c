@@ -1,7 +1,7 @@
 /*
- * Why the node takes no new sessions: its drains, each of an owner, who alone lifts it again; so what a resource
- * manager does for a job and what an administrator does for a repair are not in each other's way. They are on record in
- * the state directory, in a file of all of them.
+ * Why the node takes no new sessions: its drains. Each has an owner, and only that owner lifts it. So a resource
+ * manager's drain for a job and an administrator's for a repair are independent. They are recorded in one file of the
+ * state directory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define FILE_NAME "drains"
 #define MOST_DRAINS 32
 
-/* The list with one of that owner more or less: a new one. */
+/* Returns a new list, without the drain of this owner. */
 static json_t *without(const json_t *drains, const char *owner)
 {
     json_t *list = json_array(), *drain;
@@ -65,7 +65,7 @@ int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size)
 
         json_decref(list);
         if (!*other)
-            return 0; /* it takes sessions */
+            return 0; /* it is not drained at all */
         text_print(why, why_size, "it is not drained by %s, but by %s", owner, other);
         return -EPERM;
     }

@@ -1,4 +1,4 @@
-/* The energy that the node's processors take: counters of the kernel's, of each package, which go round. */
+/* The energy that the node's processors use: the kernel's counters of each package, which wrap around. */
 #include <inttypes.h>
 #include <stdio.h>
 

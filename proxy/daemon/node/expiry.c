@@ -1,13 +1,13 @@
 /*
- * Who lets reservations expire, several in a short time, gets none of this node for some: to hold devices by asking for
- * them again and again, without ever starting anything, is not to pay. A program that ends gives back what it has, and
- * nothing expires; of one that is very slow to start a reservation may expire once.
+ * A user who lets several reservations expire in a short time gets none of this node for a while. Otherwise it would
+ * pay to hold devices by reserving them again and again without starting anything. A program that ends returns its
+ * reservations, so they do not expire; that of a very slow program may expire once.
  */
 #include "base/clock.h"
 #include "proxy/daemon/node/internal.h"
 
 #define AWAY_MS 60000
-#define SOME 3 /* within that time */
+#define SOME 3 /* expiries within that time */
 #define USERS 64
 
 static struct expiry {

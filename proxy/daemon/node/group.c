@@ -1,4 +1,4 @@
-/* The workers' control groups (v2), below the folder that the configuration names, or below one that is found. */
+/* The workers' control groups (v2), in the folder that the configuration names, or one that is found. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -25,7 +25,7 @@ static bool mount_of_groups(char *path, size_t size)
     return found;
 }
 
-/* "": there are none. */
+/* Returns the folder, or "" if there are no groups. */
 static const char *group_root(const struct config *config)
 {
     static char found[4096];
@@ -79,13 +79,13 @@ static void delegate(const char *folder)
         int fd = open(path, O_WRONLY | O_CLOEXEC);
 
         if (fd >= 0 && write(fd, controllers[i], strlen(controllers[i])) < 0)
-            errno = 0; /* the limit that needs it will say so */
+            errno = 0; /* the limit that needs it will be reported */
         if (fd >= 0)
             close(fd);
     }
 }
 
-/* The folder, which passes memory, cpu and pids on to those in it. */
+/* Makes the folder, and enables memory, cpu and pids for the groups in it. */
 static void group_prepare(const char *root)
 {
     char above[4096];
@@ -125,7 +125,7 @@ void worker_clean(struct session *s)
         return;
     rmdir(path);
     if (!strcmp(s->daemon->config->cgroup, "auto"))
-        rmdir(group_root(s->daemon->config)); /* with the last one */
+        rmdir(group_root(s->daemon->config)); /* succeeds with the last group */
 }
 
 bool worker_kill_group(const struct session *s)
@@ -133,7 +133,7 @@ bool worker_kill_group(const struct session *s)
     return group_write(s, "cgroup.kill", "1");
 }
 
-/* ---- whether that can be ---- */
+/* ---- checks ---- */
 
 static bool is_group(const char *folder)
 {
@@ -142,7 +142,8 @@ static bool is_group(const char *folder)
     return !statfs(folder, &status) && status.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* The folder above, and in *root the one that the configuration wants. False, and why: none. */
+/* Finds the folder that the configuration wants, and the one above. Returns false, with the reason in why, if there is
+ * none. */
 static bool find_folders(const struct config *config, char *root, char *above, size_t size, char *why, size_t why_size)
 {
     if (!strcmp(config->cgroup, "none"))

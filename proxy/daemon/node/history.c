@@ -1,7 +1,7 @@
 /*
- * What the account has: its file, and those that it was renamed to (.1, .2, and so on, the older the higher). Who asks
- * gets a part at a time, and with it what to ask for next, so that the daemon is never busy with it for long: the file,
- * by its inode, for it may be renamed meanwhile, and how much of it has been read.
+ * Reads the account: its file, and those that it was renamed to (.1, .2, and so on; higher numbers are older). A client
+ * gets one part at a time, and what to ask for next, so that the daemon is never busy with it for long: the file, by
+ * its inode, because it may be renamed meanwhile, and how much of it was read.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct reading {
     struct stat status;
     off_t at;
     double since;
-    const char *only; /* this user's; NULL: everybody's */
+    const char *only; /* of this user; NULL: of all */
 };
 
 static void file_path(const struct daemon *d, unsigned file, char *path, size_t size)
@@ -40,7 +40,7 @@ static bool look_at(const struct daemon *d, struct reading *r, unsigned file)
     return !stat(path, &r->status) && S_ISREG(r->status.st_mode);
 }
 
-/* The file with that inode, wherever it is by now, or with 0 the oldest. */
+/* Finds the file with this inode, under whichever name, or with 0 the oldest. */
 static bool find_file(const struct daemon *d, struct reading *r, ino_t inode)
 {
     unsigned oldest = 0;
@@ -62,7 +62,7 @@ static bool wants(const struct reading *r, const json_t *record)
     return json_number_value(ended ? ended : json_object_get(record, "began")) >= r->since;
 }
 
-/* Lines of it that are whole. Returns their length. */
+/* Takes the complete lines. Returns their length. */
 static size_t take_lines(const struct reading *r, const char *text, size_t length, json_t *records)
 {
     const char *at = text, *end;
@@ -75,10 +75,10 @@ static size_t take_lines(const struct reading *r, const char *text, size_t lengt
         json_decref(record);
         at = end + 1;
     }
-    return at == text && length == PART ? length : (size_t)(at - text); /* such a line is none of ours */
+    return at == text && length == PART ? length : (size_t)(at - text); /* a line that long is not a record */
 }
 
-/* A part of the file, from r->at on. False: that was all of it. */
+/* Reads a part of the file, from r->at on. Returns false at its end. */
 static bool read_part(const struct daemon *d, struct reading *r, json_t *records)
 {
     char path[4200], *text = malloc(PART);

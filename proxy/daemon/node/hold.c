@@ -1,8 +1,8 @@
 /*
- * Devices that are held (`vocl run --hold`): a reservation that does not expire while somebody is there for it, and
- * that has no worker. Sessions of the same user that name it have their devices of it, one after the other or together,
- * at once and whoever waits; between them nobody else gets these. What they do is the hold's as far as others are
- * concerned.
+ * Devices that are held (`vocl run --hold`): a reservation without a worker that does not expire while its client is
+ * connected. Sessions of the same user that name it get their devices from it, one after the other or together, before
+ * all waiting requests; between them nobody else gets the devices. For others, what these sessions use counts as the
+ * hold's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,8 @@ struct session *hold_of(const struct session *s)
     return *s->within ? hold : NULL;
 }
 
-/* What a session has of each of its devices: what it asked for, or what it uses without having asked. The worker tells
- * of all its devices together. */
+/* Returns the memory that a session has of each of its devices: what it requested, or what it uses, if that is more.
+ * The worker reports the sum for all its devices. */
 static uint64_t memory_of(const struct session *s)
 {
     const uint64_t used = s->device_count ? s->usage.memory / s->device_count : 0;
@@ -29,7 +29,7 @@ static uint64_t memory_of(const struct session *s)
     return used > s->memory ? used : s->memory;
 }
 
-/* The hold's, or what those within it have, if that is more. */
+/* Returns the hold's memory, or that of the sessions within it, if that is more. */
 static uint64_t memory_held(const struct session *hold, unsigned device)
 {
     uint64_t within = 0;
@@ -88,7 +88,7 @@ static void time_is_up(void *argument)
     session_end(argument, "its time is up");
 }
 
-/* Nothing of it was in use for idle-limit: active_ms is when that was last so. */
+/* Ends the hold if none of it was in use for idle-limit; active_ms is when it last was. */
 static void look(void *argument)
 {
     struct session *hold = argument;

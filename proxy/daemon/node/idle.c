@@ -1,12 +1,14 @@
-/* Sessions that do nothing: whether one may be suspended for others who wait, and when. */
+/* Idle sessions: whether one may be suspended for others that wait, and when. */
 #include "base/clock.h"
 #include "proxy/daemon/node/internal.h"
 
-#define ASKED_MS 15000  /* what was asked and goes on by then is asked no more for a while, */
-#define REFUSED_MS 5000 /* nor what refused */
-#define START_MS 500    /* of a worker, of what a suspension costs who has not had one; and, where nobody has, */
-#define FIRST_US 1000   /* of each MiB that goes, or comes again */
-#define LEAST_MIB 16    /* from which on it is known how long they take */
+/* A session that was asked, and still runs after this time, is not asked again for as long; */
+#define ASKED_MS 15000
+#define REFUSED_MS 5000 /* the same after a refusal */
+/* The cost of a suspension that was not measured: a worker's start, and, if no other was measured, */
+#define START_MS 500
+#define FIRST_US 1000 /* for each MiB saved or restored */
+#define LEAST_MIB 16  /* from which on a measurement counts */
 #define MOST_PATIENCE_MS (3600 * 1000)
 
 bool idle_asked(const struct session *s)
@@ -14,8 +16,8 @@ bool idle_asked(const struct session *s)
     return s->asked_ms && clock_ms() - s->asked_ms < ASKED_MS && s->refused_ms < s->asked_ms;
 }
 
-/* What a change costs, as who goes and is wanted again at once has had it for nothing: see proxy/launch/costs.c. Of who
- * has never been suspended it is what others took for as much. */
+/* The cost of a change, because a session that is needed again at once was suspended for nothing: see
+ * proxy/launch/costs.c. For a session that was never suspended, what others took for as many MiB counts. */
 long idle_patience(const struct session *s)
 {
     const long least = (long)s->daemon->config->oversubscribe * 1000;

@@ -1,7 +1,7 @@
 /*
- * What a session costs its host, by the kernel's account, not by the worker's word: the processor time of its control
- * group, or else of the worker and its supervisor, with what these waited for. When the worker has ended its time is
- * its supervisor's.
+ * What a session costs its host, as measured by the kernel, not as reported by the worker: the processor time of its
+ * control group, or otherwise of the worker, its supervisor, and the children that these have waited for. When the
+ * worker has ended, its time is part of the supervisor's.
  */
 #include <stdio.h>
 
@@ -36,7 +36,8 @@ static double process_seconds(pid_t pid)
 
 void measure_session(struct session *s)
 {
-    const bool is_there = s->pid > 1 && process_start_time(s->pid) == s->start_time; /* and no other with its number */
+    /* And not another process with its PID. */
+    const bool is_there = s->pid > 1 && process_start_time(s->pid) == s->start_time;
     const double group = group_seconds(s);
     const double processes = (is_there ? process_seconds(s->pid) : 0) + process_seconds(s->supervisor);
     const double seconds = group > processes ? group : processes;

@@ -1,7 +1,8 @@
 /*
- * A part of a session goes to another place. Who asks for that asks here, where the part is; vocl-join, which stands
- * for the program, carries it out (proxy/launch/moves.c): it gets the new place of the pool as it got the first one,
- * and tells how far it is. If who asked goes, what waits for a place waits no more; what moves already goes on.
+ * Moving a part of a session to another place. A client asks the daemon of the part's node, which is this one;
+ * vocl-join, which represents the program, carries it out (proxy/launch/moves.c): it requests the new place as it did
+ * the first, and reports the progress. If the client leaves while the session waits for a place, the move is cancelled;
+ * otherwise it continues.
  */
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +58,7 @@ void move_ask(struct session *s, struct connection *c, const json_t *message)
     daemon_changed(s->daemon);
 }
 
-/* A copy of what is said, as far as it is of a move. */
+/* Copies the members of a message that describe a move. */
 static json_t *take_words(const json_t *message)
 {
     static const char *const texts[] = {"phase", "from", "to", "text"}, *const numbers[] = {"bytes", "pause_us"};
@@ -81,7 +82,7 @@ static json_t *take_words(const json_t *message)
     return words;
 }
 
-/* Who asked hears of a move that succeeded when the old place is free: move_end(). */
+/* The client learns of a successful move when the old place is free: move_end(). */
 static void finish(struct session *s, json_t *words, bool good, bool leaves)
 {
     json_object_del(words, "phase");

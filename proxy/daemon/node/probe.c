@@ -1,6 +1,6 @@
 /*
- * Which devices this node has: asked by a process of its own that lives shortly, for a native OpenCL may crash, hang,
- * or keep what it has opened.
+ * Finds this node's devices in a short-lived process of its own, because a native OpenCL may crash, hang, or keep
+ * descriptors and threads.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,9 +19,9 @@
 #include "proxy/daemon/node/internal.h"
 
 #define PROBE_MS 30000
-#define TRIES 3 /* it may have been killed */
+#define TRIES 3 /* the process may have been killed */
 
-#define MOST_TREE (64 << 10) /* bytes of text that other nodes are told */
+#define MOST_TREE (64 << 10) /* bytes of text that other nodes are sent */
 
 static int read_tree(struct daemon *d, const char *line)
 {
@@ -53,12 +53,12 @@ static int read_line(struct daemon *d, char *line)
         !at || device->index != d->device_count)
         return -EBADMSG;
     device->memory = memory;
-    text_visible(line + at, device->name, sizeof(device->name)); /* drivers may say what they like */
+    text_visible(line + at, device->name, sizeof(device->name)); /* drivers may put anything there */
     d->device_count++;
     return 0;
 }
 
-/* As in workers, which have nothing of the daemon's. */
+/* Removes empty variables, as for workers. */
 static void drop_empty(void)
 {
     char **to = environ;
@@ -89,7 +89,7 @@ static pid_t start(struct daemon *d, int output)
     _exit(127);
 }
 
-/* All that it prints, within its time. */
+/* Reads the whole output, with a time limit. */
 static int read_output(int fd, char *text, size_t size, size_t *length)
 {
     const long until = clock_ms() + PROBE_MS;

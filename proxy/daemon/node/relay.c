@@ -1,7 +1,7 @@
 /*
- * A worker's PMI on a node of a pool: an inherited socket pair, whose other side the session's vocl-join serves. What
- * the two say goes through the sealed connection between it and this daemon: {"do": "pmi", "text": ...} and {"pmi":
- * ...}. Only plain text, and not more of it than MPI's start needs: who says anything else has no PMI any more.
+ * A worker's PMI on a node of a pool: an inherited socket pair, whose other side the session's vocl-join serves. The
+ * text goes through the encrypted connection between vocl-join and this daemon: {"do": "pmi", "text": ...} and {"pmi":
+ * ...}. Only printable text is passed on, and not more than MPI's start needs: anything else ends the PMI.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "proxy/daemon/node/internal.h"
 
-#define MOST_TEXT (2u << 20) /* each way */
+#define MOST_TEXT (2u << 20) /* in each direction */
 
 struct relay {
     struct session *session;

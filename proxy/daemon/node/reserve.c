@@ -1,6 +1,6 @@
 /*
- * Devices of this node are reserved for a session: some daemon of the pool, or this one, has found a place there for a
- * request. Whether its user may have them this node decides.
+ * Reserving devices of this node for a session: a daemon of the pool, possibly this one, has chosen them for a request.
+ * Whether the user may have them is decided here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "proxy/daemon/node/internal.h"
 
 #define RESERVED_SECONDS 20
-#define NOBODY UINT32_MAX /* as a number "as it is" to the system */
+#define NOBODY UINT32_MAX /* the system takes this UID as "unchanged" */
 
 static void expired(void *argument)
 {
@@ -30,7 +30,7 @@ void session_expect(struct session *s)
 static const struct field asked[] = {OWN(of),    OWN(replaces), OWN(within), OWN(program),   OWN(job), OWN(from),
                                      OWN(share), OWN(devices),  OWN(memory), OWN(exclusive), FIELD_END};
 
-/* Each of them once. */
+/* Whether the devices exist, each listed once. */
 static bool has_devices(const struct session *s)
 {
     bool seen[MOST_DEVICES] = {false};
@@ -43,7 +43,7 @@ static bool has_devices(const struct session *s)
     return s->device_count > 0;
 }
 
-/* Whether the devices can be had: the broker knows only what it was told a moment ago. */
+/* Returns why the devices cannot be had, or NULL: the broker's knowledge may be a moment old. */
 static const char *refuse_devices(const struct session *s, bool exclusive, uint64_t memory)
 {
     for (unsigned i = 0; i < s->device_count; i++) {
@@ -51,7 +51,7 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
         const struct device_rule *rule = config_rule(s->daemon->config, device->name);
         uint64_t taken;
         bool alone;
-        unsigned users = hold_users(s->daemon, s->devices[i], &taken, &alone) - 1; /* s itself */
+        unsigned users = hold_users(s->daemon, s->devices[i], &taken, &alone) - 1; /* without s itself */
 
         if (rule->hidden || alone || users >= rule->sessions || (exclusive && users))
             return "a device is taken";
@@ -61,7 +61,7 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
     return NULL;
 }
 
-/* NULL and why; *never: it will not be otherwise later. */
+/* Returns NULL with the reason in why; *never: the answer will not change later. */
 static struct session *take(struct daemon *d, const json_t *order, const struct user *user, bool *never, char *why,
                             size_t why_size)
 {
@@ -74,7 +74,7 @@ static struct session *take(struct daemon *d, const json_t *order, const struct 
     text_print(why, why_size, "a request that is none");
     if (!message_is_id(id) || session_find(d, id) || !*user->name || user->uid == NOBODY || user->gid == NOBODY)
         return NULL;
-    if (is_draining(d) && !*message_text(order, "within", "")) { /* who holds devices is there already */
+    if (is_draining(d) && !*message_text(order, "within", "")) { /* a hold's owner already has the devices */
         text_print(why, why_size, "the node takes no sessions");
         return NULL;
     }
@@ -98,7 +98,7 @@ static struct session *take(struct daemon *d, const json_t *order, const struct 
     s->gid = user->gid;
     memory = s->memory;
     exclusive = s->exclusive;
-    s->memory = 0; /* it has nothing yet */
+    s->memory = 0; /* it does not count in hold_users() yet */
     s->exclusive = false;
     if (!has_devices(s) || json_array_size(json_object_get(order, "devices")) > s->device_count || s->share < 1 ||
         s->share > 10000)
@@ -123,7 +123,7 @@ static struct session *take(struct daemon *d, const json_t *order, const struct 
     return s;
 }
 
-/* ---- who asks for it ---- */
+/* ---- reservations that wait for a look-up ---- */
 
 static const struct field of_user[] = {FIELD(struct user, name, "user"), FIELD(struct user, uid, "uid"),
                                        FIELD(struct user, gid, "gid"), FIELD_END};
@@ -131,10 +131,10 @@ static const struct field of_user[] = {FIELD(struct user, name, "user"), FIELD(s
 struct reserving {
     LIST_ENTRY(reserving) in;
     struct daemon *daemon;
-    struct connection *asker; /* or NULL: this daemon */
+    struct connection *asker; /* NULL: this daemon */
     void (*answered)(struct daemon *d, struct connection *asker, json_t *answer);
     json_t *order;
-    struct question *question; /* who the user is */
+    struct question *question; /* the look-up of the user */
 };
 
 static LIST_HEAD(, reserving) reservings = LIST_HEAD_INITIALIZER(reservings);
@@ -167,7 +167,7 @@ static void on_user(void *argument, void *bytes)
     else
         text_print(why, sizeof(why), "who %s is cannot be found out there", message_text(r.order, "user", ""));
     answer = s ? message_pack("{s:s, s:b}", "reserved", s->id, "good", 1) : refusal(r.order, never, why);
-    reserving_free(argument); /* who is answered may give back what was asked for */
+    reserving_free(argument); /* before answered(), which may release the reservation */
     r.answered(r.daemon, r.asker, answer);
     json_decref(answer);
     if (!s && !never)
@@ -180,7 +180,7 @@ bool session_reserve(struct daemon *d, struct connection *asker, json_t *order,
     struct reserving *r = calloc(1, sizeof(*r));
     struct user user;
 
-    memset(&user, 0, sizeof(user)); /* with what is between its members: others may ask the same */
+    memset(&user, 0, sizeof(user)); /* including the padding: equal questions share an answer */
     user.uid = user.gid = NOBODY;
     fields_read(of_user, NULL, order, &user);
     if (r) {

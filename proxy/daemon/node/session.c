@@ -1,6 +1,6 @@
 /*
- * The sessions on this node. A broker reserves devices for one (reserve.c); its client comes with what the worker needs
- * (session_start), or the reservation expires; the session is over when the worker's process is.
+ * The sessions on this node. A broker reserves devices for a session (reserve.c); its client sends what the worker
+ * needs (session_start), or the reservation expires; the session is over when the worker's process has ended.
  */
 #include <errno.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ bool session_uses(const struct session *s, unsigned device, unsigned *ordinal)
     return false;
 }
 
-/* ---- there is one ---- */
+/* ---- the list ---- */
 
 static unsigned free_slot(const struct daemon *d)
 {
@@ -105,7 +105,7 @@ void session_set_timer(struct session *s, void (*run)(void *session), double sec
 
 /* ---- running ---- */
 
-/* Its worker has ended well, and nothing more will be said of that. */
+/* Its worker has ended normally, and no reason will follow. */
 static void conclude(struct session *s)
 {
     s->state = SESSION_RUNNING;
@@ -128,10 +128,10 @@ static void client_closed(struct connection *c)
         silence_begins(s, connection_is_silent(c) ? SILENCE_TIMEOUT : SILENCE_LOST);
 }
 
-/* Its worker ends by itself; why, if that is no end of the program's. */
+/* Its worker ends by itself; `why` says so if that is not the program's end. */
 static void leave(struct session *s, const json_t *message)
 {
-    if (s->state != SESSION_ENDING || s->ended) /* who ends it has said why */
+    if (s->state != SESSION_ENDING || s->ended) /* otherwise the reason is already known */
         text_print(s->why, sizeof(s->why), "%s", message_text(message, "why", ""));
     s->leaving = true;
     s->suspended = json_is_true(json_object_get(message, "suspended"));
@@ -145,7 +145,7 @@ static void leave(struct session *s, const json_t *message)
     daemon_changed(s->daemon);
 }
 
-/* It was to be suspended, and is not. */
+/* It was asked to suspend, and is not suspended. */
 static void stay(struct session *s, const char *why)
 {
     daemon_log("notice", "session %s is not suspended: %s", s->of, why);
@@ -193,7 +193,7 @@ static void time_is_up(void *argument)
     session_end(argument, "its time is up");
 }
 
-/* What a worker needs to know, and nothing else of what comes from outside. */
+/* Only such text from outside reaches a worker. */
 static bool is_plain(const char *text)
 {
     return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-[]=") == strlen(text);
@@ -259,10 +259,10 @@ static void exited(evutil_socket_t fd, short what, void *argument)
     worker_start_review(s);
     if (s->start)
         worker_start_cancel(s);
-    measure_session(s);           /* it is there until it is waited for */
-    worker_contained(s, SIGKILL); /* what it may have left, while nobody else can have its number */
+    measure_session(s);           /* while its process can still be read */
+    worker_contained(s, SIGKILL); /* kills what it may have left, while its PID cannot be reused */
     if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid) {
-        info.si_status = state_status(s); /* not this daemon's child, but that of one before it */
+        info.si_status = state_status(s); /* not this daemon's child, but its predecessor's */
         info.si_code = CLD_EXITED;
     }
     if (info.si_code == CLD_EXITED && !info.si_status && s->client && !s->leaving && s->state == SESSION_RUNNING) {
@@ -286,7 +286,7 @@ void session_watch(struct session *s)
 {
     s->state = SESSION_RUNNING;
     timer_stop(&s->timer);
-    if (!s->client) /* of a daemon before this one */
+    if (!s->client) /* adopted from the previous daemon */
         silence_begins(s, SILENCE_LOST);
     if (s->daemon->config->session_seconds) {
         double left = s->began + s->daemon->config->session_seconds - wall_seconds();
@@ -313,7 +313,7 @@ int session_start(struct session *s, struct connection *c, const json_t *message
         relay_close(s);
         return error;
     }
-    timer_stop(&s->timer); /* it does not expire */
+    timer_stop(&s->timer); /* the reservation no longer expires */
     session_attach(s, c);
     return 0;
 }
@@ -329,7 +329,7 @@ static void begin(struct session *s)
         char why[256];
 
         text_print(why, sizeof(why), "%s %s", s->daemon->config->name, s->daemon->trouble);
-        connection_answer(&s->client, message_error(why)); /* there is no worker */
+        connection_answer(&s->client, message_error(why)); /* so the client learns that there is no worker */
         session_end(s, why);
         return;
     }
@@ -342,7 +342,7 @@ static void begin(struct session *s)
     daemon_changed(s->daemon);
 }
 
-/* ---- over ---- */
+/* ---- the end ---- */
 
 static void kill_harder(void *argument)
 {
@@ -365,7 +365,7 @@ void session_started(struct session *s, pid_t worker, int error)
     }
     s->state = SESSION_ENDING;
     if (s->supervisor > 0)
-        kill_harder(s); /* what there is of it; then it is gone */
+        kill_harder(s); /* kills what exists; then the session is gone */
     else
         session_gone(s, 0);
 }
@@ -394,7 +394,8 @@ void session_end(struct session *s, const char *why)
     if (s->client)
         connection_send(s->client, message_pack("{s:s, s:s}", "ended", s->id, "why", why));
     session_end_worker(s);
-    state_save(s); /* for the daemon after this one; where it cannot be, that one does not know it */
+    /* For the next daemon; if it fails, that one does not know that the session is ending. */
+    state_save(s);
     daemon_changed(s->daemon);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Who does not answer this daemon: clients that have said that they are there, and do not any more; workers that are
- * stopped; sessions whose program has gone, or does nothing. Looked for several times in VOCL_PEER_TIMEOUT.
+ * Clients that have sent heartbeats and no longer do, workers that are stopped, and sessions whose program has gone or
+ * that are idle. Checked several times in VOCL_PEER_TIMEOUT.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -11,18 +11,18 @@
 #include "base/settings.h"
 #include "proxy/daemon/node/internal.h"
 
-#define LATE_MS 5000    /* more for those whose vocl-join is to find this daemon again */
-#define LEAVING_MS 2000 /* for a worker, when its program has ended */
+#define LATE_MS 5000    /* more for a vocl-join that has to find this daemon again */
+#define LEAVING_MS 2000 /* for a worker to end after its program */
 #define SOME_WORK_MS 100
 
 static void end(struct session *s, const char *why)
 {
     daemon_log("notice", "session %s ends: %s", s->of, why);
     session_end(s, why);
-    worker_contained(s, SIGKILL); /* it would not listen */
+    worker_contained(s, SIGKILL); /* it would not react to SIGTERM */
 }
 
-/* A worker that compiles says nothing: whose processor time grows does something. */
+/* A worker that compiles sends nothing, but its processor time grows. */
 static bool works(struct session *s, long now)
 {
     const long worked = process_worked_ms(s->pid, false);

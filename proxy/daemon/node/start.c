@@ -1,7 +1,8 @@
 /*
- * The worker's process: the session's user's, in a session, process group and, where there are, control groups of its
- * own, with nothing of the daemon's and nothing from outside but what session_start() let through. Between it and the
- * daemon is its supervisor (proxy/supervisor.c), which is what the daemon sees of it.
+ * Starts the worker's process. It runs as the session's user, in a session and process group of its own, and in a
+ * control group if there are any. It inherits nothing of the daemon, and from outside gets only what session_start()
+ * has checked. Between it and the daemon is its supervisor (proxy/supervisor.c), which is the process that the daemon
+ * sees.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +26,9 @@
 #include "proxy/fork_server.h"
 
 #define START_MS 5000
-#define PMI_FD 4 /* the worker's */
+#define PMI_FD 4 /* in the worker */
 
-/* The supervisor passes it on. */
+/* The supervisor passes the signal on. */
 bool worker_contained(const struct session *s, int number)
 {
     const bool killed = number == SIGKILL && worker_kill_group(s);
@@ -64,7 +65,7 @@ static void add_variables(struct plan *plan, char *const *variables)
     }
 }
 
-/* What all workers have; it is there when their drivers are loaded. */
+/* Adds what all workers have, and what exists when the fork server loads the drivers. */
 static void add_common(struct plan *plan, const struct daemon *d)
 {
     const char *log = getenv("VOCL_LOG");
@@ -110,15 +111,15 @@ static void free_plan(struct plan *plan)
         free(plan->environment[i]);
 }
 
-/* ---- the fork server: a process in which the drivers are loaded already, and workers begin as copies of it ---- */
+/* ---- the fork server: a process with the drivers loaded, of which workers are copies ---- */
 
-#define FORK_SERVER_MS 30000 /* after one that failed another is tried */
+#define FORK_SERVER_MS 30000 /* after a failure, until another is tried */
 
 static struct child *fork_server; /* or NULL */
 static struct {
     long ms;
-    char **environment; /* the configuration's, that it had */
-    bool useless;       /* with these drivers */
+    char **environment; /* from the configuration, when it was started */
+    bool useless;       /* it cannot be copied with these drivers */
 } tried;
 
 static void fork_server_over(struct child *child, int status)
@@ -162,15 +163,15 @@ void fork_server_open(struct daemon *d)
     free_plan(&plan);
 }
 
-/* ---- a start that is under way: the daemon waits for none of those who have a part in it ---- */
+/* ---- a start that is under way: the daemon never blocks for it ---- */
 
 struct start {
     struct session *session;
     struct plan plan;
-    int pmi, problem; /* the worker's ends, as long as there is no supervisor; or -1 */
-    int words;        /* where start_words come from */
-    int answer;       /* where the fork server's copy says its number, or -1 */
-    pid_t asked;      /* the fork server */
+    int pmi, problem; /* the worker's ends, until there is a supervisor; or -1 */
+    int words;        /* where start_words arrive */
+    int answer;       /* where the fork server's copy reports its PID, or -1 */
+    pid_t asked;      /* PID of the fork server that was asked */
     pid_t worker;
     int error;
     struct event *ready;
@@ -210,7 +211,7 @@ static void finish(struct start *start, int error)
 static void on_ready(evutil_socket_t fd, short what, void *argument);
 static void on_late(void *argument);
 
-/* Until something comes there; START_MS from now it is late. */
+/* Waits for input on fd, for at most START_MS. */
 static bool await(struct start *start, int fd)
 {
     if (start->ready)
@@ -233,7 +234,7 @@ static void take_supervisor(struct start *start, pid_t supervisor)
         finish(start, ENOMEM);
 }
 
-/* 0 or errno. */
+/* Returns 0 or an errno. */
 static int fork_supervisor(struct start *start)
 {
     pid_t supervisor = fork();
@@ -252,7 +253,7 @@ static void without_fork_server(struct start *start)
 
     close_fd(&start->answer);
     if (fork_server && fork_server->pid == start->asked)
-        child_kill(fork_server); /* fork_server_over() sees to the rest */
+        child_kill(fork_server); /* fork_server_over() handles its end */
     error = start->session->state == SESSION_ENDING ? ECANCELED : fork_supervisor(start);
     if (error)
         finish(start, error);
@@ -265,8 +266,8 @@ static bool has_room(int fd)
     return poll(&ready, 1, 0) == 1 && !(ready.revents & (POLLHUP | POLLERR));
 }
 
-/* What the fork server is to make of a copy of itself: over a socket of its own, which has room for it, for there are
- * secrets in it. The supervisor's PID, a child of this process, comes back there. */
+/* Asks the fork server for a copy, over a socket for this copy alone, because the request contains secrets. The PID of
+ * the supervisor, a child of this process, is returned there. */
 static bool ask_fork_server(struct start *start)
 {
     const int given[2] = {start->problem, start->pmi};
@@ -297,7 +298,7 @@ static void take_answer(struct start *start)
         without_fork_server(start);
 }
 
-/* Until exec closes it: at once. */
+/* Reads until exec closes the pipe, which does not take long. */
 static void take_words(struct start *start)
 {
     struct start_word word;
@@ -331,7 +332,7 @@ void worker_start_review(struct session *s)
         take_words(s->start);
 }
 
-/* A folder that does not answer, say, or a worker that its user stops. */
+/* For example if a folder does not answer, or the user stops the worker. */
 static void on_late(void *argument)
 {
     struct start *start = argument;

@@ -1,7 +1,7 @@
 /*
- * What a daemon leaves in its state directory for the one that is started after it: a file for each session, from its
- * reservation on, for what is not on record would be given out again. Workers do not need their daemon to go on, so
- * sessions live through its restart.
+ * What a daemon leaves in its state directory for its successor: a file for each session, from its reservation on,
+ * because devices that are not on record would be granted again. Workers do not need their daemon to go on, so sessions
+ * survive its restart.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include "proxy/daemon/node/internal.h"
 
 #define PREFIX "session-"
-#define UNSAVED_NS 1000000000u /* device time that need not be on record */
-#define LOCK_TRIES 100         /* for the lock, so long between them */
+#define UNSAVED_NS 1000000000u /* device time that may be unrecorded */
+#define LOCK_TRIES 100         /* attempts to lock, at this interval */
 #define LOCK_MS 50
 
 void state_path(const struct daemon *d, const char *name, char *path, size_t size)
@@ -27,7 +27,7 @@ void state_path(const struct daemon *d, const char *name, char *path, size_t siz
     snprintf(path, size, "%s/%s", d->config->state, name);
 }
 
-/* One that was killed keeps it until it, and a child that it was just making, have gone. */
+/* A daemon that was killed holds the lock until it, and a child that it was just starting, have ended. */
 static int lock_state(int fd)
 {
     for (unsigned tries = 0; flock(fd, LOCK_EX | LOCK_NB); tries++) {
@@ -49,7 +49,7 @@ int state_open(struct daemon *d, char *why, size_t why_size)
     }
     state_path(d, "lock", path, sizeof(path));
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    error = fd < 0 ? -errno : lock_state(fd); /* it goes with the process */
+    error = fd < 0 ? -errno : lock_state(fd); /* released when the process ends */
     if (error)
         snprintf(why, why_size, "%s: %s", path,
                  error == -EWOULDBLOCK ? "another daemon is at work here" : strerror(-error));
@@ -81,7 +81,7 @@ int state_status(const struct session *s)
     return status;
 }
 
-/* Whole or not at all. 0 or negative errno; state may be NULL. */
+/* Writes a file, whole or not at all. Returns 0 or a negative errno; state may be NULL. */
 static int write_file(const json_t *state, const char *path)
 {
     char fresh[4100];
@@ -104,7 +104,7 @@ int state_write(const struct daemon *d, const char *name, const json_t *content)
     return write_file(content, path);
 }
 
-/* What the node tells of it: while there is trouble it takes no sessions. */
+/* Sets the node's trouble, which it announces: while there is any, it takes no sessions. */
 static void set_trouble(struct daemon *d, int error)
 {
     const bool before = *d->trouble;
@@ -143,7 +143,7 @@ int state_save(const struct session *s)
     int error;
 
     message_set(&state, "ending", json_boolean(s->state == SESSION_ENDING));
-    if (!state) /* the node can record others */
+    if (!state) /* only this session cannot be recorded */
         return -EINVAL;
     session_path(s, path, sizeof(path));
     error = write_file(state, path);
@@ -152,7 +152,7 @@ int state_save(const struct session *s)
     return error;
 }
 
-/* So much of it is lost with a daemon that is killed, and what came since its last look. */
+/* A daemon that is killed loses this much of each session's time, and what came since its last look. */
 static void save_used(struct daemon *d)
 {
     for (struct session *s = d->sessions; s; s = s->next) {
@@ -161,7 +161,7 @@ static void save_used(struct daemon *d)
     }
 }
 
-/* What could not be written may be possible now. */
+/* Tries again to write if that failed before. */
 void state_review(struct daemon *d)
 {
     char path[4096];
@@ -173,7 +173,7 @@ void state_review(struct daemon *d)
         return;
     }
     state_path(d, "trial", path, sizeof(path));
-    state = message_pack("{s:o}", "trial", json_sprintf("%0*d", 3000, 0)); /* as much as a session's */
+    state = message_pack("{s:o}", "trial", json_sprintf("%0*d", 3000, 0)); /* as large as a session's record */
     error = write_file(state, path);
     unlink(path);
     json_decref(state);
@@ -208,18 +208,18 @@ static void adopt(struct daemon *d, const char *name)
         json_decref(state);
         return;
     }
-    s->uid = s->gid = UINT32_MAX; /* nobody, if it does not say */
+    s->uid = s->gid = UINT32_MAX; /* nobody, if the record has no user */
     fields_read(record, NULL, state, s);
     ending = json_is_true(json_object_get(state, "ending"));
     json_decref(state);
-    s->supervisor = s->supervisor ? s->supervisor : s->pid; /* of an older daemon */
-    s->started = s->pid > 1;                                /* it did not say so */
+    s->supervisor = s->supervisor ? s->supervisor : s->pid; /* recorded by an older daemon */
+    s->started = s->pid > 1;                                /* which did not record that */
     s->saved_ns = s->usage.device_ns;
     for (unsigned i = 0; i < s->device_count; i++) {
-        if (s->devices[i] >= d->device_count) /* there were more then */
+        if (s->devices[i] >= d->device_count) /* there were more devices then */
             s->devices[i--] = s->devices[--s->device_count];
     }
-    if (!s->started) { /* its client has a few seconds left to come */
+    if (!s->started) { /* its client may still come, for a few seconds */
         session_expect(s);
         return;
     }
@@ -234,7 +234,7 @@ static void adopt(struct daemon *d, const char *name)
     status = state_status(s);
     if (status < 0 && !*s->why)
         text_print(s->why, sizeof(s->why), "lost while there was no daemon");
-    s->pid = s->supervisor = 0; /* by now perhaps somebody else's */
+    s->pid = s->supervisor = 0; /* they may be another process' by now */
     session_gone(s, status);
 }
 
@@ -250,7 +250,7 @@ void state_adopt(struct daemon *d)
 
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
             continue;
-        if (length > 4 && !strcmp(entry->d_name + length - 4, ".new")) { /* half written when its daemon was lost */
+        if (length > 4 && !strcmp(entry->d_name + length - 4, ".new")) { /* incomplete when its daemon was lost */
             state_path(d, entry->d_name, path, sizeof(path));
             unlink(path);
         } else {

@@ -1,7 +1,7 @@
 /*
- * Suspended sessions. They have nothing of any node; vocl-join, which stands for the program, tells one daemon of each
- * (proxy/launch/suspend.c), and that tells the pool, for as long as there is the connection. Should this daemon be
- * lost, vocl-join tells another one.
+ * Suspended sessions, which use nothing of any node. vocl-join, which represents the program, reports the session to
+ * one daemon (proxy/launch/suspend.c), which lists it in the pool as long as the connection exists. If that daemon is
+ * lost, vocl-join reports to another one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static struct suspension *find(const struct daemon *d, const char *id)
     return r;
 }
 
-/* ---- who wants it to go on ---- */
+/* ---- requests to resume ---- */
 
 static void asker_closed(struct connection *c)
 {
@@ -40,7 +40,7 @@ static void asker_closed(struct connection *c)
 
 static const struct connection_owner asker = {.closed = asker_closed};
 
-/* why NULL: it goes on. */
+/* why NULL: it resumes. */
 static void answer(struct suspension *r, const char *why)
 {
     connection_answer(&r->asker, why ? message_error(why) : message_pack("{s:s}", "resumed", r->id));
@@ -77,7 +77,7 @@ bool suspend_kill(struct connection *c, const char *id, const char *why)
     return true;
 }
 
-/* ---- who stands for its program ---- */
+/* ---- its program's vocl-join ---- */
 
 static void client_closed(struct connection *c)
 {
@@ -158,7 +158,7 @@ struct told_session *suspended_describe(const struct daemon *d, unsigned *count)
     return list;
 }
 
-/* ---- who is to be suspended ---- */
+/* ---- requests to suspend ---- */
 
 static void suspender_closed(struct connection *c)
 {

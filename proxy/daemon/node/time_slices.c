@@ -1,8 +1,8 @@
 /*
- * Devices that several sessions share. One session at a time has a time slice of a device; of those that want it the
- * one is next that had the least of it so far, by its weight. What counts is measured here: the time from the slice's
- * beginning until the worker says that nothing of it runs there any more. While only one session uses a device its
- * worker asks nobody.
+ * Devices that several sessions share. One session at a time has a time slice of a device; next is, among those that
+ * want one, the session with the least time so far, divided by its weight. The time is measured here: from the slice's
+ * beginning until the worker reports that none of its commands run. While only one session uses a device, its worker
+ * need not ask.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@
 #include "proxy/daemon/node/internal.h"
 
 #define SLICE_MS 20
-#define CREDIT_US 50000   /* that an idle session may bring along at most */
-#define REST_MS 200       /* when there are no descriptors */
-#define MOST_LAUNCHES 1e7 /* in a second */
+#define CREDIT_US 50000   /* that a session which was idle is ahead of others, at most */
+#define REST_MS 200       /* before accepting again if there are no descriptors */
+#define MOST_LAUNCHES 1e7 /* per second */
 #define MOST_BYTES 1e12
-#define DEAF_MS 2000 /* a worker that does not give back its slice loses it after so long */
+#define DEAF_MS 2000 /* after which a worker that does not return its slice loses it */
 
 struct control {
     struct daemon *daemon;
@@ -56,7 +56,7 @@ static unsigned users(const struct daemon *d, unsigned device)
 
 /* ---- slices ---- */
 
-/* What the slice has cost so far is charged to its session. */
+/* Charges the time of the slice so far to its session. */
 static void charge(struct device *device)
 {
     long now = clock_us();
@@ -80,7 +80,7 @@ static void end_slice(struct daemon *d, unsigned device)
     timer_stop(&d->devices[device].slice);
 }
 
-/* Whether somebody waits who has had less of it. */
+/* Whether a session waits that has had less time. */
 static bool others_are_behind(const struct daemon *d, unsigned device, const struct session *runs)
 {
     unsigned ordinal, own;
@@ -235,8 +235,8 @@ void share_leave(struct session *s)
     }
 }
 
-/* A worker is what its kernels make of it, so nothing counts of what it tells that cannot have been: since it began, or
- * with what it was given. */
+/* A worker's kernels can make it report anything, so what is impossible since its start, or with its limits, does not
+ * count. */
 static void believe(uint64_t *own, uint64_t *total, uint64_t told, double most)
 {
     const uint64_t now = (double)told > most ? (uint64_t)most : told;
@@ -247,7 +247,7 @@ static void believe(uint64_t *own, uint64_t *total, uint64_t told, double most)
     *own = now;
 }
 
-/* Of all its devices. */
+/* Returns the most memory it can have of all its devices. */
 static uint64_t memory_at_most(const struct session *s)
 {
     uint64_t most = 0;
@@ -259,7 +259,7 @@ static uint64_t memory_at_most(const struct session *s)
 
 static void take_used(struct session *s, const uint64_t *values)
 {
-    const double seconds = wall_seconds() - s->began + 1; /* clocks may be set */
+    const double seconds = wall_seconds() - s->began + 1; /* in case the clock was set */
     const double left_us = seconds * 1e6 * s->device_count - (double)s->usage.device_ns / 1e3;
     const double told_us = (double)values[4], us = told_us < left_us ? told_us : left_us > 0 ? left_us : 0;
     const uint64_t most = memory_at_most(s);
@@ -351,12 +351,12 @@ static void on_worker(evutil_socket_t listener, short what, void *argument)
     (void)what;
     if (fd < 0) {
         daemon_log("warning", "accepting a worker: %s", strerror(errno));
-        event_del(d->control_listener); /* it would be ready again at once */
+        event_del(d->control_listener); /* it would be reported again at once */
         timer_set(&rest, d, listen_again, d, REST_MS);
         return;
     }
     if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length)) {
-        review_starts(d); /* it may be faster here than the news that it runs */
+        review_starts(d); /* the worker may connect before the report of its start is read */
         s = session_of_process(d, who.pid);
     }
     control = s && !s->control ? calloc(1, sizeof(*control)) : NULL;

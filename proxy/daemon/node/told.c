@@ -34,7 +34,7 @@ static const struct field of_sessions[] = {SESSION(id),
                                            FIELD(struct told_session, may_be_suspended, "may be suspended"),
                                            FIELD_END};
 
-/* They have no devices, but had so many. */
+/* "devices" is the number that they had. */
 static const struct field of_suspended[] = {
     SESSION(id),   SESSION(user),  SESSION(program), SESSION(job),
     SESSION(from), SESSION(state), SESSION(began),   FIELD(struct told_session, device_count, "devices"),
@@ -58,14 +58,14 @@ static const struct field of_waits[] = {WAIT(user),
 static const struct field of_nodes[] = {NODE(name),   NODE(address), NODE(state), NODE(why),
                                         NODE(drains), NODE(policy),  FIELD_END};
 
-/* What changes all the time. */
+/* Members that change all the time. */
 static const struct field loads[] = {DEVICE(load), DEVICE(busy), FIELD_END};
 static const struct field uses[] = {SESSION(device_seconds), SESSION(cpu_seconds), SESSION(launches), SESSION(bytes_in),
                                     SESSION(bytes_out),      SESSION(memory),      FIELD_END};
 static const struct field ages[] = {WAIT(waited), FIELD_END};
 static const struct field times[] = {NODE(time), FIELD_END};
 
-/* The lists of a node. */
+/* The lists in a node's state. */
 static const struct {
     const char *name;
     const struct field *fields, *restless;

@@ -1,6 +1,7 @@
 /*
- * Daemons that mpiexec started, one on each node, learn from each other by MPI where all of them are; the first writes
- * the pool file, every one where its own configuration says. MPI is left at once: a daemon is to outlive the others.
+ * Daemons that mpiexec started, one on each node, exchange their addresses by MPI. The first, and each that cannot read
+ * the pool file of its own configuration, writes it. MPI is finished at once, because a daemon has to outlive the
+ * others.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static int gather(const struct daemon *d, const struct mpi_plugin *mpi, int rank
     return error;
 }
 
-/* With listen as it is by default each is at its own host's loopback. */
+/* With the default of listen, each daemon is at its own host's loopback address. */
 static int check_apart(const struct entry *entries, int count, char *why, size_t why_size)
 {
     for (int i = 0; i < count; i++) {

@@ -1,17 +1,17 @@
 /*
- * What the daemons of a large pool tell of each other. Were each connected with every other, a thousand would have a
- * million connections. So each watches those that are 1, 2, 4, 8... places after it in the pool file, which tell of all
- * that they know: first, which version they have of which node ("have"); who has an older one asks for it ("want"),
- * once, and is sent it ("record"). What is new at one node is so everywhere after as many steps as the number of nodes
- * has bits, and is sent to each about once. Every daemon tells all that it has now and then, so that what was missed is
- * made up for.
+ * What the daemons of a large pool pass on of each other. With a connection between each two, a thousand daemons would
+ * have a million connections. So each watches those that are 1, 2, 4, 8... places after it in the pool file, which
+ * announce all that they know: first, which version they have of which node ("have"); a watcher with an older one asks
+ * for it ("want"), once, and is sent it ("record"). A new state reaches all nodes after as many steps as the number of
+ * nodes has bits, and is sent to each about once. Every daemon announces all its versions from time to time, in case
+ * one was missed.
  *
- * A version is a time in ms, and more than the last: a node's own, or, of one that was lost, one more than that by
- * which it was known. A node that hears that it is lost, or that there is a newer version of it than its own, tells a
- * newer one.
+ * A version is a time in ms, and higher than the one before: a time of the node's own, or, for a node that was lost,
+ * one more than the last known version. A node that hears that it is lost, or that there is a newer version of it than
+ * its own, announces a newer one.
  *
- * What matters to placement is told when it changes. What changes all the time, how much sessions have used, is told
- * less often the larger the pool is.
+ * What matters to placement is announced when it changes. What changes all the time, how much sessions have used, is
+ * announced less often the larger the pool is.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,22 +23,22 @@
 #include "proxy/daemon/pool/internal.h"
 
 #define FLUSH_MS 5
-#define REPEAT_MS 2000      /* what changes all the time, where the pool has less than... */
-#define REPEAT_NODES 64     /* ...so many nodes; so many times less often in larger ones */
-#define EVERYTHING_MS 15000 /* all versions are told again */
-#define ANSWER_MS 1000      /* then another is asked */
-#define REPLACE_MS 3000     /* one that is not to be reached is replaced by one after it */
+#define REPEAT_MS 2000      /* of what changes all the time, in a pool of fewer than... */
+#define REPEAT_NODES 64     /* ...this many nodes; proportionally less often in larger ones */
+#define EVERYTHING_MS 15000 /* all versions are announced again */
+#define ANSWER_MS 1000      /* without an answer, another daemon is asked */
+#define REPLACE_MS 3000     /* a daemon that cannot be reached is replaced by one after it */
 #define MOST_REPLACED 16
-#define AHEAD_MS 86400000 /* clocks are not that wrong */
+#define AHEAD_MS 86400000 /* clocks differ by less */
 
 struct gossip {
-    json_t *fresh;     /* name: version, for those who watch */
-    json_t *state;     /* this node's, as it was told last */
-    char *matters;     /* of it, as text */
-    long long version; /* of it */
+    json_t *fresh;     /* name: version, for the watchers */
+    json_t *state;     /* this node's state, as sent last */
+    char *matters;     /* the part of it that matters, as text */
+    long long version; /* of this node's state */
     long told_ms, everything_ms;
     struct timer flush;
-    struct peer **positions; /* by position in the pool file */
+    struct peer **positions; /* the peers by position in the pool file */
     unsigned position_count;
 };
 
@@ -72,9 +72,9 @@ void gossip_close(struct daemon *d)
     d->gossip = NULL;
 }
 
-/* ---- who watches whom ---- */
+/* ---- who watches which peer ---- */
 
-/* Those at a distance of a power of two; and as long as one of these is not there, one after it that is. */
+/* Chooses the peer at a distance of a power of two, and while that is unreachable one after it that is not. */
 static void choose_from(const struct gossip *gossip, unsigned position)
 {
     struct peer *nominal = gossip->positions[position % gossip->position_count], *other;
@@ -114,10 +114,10 @@ void gossip_choose(struct daemon *d)
         choose_from(gossip, d->own_position + step);
 }
 
-/* ---- telling ---- */
+/* ---- announcements ---- */
 
 static const struct connection_owner watching, talking;
-static json_t *telling; /* what flush() tells */
+static json_t *telling; /* what flush() announces */
 
 static void tell_one(struct connection *c)
 {
@@ -182,7 +182,7 @@ void gossip_repeat(struct daemon *d)
         d->gossip->told_ms = 0;
 }
 
-/* Whether this node is otherwise than it told, or it was long ago. */
+/* Renews this node's state if it has changed, or was last sent long ago. */
 static void look_at_oneself(struct daemon *d)
 {
     const long every = REPEAT_MS * (1 + (long)(d->pool.count / REPEAT_NODES));
@@ -218,14 +218,14 @@ void gossip_tick(struct daemon *d)
     flush(d);
 }
 
-/* ---- those who watch ---- */
+/* ---- the daemons that watch this one ---- */
 
 static uint64_t tree_hash(const char *text)
 {
-    return text ? hash_bytes(text, strlen(text)) >> 12 : 0; /* a JSON integer, and above 0 */
+    return text ? hash_bytes(text, strlen(text)) >> 12 : 0; /* fits a JSON integer, and is above 0 */
 }
 
-/* What is known of a node. */
+/* Sends what is known of a node. */
 static void send_record(struct connection *c, const char *name)
 {
     struct daemon *d = c->daemon;
@@ -283,14 +283,14 @@ void gossip_watched(struct connection *c, bool all)
         connection_send(c, message_pack("{s:o}", "have", everything(d)));
 }
 
-/* ---- those that are watched ---- */
+/* ---- the daemons that this one watches ---- */
 
 static bool is_sane(long long version)
 {
     return version > 0 && version < (long long)(wall_seconds() * 1e3) + AHEAD_MS;
 }
 
-/* Nothing is heard of it, or it would be for ever the newest that there is. */
+/* The node's messages are ignored, or its version would stay the newest for ever. */
 static void note_clock(struct peer *peer, long long version)
 {
     char why[sizeof(peer->why)];
@@ -367,7 +367,7 @@ bool gossip_hear(struct peer *peer, const json_t *message)
         other = peer_find(peer->daemon, message_text(message, "node", ""));
         if (other)
             peer_take_tree(other, message_text(message, "tree", ""));
-    } else if (json_is_object(json_object_get(message, "state"))) { /* a daemon that passes nothing on: its own */
+    } else if (json_is_object(json_object_get(message, "state"))) { /* of a daemon that passes on nothing */
         peer->version = (long long)(wall_seconds() * 1e3);
         gossip_note(peer->daemon, peer->name);
         return false;

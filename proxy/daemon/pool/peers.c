@@ -1,7 +1,7 @@
 /*
- * The other daemons of the pool. In a small pool there is a connection to each, on which it tells its state whenever
- * that changes; in a large one to some, who tell of the others as well (gossip.c), and to any other for as long as
- * there is something to be said to it.
+ * The other daemons of the pool. In a small pool there is a connection to each, on which it sends its state when that
+ * changes. In a large one there are connections to some, which pass on the state of the others (gossip.c), and to any
+ * other while there are messages for it.
  */
 #include <search.h>
 #include <stdio.h>
@@ -14,14 +14,15 @@
 #include "proxy/daemon/pool/internal.h"
 
 #define RETRY_MS 1000
-#define REMEMBERED_MS 600000 /* who waited at a daemon that is lost */
-#define SILENT_MS 6000       /* where VOCL_PEER_TIMEOUT says nothing: each tells its state every 2 seconds at least */
+#define REMEMBERED_MS 600000 /* how long the queue of a lost daemon is remembered */
+#define SILENT_MS 6000       /* without VOCL_PEER_TIMEOUT; each sends its state at least every 2 seconds */
 
-#define IDLE_MS 30000     /* a connection that is not needed any more */
-#define PATIENCE_PASSES 4 /* a look at those who wait is followed by so many times its own length without one */
-#define MOST_LATER 256    /* what was reserved longer ago expires by itself */
+#define IDLE_MS 30000 /* until an unused connection is closed */
+/* A review of the waiting requests is followed by a pause of this many times its length. */
+#define PATIENCE_PASSES 4
+#define MOST_LATER 256 /* older reservations expire by themselves */
 
-/* What kind of reason that is: few, so that alerts can go by it. */
+/* Returns the kind of the reason: there are few kinds, for alerts. */
 static const char *kind_of(const char *why)
 {
     static const char *const of_clocks[] = {"clock", "Expired credential", "Rewound credential"};
@@ -33,7 +34,7 @@ static const char *kind_of(const char *why)
     return strstr(why, "refuses") || strstr(why, "munge") || strstr(why, "key files") ? "refused" : "unreachable";
 }
 
-/* It is tried again and again: the log has each reason once, and of one kind the first. */
+/* Connecting is tried again and again, so only the first reason of each kind is logged. */
 void peer_note_why(struct peer *peer, const char *why)
 {
     const bool is_new = !*peer->why || strcmp(kind_of(why), kind_of(peer->why)) != 0;
@@ -63,7 +64,7 @@ static void lost(struct peer *peer)
     peer->open = peer->watched = false;
     json_decref(peer->unsent);
     peer->unsent = NULL;
-    if (gossips && !was_used) /* others may have a connection to it */
+    if (gossips && !was_used) /* others may still have a connection to it */
         return;
     peer_lose(peer);
     if (was_there && gossips) {
@@ -74,7 +75,7 @@ static void lost(struct peer *peer)
 
 static void look_after(void *argument);
 
-/* ---- what they tell ---- */
+/* ---- their state ---- */
 
 static void review(void *argument)
 {
@@ -85,7 +86,7 @@ static void review(void *argument)
     d->review_us = clock_us() - began;
 }
 
-/* Not for each of a thousand that tell something. */
+/* Delayed, so that not each state of a thousand nodes causes a review. */
 void peers_review(struct daemon *d)
 {
     if (timer_left_ms(&d->review) < 0)
@@ -107,7 +108,7 @@ void peer_take_state(struct peer *peer, json_t *state, long age_ms)
     peers_review(peer->daemon);
 }
 
-/* A tree is large, and most nodes of a pool have the same. */
+/* Trees are large, and most nodes of a pool have the same one, so peers share them. */
 static void drop_tree(struct peer *peer)
 {
     bool shared = false;
@@ -218,7 +219,7 @@ static void open_connection(struct peer *peer)
     peer->tried_ms = peer->used_ms = clock_ms();
 }
 
-/* Without a word: it is not lost. */
+/* Closes a connection that is not needed, without considering the peer lost. */
 static void let_go(struct peer *peer)
 {
     struct connection *c = peer->connection;
@@ -234,7 +235,7 @@ static void look_after(void *argument)
     struct peer *peer = argument;
     const long now = clock_ms(), patience = settings_peer_ms() ? settings_peer_ms() : SILENT_MS;
 
-    if (now - peer->looked_ms > patience / 2 + RETRY_MS) /* it is this daemon that did not listen */
+    if (now - peer->looked_ms > patience / 2 + RETRY_MS) /* this daemon itself did not run */
         peer->heard_ms = now;
     peer->looked_ms = now;
     if (peer->near && peer->connection && peer->open && now - peer->heard_ms > patience) {
@@ -280,7 +281,7 @@ static void peer_free(struct peer *peer)
     free(peer);
 }
 
-/* Out of the list, if it is the same daemon. */
+/* Removes a peer from the list, if it is the same daemon. */
 static struct peer *take_out(struct peer **list, const struct poolfile_node *node)
 {
     struct peer *peer;
@@ -370,7 +371,7 @@ struct peer *peer_find(const struct daemon *d, const char *name)
     return found ? *found : NULL;
 }
 
-/* Now, or, in one of its lists, when it is there again. */
+/* Sends a message now, or keeps it in a list of the peer until it is connected. */
 static bool say(struct peer *peer, json_t *message, json_t **later)
 {
     peer->used_ms = clock_ms();
@@ -408,7 +409,7 @@ bool peer_release(struct daemon *d, const char *node, json_t *message)
     return false;
 }
 
-/* In the order of the pool file. */
+/* Nodes are in the order of the pool file. */
 struct pool_view *peers_view(struct daemon *d)
 {
     struct pool_view *view = calloc(1, sizeof(*view) + (d->pool.count + 1) * sizeof(*view->nodes));
@@ -437,7 +438,7 @@ void view_free(struct pool_view *view)
     free(view);
 }
 
-/* Of another what it told, unless that is known to be otherwise by now. */
+/* Prints a node as it has sent itself, with its state corrected if that is known to be another. */
 static json_t *print(const struct told_node *node)
 {
     json_t *copy;
@@ -464,7 +465,7 @@ json_t *peers_directory(struct daemon *d)
     return list;
 }
 
-/* Those of a queue, with how long it is by now. */
+/* Adds the requests of a queue, with their waiting time until now. */
 static void add_waits(const struct peer *peer, const struct told_node *told, struct told_wait *list, unsigned *count)
 {
     const double since = (double)(clock_ms() - peer->told_ms) / 1000;

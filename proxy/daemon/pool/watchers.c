@@ -1,4 +1,4 @@
-/* Other daemons, which are told of every change here, and ask for reservations. */
+/* Other daemons, which are sent every change of this node, and request reservations. */
 #include <string.h>
 
 #include "proxy/daemon/pool/internal.h"
@@ -14,7 +14,7 @@ static void watcher_closed(struct connection *c)
     watcher_gone(c);
 }
 
-/* Who is refused takes what it knows of this node for outdated. */
+/* A daemon that is refused considers its state of this node outdated. */
 static void answer(struct daemon *d, struct connection *asker, json_t *answer)
 {
     connection_send(asker, json_incref(answer));
@@ -59,7 +59,7 @@ void watchers_add(struct connection *c)
 
     c->daemon->watchers++;
     connection_own(c, &watcher, NULL);
-    if (d->tree) /* it stays the same */
+    if (d->tree) /* once, since it does not change */
         connection_send(c, message_pack("{s:s}", "tree", d->tree));
     tell(c);
 }

@@ -1,7 +1,7 @@
 /*
- * Requests for devices. Any daemon takes them. It places a request by what the nodes told last (choose.c), behind those
- * who have waited longer anywhere in the pool (queue.c), and reserves each node's part there; a node that has not got
- * it any more says no, and the request has another try.
+ * Requests for devices, which any daemon accepts. It places a request by the last state of the nodes (choose.c), behind
+ * requests that have waited longer anywhere in the pool (queue.c), and reserves each part at its node. If a node no
+ * longer has the devices it refuses, and the request is placed again.
  */
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +16,7 @@
 
 #define MOST_WAIT 1000000 /* seconds */
 #define ANSWER_SECONDS 5
-#define OUTDATED_MS 2000 /* within which a node that refused will have told how it is */
+#define OUTDATED_MS 2000 /* within which a node that refused sends its new state */
 
 static void unlink_request(struct request *r)
 {
@@ -56,7 +56,7 @@ static void answered_here(struct daemon *d, struct connection *asker, json_t *me
     answer(d, d->config->name, message);
 }
 
-/* A part's node is asked to do something about it. */
+/* Asks a part's node to reserve or release it. */
 static bool send_part(struct request *r, const struct part *part, const char *what)
 {
     const bool reserves = !strcmp(what, "reserve");
@@ -83,7 +83,7 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     return good;
 }
 
-/* Also where nothing was said to it: a daemon that was stopped reads later what it was asked. */
+/* Also releases parts without an answer: a daemon that was stopped may read the request later. */
 static void give_back(struct request *r)
 {
     for (unsigned i = 0; i < r->part_count; i++) {
@@ -101,11 +101,11 @@ static void refuse(struct request *r, const char *why)
 
     give_back(r);
     connection_own(c, NULL, NULL);
-    connection_fail(c, why); /* why may be the request's own */
+    connection_fail(c, why); /* before request_free(), because why may be the request's own */
     request_free(r);
 }
 
-/* While somebody waits, and when it has its devices: what it has not started when it goes is given back. */
+/* The client may wait, or have been granted its devices: what it has not started is released. */
 static void client_closed(struct connection *c)
 {
     struct request *r = c->argument;
@@ -145,7 +145,7 @@ static void reserve_parts(struct request *r)
     finish(r);
 }
 
-/* How such a place would be asked for again. */
+/* Describes the request for another such place. */
 static json_t *describe_wish(const struct request *r, const struct part *part)
 {
     return message_pack("{s:s, s:i, s:I, s:b, s:i, s:s, s:s, s:s, s:s, s:s}", "do", "request", "count",
@@ -166,7 +166,7 @@ static void grant(struct request *r)
                                     message_list(r->parts[i].devices, r->parts[i].count), "wish",
                                     describe_wish(r, &r->parts[i])));
     unlink_request(r);
-    daemon_changed(r->daemon); /* the others are to know that it waits no more */
+    daemon_changed(r->daemon); /* so that others know that it no longer waits */
     connection_send(r->client, message_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
                                             r->daemon->config->network));
 }
@@ -188,12 +188,12 @@ static void wait_in_queue(struct request *r)
         connection_send(r->client,
                         message_pack("{s:i, s:s, s:s}", "queued", (int)position, "why", r->why, "ticket", r->ticket));
     if (!r->position_sent)
-        daemon_changed(r->daemon); /* the others are to know */
+        daemon_changed(r->daemon); /* so that others know that it waits */
     r->position_sent = position;
     timer_set(&r->timer, r->daemon, on_timer, r, left < 2000 ? left : 2000);
 }
 
-/* Some of the parts have been answered. */
+/* Continues when all parts are answered. */
 static void finish(struct request *r)
 {
     bool bad = false;
@@ -213,7 +213,7 @@ static void finish(struct request *r)
     if (r->tries > 100)
         refuse(r, r->why);
     else
-        consider(r); /* by what is known now */
+        consider(r); /* by the state known now */
 }
 
 static void consider(struct request *r)
@@ -239,7 +239,7 @@ static void on_timer(void *argument)
             continue;
         r->parts[i].state = PART_SILENT;
         text_print(r->why, sizeof(r->why), "%s does not answer", r->parts[i].node);
-        peer_outdate(r->daemon, r->parts[i].node); /* others before it, until it tells again */
+        peer_outdate(r->daemon, r->parts[i].node); /* other devices are preferred until its next state */
     }
     if (r->part_count)
         finish(r);
@@ -289,7 +289,7 @@ static void answer(struct daemon *d, const char *node, const json_t *answer)
     }
 }
 
-/* ---- asked by clients ---- */
+/* ---- clients' requests ---- */
 
 static unsigned queue_length(const struct daemon *d)
 {
@@ -300,7 +300,7 @@ static unsigned queue_length(const struct daemon *d)
     return count;
 }
 
-/* What this node says of the user it says before there is a place, too: he does not wait for its devices. */
+/* This node's refusal of the user applies before there is a place, too: the request does not wait for its devices. */
 static void bar_own(struct request *r)
 {
     char why[256];
@@ -352,7 +352,7 @@ void broker_request(struct connection *c, const json_t *message)
     fields_read(asked, NULL, message, r);
     policy_read(message_text(message, "policy", ""), &r->policy);
     r->share = (unsigned)share;
-    r->until_ms = r->since_ms + (*r->within ? 0 : (long)wait * 1000); /* what is held is there or not */
+    r->until_ms = r->since_ms + (*r->within ? 0 : (long)wait * 1000); /* a hold is not waited for */
     r->since_ms -= queue_age(d, message_text(message, "ticket", ""), c->peer.name);
     draw_name(r->ticket);
     r->barred = json_object();

@@ -1,6 +1,6 @@
 /*
- * What a request can have now, by what the nodes told last: of the devices that its user may have (placement.c),
- * without what those could have who have waited longer (queue.c).
+ * What a request can have now, by the last state of the nodes: devices that its user may have (placement.c), without
+ * those that requests which have waited longer could have (queue.c).
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "proxy/daemon/schedule/internal.h"
 
-#define YIELD_MS 3000 /* for so long what an older one elsewhere could have is left to it */
+#define YIELD_MS 3000 /* how long devices are left to an older request elsewhere */
 
-#define MOST_MOVING 600 /* seconds: a move that takes longer counts as a session more */
+#define MOST_MOVING 600 /* seconds: a longer move counts as another session */
 
 struct candidates {
     struct placement_device *devices;
@@ -31,7 +31,7 @@ static void candidates_free(struct candidates *list)
     free(list);
 }
 
-/* What the part that moves has already, and what it is not to have. */
+/* Whether the part that moves already has the device, or is not to have it. */
 static bool is_own(const struct request *r, const char *node, unsigned index)
 {
     for (unsigned i = 0; i < r->move.count && !strcmp(node, r->move.node); i++) {
@@ -41,7 +41,7 @@ static bool is_own(const struct request *r, const char *node, unsigned index)
     return r->move.device >= 0 && index != r->move.device;
 }
 
-/* Devices that this user will never get, or not in the place of others, are left out. */
+/* Removes the devices that this user will never get, or that cannot replace others. */
 static void leave_out(const struct request *r, struct candidates *list)
 {
     unsigned left = 0;
@@ -57,7 +57,7 @@ static void leave_out(const struct request *r, struct candidates *list)
     list->count = left;
 }
 
-/* What moves goes to one node: the one where the policy has the first of its devices, or the next such. */
+/* All devices have to be on one node: the one that has the policy's first choice, or the next. */
 static bool choose_of_one_node(const struct placement_device *devices, unsigned count,
                                const struct placement_wish *wish, enum policy policy, unsigned *chosen, bool *ever)
 {
@@ -76,7 +76,7 @@ static bool choose_of_one_node(const struct placement_device *devices, unsigned 
         bool other = false;
 
         some = placement_choose(left, number, &one, policy, &first, &other);
-        if (!some) /* what is taken could be had once */
+        if (!some) /* a device that is taken may become free */
             first = 0;
         there = 0;
         for (unsigned i = 0; i < count; i++) {
@@ -136,7 +136,7 @@ static void take_node(const struct request *r, struct candidates *list, unsigned
     }
 }
 
-/* All devices of the nodes, or NULL. */
+/* Lists all devices of the nodes, or returns NULL. */
 static struct candidates *candidates_new(const struct request *r, const struct pool_view *view)
 {
     struct candidates *list = calloc(1, sizeof(*list));
@@ -158,7 +158,7 @@ static struct candidates *candidates_new(const struct request *r, const struct p
     return list;
 }
 
-/* The first part of a session that has this in that member, and the node where it is; or NULL. */
+/* Returns the first part of a session that has this value in this member, and its node; or NULL. */
 static const struct told_session *find_by(const struct pool_view *view, size_t member, const char *value,
                                           const struct told_node **where)
 {
@@ -180,14 +180,14 @@ const struct told_session *request_find_part(const struct pool_view *view, const
     return find_by(view, offsetof(struct told_session, part), part, where);
 }
 
-/* It is to take the place of one that is there still: for so long its devices do not count. */
+/* Whether the part is to replace one that still exists: until then its devices do not count. */
 static bool is_arriving(const struct pool_view *view, const struct told_node *node, const struct told_session *session)
 {
     return *session->replaces && node->time - session->began < MOST_MOVING &&
            request_find_part(view, session->replaces, &node);
 }
 
-/* Its devices count as those of its hold. */
+/* Whether its devices count as those of its hold. */
 static bool is_within(const struct pool_view *view, const struct told_session *session)
 {
     const struct told_node *node;
@@ -195,7 +195,7 @@ static bool is_within(const struct pool_view *view, const struct told_session *s
     return *session->within && find_by(view, offsetof(struct told_session, id), session->within, &node);
 }
 
-/* The parts of a session of a user's: one that is to take another's place is none yet. */
+/* Returns how many parts a user's session has, without those that are still to replace others. */
 static unsigned count_parts(const struct pool_view *view, const char *user, const char *id)
 {
     unsigned count = 0;
@@ -210,8 +210,8 @@ static unsigned count_parts(const struct pool_view *view, const char *user, cons
     return count;
 }
 
-/* A session of several nodes counts once. It has no more parts than the pool has nodes: others that are said to be its
- * own, in the place of a lost one or of one that is suspended, count as sessions. */
+/* Returns as how many sessions one with this many parts counts: as one, on any number of nodes. Parts in excess of the
+ * nodes of the pool, which claim to replace lost or suspended ones, count as further sessions. */
 static unsigned weight_of(const struct pool_view *view, unsigned parts)
 {
     return parts > view->count ? parts - view->count + 1 : 1;
@@ -239,7 +239,7 @@ static void count_session(const struct pool_view *view, const struct told_node *
     all->sessions += weight_of(view, count_parts(view, session->user, session->id));
 }
 
-/* What a user has in the whole pool, but for the session that is to have more. */
+/* Counts what a user has in the whole pool, without the session that the request is for. */
 static void count_of_user(const struct pool_view *view, const char *user, const char *own, struct counted *all)
 {
     for (unsigned i = 0; i < view->count; i++) {
@@ -252,14 +252,14 @@ static void count_of_user(const struct pool_view *view, const char *user, const 
     }
 }
 
-/* Whether the user would have more than users may. */
+/* Whether the user would exceed the limits. */
 static bool is_beyond_limits(struct request *r, const struct pool_view *view)
 {
     const struct config *config = r->daemon->config;
     const char *user = r->client->peer.name;
     struct counted all = {.id_count = 0};
 
-    if (*r->move.part || *r->within) /* it has no more than before, or when it is over */
+    if (*r->move.part || *r->within) /* a move adds nothing in the end, and a session within a hold nothing at all */
         return false;
     if (!config->sessions_per_user && !config->devices_per_user)
         return false;
@@ -308,14 +308,15 @@ static bool make_parts(struct request *r, const struct candidates *list, const u
         } else if (fnmatch(part->name, device->name, 0)) {
             *part->name = *part->type = '\0';
         }
-        if (part->count == MOST_DEVICES) /* no node of ours has more, whatever it tells */
+        if (part->count == MOST_DEVICES) /* no valid node has more, whatever it sends */
             return false;
         part->devices[part->count++] = device->index;
     }
     return r->parts != NULL;
 }
 
-/* What those who have waited longer could have is not for this one, unless they do not take it. */
+/* Leaves to requests that have waited longer what they could have, for a limited time. Returns true if one of them must
+ * not be passed. */
 static bool yield_to_older(struct request *r, struct candidates *list)
 {
     struct placement_device *before = calloc(list->count + 1, sizeof(*before));
@@ -339,7 +340,7 @@ static bool yield_to_older(struct request *r, struct candidates *list)
     return !may_pass;
 }
 
-/* The part is still to take another's place, or is already to be replaced: the old place will be free in a moment. */
+/* Whether the part is still replacing another, or is being replaced: the old place will be free soon. */
 static bool is_moving(struct request *r, const struct pool_view *view)
 {
     const struct told_node *node = NULL;
@@ -353,7 +354,7 @@ static bool is_moving(struct request *r, const struct pool_view *view)
     return true;
 }
 
-/* Devices of its hold, on as many nodes as these are: the first ones, if it wants fewer. */
+/* Takes devices of its hold on a node: the first ones, if it wants fewer. */
 static void take_held(struct request *r, unsigned most, const struct told_session *session,
                       const struct told_node *node)
 {
@@ -390,7 +391,7 @@ static enum outcome place_within(struct request *r, const struct pool_view *view
     free(r->parts);
     r->parts = NULL;
     r->part_count = 0;
-    r->outdated = true; /* it may have been granted a moment ago */
+    r->outdated = true; /* the hold may have been granted a moment ago */
     if (count)
         text_print(r->why, sizeof(r->why), "only %u of these devices are held (VOCL_POOL_HOLD)", count);
     else
@@ -423,7 +424,7 @@ static enum outcome place(struct request *r, const struct pool_view *view, struc
     }
     if (choose(r, list->devices, list->count, chosen, &ever))
         return make_parts(r, list, chosen) ? OUTCOME_TRYING : OUTCOME_NEVER;
-    if (ever && outdated && r->tries) /* why the last place was none stays the reason */
+    if (ever && outdated && r->tries) /* keeps the reason why the last place was refused */
         return OUTCOME_WAIT;
     request_explain(r, view, list->devices, list->count, ever);
     return ever || (!all_there && !*r->move.part) ? OUTCOME_WAIT : OUTCOME_NEVER;

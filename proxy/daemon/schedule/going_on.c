@@ -1,11 +1,12 @@
-/* Requests for sessions that there are: a part that goes to another place, one that is suspended and goes on. */
+/* Requests for existing sessions: a part that moves, a suspended session that resumes, a worker that replaces a lost
+ * one. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "proxy/daemon/schedule/internal.h"
 
-/* ---- what did not fit ---- */
+/* ---- devices that did not fit ---- */
 
 bool is_out_of_question(const json_t *barred, const json_t *unfit, const char *node, unsigned device)
 {
@@ -36,7 +37,8 @@ json_t *request_take_unfit(const json_t *message)
 
 /* ---- moves ---- */
 
-/* The part's devices: their numbers, and name and type, if these are all the same, and no others will do. */
+/* Sets the wish from the part's devices: how many, and name and type, if these are all the same and no others are
+ * accepted. */
 static bool take_devices(struct request *r, const struct told_node *node, const struct told_session *part, bool any)
 {
     const char *name = NULL, *type = "";
@@ -60,7 +62,7 @@ static bool take_devices(struct request *r, const struct told_node *node, const 
     return r->move.count != 0;
 }
 
-/* Where it does not go. False: not where it is to go, either. */
+/* Bars the nodes that it cannot move to. Returns false if the one that it is to move to is among them. */
 static bool bar_places(struct request *r, const struct pool_view *view, const char *to)
 {
     bool found = false;
@@ -85,7 +87,7 @@ static bool bar_places(struct request *r, const struct pool_view *view, const ch
     return found;
 }
 
-/* What it has to have follows from what it has. */
+/* Sets the request from the part. */
 static bool take_part(struct request *r, const struct told_session *part, const struct told_node *node,
                       const struct pool_view *view, const json_t *message)
 {
@@ -145,9 +147,9 @@ bool request_take_suspended(struct request *r, const json_t *message)
     return true;
 }
 
-/* ---- what was lost ---- */
+/* ---- lost workers ---- */
 
-/* The node that had it may be gone, and nobody else is to have a session of that name. */
+/* The node that had the part may be lost. No other user may have a session of that name. */
 bool request_take_loss(struct request *r, const json_t *message)
 {
     const char *id = message_text(message, "instead", "");

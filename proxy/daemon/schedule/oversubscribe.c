@@ -1,7 +1,7 @@
 /*
- * More sessions than fit: where others wait, sessions that do nothing are suspended (suspended.c), the one first that
- * has done nothing for longest, of all nodes whose configuration has it so. Each daemon looks at what all have told,
- * and asks its own sessions. One at a time goes: when it has, the place is given out before another is asked.
+ * More sessions than fit: while requests wait, idle sessions are suspended (suspended.c), first the one that has been
+ * idle for longest, among all nodes whose configuration allows it. Each daemon looks at the state of all nodes, and
+ * asks its own sessions. One session at a time is suspended: its place is granted before another is asked.
  */
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "base/clock.h"
 #include "proxy/daemon/schedule/internal.h"
 
-#define SETTLED_SECONDS 1 /* until a place that has become free is somebody's */
-#define LOOK_MS 250       /* while somebody waits */
+#define SETTLED_SECONDS 1 /* until a place that has become free is granted */
+#define LOOK_MS 250       /* while a request waits */
 
-/* A place is just becoming free, or has. */
+/* Whether a place is becoming free, or has just become free. */
 static bool any_goes(const struct pool_view *view)
 {
     for (unsigned i = 0; i < view->count; i++) {
@@ -33,7 +33,7 @@ static bool any_goes(const struct pool_view *view)
     return false;
 }
 
-/* Whether one of the session's devices would do for who waits, were it not for the session. */
+/* Whether one of the session's devices would suit the request, without the session. */
 static bool would_do(const struct told_node *node, const struct told_session *session, const struct told_wait *wait)
 {
     for (unsigned i = 0; i < node->device_count; i++) {
@@ -48,7 +48,7 @@ static bool would_do(const struct told_node *node, const struct told_session *se
     return false;
 }
 
-/* The one that has been idle for longest, and its node. */
+/* Returns the session that has been idle for longest, and its node. */
 static const struct told_session *find_idle(struct daemon *d, const struct pool_view *view,
                                             const struct told_wait *wait, const struct told_node **where)
 {
@@ -72,7 +72,7 @@ static const struct told_session *find_idle(struct daemon *d, const struct pool_
     return found;
 }
 
-/* For the first of those who wait for whom one can be found: if it is of this node it is asked. */
+/* Finds a session for the first waiting request for which there is one, and asks it if it is of this node. */
 static void ask_one(struct daemon *d, const struct pool_view *view, const struct told_wait *queue, unsigned count)
 {
     const struct told_session *found = NULL;

@@ -22,16 +22,16 @@ enum placement_lack placement_lacks(const struct placement_device *device, const
     return device->memory < wish->memory ? PLACEMENT_FULL : PLACEMENT_GOOD;
 }
 
-/* What is kept of the nodes while devices are chosen, so that each device is looked at once for each that is wished. */
+/* What is known of each node during a choice, so that each device is looked at once for each device wished. */
 struct node {
-    unsigned first, end; /* its devices are between, perhaps with others' */
-    unsigned left, own;  /* that could be had, that are chosen already */
+    unsigned first, end; /* its devices are in this range, perhaps with others' */
+    unsigned left, own;  /* left: devices that could be had; own: those already chosen */
 };
 
-/* A node's place, as it was computed for another that is just like it. */
+/* The cost of a place, computed for another node that is equal. */
 struct known_place {
     const struct topology *tree;
-    uint64_t users; /* how many there are of each device, as a hash; 0: nothing is known here */
+    uint64_t users; /* hash of the number of users of each device; 0: unused entry */
     int leaf;
     double cost;
 };
@@ -92,10 +92,10 @@ static void choice_take(struct choice *c, unsigned at)
     node->own++;
 }
 
-#define MOST_DELAY 10 /* what waits for another counts as so many times slower */
+#define MOST_DELAY 10 /* a transfer that waits for another counts as this many times slower */
 
-/* What the devices of a node that are in use, chosen, or at this place get of their links when all send to the host's
- * memory and from there: how much longer it takes than alone, summed up. */
+/* Returns by how much transfers take longer than alone, summed up, if all devices of a node that are in use, chosen, or
+ * at this place transfer to and from the host's memory at once. */
 static double congestion(const struct choice *c, unsigned node, unsigned at)
 {
     const struct placement_device *devices = c->devices;
@@ -124,9 +124,9 @@ static double congestion(const struct choice *c, unsigned node, unsigned at)
     return delay;
 }
 
-#define FAR (2 * TOPOLOGY_MOST_DEPTH) /* more links than this there are not between two nodes of a tree */
+#define FAR (2 * TOPOLOGY_MOST_DEPTH) /* nodes of a tree are at most this many links apart */
 
-/* Links to the nearest network interface; 0 if there is none. */
+/* Returns the number of links to the nearest network interface; 0: there is none. */
 static unsigned links_to_network(const struct topology *tree, unsigned device)
 {
     const unsigned node = tree->devices[device];
@@ -135,7 +135,7 @@ static unsigned links_to_network(const struct topology *tree, unsigned device)
     return near < 0 ? 0 : topology_distance(tree, node, (unsigned)near);
 }
 
-/* How many of them the device has more than the one that has least. */
+/* Returns how many of these links the device has more than the best one. */
 static unsigned detour(const struct topology *tree, unsigned device)
 {
     const unsigned links = links_to_network(tree, device);
@@ -158,7 +158,7 @@ static double compute_place(const struct choice *c, unsigned at)
     return 0.9 * more / (1 + more) + 0.09 * detour(device->tree, (unsigned)device->leaf) / FAR;
 }
 
-/* By who uses what in a node: nodes with the same tree and the same users are alike. */
+/* Hashes which devices of a node are in use: nodes with the same tree and the same hash are equal. */
 static uint64_t hash_users(const struct choice *c, unsigned number)
 {
     const struct node *node = &c->nodes[number];
@@ -175,8 +175,7 @@ static uint64_t hash_users(const struct choice *c, unsigned number)
     return hash | 1;
 }
 
-/* Where the device is in its node, as a cost from 0 to below 1: mostly, by how much it and the others would be in each
- * other's way. */
+/* Returns a cost of the device's place in its node, from 0 to below 1: mostly by congestion with other devices. */
 static double cost_of_place(struct choice *c, unsigned at)
 {
     const struct placement_device *device = &c->devices[at];
@@ -198,15 +197,15 @@ static double cost_of_place(struct choice *c, unsigned at)
     return known->cost;
 }
 
-/* The lower the better, without where it is in its node. */
+/* Returns the cost without the place in the node; lower is better. */
 static double base_cost(const struct choice *c, unsigned at, unsigned needed, enum policy policy)
 {
     const struct placement_device *device = &c->devices[at];
     const struct node *node = &c->nodes[device->node];
 
     switch (policy) {
-    case POLICY_PACK: /* a node that it is on already; one that has all that is needed; one that is in use; the fullest
-                       */
+    /* First a node already chosen from; then one that has all that is needed; one in use; the fullest. */
+    case POLICY_PACK:
         return (node->own ? 0 : 1e9) + (node->left >= needed ? 0 : 1e6) + (device->node_sessions ? 0 : 1e3) +
                node->left;
     case POLICY_SPREAD:
@@ -219,8 +218,8 @@ static double base_cost(const struct choice *c, unsigned at, unsigned needed, en
     return 0;
 }
 
-/* The first of those that cost least, or c->count. Where devices are is computed only for those for which it matters.
- */
+/* Returns the first of those with the lowest cost, or c->count. The cost of the place is computed only if it
+ * matters. */
 static unsigned find_best(struct choice *c, unsigned needed, enum policy policy)
 {
     const bool ordered = policy == POLICY_ORDER;

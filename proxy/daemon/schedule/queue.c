@@ -1,8 +1,8 @@
 /*
- * One order for the pool. Whoever waits is in the queue of the daemon that he asked; each daemon tells the others of
- * its queue, with how long each has waited. A request is placed on what is left when all who have waited longer,
- * wherever, have had what they could have now; who has waited very long without getting it is not passed any more. Who
- * comes back because his daemon was lost shows the ticket that it gave him, which the others know, and keeps his place.
+ * One order for the whole pool. A request waits in the queue of the daemon that was asked; each daemon sends the others
+ * its queue, with the waiting times. A request is placed on what remains when all requests which have waited longer, at
+ * whichever daemon, have got what they could have now; one that has waited very long is not passed any more. A client
+ * that lost its daemon shows the ticket that it got from it, which the others know, and keeps its position.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "proxy/daemon/schedule/internal.h"
 
-#define PATIENCE_SECONDS 60 /* so long others pass who fit where it does not */
+#define PATIENCE_SECONDS 60 /* for which other requests may pass if this one does not fit */
 #define MOST_WAITING 1000
 #define MOST_REFUSED 32
 
@@ -73,7 +73,7 @@ static void give(struct placement_device *devices, unsigned count, const struct 
     }
 }
 
-/* Wishes that were not fulfilled: what is left gets less only, so another such need not be tried. */
+/* Wishes that could not be met. Since the devices that remain only become fewer, equal wishes need not be tried. */
 struct refused {
     struct placement_wish wishes[MOST_REFUSED];
     unsigned count;
@@ -96,7 +96,7 @@ static bool may_be_passed(const struct told_wait *wait)
     return wait->waited < PATIENCE_SECONDS;
 }
 
-/* One who has waited longer. False if it is not to be passed. */
+/* Serves a request that has waited longer. Returns false if it must not be passed. */
 static bool try(const struct told_wait *wait, const struct placement_wish *wish, enum policy policy,
                 const char *const *names, struct placement_device *devices, unsigned count, struct refused *refused)
 {

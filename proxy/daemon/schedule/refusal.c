@@ -1,4 +1,5 @@
-/* Why a request has no devices: what each node of the pool has to say, nodes with the same reason together. */
+/* Explains why a request has no devices: the reason of each node of the pool, with nodes of the same reason
+ * together. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,18 +8,19 @@
 #include "proxy/daemon/schedule/internal.h"
 
 #define MOST_REASONS 16
-#define MOST_NAMED 8 /* nodes; of more their number is told */
+#define MOST_NAMED 8 /* of more nodes only their number is given */
 
 struct reason {
     char text[200], names[200];
     unsigned count;
-    bool sentence; /* it names the node itself */
+    bool sentence; /* it contains the node's name */
 };
 
 struct reasons {
     struct reason list[MOST_REASONS];
-    unsigned count, taken, other; /* of nodes: whose devices are taken, or none of them is such a one, */
-    unsigned lost;                /* that are lost */
+    /* taken, other, lost: numbers of nodes whose suitable devices are taken, that have none, that are lost. */
+    unsigned count, taken, other;
+    unsigned lost;
 };
 
 static void reasons_add(struct reasons *all, const char *name, const char *text, bool sentence)
@@ -60,7 +62,7 @@ static void reasons_print(const struct reasons *all, char *text, size_t size)
     }
 }
 
-/* Of a node that takes sessions. */
+/* Explains a node that takes sessions. */
 static void explain_devices(const struct request *r, const char *name, const struct placement_device *devices,
                             unsigned count, unsigned node, struct reasons *all)
 {
@@ -89,7 +91,7 @@ static void explain_devices(const struct request *r, const char *name, const str
     reasons_add(all, name, text, false);
 }
 
-/* Of a node that takes none. False: it does. */
+/* Explains a node that takes none. Returns false if it does. */
 static bool explain_state(const struct told_node *node, struct reasons *all)
 {
     const char *state = node->state, *why = node->why;
@@ -109,7 +111,7 @@ static bool explain_state(const struct told_node *node, struct reasons *all)
     return true;
 }
 
-/* What is lost, or will not have this user, is told also where the devices of the others are not in question. */
+/* Nodes that are lost or refuse this user are named even if the other nodes' devices do not matter. */
 static void explain_nodes(const struct request *r, const struct pool_view *view, const struct placement_device *devices,
                           unsigned count, bool ever, struct reasons *all)
 {
@@ -126,7 +128,7 @@ static void explain_nodes(const struct request *r, const struct pool_view *view,
     }
 }
 
-/* "2 gpu, 1 cpu": what there is that this user may have. */
+/* Prints which devices this user may have: "2 gpu, 1 cpu". */
 static void tell_devices(const struct placement_device *devices, unsigned device_count, char *text, size_t size)
 {
     static const char *const types[] = {"cpu", "gpu", "accelerator", "custom"};

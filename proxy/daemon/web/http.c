@@ -1,5 +1,5 @@
 /*
- * The daemon's view for browsers and for Prometheus, read only: a page, /status.json, /metrics. libmicrohttpd runs
+ * The daemon's pages for browsers and Prometheus, read only: the dashboard, /status.json, /metrics. libmicrohttpd runs
  * inside the daemon's own loop.
  */
 #include <errno.h>
@@ -16,9 +16,9 @@
 #define CONNECTIONS 64
 #define SECONDS 10
 #define SAMPLE_SECONDS 10
-#define SAMPLES 360 /* an hour */
+#define SAMPLES 360 /* one hour */
 
-/* One of the clients, the newest first. */
+/* A client. */
 struct visitor {
     LIST_ENTRY(visitor) in;
     int fd;
@@ -30,19 +30,20 @@ struct http {
     LIST_HEAD(, visitor) visitors;
     struct event *ready;
     struct timer timer, sampler;
-    json_t *history; /* oldest first: time, sessions, who waits, and the load of each "node device" */
+    /* Oldest first: the time, the numbers of sessions and waiting requests, and the load of each "node device". */
+    json_t *history;
 };
 
-/* The page, as it lies in proxy/daemon/web/dashboard.html. */
+/* The page is proxy/daemon/web/dashboard.html. */
 __asm__(".section .rodata\n"
         "page_start: .incbin \"" DASHBOARD "\"\n"
         "page_end: .byte 0\n"
         ".previous\n");
 extern const char page_start[] __asm__("page_start"), page_end[] __asm__("page_end");
 
-/* ---- what is told ---- */
+/* ---- content ---- */
 
-/* Of the history what came after since, which may be NULL: none of it. */
+/* since: includes the history after that time; NULL: none. */
 static char *status_text(struct daemon *d, const char *since)
 {
     json_t *status = message_pack("{s:s, s:f, s:o, s:o}", "answered by", d->config->name, "time", wall_seconds(),
@@ -138,10 +139,10 @@ static enum MHD_Result answer(void *argument, struct MHD_Connection *connection,
                  MHD_RESPMEM_PERSISTENT);
 }
 
-/* ---- visitors ---- */
+/* ---- clients ---- */
 
-/* Those who have been there too long, or longest when there are many, are cut off: libmicrohttpd knows only of silence,
- * and a request may take for ever a byte at a time. */
+/* Disconnects clients that have been connected for too long, or longest if there are many: libmicrohttpd only limits
+ * silence, and a request may take for ever, a byte at a time. */
 static void cut_off(const struct http *http)
 {
     const long now = clock_ms();
@@ -193,7 +194,7 @@ static void every_second(void *argument)
     run(-1, 0, d);
 }
 
-/* Numbers only, for nobody else is asked. */
+/* Accepts only numeric addresses, so that no name server is asked. */
 static struct addrinfo *parse(const char *where)
 {
     const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};

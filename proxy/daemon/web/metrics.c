@@ -1,6 +1,6 @@
 /*
- * Figures for Prometheus, in its text format. No label has more values than the pool has room for: sessions come and
- * go, so they are told by the slot that they are in, a number that the next one has when they are gone.
+ * Figures for Prometheus, in its text format. No label has more values than the pool has capacity: since sessions come
+ * and go, they are labelled by their slot, a number that is reused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void print_each(FILE *out, const json_t *directory)
     static const struct {
         const char *list;
         void (*label)(FILE *out, const json_t *entry);
-        const char *metric, *type, *member, *help; /* member NULL: how old it is */
+        const char *metric, *type, *member, *help; /* member NULL: the entry's age */
     } metrics[] = {
         {"devices", label_device, "vocl_device_busy_ratio", "gauge", "load",
          "Part of the last second or two in which something ran on it."},
@@ -116,7 +116,7 @@ static void print_nodes(FILE *out, const json_t *directory)
     }
 }
 
-/* Those that this daemon knows to be lost. Their own daemons may well answer, and know nothing of it. */
+/* Nodes that are lost to this daemon. Their own daemons may answer, and not know of it. */
 static void print_lost(FILE *out, const json_t *directory)
 {
     const json_t *node;
@@ -132,7 +132,7 @@ static void print_lost(FILE *out, const json_t *directory)
     }
 }
 
-/* ---- the queue, and what has been ---- */
+/* ---- the queue, and totals ---- */
 
 static void print_queue(FILE *out, const json_t *queue)
 {

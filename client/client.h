@@ -36,8 +36,8 @@
  *     pause.h         halts the program's calls, and waits until what was enqueued has ended (ends.h)
  *     ahead.h         what is copied while the program goes on
  *     move.h          moves a node to another process. moving.h: for objects make_again.c; for contents copy_over.c and
- *                     svm_move.c; for shared memory that is left behind unshare.c; summon.c, users' requests; suspend.c,
- *                     workers leave; suspension.h: resume.c, and others replace them
+ *                     svm_move.c; for shared memory that is left behind unshare.c; summon.c, users' requests;
+ *                     suspend.c, workers leave; suspension.h: resume.c, and others replace them
  *     store.h         contents kept at the application's host; store_ahead.c, reading them ahead
  *     checkpoint.h    what goes to a checkpoint in files
  *     recover.h       replaces a worker that is lost. journal.h: what it was sent; effects.h, what commands.def says of

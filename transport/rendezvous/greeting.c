@@ -1,4 +1,4 @@
-/* What members of a session say first: see greeting.h. */
+/* The first messages between members of a session: see greeting.h. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ void identity_write(char identity[TLS_IDENTITY], unsigned from, unsigned to, uns
     const char *kind = index == BEAT ? "beat" : index ? "bulk" : "frames";
 
     memset(identity, 0, TLS_IDENTITY);
-    /* who encrypts and who does not are strangers to each other */
+    /* a member that encrypts and one that does not must not connect */
     snprintf(identity, TLS_IDENTITY, "%s:%s:%u:%u:%u%s%s", network_is_plain() ? "plain" : "vocl", kind, from, to, index,
              *token ? ":" : "", token);
 }
@@ -28,7 +28,8 @@ bool identity_read(const char *identity, const char *token, unsigned *from, unsi
     if (sscanf(identity, "%*5[a-z]:%7[a-z]:%u:%u:%u", kind, from, to, index) != 4)
         return false;
     identity_write(same, *from, *to, *index, token);
-    for (size_t i = 0; i < strnlen(same, TLS_IDENTITY) + 1; i++) /* all of it, however much is right */
+    /* Always compares the whole, so that the time does not show how much is right. */
+    for (size_t i = 0; i < strnlen(same, TLS_IDENTITY) + 1; i++)
         difference |= (uint8_t)(identity[i] ^ same[i]);
     return !difference;
 }

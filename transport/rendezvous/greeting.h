@@ -1,7 +1,8 @@
 /*
- * How members of a session begin to speak with each other, whatever carries it afterwards. Who connects says first what
- * the connection is for, its identity (transport/plugin/tls.h; transport/stream/plain.h says it in the clear); on the
- * first one with the program a worker then says a greeting, and is answered by a welcome when all are there.
+ * The first messages between members of a session, whatever carries the later ones. The connecting side first sends the
+ * connection's identity, which says what it is for (transport/plugin/tls.h; transport/stream/plain.h sends it in the
+ * clear). On its first connection with the program a worker then sends a greeting, which the program answers with a
+ * welcome when all workers have come.
  */
 #ifndef VOCL_TRANSPORT_RENDEZVOUS_GREETING_H
 #define VOCL_TRANSPORT_RENDEZVOUS_GREETING_H
@@ -14,19 +15,19 @@
 #define HELLO_MAGIC 0x4c434f56u /* "VOCL" */
 #define ANYBODY 65535           /* the number of a worker that has none yet */
 
-/* By the one with the higher number, on the connection for frames with the program. So many bytes of extra follow: the
- * environment of Open MPI's placeholder, which alone has any. */
+/* Sent by the member with the higher number, on the connection for frames with the program. `extra` bytes follow: the
+ * environment of Open MPI's placeholder; no other member sends any. */
 struct greeting {
     uint32_t magic, version, byte_order, pointer_size, rank, extra;
     char host[64], endpoint[128];
 };
 
-/* The program's answer, when all are there; so many places follow. */
-#define ACCEPTED_LATER 2 /* accepted: no places follow, for others are not to be gone to (transport/join/later.c), */
-#define ACCEPTED_LATER_TLS 3 /* and if they are, it is over TLS (transport/join/apart.c) */
+/* The program's answer, when all workers have come; `size` locations follow. */
+#define ACCEPTED_LATER 2 /* accepted, but no locations follow: workers connect on demand (transport/join/later.c), */
+#define ACCEPTED_LATER_TLS 3 /* over TLS (transport/join/apart.c) */
 
 struct welcome {
-    uint32_t magic, accepted, rank, size, pipes, base; /* base: the size before anybody came later */
+    uint32_t magic, accepted, rank, size, pipes, base; /* base: the size before any member came later */
     char why[128];
 };
 
@@ -34,19 +35,19 @@ struct location {
     char host[64], endpoint[128];
 };
 
-/* On every other connection: by the one with the lower number. */
+/* Sent on every other connection, by the member with the lower number. */
 struct consent {
     uint32_t magic, accepted;
 };
 
-/* The two numbers, who connects first, what for, and with MPI between hosts the session's token in hexadecimal digits
- * (else ""): nobody's identity is another's. */
+/* Writes the identity of a connection: the two numbers, the connecting member's first, its purpose, and with MPI
+ * between hosts the session's token in hexadecimal digits (else ""). No two connections have the same. */
 void identity_write(char identity[TLS_IDENTITY], unsigned from, unsigned to, unsigned index, const char *token);
-/* Back. False: it is none, or of another session. */
+/* Reads an identity. False: it is not valid, or of another session. */
 bool identity_read(const char *identity, const char *token, unsigned *from, unsigned *to, unsigned *index);
-/* This process' own. */
+/* Fills in this process' greeting. */
 void greeting_fill(struct greeting *greeting, unsigned rank);
-/* NULL if it is acceptable. */
+/* Returns why a greeting is not acceptable, or NULL. */
 const char *greeting_wrong(const struct greeting *greeting);
 
 #endif

@@ -23,7 +23,6 @@ void pending_end(struct pending *pending)
     *pending = (struct pending){.fd = -1};
 }
 
-/* The connection is somebody's now. */
 void pending_settle(struct pending *pending, struct streams *streams)
 {
     struct stream *stream = streams_at(streams, pending->index);
@@ -40,7 +39,8 @@ void pending_settle(struct pending *pending, struct streams *streams)
     *pending = (struct pending){.fd = -1};
 }
 
-/* When all places are taken the oldest loses his: who is of the session has long come through by then. */
+/* If all slots are taken the oldest connection is dropped: members of the session have long completed the handshake by
+ * then. */
 static struct pending *pending_place(struct rendezvous *m)
 {
     struct pending *oldest = NULL;
@@ -74,7 +74,7 @@ static struct pending *pending_new(struct rendezvous *m, int fd, const struct tl
     return pending;
 }
 
-/* At an address of this host others may come, too, whom the kernel knows. */
+/* Whether a connection may be accepted. At a Unix socket other users could connect; the kernel knows them. */
 static bool may_come(int fd)
 {
     int domain = 0;
@@ -114,7 +114,7 @@ int pending_call(const struct rendezvous *m, unsigned peer)
     return error ? error : ends[0];
 }
 
-/* False: it is under way. */
+/* False: a connection to the peer is under way. */
 static bool is_free(struct rendezvous *m, unsigned peer, unsigned index, bool tunnelled)
 {
     for (unsigned i = 0; i < m->pending_count; i++) {
@@ -129,7 +129,7 @@ static bool is_free(struct rendezvous *m, unsigned peer, unsigned index, bool tu
     return true;
 }
 
-/* Who comes within a host has no TLS with its members, but with those on others, who have a place. */
+/* A newcomer within a host has no TLS with members of its host, but with those on others, which have a location. */
 static const struct tls_plugin *carrier(const struct rendezvous *m, unsigned peer)
 {
     return m->newcomer && *m->locations[peer].endpoint && tls_plugin ? tls_plugin : m->by;
@@ -187,7 +187,7 @@ void pending_forget(struct rendezvous *m, unsigned peer)
     }
 }
 
-/* One that was handed over; false: there will be no more. */
+/* Takes a connection that was handed over; false: no more will come. */
 static bool take_handed(struct rendezvous *m)
 {
     struct tunnel_call call;
@@ -210,7 +210,7 @@ bool pending_write(struct pending *pending, const void *bytes, size_t length)
     return stream_say(&(struct stream){.tls = pending->tls, .by = pending->by}, bytes, length);
 }
 
-/* Whether this connection may be made, by who is to consent. */
+/* Whether this connection is still to be made, as the consenting side decides. */
 static bool is_wanted(struct rendezvous *m, const struct pending *pending)
 {
     return m->streams && pending->peer < m->size && m->streams[pending->peer] &&
@@ -218,7 +218,7 @@ static bool is_wanted(struct rendezvous *m, const struct pending *pending)
            !streams_at(m->streams[pending->peer], pending->index)->tls;
 }
 
-/* The handshake is done: who it is. */
+/* The handshake is complete: checks who the peer is. */
 static bool pending_known(struct rendezvous *m, struct pending *pending)
 {
     static const struct consent yes = {HELLO_MAGIC, 1};
@@ -228,14 +228,14 @@ static bool pending_known(struct rendezvous *m, struct pending *pending)
         if (!identity_read(pending->by->identity(pending->tls), m->token, &pending->peer, &to, &pending->index) ||
             to != m->rank || (pending->expected && pending->expected != pending->peer))
             return false;
-        if (!m->rank && !pending->index && !m->streams) { /* it says more of itself */
+        if (!m->rank && !pending->index && !m->streams) { /* the peer's greeting follows */
             pending->state = PENDING_SAYS;
             return true;
         }
     }
     if (!is_wanted(m, pending) || pending->peer == m->rank)
         return false;
-    if (!rendezvous_is_above(m, pending->peer)) { /* it is for the other to consent */
+    if (!rendezvous_is_above(m, pending->peer)) { /* the other side has to consent */
         pending->state = PENDING_SAYS;
         return true;
     }
@@ -247,7 +247,7 @@ static bool pending_known(struct rendezvous *m, struct pending *pending)
 
 /* ---- a turn ---- */
 
-/* It is not let in, or gone. */
+/* The connection was refused, or its peer has ended. */
 static int pending_fail(struct rendezvous *m, struct pending *pending)
 {
     const unsigned missing = pending->expected;
@@ -256,7 +256,8 @@ static int pending_fail(struct rendezvous *m, struct pending *pending)
     return missing ? rendezvous_missing(m, missing) : 0;
 }
 
-/* Of what it says, bytes[] after so many others: 1, it is all here; 0, not yet; or negative errno. */
+/* Reads a part of the peer's message, bytes[], which follows `others` other bytes. Returns 1 when all of it has
+ * arrived, 0 if not yet, or a negative errno. */
 static int pending_hear(struct pending *pending, void *bytes, size_t others, size_t length)
 {
     const size_t at = pending->got - others;
@@ -360,7 +361,7 @@ static unsigned fill_poll(struct rendezvous *m, long *until)
     return count;
 }
 
-/* What happens until then, or a little of it. Negative errno: it cannot become anything. */
+/* Makes progress until then, or less. Returns a negative errno if the session cannot start any more. */
 int rendezvous_turn(struct rendezvous *m, long until)
 {
     struct pollfd *ready = m->ready;

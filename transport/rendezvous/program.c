@@ -12,12 +12,12 @@
 #include "transport/stream/distance.h"
 #include "transport/stream/plain.h"
 
-#define REASON_MS 500           /* that a helper may take to say why a worker is gone */
+#define REASON_MS 500           /* for a helper to say why a worker has ended */
 #define MOST_EXTRA (256u << 10) /* bytes that follow a greeting */
 #define FEWEST_PIPES 2
-#define MANY_PIPES 256 /* of a session of many, which has none between workers yet */
+#define MANY_PIPES 256 /* in a session whose workers connect on demand */
 
-/* The process on this host that it is, by the kernel's word, or 0. */
+/* The PID of a worker on this host, as the kernel reports it, or 0. */
 static pid_t process_of(const struct pending *pending)
 {
     const pid_t process = pending->by == &plain_plugin ? plain_process(pending->tls) : 0;
@@ -51,7 +51,7 @@ static int take_worker(struct rendezvous *m, struct pending *pending)
     return 0;
 }
 
-/* It comes to a session that runs (transport/join/join.c), which looks whether it is there. */
+/* Takes a member that joins a running session. transport/join/join.c looks whether it has come. */
 static int take_newcomer(struct rendezvous *m, struct pending *pending)
 {
     const struct greeting *greeting = &pending->said.greeting;
@@ -64,7 +64,7 @@ static int take_newcomer(struct rendezvous *m, struct pending *pending)
     return 0;
 }
 
-/* Open MPI's: its connection stays. */
+/* Takes Open MPI's placeholder, whose connection stays open. */
 static int take_placeholder(struct rendezvous *m, struct pending *pending)
 {
     const struct welcome welcome = {.magic = HELLO_MAGIC, .accepted = 1};
@@ -156,7 +156,8 @@ static int gather(struct rendezvous *m, long until)
     return 0;
 }
 
-/* A worker whose starter gave it a number has that; the others get what is left in the order in which they came. */
+/* Gives the workers their numbers: the one that its starter gave it, or the next free one in the order in which they
+ * came. */
 static int give_numbers(struct rendezvous *m)
 {
     struct job *job = m->job;
@@ -184,8 +185,8 @@ static int give_numbers(struct rendezvous *m)
     return 0;
 }
 
-/* All pairs have as many connections for bulk data as the longest way that is known wants, if the user has not said,
- * and there is room for who comes to make them. */
+/* Chooses the number of connections for bulk data, the same for all pairs: as many as the longest known distance needs,
+ * unless the user has chosen, and as there are slots for when they are made. */
 static void choose_pipes(struct rendezvous *m)
 {
     const unsigned asked = settings_streams(), share = (m->later ? MANY_PIPES : MOST_PENDING / 2) / (m->size - 1);
@@ -237,7 +238,7 @@ static int check_whole(const struct rendezvous *m)
     return 0;
 }
 
-/* The connections that who started the workers has made: of each the first is the one on which it says who it is. */
+/* Takes the connections that the starter has made: the worker identifies itself on the first of each. */
 static int expect_born(struct rendezvous *m)
 {
     const struct start *start = m->start;
@@ -250,7 +251,7 @@ static int expect_born(struct rendezvous *m)
     return error;
 }
 
-/* And the others. */
+/* Takes the others. */
 static int settle_born(struct rendezvous *m)
 {
     const struct start *start = m->start;

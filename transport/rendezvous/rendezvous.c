@@ -1,4 +1,4 @@
-/* How members of a session over TLS meet: see rendezvous.h. */
+/* How members of a session meet: see rendezvous.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +10,17 @@
 #include "transport/rendezvous/pending.h"
 #include "transport/rendezvous/rendezvous.h"
 
-#define REVERSE_MS 1000 /* after which who waits for another goes there himself, */
-#define TUNNEL_MS 1500  /* through what started the workers, */
-#define HASTE_MS 500    /* or after so long, if that is known to be the way, */
-#define WORKERS_PART 4  /* of the time that there is; then two workers go on without each other, */
-#define EACH_MS 200     /* or so much later for each: many on one host have few processors for their handshakes */
+#define REVERSE_MS 1000 /* after which the waiting side connects itself, */
+#define TUNNEL_MS 1500  /* through the starter of the workers, */
+#define HASTE_MS 500    /* or after this time, if that is known to be the way, */
+#define WORKERS_PART 4  /* part of the start timeout after which two workers do without each other, */
+#define EACH_MS 200     /* or this much later for each worker: many on one host have few processors */
 
 /* ---- each pair ---- */
 
-/* The one with the higher number goes to the other; if it does not come, the other way round; and if that does not come
- * either, the first goes through what started the workers. Who had to do so before does not wait for long. */
+/* The member with the higher number connects to the other. If no connection comes, the other one connects; and if
+ * that fails, too, the first connects through the starter of the workers. It does not wait long if it had to do so
+ * before. */
 bool rendezvous_is_above(const struct rendezvous *m, unsigned peer)
 {
     return m->newcomer ? peer == m->newcomer : peer > m->rank;
@@ -31,7 +32,7 @@ static enum how { WAIT, DIRECT, TUNNELLED } how_to_reach(const struct rendezvous
     const bool there = *endpoint && strcmp(endpoint, TUNNEL_ENDPOINT);
     const bool tunnelled = m->by_tunnel || m->streams[peer]->tunnelled;
     const long patience = tunnelled ? HASTE_MS : TUNNEL_MS;
-    const bool alone = m->listeners[0] < 0 && m->listeners[1] < 0; /* nobody can come here */
+    const bool alone = m->listeners[0] < 0 && m->listeners[1] < 0; /* nobody can connect to this side */
 
     if (rendezvous_is_above(m, peer))
         return there && (tunnelled || alone || waited >= REVERSE_MS) ? DIRECT : WAIT;
@@ -73,8 +74,8 @@ static bool has_program(const struct rendezvous *m)
     return m->rank && streams_is_whole(m->streams[0]);
 }
 
-/* Until all have their connections; or for as long as a session may take to start, if that is between a worker and the
- * program. */
+/* Returns when all connections are complete. Connections between a worker and the program are waited for as long as a
+ * session may take to start. */
 int rendezvous_meet(struct rendezvous *m, long until)
 {
     const long began = clock_ms();

@@ -1,9 +1,10 @@
 /*
- * How the members of a session find each other. A worker comes to the program, or has been given a connection with it,
- * says who it is (greeting.h) and gets its number; then each pair makes its connections, to whichever of the two can be
- * reached. Over TLS only who has the session's secret can make them (transport/plugin/tls.h); within a host, and with
- * MPI, they are sockets as they are (transport/stream/plain.h), which who starts the processes has made, or for which a
- * token is shown. A stranger who connects delays nobody: he has a moment and one of a few places.
+ * How the members of a session find each other. A worker connects to the program, or inherits a connection with it,
+ * identifies itself (greeting.h) and gets its number; then each pair makes its connections, to whichever of the two can
+ * be reached. Over TLS only members that have the session's secret can make them (transport/plugin/tls.h). Within a
+ * host, and with MPI, they are sockets without encryption (transport/stream/plain.h), which the starter of the
+ * processes has made, or for which a token is shown. A stranger that connects delays nobody: it has a few seconds and
+ * one of a limited number of slots.
  */
 #ifndef VOCL_TRANSPORT_RENDEZVOUS_RENDEZVOUS_H
 #define VOCL_TRANSPORT_RENDEZVOUS_RENDEZVOUS_H
@@ -11,26 +12,28 @@
 #include "transport/launch/launch.h"
 #include "transport/plugin/tls.h"
 
-/* Load what is needed for it, before anything is started. ending(argument): the process ends. 0 or negative errno and
- * why. */
+/* Loads TLS, before any process is started. ending(argument) is called when the process ends. Returns 0 or a negative
+ * errno and why. */
 int rendezvous_prepare(const uint8_t *secret, void (*ending)(void *), void *argument, char *why, size_t why_size);
-/* The program: the workers come to where it listens, or have the connections of start->born, until what starts them has
- * something to say. start->job->members is there for them. 0 or negative errno and why. */
+/* The program: waits until all workers have connected to its listening sockets, or through start->born, and have met,
+ * unless the starter reports a failure. The caller has allocated start->job->members. Returns 0 or a negative errno and
+ * why. */
 int rendezvous_open(struct start *start);
 
-/* With what a worker comes. */
+/* How a worker introduces itself. */
 struct introduction {
     const char *endpoint;            /* of the program, or NULL */
-    const uint8_t *secret;           /* TLS's, or NULL */
-    char token[2 * TOKEN_BYTES + 1]; /* or what it shows in its place, or "" */
-    int born[PAIR_SOCKETS];          /* connections that it was started with, or -1 */
-    bool bells;                      /* of each pair there is the bell alone */
+    const uint8_t *secret;           /* for TLS, or NULL */
+    char token[2 * TOKEN_BYTES + 1]; /* shown instead, or "" */
+    int born[PAIR_SOCKETS];          /* connections that it inherited, or -1 */
+    bool bells;                      /* each pair has only the bell */
     long until;
-    void (*ending)(void *); /* as rendezvous_prepare()'s */
+    void (*ending)(void *); /* as for rendezvous_prepare() */
     void *argument;
 };
 
-/* Ends with job->members; with bells a thread answers the program from when it has taken this worker in. */
+/* Fills in job->members. With bells, a thread sends the program heartbeats from the time at which it has accepted this
+ * worker. */
 int rendezvous_join(struct job *job, const struct introduction *introduction, char *why, size_t why_size);
 
 #endif

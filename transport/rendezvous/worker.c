@@ -15,7 +15,7 @@
 
 #define DIRECT_MS 2000 /* to reach the program, if there is another way */
 
-/* The number that its starter gave it, or MPI's. */
+/* Returns the number that the starter or MPI gave this worker, or 0. */
 static unsigned given_rank(void)
 {
     const char *pmi = getenv("PMI_RANK"), *rank = pmi ? pmi : getenv("OMPI_COMM_WORLD_RANK");
@@ -23,7 +23,7 @@ static unsigned given_rank(void)
     return rank ? (unsigned)atoi(rank) : 0;
 }
 
-/* Until what is to be done is done. */
+/* Reads or writes all bytes, or fails at the time `until`. */
 static int exchange(const struct stream *stream, int fd, void *bytes, size_t length, long until, bool read)
 {
     size_t at = 0;
@@ -97,7 +97,7 @@ static int take_welcome(struct rendezvous *m, const struct stream *stream, int f
     return error;
 }
 
-/* What connects first shows that it is this session's program; it is closed if it is not. */
+/* Makes the handshake, which proves that the peer is this session's program; closes the connection if it is not. */
 static struct tls *knock(const struct rendezvous *m, int fd, long until)
 {
     const unsigned rank = given_rank();
@@ -119,7 +119,7 @@ static struct tls *knock(const struct rendezvous *m, int fd, long until)
     return NULL;
 }
 
-/* The program's address; with a tunnel that is not all there is, and it has less time. */
+/* Connects to the program's address. There is less time for it if there is a tunnel, too. */
 static int connect_direct(const struct rendezvous *m, const char *endpoint)
 {
     const int fd = m->tunnel < 0 ? endpoint_connect(endpoint) : endpoint_connect_within(endpoint, DIRECT_MS);
@@ -131,7 +131,7 @@ static int connect_direct(const struct rendezvous *m, const char *endpoint)
     return fd;
 }
 
-/* The first connection with the program, and where this worker then expects others. */
+/* Makes the first connection with the program, and listens for the other members. */
 static struct tls *reach(struct rendezvous *m, const struct introduction *by, struct endpoint *own, bool *tunnelled,
                          int *fd)
 {
@@ -165,7 +165,7 @@ static struct tls *reach(struct rendezvous *m, const struct introduction *by, st
     return tls;
 }
 
-/* Says who it is, and takes in what it is told. */
+/* Sends the greeting, and takes the welcome. */
 static int introduce(struct rendezvous *m, const struct stream *stream, int fd, const struct endpoint *own, long until)
 {
     struct greeting greeting;
@@ -188,7 +188,7 @@ static int introduce(struct rendezvous *m, const struct stream *stream, int fd, 
     return error;
 }
 
-/* The connection for frames with the application, and what it says. */
+/* Makes the connection for frames with the application, and exchanges the greeting. */
 static int hail(struct rendezvous *m, const struct introduction *by, struct endpoint *own)
 {
     bool tunnelled;
@@ -213,7 +213,7 @@ static int hail(struct rendezvous *m, const struct introduction *by, struct endp
     return 0;
 }
 
-/* Who could not be reached is none of this worker's: data then has no way between these two. */
+/* Fills in job->members. Workers that could not be reached are left out: data cannot be sent to them. */
 static int take_members(struct rendezvous *m)
 {
     struct job *job = m->job;
@@ -255,7 +255,8 @@ static int take_members(struct rendezvous *m)
     return 0;
 }
 
-/* One that comes within a host needs TLS for those on others, who alone have a place. */
+/* Loads TLS for a newcomer within the program's host, if there are members on other hosts: only those have
+ * locations. */
 static int prepare_for_others(struct rendezvous *m)
 {
     const struct newcomer_key *key = &m->job->newcomers;
@@ -271,8 +272,8 @@ static int prepare_for_others(struct rendezvous *m)
     return -ENOENT;
 }
 
-/* The connections that it was started with: the others with the program, and "RANK:DESCRIPTOR,..." with each other
- * worker that it has any with. */
+/* Takes the connections that this worker inherited: the rest with the program, and "RANK:DESCRIPTOR,..." with other
+ * workers. */
 static int inherit(struct rendezvous *m, const struct introduction *by, const char *list)
 {
     const unsigned each = m->bells ? 1 : PAIR_SOCKETS;
@@ -298,7 +299,7 @@ static int inherit(struct rendezvous *m, const struct introduction *by, const ch
     return 0;
 }
 
-/* From now on, whatever this process waits for. */
+/* From now on a thread sends the program heartbeats, even while this one waits. */
 static void answer(struct job *job, int bell)
 {
     stored_trust(&job->first, bell);

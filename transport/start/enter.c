@@ -1,4 +1,4 @@
-/* Into MPI: which library, on which thread, with what of the program's environment and descriptors. */
+/* Enters MPI: which library, on which thread, with what of the program's environment and descriptors. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ static void enter(void *argument)
                                      &job->size, &job->last_tag);
 }
 
-/* On one host UCX, with its memory alone, needs its descriptors to connect and for its own thread: so they can be where
- * the program does not reach them. */
+/* On one host UCX uses only shared memory. It needs its descriptors to connect, and for its own thread: so they can be
+ * in a table that the program does not reach. */
 static int enter_apart(struct entry *entry, int pmi, bool local)
 {
     struct job *job = entry->start->job;
@@ -49,14 +49,14 @@ static int enter_apart(struct entry *entry, int pmi, bool local)
     return 0;
 }
 
-/* The session ends with the process alone. */
+/* Gives the control socket to the store, so that the session ends only with the process. */
 static void keep_starter(struct job *job)
 {
     if (job->fd_store && fd_store_take(job->fd_store, job->control_socket))
         job->control_socket = -1;
 }
 
-/* MPI asks before it sends what is long, and has one connection. */
+/* MPI makes a rendezvous for long messages, and has one connection. */
 static void look_how_far(const struct job *job)
 {
     long farthest = 0;
@@ -77,7 +77,8 @@ int enter_mpi(struct start *start, const char **environment, int pmi, bool local
     struct watch watch;
     int error = 0;
 
-    for (unsigned i = 0; !error && i < job->member_count; i++) /* it stands in where this process is stopped */
+    /* The launcher sends on the bells for this process while it is stopped. */
+    for (unsigned i = 0; !error && i < job->member_count; i++)
         error = socket_send_descriptors(job->control_socket, "b", 1, &job->members[i].fd, 1);
     if (!error)
         error = watch_start(&watch, job, start->until - clock_ms());
@@ -114,7 +115,7 @@ static int enter_ranks(struct start *start, int pmi, bool local)
     if (local && getenv("UCX_TLS"))
         environment[4] = NULL;
     error = enter_mpi(start, environment, start->job->pmi.fd, local && !getenv("UCX_TLS"));
-    if (!error && start->job->apart) /* it has its own */
+    if (!error && start->job->apart) /* MPI has a copy of its own */
         stored_close(&start->job->pmi);
     if (!error && start->job->size != (int)start->workers + 1) {
         snprintf(start->why, start->why_size, "MPI is another than the workers'");
@@ -128,7 +129,7 @@ int enter_tls_load(struct start *start)
     return rendezvous_prepare(start->secret, start->ending, start->argument, start->why, start->why_size);
 }
 
-/* Without MPI: what has to outlive the program's own descriptors is given to the store. */
+/* Without MPI: gives the store the descriptors that the program must not close. */
 static int enter_alone(struct job *job)
 {
     int error = starter_open(job);
@@ -147,7 +148,7 @@ int enter_await(struct start *start)
     for (unsigned i = 0; i < job->member_count; i++) {
         const struct member *member = &job->members[i];
         struct bell_record record;
-        int error = bell_await(member->fd, &record, start->until, job); /* some listen already */
+        int error = bell_await(member->fd, &record, start->until, job); /* some workers listen already */
 
         if (!error && (record.kind != BELL_RANK || record.value != member->rank))
             error = -EBADMSG;
@@ -170,7 +171,7 @@ int enter_session(struct start *start, int pmi, bool local)
         error = enter_ranks(start, pmi, local);
         return error ? error : enter_await(start);
     }
-    if (pmi >= 0) /* whatever its starter would say there */
+    if (pmi >= 0) /* stays open for what the starter would write there */
         stored_hold(&job->pmi, NULL, pmi);
     return error ? error : enter_alone(job);
 }
@@ -180,7 +181,7 @@ void enter_choose(struct start *start)
     const char *own = loader_program_mpi();
 
     start->mpi = settings_string(SETTING_MPI);
-    /* a second Open MPI does not survive in one process, also not in a namespace of its own */
+    /* a second Open MPI in one process crashes, even in a namespace of its own */
     if (own && !strcmp(start->mpi, "openmpi") && (!strcmp(own, "openmpi") || loader_foreign_memory()))
         start->mpi = "mpich";
 }

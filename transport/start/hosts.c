@@ -1,7 +1,7 @@
 /*
- * A session with a worker on each of some hosts: vocl-launcher starts them by ssh, or what the user has in its place,
- * and that connection carries what they need to know and PMI. They come to the program's own address. Over TLS those
- * who cannot come there, or are not to, have that connection carry theirs to the program, too.
+ * A session with a worker on each of several hosts. vocl-launcher starts them by ssh, or the user's replacement, and
+ * that connection carries their settings and PMI. They connect to the program's own address. Over TLS, workers that
+ * cannot connect there, or must not, have the ssh connection carry theirs to the program, too.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ int hosts_listen(struct start *start, const char *hosts)
     return error;
 }
 
-/* That nobody can come here is no harm where what starts the workers carries their connections. */
+/* Listens; failure does no harm if the starter of the workers can carry their connections. */
 static int listen_or_not(struct start *start)
 {
     const char *hosts = settings_string(SETTING_HOSTS);

@@ -1,4 +1,4 @@
-/* The session's job (DESIGN section 1): which way its processes come into being. */
+/* Starts the session's job (DESIGN section 1): chooses how its processes are started. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "transport/stream/stream.h"
 
 #define MOST_STARTS 4
-#define LEAST_NUMBERS 8192 /* of descriptors, with which a program does not miss those of a session */
+#define LEAST_NUMBERS 8192 /* of descriptors: a program with so many does not miss those of a session */
 
 static bool forked_session; /* this process is the child of one that had MPI inside */
 
@@ -26,7 +26,7 @@ static unsigned count_hosts(void)
     return count;
 }
 
-/* As many as are asked for; a pool says for itself how many it gives. */
+/* Counts the workers that the settings ask for. Not for a pool, which says itself how many it grants. */
 static int have_members(struct start *start)
 {
     const bool hosts = *settings_string(SETTING_HOSTS);
@@ -87,7 +87,7 @@ static void start_free(struct start *start)
     free(start->environment);
 }
 
-/* Only devices of this process are wanted. */
+/* Whether only devices of this process are wanted. */
 static bool no_workers(void)
 {
     return !*settings_string(SETTING_HOSTS) && settings_number(SETTING_LOCAL) && !settings_workers();
@@ -145,13 +145,13 @@ static int open_once(struct job *job, void (*ending)(void *), void *argument, ch
     return error;
 }
 
-/* Somebody was there and is gone, or was started and has ended. */
+/* Whether a worker came and is lost, or was started and has ended. */
 static bool is_loss(int error)
 {
     return error == -ECHILD || error == -ECONNRESET || error == -EPIPE || error == -EIO;
 }
 
-/* A session that replaces lost workers begins once more instead, while it has no objects: with other processes. */
+/* A session that replaces lost workers is started once more instead, with new processes, as it has no objects yet. */
 int job_open_client(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {
     const bool again = *settings_string(SETTING_RECOVER) && !in_mpmd_job(forked_session);
@@ -183,5 +183,5 @@ void job_close(struct job *job)
     if (job->control_socket >= 0)
         close(job->control_socket);
     job->control_socket = -1;
-    forked_session = true; /* whatever comes next in this process needs a fresh MPI */
+    forked_session = true; /* a later session in this process needs a fresh MPI */
 }

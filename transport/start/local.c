@@ -1,11 +1,12 @@
 /*
- * A session on this host: vocl-launcher starts the workers with everything that they need inherited. Nothing listens
- * anywhere, and nobody has to show a token, but over TLS. A secret is for those who may come from other hosts later.
+ * A session on this host: the workers inherit from vocl-launcher all that they need. Nobody listens, and no token is
+ * shown, except over TLS. The secret is for members that may come from other hosts later.
  *
- * By pairs, without MPI, each worker has PAIR_SOCKETS connections with the program, and with each other worker. Where
- * they are many (WORKERS_LATER), what a session costs is to grow as they do: then two of them get theirs when they have
- * something to say to each other (transport/join/later.c). Frames go through memory (transport/shm/ring.c), and bulk
- * data are read in the other's (transport/stream/reach.c). Else each has a bell, and MPI is between them.
+ * By pairs, without MPI, each worker has PAIR_SOCKETS connections with the program, and with each other worker. If
+ * there are many workers (WORKERS_LATER), the cost of a session must grow only in proportion to their number: two of
+ * them are connected on demand then (transport/join/later.c). Frames go through shared memory (transport/shm/ring.c),
+ * and bulk data are copied from the other process's memory (transport/stream/reach.c). Otherwise each worker has a
+ * bell, and MPI is between them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static int launch_workers(struct start *start, bool pairs)
     return launch_helper(start, &launch);
 }
 
-/* A program that may have few descriptors keeps their numbers for itself. */
+/* If the program's limit of descriptors is low, moves the session's to numbers above the limit. */
 static void leave_numbers(const struct start *start, int *descriptors, unsigned count)
 {
     for (unsigned i = 0; start->numbers && i < count; i++) {
@@ -43,8 +44,8 @@ static void leave_numbers(const struct start *start, int *descriptors, unsigned 
     }
 }
 
-/* The program's ends: with MPI, or TLS in its place, rank 0's PMI and a bell of each worker, else all its connections.
- */
+/* Receives the program's ends: with MPI, or TLS in its place, rank 0's PMI and each worker's bell, else all
+ * connections. */
 static int receive_all(struct start *start, bool pairs, int *pmi)
 {
     const unsigned each = pairs ? PAIR_SOCKETS : 1, count = each * start->workers + !pairs;
@@ -60,7 +61,7 @@ static int receive_all(struct start *start, bool pairs, int *pmi)
         *pmi = start->born[0];
         memmove(start->born, start->born + 1, (count - 1) * sizeof(*start->born));
     }
-    if (start->tls) /* which has no use for bells */
+    if (start->tls) /* which does not use bells */
         start_drop_born(start);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* A whole MPMD job: mpiexec started rank 0, which is this process, and the others, which are workers. */
+/* An MPMD job: mpiexec started rank 0, which is this process, and the others, which are workers. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define ENDPOINT_TAG 1
 
-/* Whether a process above this one is an mpiexec that also starts workers. */
+/* Whether an ancestor of this process is an mpiexec that also starts workers. */
 static bool workers_above(void)
 {
     pid_t pid = getppid();

@@ -1,5 +1,5 @@
 /*
- * A session of Open MPI: its own mpiexec starts it, with a placeholder as rank 0, which hands the rank's environment to
+ * A session of Open MPI: its own mpiexec starts it, with a placeholder as rank 0, which sends the rank's environment to
  * this process.
  */
 #include <errno.h>
@@ -24,14 +24,14 @@ static void add_environment(const struct start *start, struct launch *launch)
     if (start->remote.fd >= 0)
         return;
     strings_add(&launch->environment, SHARED "=/dev/shm/vocl-%.16s",
-                token); /* it leaves its files behind when a rank is killed */
-    /* Memory is enough here. What else there is would listen; and TCP, when the program closes its descriptors, would
-       wait for ever for mpiexec to say so. */
+                token); /* Open MPI leaves its files behind when a rank is killed */
+    /* Shared memory is enough here. Other transports would listen; and TCP, when the program closes its descriptors,
+     * would wait for ever for mpiexec's word. */
     if (!getenv("OMPI_MCA_btl"))
         strings_add(&launch->environment, "OMPI_MCA_btl=self,vader");
 }
 
-/* What mpiexec calls this host: the address that workers come to; it knows IPv4 alone. */
+/* The name of this host for mpiexec: the address that workers connect to. mpiexec supports only IPv4. */
 static void own_name(const struct start *start, char name[128])
 {
     const char *port;

@@ -1,4 +1,4 @@
-/* A session on the devices of a pool: vocl-join gets them, and the daemons start the workers. */
+/* A session on the devices of a pool: vocl-join requests them, and the daemons start the workers. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/settings.h"
 #include "transport/start/start.h"
 
-#define ANSWER_MS 30000 /* it says something at least so often, unless the request waits */
+#define ANSWER_MS 30000 /* the longest silence of vocl-join, unless the request waits */
 
 bool pool_wanted(void)
 {
@@ -29,13 +29,13 @@ static void show_queue(const char *line)
     int at = 0;
 
     sscanf(line, "queued %u %n", &position, &at);
-    if (asked_for) /* who said that he would wait wants to know for what */
+    if (asked_for) /* a user who chose to wait is told for what */
         dprintf(STDERR_FILENO, "vocl: waiting for devices, position %u: %s\n", position, line + at);
     else
         vocl_log(LOG_INFO, "waiting for devices, position %u: %s", position, line + at);
 }
 
-/* Until the devices are granted. */
+/* Waits until the devices are granted. */
 static int wait_for_devices(struct start *start, char *line, size_t size)
 {
     const long most = ANSWER_MS + settings_number(SETTING_POOL_WAIT) * 1000, until = clock_ms() + most;
@@ -88,7 +88,7 @@ static int get_devices(struct start *start)
     return start->job->members ? hosts_listen(start, host) : -ENOMEM;
 }
 
-/* The daemons are told where their workers go. */
+/* Tells the daemons where their workers connect. */
 static int tell_place(struct start *start)
 {
     char line[384], secret[2 * SECRET_BYTES + 1], token[2 * TOKEN_BYTES + 2] = "";
@@ -108,7 +108,7 @@ int start_pool(struct start *start)
 
     if (!error)
         vocl_log_stage("devices granted by the pool");
-    start->until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000; /* it may have waited for them */
+    start->until = clock_ms() + settings_number(SETTING_START_TIMEOUT) * 1000; /* the wait for devices does not count */
     if (!error)
         error = tell_place(start);
     start->job->started = STARTED_POOL;

@@ -1,4 +1,4 @@
-/* A worker's way into its session. */
+/* A worker's side of the start of a session. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -19,7 +19,7 @@ struct entry {
 
 /* ---- with MPI ---- */
 
-/* MPI, too: at the address by which the program is reached. */
+/* Makes MPI listen only at the address by which the program is reached. */
 static void listen_there_only(const struct job *job)
 {
     static char line[64];
@@ -42,7 +42,7 @@ static int enter(struct job *job, const struct entry *entry)
     return -EIO;
 }
 
-/* Where the program is, in a job that mpiexec has started. */
+/* Receives the program's address, in a job that mpiexec has started. */
 static int be_invited(struct job *job, struct invitation *invitation, const struct entry *entry, long until)
 {
     int error = enter(job, entry);
@@ -59,7 +59,7 @@ static int be_invited(struct job *job, struct invitation *invitation, const stru
     return error;
 }
 
-/* It has its numbers from both. */
+/* Enters MPI, and checks that it and the program gave this worker the same number. */
 static int enter_beside(struct job *job, const struct entry *entry)
 {
     const int rank = job->rank, size = job->size;

@@ -1,7 +1,7 @@
 /*
  * A program that is stopped, by Ctrl-Z or in a debugger, does not answer its workers, but is not dead. Its launcher,
- * which is in a session of its own, also has the program's doorbells, and sends heartbeats on them meanwhile. If the
- * host fails, nobody does.
+ * which is in a process session of its own and so not stopped with it, also has the program's doorbells, and sends
+ * heartbeats on them meanwhile. If the host fails, nobody does.
  */
 #ifndef VOCL_PROXY_LAUNCH_HEARTBEAT_PROXY_H
 #define VOCL_PROXY_LAUNCH_HEARTBEAT_PROXY_H

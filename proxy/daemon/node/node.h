@@ -133,7 +133,8 @@ void suspend_ask(struct session *s, struct connection *c);
 void suspend_take(struct connection *c, const json_t *message);
 /* Asks a suspended session to resume; c is told when it does. */
 void resume_session(struct connection *c, const json_t *message);
-/* Ends a suspended session. Returns false if no session of that name is suspended here that c may end. */
+/* Tells a suspended session not to resume any more. Returns false if no session of that name is suspended here that c
+ * may end. */
 bool suspend_kill(struct connection *c, const char *id, const char *why);
 /* Whether the session is suspended, belongs to this user, and has reported to this daemon. */
 bool suspend_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer);

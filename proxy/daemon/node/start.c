@@ -1,5 +1,5 @@
 /*
- * Starts the worker's process. It runs as the session's user, in a session and process group of its own, and in a
+ * Starts the worker's process. It runs as the session's user, in a POSIX session and process group of its own, and in a
  * control group if there are any. It inherits nothing of the daemon, and from outside gets only what session_start()
  * has checked. Between it and the daemon is its supervisor (proxy/supervisor.c), which is the process that the daemon
  * sees.

@@ -73,7 +73,7 @@ int hostptr_open(cl_mem memory);
 void hostptr_close(cl_mem memory);
 /* Brings what the program wrote there to the node, before a command that uses it, and notes that use. */
 int hostptr_before(struct enqueue *e, cl_mem memory, unsigned use);
-/* Note that e's command was sent, with that number in its queue, or was not sent. */
+/* Notes that e's command was sent, with that number in its queue, or was not sent. */
 void hostptr_sent(struct enqueue *e, uint64_t number);
 void hostptr_not_sent(struct enqueue *e);
 /* Called before the program's last reference ends. */

@@ -18,7 +18,7 @@ bool memory_release_shared(cl_mem memory);
  * and copied again. */
 void memory_copy_open(void *to, const void *from, size_t size);
 
-/* ---- written.c: what of an object has been written ---- */
+/* ---- written.c: which parts of an object were written ---- */
 /* Notes that a command may write a range of a root; of an image, 0 to 1. */
 void written_note(cl_mem root, size_t offset, size_t size);
 static inline bool written_all(cl_mem memory)

@@ -47,7 +47,7 @@ bool svm_remote_at(const struct node *node, unsigned at, struct svm_place *out);
 #define SVM_WHOLE SIZE_MAX
 void svm_remote_written(const void *pointer, size_t size);
 void svm_remote_written_all(void);
-/* Whether the memory was written since the consumer of this mark (WRITTEN_*) asked last, and marks it as read.
+/* Whether the memory was written since the consumer of this mark (WRITTEN_*) asked last; clears the mark.
  * svm_remote_mark() sets the mark again. */
 bool svm_remote_take_mark(const struct svm_place *place, unsigned char mark);
 void svm_remote_mark(const struct svm_place *place, unsigned char mark);

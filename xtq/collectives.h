@@ -1,6 +1,6 @@
 /*
- * What reductions (reduction.c) and the rest of struct xtq_collectives (collectives.c) have in common: messages whose
- * payload is combined with a buffer that the target has registered.
+ * Declarations that reductions (reduction.c) and the other collectives (collectives.c) share: messages whose payload is
+ * combined with a buffer that the target has registered.
  */
 #ifndef XTQ_COLLECTIVES_H
 #define XTQ_COLLECTIVES_H
@@ -22,22 +22,22 @@ struct xtq_request {
     struct xtq_collectives *c;
     unsigned slot;
     bool active;
-    unsigned flags; /* of its puts */
+    unsigned flags; /* of its puts: enum xtq_put_flags */
     int error;
     enum xtq_type type;
     enum xtq_op op;
     size_t element, count;
-    const uint8_t *data; /* until something has been combined, this is what is sent */
-    uint8_t *work;       /* where contributions are combined: result, or temporary */
+    const uint8_t *data; /* sent until something has been combined */
+    uint8_t *work;       /* where contributions are combined: the result, or temporary */
     uint8_t *temporary;  /* or NULL */
-    const uint8_t *from; /* what the step sends */
-    bool exchange;       /* what a step sends is also what it receives into: it is copied before */
+    const uint8_t *from; /* the data that the step sends */
+    bool exchange;       /* each step receives into the memory that it sends, which is copied before */
     struct plan plan;
-    unsigned at; /* of its steps */
+    unsigned at; /* index of the plan's present step */
     enum phase phase;
-    size_t sent;               /* elements, of the step or to the spread's present target */
-    int64_t arrivals;          /* that all steps so far have had or wait for */
-    int spread_to, spread_end; /* ranks yet to be sent the segment */
+    size_t sent;               /* elements sent so far, of the step or to the spread's present target */
+    int64_t arrivals;          /* messages that all steps so far have received or wait for */
+    int spread_to, spread_end; /* ranks to which the segment has yet to be sent */
     size_t spread_first, spread_count;
     int64_t spread_arrivals;
     struct xtq_signal *arrived, *spread; /* count down from 0 */
@@ -52,16 +52,16 @@ struct xtq_collectives {
     size_t chunk;
     uint64_t sequence;
     struct xtq_request requests[SLOTS];
-    struct xtq_signal **ready; /* by slot and rank: how often that has said so */
-    int64_t *needed;           /* likewise: how often this rank has made use of it */
+    struct xtq_signal **ready; /* by slot and rank: how many "ready" the rank has sent */
+    int64_t *needed;           /* likewise: how many of them this rank has used */
 };
 
-/* Put elements to be combined with what the target has registered under the index, as the arguments say. */
+/* Puts elements that the target combines with the buffer registered under the index, as the arguments say. */
 int collectives_put(struct xtq_collectives *c, int target, unsigned index, struct combine_arguments arguments,
                     const void *payload, size_t elements, size_t bytes, unsigned flags);
-/* How many elements a message may carry. */
+/* Returns how many elements a message may carry. */
 size_t collectives_most(const struct xtq_collectives *c, size_t element);
-/* signal: counted down by one for each message; may be NULL. */
+/* Registers a buffer under an index. signal: decremented for each message; may be NULL. */
 int collectives_register(struct xtq_collectives *c, unsigned index, void *buffer, size_t bytes,
                          struct xtq_signal *signal);
 int collectives_unregister(struct xtq_collectives *c, unsigned index);

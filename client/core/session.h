@@ -68,7 +68,7 @@ void session_look_later(void);
 void session_listen(struct session *session);
 /* Whether the calling thread is handling what nodes have sent: it must not wait for them. */
 bool session_polls(void);
-/* Makes the session's own thread drive the transport, as no application thread may wait. Under the lock. */
+/* Makes the session's own thread drive the transport if no other thread does. Under the lock. */
 void session_need_progress(struct session *session);
 /* Sleeps on a condition of the lock, without driving the transport. Returns false if the session is ended by the
  * calling thread. */
@@ -83,7 +83,7 @@ void session_exit_wait(void);
 bool session_is_over(struct session *session);
 struct mutex *session_mutex(struct session *session);
 bool session_stops(const struct session *session);
-/* Wakes waiting threads: a condition has changed that no node's message changed. Under the lock. */
+/* Wakes waiting threads: a condition has changed without a message from a node. Under the lock. */
 void session_news(struct session *session);
 struct transport *session_transport(struct session *session);
 

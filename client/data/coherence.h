@@ -82,8 +82,8 @@ bool hostptr_any(void);
 /* Sends all contents of a buffer in the arena to a member that does not share the arena. *bytes: the contents sent.
  * Returns 0 or a negative errno value. */
 int hostptr_send_all(cl_mem memory, struct node *member, uint8_t **bytes);
-/* Makes that member the buffer's: the program's memory is its own again, and changes are copied. Returns the region
- * that was exchanged; when the node no longer uses the arena, exchange_gone() is due. */
+/* From then on that member has the buffer: the program's memory is its own again, and changes are copied. Returns the
+ * region that was exchanged; when the node no longer uses the arena, exchange_gone() is due. */
 struct region *hostptr_part(cl_mem memory, uint8_t *bytes);
 void hostptr_after_fork(void);
 

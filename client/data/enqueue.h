@@ -64,7 +64,7 @@ int enqueue_finish(struct enqueue *e, int status, cl_event *event);
 /* Notes that the command was sent; what follows is waiting. The node may move meanwhile: a move waits for commands that
  * count as enqueued, and takes along what counts as written. */
 void enqueue_sent(struct enqueue *e);
-/* The same for a command that is not waited for. */
+/* The same for a command that a move need not wait for. */
 void enqueue_leave(struct enqueue *e);
 /* Ends a command without a result: it was not sent, or was the library's own. */
 void enqueue_close(struct enqueue *e);
@@ -123,7 +123,7 @@ int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl
  * others are set here if there is to be an event. */
 void direct_copy(cl_command_queue queue, cl_command_type type, const struct layout *to, const struct layout *from,
                  uint64_t times[4], const cl_event *event);
-/* To be called then: makes the event, and for a blocking command waits for callbacks of events since then. */
+/* To be called after that: makes the event, and for a blocking command waits for callbacks of events since then. */
 int direct_copied(cl_command_queue queue, cl_command_type type, cl_bool blocking, uint64_t since,
                   const uint64_t times[4], cl_event *event);
 /* Whether the memory is still the node's, too. If so it stays so until direct_leave(); meanwhile the thread must not

@@ -1,16 +1,16 @@
 /*
- * All ranks meet when nothing is under way any more, though tasks may put, and theirs again. That this rank's puts have
- * completed says nothing of those that tasks make here for others. So the ranks count (F. Mattern, "Algorithms for
- * distributed termination detection", 1987, the four-counter method): each time they meet they add up what all have
- * sent and what has completed. If all that has been sent until now is no more than what had completed when they met
- * before, then at that time nothing was under way, and nobody was left who could have put since.
- * tests/xtq/quiescence.pml is this for spin.
+ * The barrier: waits until no put is pending on any rank, although tasks may put, and the tasks of these puts again.
+ * That this rank's puts have completed says nothing about puts that tasks make here for other ranks. So the ranks count
+ * (F. Mattern, "Algorithms for distributed termination detection", 1987, the four-counter method): at each meeting they
+ * add up the bytes that all have sent, and the bytes that have completed. If no more has been sent by now than had
+ * completed at the previous meeting, then nothing was pending at that time, and no task was left that could have put
+ * since. tests/xtq/quiescence.pml is the model for spin.
  */
 #include <errno.h>
 
 #include "xtq/internal.h"
 
-/* Wait for a collective of MPI, unless somebody is missing. */
+/* Waits for a collective of MPI, unless a rank is lost. */
 static int meet(struct xtq *x, MPI_Request *request)
 {
     struct waiting waiting;
@@ -34,10 +34,10 @@ int barrier_meet(struct xtq *x)
     return PMPI_Ibarrier(x->comm, &request) ? -EIO : meet(x, &request);
 }
 
-/* Whether nothing was under way when all ranks had met before. */
+/* Finds out whether nothing was pending at the previous meeting of all ranks. */
 static int count_together(struct xtq *x, bool *quiet)
 {
-    /* Not on the stack: into what is given up, because somebody is missing, MPI may still write. */
+    /* Not on the stack: MPI may still write to the result if the call is given up because a rank is lost. */
     static _Thread_local uint64_t mine[2], all[2];
     MPI_Request request;
     int error;

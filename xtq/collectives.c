@@ -1,15 +1,16 @@
 /*
- * Accumulate, and what reduce and allreduce (reduction.c) stand on, too: messages, registrations, start and end
- * (section V-C). On xtq.h alone.
+ * Accumulate, and the messages, registrations, opening and closing that reduce and allreduce (reduction.c) use, too
+ * (section V-C). Uses only xtq.h.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "xtq/collectives.h"
 
-#define EXPOSED 16                     /* unless the options say otherwise */
-#define CHUNK ((size_t)64 << 10)       /* bytes in a message: large vectors are sent and combined at the same time */
-#define QUIET_BYTES ((size_t)16 << 10) /* for less in an accumulate nobody is woken before it is waited for */
+#define EXPOSED 16               /* unless the options say otherwise */
+#define CHUNK ((size_t)64 << 10) /* bytes in a message, so that large vectors are sent and combined at the same time   \
+                                  */
+#define QUIET_BYTES ((size_t)16 << 10) /* smaller messages of accumulates are XTQ_QUIET */
 
 /* ---- messages ---- */
 
@@ -171,7 +172,7 @@ int xtq_collectives_open(struct xtq *x, const struct xtq_collectives_options *op
     return x && options && out ? open_together(x, options, out) : -EINVAL;
 }
 
-/* Nothing comes any more once all ranks have seen their own puts through, so they do that first. */
+/* Waits first until all puts of all ranks have completed, so that no message arrives any more. */
 int xtq_collectives_close(struct xtq_collectives *c)
 {
     int error = c ? xtq_barrier(c->x) : -EINVAL;

@@ -1,4 +1,4 @@
-/* combine.h's operations as a body. A task has as many work-items as elements. */
+/* The operations of combine.h as a body. A task has one work-item for each element. */
 struct combine_arguments {
     ulong offset;
     uint type, op;
@@ -43,7 +43,7 @@ COMBINE(float, float)
 COMBINE(double, double)
 #endif
 
-/* How many bytes an element has, as a shift; negative: no such type. */
+/* Returns the binary logarithm of an element's size in bytes; negative: no such type. */
 int combine_shift(uint type)
 {
     switch (type) {

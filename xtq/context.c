@@ -1,4 +1,4 @@
-/* One rank's end of all its lanes: opening and closing, and how its threads wait. */
+/* The context: one rank's end of all its lanes. Opening and closing, and how threads wait. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static void help_end(void *owner)
         for_each_server(x, server_help_end);
 }
 
-/* Others may wait for what MPI does here for them, such as their access to this rank's windows. */
+/* Other ranks may wait for progress of MPI in this process, for example for access to its windows. */
 static void drive_mpi(void *owner)
 {
     const struct xtq *x = owner;
@@ -153,7 +153,7 @@ static void senders_open(struct xtq *x)
     }
 }
 
-/* half_received: MPI may still write to the region. */
+/* Frees a context. half_received: MPI may still write to the region, which is then not freed. */
 static void context_free(struct xtq *x, bool collective, bool half_received)
 {
     host_queue_free(x->stopped);

@@ -1,7 +1,7 @@
 /*
- * The persistent kernel's host side (persistent.cl): builds it with the caller's bodies, starts it, and starts it again
- * when something arrives after it has left the device for want of work. While it runs, no thread of the host has a part
- * in what arrives; the doorbell is the kernel's then, and this thread's otherwise.
+ * The host side of the persistent kernel (persistent.cl): builds it with the program's bodies, starts it, and restarts
+ * it when a message arrives after it has left the device for lack of work. While it runs, no thread of the host handles
+ * messages, and the kernel waits on the doorbell; otherwise the thread here does.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #define CALIBRATION_POLLS 50000
 #define IDLE_US 20000
 
-/* As in persistent.cl. */
+/* The same structs as in persistent.cl. */
 struct device_task {
     uint64_t buffer, buffer_bytes, payload, payload_bytes, arguments, argument_bytes;
     uint32_t initiator, grid[3];
@@ -29,7 +29,7 @@ struct device_task {
 struct control {
     uint64_t bells, credits, rings, table, doorbell, ticks, napping;
     uint64_t lane_bytes, ranks, kernels, most_idle, spin_ns, idle_ns, unused[3];
-    _Atomic uint64_t ticket, refused, polls; /* from here on what work-groups write */
+    _Atomic uint64_t ticket, refused, polls; /* from here on written by work-groups */
     _Atomic uint32_t stop, finished, done, calls, helpers_asleep, helpers_call;
     _Atomic int32_t result;
     uint32_t unused_too[3];
@@ -70,7 +70,7 @@ static int write_choice(const struct xtq_queue_entry *entry, char **out)
     return fclose(file) ? -ENOMEM : 0;
 }
 
-/* The compiler of PoCL 6 ends the process, by an assertion, where the kernel makes system calls. */
+/* Whether the compiler accepts system calls in kernels: that of PoCL 6 fails an assertion, which ends the process. */
 static bool bears_calls(cl_device_id device)
 {
     char version[128] = "";
@@ -79,7 +79,8 @@ static bool bears_calls(cl_device_id device)
     return strncmp(version, "6.", 2);
 }
 
-/* What the device likes best, unless the caller says something else; not more than it can. */
+/* Chooses the number of work-items: that of the entry, or else the one that the device prefers. Fails if the device's
+ * limit is exceeded. */
 static int choose_items(struct device_queue *queue, const struct xtq_queue_entry *entry)
 {
     size_t most, best;
@@ -177,8 +178,8 @@ static void *device_run(void *argument)
     return NULL;
 }
 
-/* The first run compiles, and says whether the kernel sees the time by itself. Otherwise: how many polls take idle_us,
- * from the fastest of a few runs that find nothing. */
+/* Runs the kernel once, which compiles it and shows whether it can read the time itself. If it cannot, measures how
+ * many polls take idle_us, by the fastest of a few runs without messages. */
 static int calibrate(struct device_queue *queue, unsigned idle_us)
 {
     struct control *control = queue->control;

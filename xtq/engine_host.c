@@ -1,6 +1,6 @@
 /*
- * The command processor: takes packets from the lanes of one queue, rewrites them, runs functions itself and has
- * kernels launched. Kernels end in any order; a lane's place becomes free in order.
+ * The command processor: takes packets from the lanes of one queue, rewrites them, runs functions and launches kernels.
+ * Kernels end in any order, but the memory of a lane is released in order.
  */
 #include <errno.h>
 #include <sched.h>
@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "xtq/internal.h"
 
-#define FLIGHTS 64  /* kernels of one lane under way */
-#define LOOKED_AT 4 /* of them, each time: they end in order more often than not */
-#define BATCH 32    /* packets of one lane before the others have their turn */
+#define FLIGHTS 64  /* pending kernels of one lane ("flights") */
+#define LOOKED_AT 4 /* kernels of a lane that are polled each time: mostly they end in order */
+#define BATCH 32    /* packets of one lane before the next lane is served */
 
 struct lane;
 
@@ -21,8 +21,8 @@ struct flight {
     struct table_entry *entry;
     struct xtq_signal *signal;
     uint64_t end;
-    struct launch *launch; /* of a kernel; changed by who polls, under the lane's lock */
-    uint64_t since;        /* it is written down, if not 0: */
+    struct launch *launch; /* of a kernel; changed by the thread that polls, under the lane's lock */
+    uint64_t since;        /* if not 0, when it began, for the trace: */
     struct timeline_message message;
     _Atomic bool done;
 };
@@ -32,7 +32,7 @@ struct lane {
     struct ring ring;
     uint64_t next; /* position of the packet to look at */
     struct lock retiring;
-    _Atomic unsigned first; /* of flights; modulo FLIGHTS */
+    _Atomic unsigned first; /* first pending flight; modulo FLIGHTS */
     unsigned last;
     _Atomic bool stalled; /* waits for a flight to end */
     struct flight flights[FLIGHTS];
@@ -76,8 +76,8 @@ static bool nothing_flies(struct lane *lane)
     return none;
 }
 
-/* Completion first, then the place in the lane, then those that wait. The entry last: once it is released, the signal
- * may be gone. */
+/* Ends a task: signals completion; the caller then releases its place in the lane, and wakes waiting threads. The entry
+ * is released last, since the signal may be freed after that. */
 static void task_end(struct lane *lane, struct table_entry *entry, struct xtq_signal *signal, int error)
 {
     if (error)
@@ -101,17 +101,17 @@ static void flight_end(void *argument, int error)
     if (atomic_exchange(&lane->stalled, false))
         region_wake(&x->region, (unsigned)x->rank, queue->index, false);
     context_tick(x);
-    atomic_fetch_sub(&queue->flying, 1); /* the queue may go from here on */
+    atomic_fetch_sub(&queue->flying, 1); /* the queue may be closed from here on */
 }
 
-/* Of the one that had this place before. Under the lane's lock. */
+/* Releases the launch of the flight that used this slot before. Called under the lane's lock. */
 static void flight_clear(struct flight *flight)
 {
     launch_release(flight->launch);
     flight->launch = NULL;
 }
 
-/* A task that has ended, or never began, while others of the lane may still fly. */
+/* Releases the place of a task that has ended, or never began, after earlier tasks of the lane. */
 static void end_in_turn(struct lane *lane, uint64_t end)
 {
     lock_hold(&lane->retiring);
@@ -127,7 +127,7 @@ static void end_in_turn(struct lane *lane, uint64_t end)
     lock_release(&lane->retiring);
 }
 
-/* Of one that has ended, by launch_poll(): kept any longer, OpenCL would have to take other memory for the next. */
+/* Releases the launch of a flight that has ended, so that OpenCL can reuse its memory for the next. */
 static void flight_forget(struct flight *flight)
 {
     struct launch *launch;
@@ -139,7 +139,7 @@ static void flight_forget(struct flight *flight)
     launch_release(launch);
 }
 
-/* See which kernels have ended; the number of them. */
+/* Polls the first pending kernels of a lane. Returns how many have ended. */
 static int lane_look(struct lane *lane)
 {
     unsigned under_way = 0;
@@ -196,7 +196,7 @@ void host_queues_settle(struct xtq *x)
 
 /* ---- one packet ---- */
 
-/* 1, or a negative errno. */
+/* Launches a kernel. Returns 1, or a negative errno. */
 static int fly(struct lane *lane, const struct rewritten *task, const struct ring_message *message, uint64_t since,
                const struct timeline_message *written)
 {
@@ -253,7 +253,7 @@ static int run(struct lane *lane, struct ring_message *message)
     return 1;
 }
 
-/* The number of packets taken: 0 or 1. */
+/* Takes the next packet of a lane. Returns the number of packets taken: 0 or 1. */
 static int lane_step(struct lane *lane)
 {
     struct ring_message message;
@@ -297,10 +297,10 @@ static int queue_poll(void *argument)
 
         for (int i = 0; i < BATCH && lane_step(lane); i++)
             count++;
-        count += lane_look(lane); /* a short one has ended when OpenCL returns from launching it */
+        count += lane_look(lane); /* a short kernel has ended when the call that launches it returns */
         if (is_full(lane)) {
             atomic_store(&lane->stalled, true);
-            count += !is_full(lane); /* a flight has ended in between, and has told nobody */
+            count += !is_full(lane); /* a flight ended in between, and did not see stalled */
         }
     }
     return count;

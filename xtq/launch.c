@@ -1,4 +1,4 @@
-/* Kernels on an OpenCL command queue, from rewritten packets. */
+/* Launches kernels on an OpenCL command queue, as rewritten packets say. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,20 +11,20 @@
 struct launcher {
     cl_command_queue commands;
     cl_context context;
-    bool addresses; /* the device takes those of this process */
-    bool shown;     /* asking for an event's state may cost a message */
+    bool addresses; /* the device accepts addresses of this process */
+    bool shown;     /* the device is VOCL's: a query of an event's state may take a message */
 };
 
 struct launch {
     void (*done)(void *argument, int error);
     void *argument;
     cl_event event;
-    cl_mem payload; /* a copy, for devices that do not take addresses */
+    cl_mem payload; /* a copy of the payload, for devices that do not accept addresses */
     _Atomic unsigned users;
     _Atomic bool watched, ended;
 };
 
-/* A kernel's arguments belong to the kernel object, which several queues may share. */
+/* Held while arguments are set: they belong to the kernel object, which several queues may share. */
 static pthread_mutex_t setting = PTHREAD_MUTEX_INITIALIZER;
 
 int launcher_open(cl_command_queue commands, struct launcher **out)
@@ -53,7 +53,7 @@ void launcher_close(struct launcher *launcher)
     free(launcher);
 }
 
-/* A device that takes no addresses knows those of SVM, if it has SVM at all. */
+/* Sets the buffer argument. A device that does not accept addresses accepts those of SVM, if it has SVM. */
 static cl_int set_buffer(const struct rewritten *task)
 {
     const struct kernel_slot *slot = task->kernel;
@@ -109,7 +109,7 @@ void launch_release(struct launch *launch)
     free(launch);
 }
 
-/* Who polls and OpenCL's callback may both find that it is over. */
+/* Ends a launch once: the thread that polls and OpenCL's callback may both notice the end. */
 static void launch_end(struct launch *launch, int error)
 {
     if (!atomic_exchange(&launch->ended, true))
@@ -124,7 +124,7 @@ bool launch_poll(struct launch *launch)
         clGetEventInfo(launch->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) ||
         status > CL_COMPLETE)
         return false;
-    clWaitForEvents(1, &launch->event); /* what it has written is there only after this */
+    clWaitForEvents(1, &launch->event); /* only after this the results are visible */
     launch_end(launch, status < 0 ? -EIO : 0);
     return true;
 }
@@ -145,7 +145,7 @@ void launch_watch(struct launch *launch)
     launch_keep(launch);
     if (!clSetEventCallback(launch->event, CL_COMPLETE, on_complete, launch))
         return;
-    clWaitForEvents(1, &launch->event); /* it runs, and its memory must last until it ends */
+    clWaitForEvents(1, &launch->event); /* the kernel runs, and needs its memory until it ends */
     launch_end(launch, -EIO);
     launch_release(launch);
 }

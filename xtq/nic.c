@@ -1,8 +1,8 @@
 /*
- * Targets on other hosts. The thread of the network adapter (ground/adapter.h) receives a message straight into the
- * lane it is for, at the place both sides know from the messages before, rings the bell there, and tells initiators
- * what has completed. That a message is sent rather than put (MPI_Put, flush, MPI_Put of the bell) was measured:
- * doc/xtq.md.
+ * Messages to targets on other hosts. The thread of the network adapter (ground/adapter.h) receives each message
+ * directly into its lane, at the position that both sides know from the earlier messages, rings the bell there, and
+ * tells initiators what has completed. doc/xtq.md has measurements that show why messages are sent and not put
+ * (MPI_Put, flush, MPI_Put of the bell).
  */
 #include <errno.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include "xtq/internal.h"
 
 #define CREDIT_TAG 0 /* queue q's messages have tag 1 + q */
-#define GATHER 4096  /* messages up to so many bytes are sent as one piece of memory, larger ones as a datatype */
+#define GATHER 4096  /* messages up to this size are copied into one block; larger ones are sent by a datatype */
 #define LONGEST_NAP_US 1000
 
 struct credit_note {
@@ -23,24 +23,24 @@ struct credit_note {
     uint32_t queue, unused;
 };
 
-/* What this rank receives from one other. */
+/* The target's end of a lane from a rank of another host. */
 struct wire_lane {
     uint64_t head;
     struct credit_note told;
 };
 
 struct wire_peer {
-    struct pending_send telling; /* note, if told is set */
+    struct pending_send telling; /* of note, while told is set */
     _Atomic bool told;
     struct credit_note note;
-    struct wire_lane *lanes; /* by queue; NULL where the host is shared */
-    /* what is being received: */
+    struct wire_lane *lanes; /* by queue; NULL for ranks of this host */
+    /* the message that is being received: */
     struct credit_note received;
     int length;
     unsigned queue;
 };
 
-/* A message of which the initiator may not use the memory yet. */
+/* A message that MPI has not read completely: the initiator must not change its memory yet. */
 struct leaving {
     struct pending_send pending_send;
     struct xtq_signal *completed;
@@ -51,13 +51,13 @@ struct leaving {
 struct nic {
     struct xtq *x;
     struct adapter adapter;
-    _Atomic bool ending; /* others may be silent from now on */
+    _Atomic bool ending; /* silence of other ranks is no loss any more */
     struct wire_peer *peers;
 };
 
 /* ---- the initiator ---- */
 
-/* Called under the lock of what is sent. */
+/* Called when a message has been sent, under the adapter's lock of sends. */
 static void has_left(struct pending_send *pending_send)
 {
     struct leaving *leaving = (struct leaving *)pending_send;
@@ -78,7 +78,8 @@ static int send_off(struct nic *nic, int target, unsigned queue, const void *at,
 
 static const uint8_t padding[RING_LINE];
 
-/* Packet, arguments and payload from where they are, with what lies between them in a lane (section III-A: gather). */
+/* Sends packet, arguments and payload from their places, with the gaps between them in a lane (section III-A: gather).
+ */
 static int send_gathered(struct nic *nic, int target, unsigned queue, const struct ring_parts *m,
                          struct leaving *leaving)
 {
@@ -109,7 +110,7 @@ static int send_copied(struct nic *nic, int target, unsigned queue, const struct
     return send_off(nic, target, queue, leaving->copy, bytes, MPI_BYTE, leaving);
 }
 
-/* Until MPI has read all of it, which it does not if the target is lost: -ECONNRESET; it may go on reading then. */
+/* Waits until MPI has read all of a message. Returns -ECONNRESET if the target is lost; MPI may then read it later. */
 static int wait_until_gone(struct nic *nic, int target, struct leaving *leaving, _Atomic bool *gone)
 {
     while (!atomic_load(gone)) {
@@ -152,7 +153,7 @@ int nic_send(struct xtq *x, int target, unsigned queue, const struct ring_parts 
 
 /* ---- the target ---- */
 
-/* Whether a message is of the length that it has; for a pad, how much it skips. */
+/* Whether a received message's length agrees with its packet. Sets *bytes to the bytes that padding skips. */
 static bool sizes_agree(const struct ring *ring, uint64_t position, uint64_t *bytes)
 {
     uint64_t arguments, payload;
@@ -174,7 +175,7 @@ static void refuse_message(struct nic *nic, const struct ring *ring)
     ring_break(ring);
 }
 
-/* A message has come whole; what was given up of a lost rank is no refusal. */
+/* Called when a message has been received completely. A message of a lost rank, which was given up, is not refused. */
 static void take_message(void *owner, int initiator, int error)
 {
     struct nic *nic = owner;
@@ -210,7 +211,7 @@ static void take_credit(void *owner, int target, int error)
     atomic_store_explicit(&credit->tail, note.tail, memory_order_release);
 }
 
-/* Into its place, or nowhere. */
+/* Receives a message into its place in the lane, or refuses it. */
 static void receive_message(struct nic *nic, int initiator, unsigned queue, MPI_Message *message, int length)
 {
     struct wire_peer *peer = &nic->peers[initiator];
@@ -242,7 +243,8 @@ static void take(void *owner, int rank, int tag, MPI_Message *message, int lengt
         adapter_drop(&nic->adapter, rank, message, length);
 }
 
-/* It goes on into this rank's lane, or its peer's note, which are kept therefore: nic_close(). */
+/* Called if a receive is given up. MPI may still write to the lane, or to the peer's note, which are therefore not
+ * freed: nic_close(). */
 static void give_up(void *owner, int rank, MPI_Request *request)
 {
     (void)owner;
@@ -255,7 +257,7 @@ static void was_told(struct pending_send *telling)
     ((struct wire_peer *)telling)->told = false;
 }
 
-/* An initiator, of one lane whose credit has changed; one note at a time. */
+/* Tells an initiator of the first lane whose credit has changed: one note at a time. Returns 1 if there is one. */
 static int tell_one(struct nic *nic, int initiator)
 {
     struct wire_peer *peer = &nic->peers[initiator];
@@ -300,7 +302,7 @@ static void ring(void *owner)
     context_tick(((struct nic *)owner)->x);
 }
 
-/* A program that does not know of XTQ (libxtqmpi) bears as much silence as MPI does. */
+/* Whether silence is no sign of a loss: so for programs that do not know of XTQ (libxtqmpi), as for MPI. */
 static bool patient(const void *owner)
 {
     const struct nic *nic = owner;
@@ -316,8 +318,8 @@ static const struct adapter_kind kind = {.name = "xtq",
                                          .ring = ring,
                                          .patient = patient};
 
-/* Whether MPI may still write to this rank's lanes: half a message has come of a rank that is lost. What MPI may write
- * to, or read, otherwise is left to it. */
+/* Frees the adapter. Returns whether MPI may still write to this rank's lanes, since a lost rank has sent half a
+ * message. Other memory that MPI may still read or write is not freed. */
 static bool nic_free(struct nic *nic)
 {
     const bool all_left = adapter_all_left(&nic->adapter), half_received = adapter_close(&nic->adapter);

@@ -1,10 +1,11 @@
 /*
- * The persistent kernel, in OpenCL C: the device polls the lanes of one queue itself. It reads what ring.h and internal.h
- * describe; between this part and the next come the bodies and a function xtq_body() that chooses among them.
+ * The persistent kernel, in OpenCL C: the device itself polls the lanes of one queue. Its data structures are those of
+ * ring.h and internal.h. The host inserts the bodies, and a function xtq_body() that chooses among them, between this
+ * part and the next.
  *
- * On a CPU it is one more thread that polls, and others may want its core; so there it makes system calls: it yields,
- * and when nothing has come for spin_ns it sleeps on the queue's doorbell, as a server does (server.c), and stays on the
- * device. Elsewhere it polls until it leaves the device.
+ * On a CPU the kernel is one more thread that polls, and other threads may want its core. So it makes system calls
+ * there: it yields the core, and after spin_ns without a message it sleeps on the queue's doorbell, as a server does
+ * (server.c), without leaving the device. On other devices it polls until it leaves the device.
  */
 #define XTQ_SCOPE GROUND_SCOPE
 #define XTQ_LINE 64ul
@@ -29,7 +30,7 @@ struct xtq_credit {
 struct xtq_control {
     ulong bells, credits, rings, table, doorbell, ticks, napping; /* addresses */
     ulong lane_bytes, ranks, kernels, most_idle, spin_ns, idle_ns, unused[3];
-    atomic_ulong ticket, refused, polls; /* from here on what work-groups write */
+    atomic_ulong ticket, refused, polls; /* from here on written by work-groups */
     atomic_uint stop, finished, done, calls, helpers_asleep, helpers_call;
     atomic_int result;
     uint unused_too[3];
@@ -37,19 +38,19 @@ struct xtq_control {
     struct xtq_task task;
 };
 
-/* What a work-group is at. Its first work-item decides, the others see it behind a barrier. */
+/* A work-group's present task. Its first work-item sets it, the others read it after a barrier. */
 struct xtq_job {
     struct xtq_task task;
     ulong body, first, last, chunks; /* chunks: 0: the task is not shared with other work-groups */
-    ulong entry, end;                /* what is registered; the position after the message */
-    uint lane; /* to look at first */
+    ulong entry, end;                /* address of the table entry; position after the message */
+    uint lane; /* the next to poll */
     int result;
     bool running, leaves;
 };
 
-/* How a work-item spends the time in which there is nothing. */
+/* How a work-item has spent the time without messages. */
 struct xtq_quiet {
-    ulong polls, since, crowd; /* since, crowd: ns; 0: not yet; until then others want the core */
+    ulong polls, since, crowd; /* in ns: when it began (0: not yet); until when others want the core */
 };
 
 #define XTQ_ENOENT (-2)
@@ -58,11 +59,11 @@ struct xtq_quiet {
 #define XTQ_EPROTO (-71)
 
 #define XTQ_ALONE 3u       /* enum asleep */
-#define XTQ_POLLS 128      /* then it looks at the clock */
-#define XTQ_SLICE 2000000ul /* ns: a yield that takes so long has given the core to somebody who keeps it: base/crowd.h */
+#define XTQ_POLLS 128      /* polls between two looks at the clock */
+#define XTQ_SLICE 2000000ul /* ns: after a yield that takes this long another thread needs the core: base/crowd.h */
 #define XTQ_CROWD 20000000ul
 #define XTQ_SHARED 4096ul /* work-items from which a task is shared by the work-groups */
-#define XTQ_SPLIT 1024ul  /* and from which a chunk is by the work-items, on a CPU */
+#define XTQ_SPLIT 1024ul  /* work-items from which a chunk is shared by the work-items, on a CPU */
 
 /* ---- system calls of a CPU ---- */
 
@@ -92,7 +93,7 @@ void xtq_sleep(ulong futex, uint value, int flags, ulong ns)
     ground_call(GROUND_FUTEX, futex, XTQ_WAIT | flags, value, (ulong)&most);
 }
 
-/* Somebody else may run; if that takes a slice, polling is of no use for a while. */
+/* Yields the core. If that takes a slice, the work-item does not poll for a while. */
 void xtq_yield(struct xtq_quiet *quiet, ulong now)
 {
     GROUND_LET_OTHERS();
@@ -119,7 +120,7 @@ bool xtq_something_came(global struct xtq_control *c)
     return false;
 }
 
-/* Nothing has come. False: the kernel is to leave the device. */
+/* Called when there is no message. False: the kernel must leave the device. */
 bool xtq_stay(global struct xtq_control *c, struct xtq_quiet *quiet)
 {
     quiet->polls++;
@@ -148,7 +149,7 @@ bool xtq_stay(global struct xtq_control *c, struct xtq_quiet *quiet)
 #endif
 }
 
-/* Other work-groups are at it. */
+/* Called while other work-groups work on the task. */
 void xtq_wait_a_little(struct xtq_quiet *quiet)
 {
 #ifdef GROUND_CALLS
@@ -159,7 +160,7 @@ void xtq_wait_a_little(struct xtq_quiet *quiet)
 
 /* ---- tasks that work-groups share ---- */
 
-/* A task's chunks are handed out by a ticket: 16 bits that tell tasks apart, 24 of how many chunks, 24 of the next. */
+/* A ticket hands out a task's chunks: 16 bits identify the task, 24 are the number of chunks, 24 the next chunk. */
 #define XTQ_CHUNKS(ticket) ((ticket) >> 24 & 0xfffffful)
 #define XTQ_NEXT(ticket) ((ticket) & 0xfffffful)
 
@@ -170,7 +171,7 @@ bool xtq_chunk_left(global struct xtq_control *c)
     return XTQ_NEXT(ticket) < XTQ_CHUNKS(ticket);
 }
 
-/* Take a chunk if one is left. */
+/* Takes a chunk if one is left. */
 bool xtq_chunk(global struct xtq_control *c, local struct xtq_job *job)
 {
     ulong ticket;
@@ -198,7 +199,7 @@ void xtq_chunk_end(global struct xtq_control *c, local struct xtq_job *job)
     job->running = false;
 }
 
-/* Wake the other work-groups, if they sleep. */
+/* Wakes the other work-groups, if they sleep. */
 void xtq_call_helpers(global struct xtq_control *c)
 {
 #ifdef GROUND_CALLS
@@ -209,7 +210,7 @@ void xtq_call_helpers(global struct xtq_control *c)
 #endif
 }
 
-/* A work-group but the first: take a chunk, or leave when the first has. */
+/* All work-groups but the first: takes a chunk, or leaves when the first has left. */
 void xtq_help(global struct xtq_control *c, local struct xtq_job *job)
 {
     struct xtq_quiet quiet = {0, 0, 0};
@@ -277,7 +278,8 @@ void xtq_refuse(global struct xtq_control *c, global struct xtq_credit *credit, 
     atomic_fetch_add_explicit(&credit->errors, 1ul, memory_order_release, XTQ_SCOPE);
 }
 
-/* The packet as eight words: see struct xtq_kernel_packet. 0: the job has begun; or the error for the initiator. */
+/* Begins the task of a packet, of eight words: see struct xtq_kernel_packet. Returns 0, or the error for the
+ * initiator. */
 int xtq_kernel(global struct xtq_control *c, local struct xtq_job *job, const ulong *packet, global uchar *at,
                uint initiator)
 {
@@ -326,7 +328,7 @@ bool xtq_break(global struct xtq_control *c, global struct xtq_credit *credit)
     return false;
 }
 
-/* See ring_next(). Whether there was a message; if it is a task's, the job has begun. */
+/* Takes the next message of a lane: see ring_next(). Whether there was one. If it is a task, the job has begun. */
 bool xtq_step(global struct xtq_control *c, local struct xtq_job *job, uint initiator)
 {
     global atomic_ulong *bell = (global atomic_ulong *)c->bells + initiator;
@@ -369,7 +371,7 @@ bool xtq_step(global struct xtq_control *c, local struct xtq_job *job, uint init
     return true;
 }
 
-/* The task has run: completion first, then the place in the lane, then those that wait. */
+/* Ends a task: signals completion, releases its place in the lane, and wakes waiting threads. */
 void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result)
 {
     global struct xtq_entry *entry = (global struct xtq_entry *)job->entry;
@@ -377,7 +379,7 @@ void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result
 
     if (entry->signal)
         atomic_fetch_sub_explicit((global atomic_long *)entry->signal, 1l, memory_order_acq_rel, XTQ_SCOPE);
-    atomic_fetch_sub_explicit(&entry->users, 1ul, memory_order_release, XTQ_SCOPE); /* the signal may be gone now */
+    atomic_fetch_sub_explicit(&entry->users, 1ul, memory_order_release, XTQ_SCOPE); /* the signal may be freed now */
     if (result)
         xtq_refuse(c, credit, result);
     atomic_store_explicit(&credit->tail, job->end, memory_order_release, XTQ_SCOPE);
@@ -388,7 +390,7 @@ void xtq_end(global struct xtq_control *c, local struct xtq_job *job, int result
 #endif
 }
 
-/* The first work-group: end what has run, and take the next message, or leave. */
+/* The first work-group: ends the task that has run, and takes the next message, or leaves. */
 void xtq_lead(global struct xtq_control *c, local struct xtq_job *job)
 {
     struct xtq_quiet quiet = {0, 0, 0};
@@ -408,7 +410,7 @@ void xtq_lead(global struct xtq_control *c, local struct xtq_job *job)
     quiet.polls = 0;
     do {
         for (uint i = 0; i < c->ranks; i++) {
-            uint lane = (job->lane + i) % (uint)c->ranks; /* all have their turn */
+            uint lane = (job->lane + i) % (uint)c->ranks; /* all lanes in turn */
 
             while (xtq_step(c, job, lane)) {
                 if (job->running) {
@@ -425,7 +427,7 @@ void xtq_lead(global struct xtq_control *c, local struct xtq_job *job)
     job->leaves = true;
 }
 
-/* This work-item's part of a chunk. */
+/* Runs this work-item's part of a chunk. */
 void xtq_share(local struct xtq_job *job)
 {
     struct xtq_task task = job->task;
@@ -438,7 +440,7 @@ void xtq_share(local struct xtq_job *job)
     last = min(first + each, last);
     if (first < last)
         result = xtq_body((uint)job->body, &task, first, last);
-#else /* neighbours in step, as their loads and stores then are one */
+#else /* neighbouring work-items in step, so that their loads and stores are combined */
     for (ulong i = first + item; i < last; i += items) {
         int one = xtq_body((uint)job->body, &task, i, i + 1);
 
@@ -449,9 +451,9 @@ void xtq_share(local struct xtq_job *job)
         job->result = result;
 }
 
-/* The first work-group takes messages; the others share its tasks, those of them that the device runs beside it. What
- * the first work-item has seen come, all of them read, and what all have written, the first tells others of: so barriers
- * are for all memory, as the job's being local memory is not enough. */
+/* The first work-group takes messages; the others that the device runs beside it share its tasks. All work-items read
+ * data whose arrival the first work-item has seen, and the first announces what all have written. So barriers are for
+ * all memory, although the job is in local memory. */
 #define XTQ_ALL_MEMORY (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 kernel void xtq_persistent(global struct xtq_control *c)

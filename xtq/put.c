@@ -1,10 +1,10 @@
-/* The initiator: a message goes into the lane of this rank at the target (section IV-A). */
+/* The initiator: puts messages into its lanes at the targets, and waits for their completion (section IV-A). */
 #include <errno.h>
 #include <string.h>
 
 #include "xtq/internal.h"
 
-#define STEPS_BEFORE_RING 32 /* a few us: a target that waits for something is quicker than one that is woken */
+#define STEPS_BEFORE_RING 32 /* a few us, in which a target that waits for something answers without being woken */
 
 int xtq_kernel_packet(struct xtq_kernel_packet *packet, unsigned queue, unsigned kernel, unsigned dimensions,
                       const size_t *grid, const size_t *group)
@@ -50,7 +50,7 @@ struct sender *put_sender(struct xtq *x, unsigned target, unsigned queue)
     return &x->senders[(size_t)target * x->queues + queue];
 }
 
-/* The packet as it travels: its sizes go where the target will put addresses. */
+/* Takes a message apart. Its packet gets the sizes in place of the addresses that the target will store there. */
 static int parts_take(const void *command, size_t command_bytes, const void *payload, size_t payload_bytes,
                       struct ring_parts *out, unsigned *queue)
 {
@@ -78,14 +78,14 @@ static int parts_take(const void *command, size_t command_bytes, const void *pay
     return -EINVAL;
 }
 
-/* Now this rank wants what it has put quietly, too, to be done. */
+/* Wakes the server of a queue, as this rank now waits for quiet puts, too. */
 static void wake_for(struct xtq *x, const struct sender *sender, int target, unsigned queue)
 {
     if (sender->ring.bytes)
         region_wake(&x->region, (unsigned)target, queue, false);
 }
 
-/* Wait, without the lock, for room; another thread of this rank may take it first. */
+/* Waits, without the lock, until a lane has room. Another thread of this rank may take the room first. */
 static int wait_for_room(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t bytes)
 {
     struct waiting waiting;
@@ -108,8 +108,8 @@ static int wait_for_room(struct xtq *x, struct sender *sender, int target, unsig
     return error;
 }
 
-/* Leave the rest of the ring free, under the lock. A message of its own, as one of the ring's whole size would
- * otherwise never find room beside it. */
+/* Sends padding for the rest of the ring, under the lock. It is a message of its own: a message as large as the ring
+ * would never find room together with it. */
 static int send_pad(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t pad)
 {
     struct ring_parts parts = {.packet.pad = {.header = XTQ_PAD, .skip = pad}};
@@ -125,7 +125,8 @@ static int send_pad(struct xtq *x, struct sender *sender, int target, unsigned q
     return error;
 }
 
-/* Under the lock. 0; or -EAGAIN, and how much room is missed; or another error. */
+/* Makes a contiguous place for a message, under the lock. Returns 0; -EAGAIN and in *missed the room that is needed; or
+ * another error. */
 static int make_place(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t bytes,
                       uint64_t *missed)
 {
@@ -204,7 +205,7 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
     return 0;
 }
 
-/* Position up to which the target is done, or never will be: nothing that follows nonsense is looked at. */
+/* Returns the position up to which messages have completed, or never will, because the lane is closed. */
 static uint64_t lane_completed(const struct sender *sender)
 {
     return ring_broken(&sender->ring) ? sender->head

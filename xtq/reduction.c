@@ -1,14 +1,14 @@
 /*
- * Reduce and allreduce (section V-C), on xtq.h and ground/plan.h alone.
+ * Reduce and allreduce (section V-C). Uses only xtq.h and ground/plan.h.
  *
  * Large vectors: a reduce-scatter by recursive halving (R. Thakur et al., the paper's [40]), after which each of the p2
- * ranks (the largest power of two) holds a segment of the result, which it then puts straight to all ranks, or to the
- * root. Small ones: a binomial tree, or, for all of a power of two ranks, exchanges of everything. All are a list of
- * steps (ground/plan.h), each an exchange with one peer, and a spread at the end.
+ * ranks (the largest power of two) has a segment of the result, which it puts to all ranks, or to the root. Small
+ * vectors: a binomial tree, or, for an allreduce among a power of two ranks, exchanges of the whole vector. Each is a
+ * list of steps (ground/plan.h), of which each is an exchange with one peer, and a spread of segments at the end.
  *
- * The explicit synchronisation of resources: before a rank puts what will be combined, the peer has put it a "ready",
- * which says that the peer has registered its buffer and has ended the steps before; so contributions are combined in
- * one order, and results can be repeated. The spread needs no such thing: a segment of the result is made of
+ * Explicit synchronisation of resources: before a rank puts a contribution to a peer, the peer has put it a "ready",
+ * which says that the peer has registered its buffer and has ended its earlier steps. So contributions are combined in
+ * one order, and results are reproducible. The spread needs no "ready": a segment of the result consists of
  * contributions of all ranks, so all have begun, and have sent what was in its place.
  */
 #include <errno.h>
@@ -23,8 +23,8 @@
 
 #define TREE_BYTES ((size_t)16 << 10)
 #define WAIT_US 1000
-#define TESTS_BEFORE_CLOCK 32 /* a few us, in which small ones end */
-#define PATIENCE_NS 20000     /* and one for each byte: see is_patient() */
+#define TESTS_BEFORE_CLOCK 32 /* a few us, in which small collectives end */
+#define PATIENCE_NS 20000     /* plus one for each byte: see is_patient() */
 
 /* ---- going on ---- */
 
@@ -35,7 +35,7 @@ static int64_t chunks(const struct xtq_request *r, size_t count)
     return (int64_t)((count + most - 1) / most);
 }
 
-/* Those of the elements that have not been sent yet. -EAGAIN: go on later. */
+/* Sends the elements that have not been sent yet. Returns -EAGAIN if the rest must be sent later. */
 static int send_elements(struct xtq_request *r, const uint8_t *from, int target, unsigned index, unsigned op,
                          size_t first, size_t count)
 {
@@ -59,7 +59,7 @@ static size_t by_peer(const struct xtq_request *r, int peer)
     return (size_t)r->slot * (size_t)r->c->size + (size_t)peer;
 }
 
-/* What a step waits for, if its message cannot go yet or has not come: -EAGAIN. */
+/* Continues a step. Returns -EAGAIN if its message cannot be sent yet, or has not arrived. */
 static int step_go_on(struct xtq_request *r, const struct plan_step *step)
 {
     struct xtq_collectives *c = r->c;
@@ -133,7 +133,7 @@ static void request_end(struct xtq_request *r, int error)
     r->error = error;
 }
 
-/* All that are under way, as others may wait for them. */
+/* Continues all pending requests, since other ranks may wait for them. */
 static void go_on_all(struct xtq_collectives *c)
 {
     for (unsigned slot = 0; slot < SLOTS; slot++) {
@@ -150,8 +150,8 @@ static void go_on_all(struct xtq_collectives *c)
 
 /* ---- plans ---- */
 
-/* Whether exchanges give the same everywhere: of floats, minimum and maximum mind which operand comes first, for NaN
- * and -0. */
+/* Whether exchanges give the same result on all ranks. They do not for minimum and maximum of floats, which depend on
+ * the order of operands for NaN and -0. */
 static bool can_exchange(const struct xtq_request *r, int size)
 {
     bool real = r->type == XTQ_FLOAT || r->type == XTQ_DOUBLE;
@@ -159,7 +159,7 @@ static bool can_exchange(const struct xtq_request *r, int size)
     return (size & (size - 1)) == 0 && !(real && (r->op == XTQ_MIN || r->op == XTQ_MAX));
 }
 
-/* Where a rank has a part of the result it is then spread from there. */
+/* Plans the steps. A rank that has a part of the result after them then spreads it. */
 static void make_plan(struct xtq_request *r, int root, bool to_all)
 {
     const int size = r->c->size, rank = r->c->rank;
@@ -187,11 +187,11 @@ static void make_plan(struct xtq_request *r, int root, bool to_all)
 
 /* ---- starting ---- */
 
-/* In calls that wait, the peer is there or comes, and looks itself: its server need not be woken. */
+/* If the call waits, the peer waits too, or will, and polls itself: its server need not be woken. */
 enum { WAITED_FOR = XTQ_TRY | XTQ_QUIET, NOT_WAITED_FOR = XTQ_TRY };
 
-/* Where contributions are combined. Of the data only what the first step leaves here is copied there; the rest of it is
- * sent as it is. */
+/* Chooses the memory in which contributions are combined. Only the data that the first step does not send are copied
+ * there. */
 static int request_memory(struct xtq_request *r, const void *data, void *result)
 {
     bool receives = false;
@@ -308,11 +308,11 @@ int xtq_test(struct xtq_request *r)
     return error;
 }
 
-/* What a request that cannot go on waits for. Another thread may make it go on meanwhile. */
+/* Waits for the event that a request needs to continue. Another thread may continue it meanwhile. */
 static void wait_for_something(struct xtq_request *r)
 {
     struct xtq_collectives *c = r->c;
-    const struct xtq_signal *signal = NULL; /* a lane is full */
+    const struct xtq_signal *signal = NULL; /* NULL: a lane is full */
     enum xtq_condition condition = XTQ_LT;
     const struct plan_step *step;
     int64_t value = 0;
@@ -338,7 +338,7 @@ static void wait_for_something(struct xtq_request *r)
         sched_yield();
 }
 
-/* The others are at it, too: so for about as long as it may take it polls, unless somebody else wants the core. */
+/* For how long a thread polls: about as long as the collective may take, unless other threads want the core. */
 struct patience {
     struct crowd crowd;
     long until_ns;

@@ -1,4 +1,4 @@
-/* Memory that initiators of the same host write. */
+/* A rank's memory that initiators of the same host write: its layout, and waking threads that wait there. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define PAGE 4096
 
-/* header | bells by queue and initiator | credits likewise | rings likewise */
+/* The layout: header | bells by queue and initiator | credits likewise | rings likewise */
 static size_t bells_at(const struct region *region, unsigned queue)
 {
     return sizeof(struct region_header) + queue * ring_lines(region->ranks * sizeof(uint64_t));
@@ -108,7 +108,7 @@ int region_open(struct region *region, MPI_Comm comm, unsigned queues, size_t la
         for (unsigned queue = 0; queue < MOST_QUEUES; queue++)
             region_header(region, (unsigned)rank)->server_of[queue] = REFUSER;
     }
-    return ranks_agree(comm, error); /* a barrier, too */
+    return ranks_agree(comm, error); /* also a barrier */
 }
 
 void region_close(struct region *region)

@@ -1,4 +1,4 @@
-/* Indices become this rank's addresses (section III-C.2, Figure 5). */
+/* Replaces the indices in a packet by this rank's addresses (section III-C.2, Figure 5). */
 #include <errno.h>
 
 #include "xtq/internal.h"

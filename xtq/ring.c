@@ -7,12 +7,12 @@
 
 #include "xtq/ring.h"
 
-#define STREAMED_BYTES (32 << 10) /* from here on */
+#define STREAMED_BYTES (32 << 10) /* payloads of at least this size bypass the caches */
 
 /*
- * To `to`, which is at the begin of a line. What is long goes past the caches, where there is a way: the reader had
- * these lines last, and where the two processors have no cache in common it costs more to take them from there first
- * than to write them to memory.
+ * Copies to `to`, which is the beginning of a cache line. Long data bypass the caches if the processor can do that: the
+ * reader had these lines last, and if the two processors share no cache, fetching the lines from there takes longer
+ * than writing to memory.
  */
 static void write_past_caches(uint8_t *to, const uint8_t *from, size_t bytes)
 {
@@ -24,7 +24,7 @@ static void write_past_caches(uint8_t *to, const uint8_t *from, size_t bytes)
             _mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
     }
     if (done)
-        _mm_sfence(); /* such stores come in no order with the bell */
+        _mm_sfence(); /* such stores are not ordered with that of the bell */
 #endif
     memcpy(to + done, from + done, bytes - done);
 }

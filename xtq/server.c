@@ -1,10 +1,10 @@
 /*
- * A thread that polls a queue while there is something, and sleeps on the queue's doorbell otherwise.
+ * A thread that polls a queue while messages arrive, and otherwise sleeps on the queue's doorbell.
  *
- * An initiator publishes first and then looks at `asleep`; the server says that it sleeps first and then looks at the
- * bells for the last time. Threads of the application that wait poll queues themselves (helpers): then nobody rings,
- * and the last helper to leave does what the server does before it sleeps. Helpers are counted once for all queues, as
- * queues come and go while they wait.
+ * An initiator publishes a message first, and then reads `asleep`. The server first sets `asleep`, and then checks the
+ * bells once more. Threads of the application that wait ("helpers") poll the queues themselves: then initiators do not
+ * wake the server, and the last helper to leave does what the server does before it sleeps. Helpers are counted once
+ * for all queues, since queues may be registered and unregistered while they wait.
  */
 #include <errno.h>
 #include <time.h>
@@ -30,7 +30,7 @@ bool server_inside(void)
     return inside != NULL;
 }
 
-/* Who finds another thread at it leaves it a word to look once more, as that may have looked at the bells already. */
+/* A thread that finds another one polling asks it to poll once more, since that may have checked the bells already. */
 int server_poll(struct server *server)
 {
     int count = 0;
@@ -50,7 +50,7 @@ int server_poll(struct server *server)
         pthread_mutex_unlock(&server->serving);
         if (!atomic_load(&server->again))
             break;
-        if (round) { /* there is no end of it: that is the server's to do, or that of who has not lain down yet */
+        if (round) { /* messages keep arriving: leave them to the server, or to a thread that does not sleep yet */
             region_ring(asleep_of(server));
             region_wake_napping(&server->x->region, (unsigned)server->x->rank);
             break;
@@ -94,14 +94,14 @@ void server_help_end(struct server *server)
         region_ring(asleep_of(server));
 }
 
-/* The last helper may have left without having seen it. */
+/* Wakes the server: the last helper may have left without having seen it. */
 void server_show(struct server *server)
 {
     if (!server->manual)
         region_rouse(asleep_of(server));
 }
 
-/* The time-out is for peers that do not ring. */
+/* Sleeps until woken. The time-out is for peers that do not wake the server. */
 static void server_sleep(struct server *server)
 {
     _Atomic uint32_t *asleep = asleep_of(server);
@@ -118,7 +118,7 @@ static void server_sleep(struct server *server)
             atomic_store(asleep, AWAKE);
             return;
         }
-    } else { /* what this thread has left is theirs, and they may have lain down while it was at it */
+    } else { /* helpers handle the rest, and may have fallen asleep while this thread was polling */
         region_wake_napping(&server->x->region, (unsigned)server->x->rank);
     }
     if (!atomic_load(&server->stop))

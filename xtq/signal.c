@@ -1,4 +1,4 @@
-/* Signals (section II-A), and waiting for them. */
+/* Signals (section II-A), and waits for them. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* What kernel, function and queue indices stand for (section IV-B). */
+/* The tables of kernels, functions and queues, and registering them (section IV-B). */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@ void table_release(struct table_entry *entry)
     atomic_fetch_sub(&entry->users, 1);
 }
 
-/* ---- changing them: one thread at a time ---- */
+/* ---- changes of the tables: by one thread at a time ---- */
 
-/* A task does not wait for a thread that may itself wait for the task: -EDEADLK. */
+/* Locks the tables. Returns -EDEADLK if a task would wait for a thread that may itself wait for the task. */
 static int change_begin(struct xtq *x)
 {
     if (!server_inside()) {
@@ -42,8 +42,8 @@ static void change_end(struct xtq *x)
     pthread_mutex_unlock(&x->registering);
 }
 
-/* No new task begins with it, and those that did have ended. -EDEADLK, and nothing has changed, if this thread may be
- * in one of them: the entry remains theirs. */
+/* Invalidates an entry, and waits until its tasks have ended. Returns -EDEADLK, and changes nothing, if this thread may
+ * be in one of these tasks. */
 static int entry_clear(struct xtq *x, struct table_entry *entry)
 {
     bool inside = server_inside();
@@ -53,7 +53,7 @@ static int entry_clear(struct xtq *x, struct table_entry *entry)
     if (inside && atomic_load(&entry->users))
         return -EDEADLK;
     atomic_store(&entry->valid, 0);
-    if (inside && atomic_load(&entry->users)) { /* one has begun meanwhile */
+    if (inside && atomic_load(&entry->users)) { /* a task has begun meanwhile */
         atomic_store(&entry->valid, 1);
         return -EDEADLK;
     }
@@ -113,7 +113,7 @@ int xtq_unregister_function(struct xtq *x, unsigned index)
     return error;
 }
 
-/* Both, or none. */
+/* Retains both, or none. */
 static int objects_retain(cl_kernel kernel, cl_mem memory)
 {
     if (kernel && clRetainKernel(kernel))
@@ -150,7 +150,7 @@ size_t kernarg_place(size_t end, size_t bytes)
     size_t alignment = bytes < 16 ? bytes : 16;
 
     while (alignment & (alignment - 1))
-        alignment++; /* a vector of three takes the place of four */
+        alignment++; /* a vector of three has the size of one of four */
     return (end + alignment - 1) & ~(alignment - 1);
 }
 
@@ -163,7 +163,7 @@ static size_t kernarg_bytes(const size_t *bytes, unsigned count)
     return end;
 }
 
-/* What the entry points to is retained, or copied; that is the slot's if this does not fail. */
+/* Sets a slot. The entry's objects have been retained; the slot owns them and bytes unless this fails. */
 static int kernel_slot_set(struct xtq *x, struct kernel_slot *slot, const struct xtq_kernel_entry *entry, size_t *bytes)
 {
     int error = change_begin(x);
@@ -231,7 +231,7 @@ int xtq_unregister_kernel(struct xtq *x, unsigned index)
     return error;
 }
 
-/* What has arrived before is still the refuser's: it has ended when the queue's server begins. */
+/* Opens a queue. The refuser handles what has arrived before, and has finished when the queue's server begins. */
 static int queue_open(struct xtq *x, unsigned index, const struct xtq_queue_entry *entry)
 {
     struct queue_slot *slot = &x->queue_slots[index];
@@ -293,7 +293,7 @@ int xtq_unregister_queue(struct xtq *x, unsigned index)
         return -EINVAL;
     if (index >= x->queues)
         return -ENOENT;
-    if (server_inside()) /* this queue's, or another's that waits for the same of this one */
+    if (server_inside()) /* in a task of this queue, or of another that may wait likewise for this one */
         return -EDEADLK;
     pthread_mutex_lock(&x->registering);
     if (atomic_load(&x->queue_slots[index].host) || atomic_load(&x->queue_slots[index].device)) {

@@ -1,4 +1,4 @@
-/* What a rank puts, runs and waits for is written down, if somebody traces it: tools/trace_xtq.c reads it. */
+/* Records a rank's puts, tasks and waits if they are traced. tools/trace_xtq.c reads the records. */
 #include <unistd.h>
 
 #include "base/settings.h"

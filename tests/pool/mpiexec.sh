@@ -1,11 +1,12 @@
 #!/bin/sh
-# Daemons that mpiexec starts find each other by MPI and write the pool file; sessions one after the other and many at once.
+# Daemons that mpiexec starts find each other by MPI and write the pool file; they serve sessions one after the other
+# and many at once.
 . "$(dirname "$0")/../lib.sh"
 [ "$SANITIZER" != thread ] || skip "the daemon has one thread"
 [ -n "$MPIEXEC_MPICH" ] || skip "needs MPICH"
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 user=$(id -un)
-# daemons [NUMBER]: those that are there, or that one
+# daemons [NUMBER]: prints the running daemons, or that one
 daemons()
 {
     for conf in "$scratch"/conf${1:-[012]}; do
@@ -89,7 +90,7 @@ wait_until as_before || fail "descriptors are left: $before, $(descriptors)"
 kill -INT $(daemons)
 wait $mpiexec
 
-# In the background: mpiexec ends, they stay.
+# In the background: mpiexec ends, and the daemons stay.
 rm "$scratch/pool"
 "$MPIEXEC_MPICH" -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf0" --detach : \
     -n 1 "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf1" --detach : \
@@ -100,14 +101,14 @@ wait_until nodes_up 3 || fail "in the background: $(vocl pool nodes; cat "$scrat
 vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" || fail "background: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "in the background it prints something else"
 
-# The first of them is killed: the others are a pool still. (In the foreground, on one host, mpiexec would kill them.)
+# The first daemon is killed: the others are still a pool. (In the foreground, on one host, mpiexec would kill them.)
 kill -9 $(daemons 0)
 wait_until nodes_up 2 || fail "not two are left: $(vocl pool nodes; cat "$scratch"/state?/log | tail -n 8)"
 vocl run --count 2 --policy spread -- "$program" > "$scratch/out" 2> "$scratch/err" ||
     fail "with two: $(cat "$scratch/err"; cat "$scratch"/state?/log | tail -n 8)"
 cmp "$scratch/native" "$scratch/out" || fail "with two it prints something else"
 
-# Two hosts whose daemons listen at the loopback, each at its own: nobody would reach the other.
+# Two hosts whose daemons listen at a loopback address, each at its own: they could not connect to each other.
 if unshare -n true 2> /dev/null; then
     kill $(daemons)
     rm "$scratch/pool"

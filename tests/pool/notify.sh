@@ -1,9 +1,9 @@
 #!/bin/sh
-# What systemd hears of the daemon (Type=notify): that it serves, that it reads its files again and has done so, that it ends.
+# The daemon's messages to systemd (Type=notify): it serves, it reads its files again and has done so, it ends.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here
 
-# hears ADDRESS: what is said there comes to $scratch/said, a line for each datagram
+# hears ADDRESS: writes what is sent to that socket to $scratch/said, a line for each datagram
 hears()
 {
     python3 -c '
@@ -18,7 +18,7 @@ with open(sys.argv[2], "a") as file:
     wait_until test -e "$scratch/said.listens" || fail "nobody hears"
     rm "$scratch/said.listens"
 }
-# said N PATTERN: so many lines have it
+# said N PATTERN: so many lines match
 said()
 {
     [ "$(grep -cs "$2" "$scratch/said")" = "$1" ]
@@ -27,7 +27,7 @@ for address in "$scratch/notify" "@vocl-test-$$"; do
     rm -f "$scratch/said"
     hears "$address"
     start_at="env NOTIFY_SOCKET=$address"
-    # What would take its place in the pool is there before it is said that it serves.
+    # The daemon answers clients before it reports that it serves.
     start_daemon
     wait_until said 1 "^READY=1 STATUS=here serves [0-9]* devices at 127.0.0.1:$port$" || fail "not ready: $(cat "$scratch/said" "$scratch/log")"
     VOCL_POOL=$scratch/pool vocl pool nodes | grep -q '^here  *up ' || fail "it says that it serves, and does not"
@@ -43,7 +43,8 @@ for address in "$scratch/notify" "@vocl-test-$$"; do
         fail "of a bad file: $(cat "$scratch/said")"
     mv "$scratch/conf.good" "$scratch/conf"
 
-    # Nobody whom it starts can speak for it, but for copies of itself, which ask for names.
+    # None of the processes that it starts can send messages in its name, except for copies of itself, which look up
+    # names.
     for process in $(pgrep -P $daemon); do
         [ ! "/proc/$process/exe" -ef "/proc/$daemon/exe" ] || continue
         tr '\0' '\n' < "/proc/$process/environ" 2> /dev/null | grep -q '^NOTIFY_SOCKET=' && fail "$process has its socket"
@@ -55,7 +56,7 @@ for address in "$scratch/notify" "@vocl-test-$$"; do
     wait $other 2> /dev/null
 done
 
-# A socket that is not there, or whose name is too long, keeps it from nothing.
+# A socket that does not exist, or whose name is too long, does not disturb the daemon.
 for address in "$scratch/nobody" "/$(printf %0200d 0)" relative ''; do
     start_at="env NOTIFY_SOCKET=$address"
     start_daemon
@@ -63,6 +64,6 @@ for address in "$scratch/nobody" "/$(printf %0200d 0)" relative ''; do
     wait $daemon || fail "NOTIFY_SOCKET=$address: $(cat "$scratch/log")"
 done
 
-# The unit waits for that.
+# The unit waits for these messages.
 grep -qx 'Type=notify' "$top_builddir/etc/vocl-proxy.service" || fail "the unit does not wait"
 exit 0

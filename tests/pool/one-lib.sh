@@ -1,18 +1,18 @@
-# A pool of one daemon: this host's, this user's, with keys.
+# A pool of one daemon on this host, run by this user, with keys.
 #
-#     make_pool NAME [SETTING...]   $scratch/pool and what belongs to it, $scratch/conf; $port and the two after it are its
-#     start_daemon                  $daemon; killed when the test ends. $start_at: a command before it, or nothing
-#     add_daemon NAME [SETTING...]  another of the same pool: $scratch/conf.NAME; its port is $port + 3
-#     start_other NAME              $other
-#     await CONDITION...            until that is so in $VOCL_POOL (vocl pool wait); otherwise it says what is so instead
-#     meet_other                    one and two know each other; $scratch/pool.two is the same pool, asked from the other end
+#     make_pool NAME [SETTING...]   writes $scratch/pool, $scratch/conf and others; $port and the next two are its
+#     start_daemon                  sets $daemon; killed when the test ends. $start_at: a command before it, or empty
+#     add_daemon NAME [SETTING...]  another daemon of the same pool: $scratch/conf.NAME; its port is $port + 3
+#     start_other NAME              sets $other
+#     await CONDITION...            waits until $VOCL_POOL is so (vocl pool wait); otherwise reports its state
+#     meet_other                    waits until one and two know each other; $scratch/pool.two lists two first
 . "$(dirname "$0")/${to_tests:-..}/lib.sh"
 case $SANITIZER in
 thread) skip "the daemon has one thread" ;;
 esac
 [ -x "$VOCL_LIBEXECDIR/vocl-poold" ] || skip "VOCL was built without its pool"
 user=$(id -un)
-# five ports that nobody else has, as far as one can see; other scripts begin to look elsewhere
+# Five ports that are not in use, as far as can be seen; other scripts begin their search elsewhere.
 port=$((20000 + $$ % 2000 * 5))
 used()
 {
@@ -96,7 +96,7 @@ start_daemon()
     wait_until grep -qs ' serves ' "$scratch/log" || fail "the daemon does not start: $(cat "$scratch/log")"
 }
 
-# children PID NAME: its children of that name
+# children PID NAME: prints its children of that name
 children()
 {
     for children_stat in /proc/[0-9]*/stat; do
@@ -109,7 +109,7 @@ await()
     vocl pool wait --timeout=300 "$@"
 }
 
-# places PROGRAM: where its sessions are, each as NODE:DEVICE,... and its id
+# places PROGRAM: prints where its sessions are, each as NODE:DEVICE,... and its ID
 places()
 {
     vocl pool --json sessions | python3 -c '

@@ -1,13 +1,13 @@
 #!/bin/sh
-# More sessions than a device has memory for: three, of which one and a half fit. Those that do nothing are suspended while
-# others wait, and all programs compute what they should.
+# More sessions than a device has memory for: three, of which one and a half fit. Idle sessions are suspended while
+# others wait, and all programs get the right results.
 . "$(dirname "$0")/one-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
 make_pool here 'oversubscribe = true;'
 start_daemon
 export VOCL_POOL="$scratch/pool" VOCL_SHARE=0
-# two thirds of the device's, in KiB, which is more than the programs use
+# two thirds of the device's memory, in KiB, which is more than the programs use
 memory=$(vocl pool --json devices | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["nodes"][0]["devices"][0]["memory"] // 1024 * 2 // 3)')K
@@ -17,7 +17,7 @@ for number in 1 2 3; do
         2> "$scratch/err$number" &
     programs="$programs $!"
 done
-# all_worked: each of them once, and then they do nothing
+# all_worked: each program has worked once, and is then idle
 all_worked()
 {
     [ "$(cat "$scratch"/out? | grep -c 'round 1')" = 3 ]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Which session has done nothing for longest, and is suspended for who waits, is not for the clocks of hosts to say: one's is an hour
-# ahead.
+# The session that has been idle for longest is suspended for a waiting one, whatever the clocks of the hosts say: one
+# of them is an hour ahead.
 . "$(dirname "$0")/one-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
@@ -11,12 +11,12 @@ start_daemon
 start_other two
 meet_other
 export VOCL_POOL="$scratch/pool" VOCL_SHARE=0
-# two thirds of the device's, in KiB: there is room for one on each node
+# two thirds of the device's memory, in KiB: each node has room for one session
 memory=$(vocl pool --json devices | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["nodes"][0]["devices"][0]["memory"] // 1024 * 2 // 3)')K
 
-# begins NAME: works once, and then does nothing until the test ends
+# begins NAME: starts a program that works once, and is then idle until the test ends
 begins()
 {
     name=$1
@@ -25,7 +25,7 @@ begins()
     programs="$programs $!"
     wait_until grep -q 'round 1' "$scratch/out.$1" || fail "$1: $(cat "$scratch/out.$1" "$scratch/err.$1" "$scratch"/log*)"
 }
-# idle COUNT: so many sessions may be suspended for others, as their daemons say
+# idle COUNT: so many sessions may be suspended for others, according to their daemons
 idle()
 {
     [ "$(vocl pool --json sessions | grep -c '"may be suspended": true')" = "$1" ]

@@ -1,4 +1,4 @@
-/* Placement by every policy, on pools made up here. */
+/* Placement by each policy, in pools that are made up here. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,7 +44,8 @@ static void take(unsigned device)
         devices[i].node_sessions += devices[i].node == devices[device].node;
 }
 
-/* Two nodes of eight devices in the paper's T2, and one whose tree is not known: what is chosen shares few links. */
+/* Two nodes with eight devices each in the paper's T2, and one whose PCIe tree is not known: the chosen devices share
+ * few links. */
 static void topology(void)
 {
     struct placement_device all[24];
@@ -64,13 +65,13 @@ static void topology(void)
                                            .usable = true,
                                            .tree = i < 16 ? tree : NULL,
                                            .leaf = i < 16 ? (int)i % 8 : -1};
-    /* the second device goes to the other port of the root complex; of four, two are at each */
+    /* The second device is at the other port of the root complex; of four devices, two are at each port. */
     wish.count = 4;
     EXPECT(placement_choose(all, 8, &wish, POLICY_PACK, chosen, &ever));
     EXPECT(chosen[0] == 0 && chosen[1] == 4 && (chosen[2] < 4) != (chosen[3] < 4));
     EXPECT(placement_choose(all, 8, &wish, POLICY_ORDER, chosen, &ever) && chosen[1] == 1);
     EXPECT(placement_choose(all + 16, 8, &wish, POLICY_PACK, chosen, &ever) && chosen[1] == 1);
-    /* away from what others use, but not at the price of what the policy says */
+    /* Devices away from those that others use are preferred, but not against the policy. */
     wish.count = 1;
     all[5].sessions = all[5].node_sessions = 1;
     EXPECT(placement_choose(all, 8, &wish, POLICY_LEAST_LOADED, chosen, &ever) && chosen[0] == 0);
@@ -81,7 +82,7 @@ static void topology(void)
     EXPECT(placement_choose(all, 16, &wish, POLICY_PACK, chosen, &ever) && chosen[0] > 3 && chosen[0] < 8 &&
            chosen[0] != 5);
     EXPECT(placement_choose(all, 24, &wish, POLICY_SPREAD, chosen, &ever) && chosen[0] == 8);
-    /* near the network, if nothing else counts */
+    /* Devices near the network interface are preferred, all else being equal. */
     EXPECT(!topology_add(tree, TOPOLOGY_INTERFACE, "nic", topology_find(tree, "K2")));
     for (unsigned i = 0; i < 8; i++)
         all[i].sessions = 0;
@@ -104,19 +105,19 @@ int main(void)
     EXPECT(!try(0, "", 0, false, POLICY_PACK) && !ever);
     EXPECT(placement_choose(devices, 8, &wish, POLICY_ORDER, chosen, &ever));
 
-    /* pack: a node that has all of it; of these, the fuller */
+    /* pack: a node that has all devices; among such nodes, the fuller one */
     EXPECT(try(3, "gpu", 0, false, POLICY_PACK) && chosen[0] == 2 && chosen[1] == 3 && chosen[2] == 4);
     EXPECT(try(2, "gpu", 0, false, POLICY_PACK) && chosen[0] == 0 && chosen[1] == 1);
     take(3);
     EXPECT(try(1, "gpu", 0, false, POLICY_PACK) && devices[chosen[0]].node == 1);
 
-    /* spread: one on each node, the idle ones first */
+    /* spread: one device on each node, idle nodes first */
     start_afresh();
     EXPECT(try(3, "", 0, false, POLICY_SPREAD) && chosen[0] == 0 && chosen[1] == 2 && chosen[2] == 6);
     take(0);
     EXPECT(try(1, "", 0, false, POLICY_SPREAD) && chosen[0] == 2);
 
-    /* least-loaded: fewest sessions, then least load */
+    /* least-loaded: fewest sessions, then the lowest load */
     start_afresh();
     take(0);
     devices[1].load = 0.9;
@@ -126,7 +127,7 @@ int main(void)
         take(i);
     EXPECT(try(1, "gpu", 0, false, POLICY_LEAST_LOADED) && chosen[0] == 1);
 
-    /* exclusive: nobody else there; taken: not now, but some day */
+    /* exclusive: a device without sessions; a device that is taken is not free now, but will be */
     devices[0].taken = true;
     EXPECT(try(1, "gpu", 0, false, POLICY_ORDER) && chosen[0] == 1);
     devices[0].taken = false;
@@ -138,7 +139,7 @@ int main(void)
     EXPECT(!try(1, "gpu", 0, false, POLICY_ORDER) && ever);
     EXPECT(try(2, "", 0, false, POLICY_PACK) && chosen[0] == 6);
 
-    /* a node that takes no sessions, and memory that others have */
+    /* a node that takes no sessions, and memory that others use */
     start_afresh();
     devices[0].usable = devices[1].usable = false;
     EXPECT(try(1, "", 0, false, POLICY_ORDER) && chosen[0] == 2);

@@ -1,10 +1,10 @@
-# Three hosts with a daemon each, one for programs, in network namespaces around a bridge:
+# Three hosts with a daemon each, and one for programs, in network namespaces around a bridge:
 #
 #     near 10.94.0.1 --+-- n1 10.94.0.2
 #                      +-- n2 10.94.0.3
 #                      +-- n3 10.94.0.4
 #
-# with a munged of their own, users that are only this script's, and a copy of the programs that these users can read.
+# with a munged of their own, users that only this script has, and a copy of the programs that these users can read.
 . "$(dirname "$0")/../lib.sh"
 need ip iproute2
 need munged munge
@@ -16,7 +16,7 @@ esac
 
 base=vp$$
 alice=alice$$ bob=bob$$
-# users COMMAND...: changes them; the password file is one for all
+# users COMMAND...: changes the users; all tests share one password file
 users()
 {
     flock "${TMPDIR:-/tmp}/vocl-tests-users" "$@" > /dev/null 2>&1
@@ -39,7 +39,7 @@ cleanup_pool()
 }
 trap cleanup_pool EXIT
 
-# The users may not reach this checkout, for instance one in root's home.
+# The users may be unable to read this checkout, for instance one in root's home.
 cd "$scratch" && chmod 755 "$scratch" || exit 99
 for user in $alice $bob; do
     users useradd -m $user || skip "no users can be made here"
@@ -58,7 +58,7 @@ for host in near n1 n2 n3; do
     ip -n $base-$host link set eth0 up
 done
 
-# What the users may run: links and folders of the build tree may be closed to them.
+# Programs for the users: links and folders of the build tree may be inaccessible to them.
 cp -rL "$VOCL_LIBEXECDIR" "$scratch/libexec" && chmod -R a+rX "$scratch/libexec"
 library=$(cat "$scratch/libexec/vendors/vocl.icd")
 echo "$scratch/libexec/${library##*/}" > "$scratch/libexec/vendors/vocl.icd"
@@ -113,20 +113,20 @@ END
 start_daemon()
 {
     start_before=$(grep -cs "$1 serves" "$scratch/$1.log")
-    # not `ip netns exec`, which takes the control groups away with /sys
+    # not `ip netns exec`, whose mount of /sys hides the control groups
     nsenter --net=/run/netns/$base-$1 env VOCL_LIBEXECDIR="$scratch/libexec" "$scratch/libexec/vocl-proxy" \
         --config "$scratch/$1.conf" 2>> "$scratch/$1.log" &
     echo $! > "$scratch/$1.pid"
     wait_until serves "$1" || fail "$1 does not start: $(cat "$scratch/$1.log")"
 }
 
-# serves HOST: once more than before
+# serves HOST: its log reports that once more than before
 serves()
 {
     [ "$(cat "$scratch/$1.log" 2> /dev/null | grep -c "$1 serves")" -gt "${start_before:-0}" ]
 }
 
-# reload HOST PATTERN: its daemon reads its files again, and says so in its log
+# reload HOST PATTERN: its daemon reads its files again, and its log then matches
 reload()
 {
     reload_before=$(grep -c "$2" "$scratch/$1.log")
@@ -138,7 +138,7 @@ reloaded()
     [ "$(grep -c "$2" "$scratch/$1.log")" -gt "$reload_before" ]
 }
 
-# as USER COMMAND...: on the host for programs
+# as USER COMMAND...: runs it on the host for programs
 as()
 {
     as_user=$1
@@ -156,7 +156,7 @@ root()
         PATH="$scratch/libexec:$PATH" "$@"
 }
 
-# await CONDITION...: until that is so in the pool (vocl pool wait); otherwise it says what is so instead
+# await CONDITION...: waits until the pool is so (vocl pool wait); otherwise reports its state
 await()
 {
     root vocl pool wait --timeout=300 "$@"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# A pool of three hosts, from outside: who gets which devices, who may not, what ends a session, and what survives.
+# A pool of three hosts, seen from outside: which devices users get, and which not, what ends a session, and what
+# survives.
 . "$(dirname "$0")/pool-lib.sh"
 
-# a control group (v2), where there are such
+# a control group (v2), where they exist
 group=
 for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
     [ -w $root/cgroup.procs ] && [ -e $root/cgroup.controllers ] && group=$root/$base
@@ -15,7 +16,7 @@ for host in n1 n2 n3; do
 done
 await nodes=3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
 
-# wait_to_end PROGRAM: a burn that is told to end; whatever its status
+# wait_to_end PROGRAM: ends a burn, and returns its status
 wait_to_end()
 {
     touch "$scratch/enough"
@@ -25,7 +26,7 @@ wait_to_end()
     return $ended_with
 }
 
-# the same results as natively, from a worker that is the user's
+# the same results as natively, from a worker that runs as the user
 "$scratch/bin/vector_add" > "$scratch/native" || fail "vector_add natively"
 as $alice vocl run -- "$scratch/bin/vector_add" > "$scratch/out" 2> "$scratch/err" ||
     fail "vector_add: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
@@ -33,7 +34,7 @@ cmp "$scratch/native" "$scratch/out" || fail "vector_add prints something else"
 await sessions=0 || fail "a session is left: $(root vocl pool sessions)"
 grep -q '"user":"'$alice'"' "$scratch"/accounting-n1 || fail "no account of it"
 
-# the worker: alice's, with nothing of the daemon's
+# the worker: it runs as alice, and has nothing of the daemon's
 as $alice vocl run --policy order -- "$scratch/bin/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 started()
@@ -53,8 +54,8 @@ await sessions=0 || fail "a killed session stays"
 wait_to_end $program
 [ -z "$group" ] || [ -z "$(ls -d "$group"/vocl-* 2> /dev/null)" ] || fail "a control group is left"
 
-# placement: where the parts of a session are, which one daemon hears from the others
-# placed NODES OPTION...: the nodes of a session of alice's, each once
+# placement: the nodes of a session's parts, as one daemon hears of them from the others
+# placed NODES OPTION...: a session of alice's is on these nodes
 placed()
 {
     placed_on=$1
@@ -85,7 +86,7 @@ grep -q "not that many" "$scratch/err" || fail "seven devices of six: $(cat "$sc
 [ "$(as $alice vocl devices --count 6 | sed 1d | wc -l)" = 6 ] || fail "six devices of six"
 await sessions=0 || fail "sessions stay"
 
-# sessions of several nodes, beside each other on the same devices
+# sessions over several nodes, at the same time on the same devices
 for name in many_devices many_copies; do
     "$scratch/bin/$name" > "$scratch/native.$name" 2> /dev/null || fail "$name natively"
 done
@@ -101,7 +102,7 @@ for process in $running; do
 done
 await sessions=0 || fail "sessions stay"
 
-# memory: n1 gives 64 MiB
+# memory: n1 allows 64 MiB
 as $alice vocl run --policy order -- "$scratch/bin/limits" 40000000 > "$scratch/out" 2> "$scratch/err"
 printf '67108864 67108864\n0 -4\n0\n1 0\n' | cmp -s - "$scratch/out" || fail "memory: $(cat "$scratch/out")"
 as $alice vocl run --policy order --mem 32M -- "$scratch/bin/limits" 20000000 > "$scratch/out" 2> "$scratch/err"
@@ -112,7 +113,7 @@ printf '33554432 33554432\n0 -4\n0\n1 0\n' | cmp -s - "$scratch/out" || fail "me
 as $bob vocl devices --count 5 2> "$scratch/err" && fail "bob has a device of n2"
 grep -q 'may not use' "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
-# exclusive, and waiting for it
+# exclusive devices, and waiting for them
 await sessions=0 || fail "sessions stay"
 as $alice vocl run --count 6 --exclusive -- "$scratch/bin/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/first" &
 first=$!
@@ -130,7 +131,7 @@ wait $second || fail "bob waited for nothing: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "after waiting vector_add prints something else"
 wait_to_end $first
 
-# time limits: n3 gives 3 seconds from now on; the others are drained
+# time limits: n3 allows 3 seconds from now on; the others are drained
 write_config n3 'session-seconds = 3;'
 reload n3 'read .* again' || fail "n3 does not read its configuration again"
 as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
@@ -142,7 +143,7 @@ reload n3 'read .* again' || fail "n3 does not read its configuration once more"
 root vocl pool resume n1 n2
 await nodes=3 || fail "resume"
 
-# a program that is killed leaves nothing
+# a killed program leaves nothing
 : > "$scratch/out"
 as $alice vocl run --count 3 --policy spread -- "$scratch/bin/burn" 0 "$scratch/enough" > "$scratch/out" 2>&1 &
 killed=$!
@@ -155,7 +156,7 @@ runs_on_n1()
 {
     root vocl pool sessions | grep -q ' n1 .*running'
 }
-# the loss of a daemon: its session goes on, the others serve, the next one takes over
+# the loss of a daemon: its session continues, the others serve, and the next daemon takes the session over
 as $alice vocl run --policy order -- "$scratch/bin/burn" "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
 burning=$!
 await running@n1=1 || fail "no session: $(cat "$scratch/err")"
@@ -174,7 +175,7 @@ wait_to_end $burning || fail "the session did not survive its daemon: $(cat "$sc
 await sessions=0 || fail "the session that was taken over stays"
 [ "$(grep -c '"program":"burn"' "$scratch/accounting-n1")" -ge 1 ] || fail "no account of the session that was taken over"
 
-# reload
+# reloading
 echo 'nonsense = 1;' >> "$scratch/n2.conf"
 reload n2 'stays as it was: .*no such setting' || fail "a bad configuration is taken"
 write_config n2 "allow = [ \"$bob\" ];"
@@ -184,7 +185,7 @@ root vocl pool drain n1 n3
 as $alice vocl devices 2> "$scratch/err" && fail "alice on n2"
 as $bob vocl devices > /dev/null 2> "$scratch/err" || fail "bob on n2: $(cat "$scratch/err")"
 
-# the end; what still ran would be left to the next daemon
+# the end; a session that still ran would be left to the next daemon
 await sessions=0 || fail "bob's session stays"
 for host in n1 n2 n3; do
     kill -TERM "$(cat "$scratch/$host.pid")"
@@ -196,7 +197,7 @@ gone()
 }
 wait_until gone || fail "a daemon does not end"
 [ -z "$(ls "$scratch"/state-*/session-* 2> /dev/null)" ] || fail "state is left: $(ls "$scratch"/state-*)"
-# what is dead but not reaped waits for this machine's init
+# Processes that are dead and not reaped wait for this machine's init.
 ps -u $alice -o stat=,pid=,args= | grep -v '^Z' && fail "processes of alice are left"
 grep -h ' error: \|AddressSanitizer' "$scratch"/n?.log | grep -v 'stays as it was' && fail "errors in the logs"
 exit 0

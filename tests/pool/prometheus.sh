@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prometheus itself scrapes a pool of three; promtool has nothing to say against the metrics and the rules, and each alert comes when
-# it should; what the dashboard for Grafana asks for is there.
+# Prometheus itself scrapes a pool of three daemons; promtool accepts the metrics and the rules, and each alert is
+# raised when it should be; the metrics that the Grafana dashboard queries exist.
 . "$(dirname "$0")/one-lib.sh"
 need prometheus prometheus
 need promtool prometheus
@@ -13,7 +13,7 @@ cp "$rules/vocl-rules.yml" "$top_srcdir/tests/pool/prometheus-rules.yml" "$scrat
     fail "the rules: $(cat "$scratch/rules.out")"
 (cd "$rules" && promtool check config prometheus.yml) > "$scratch/out" 2>&1 || fail "the configuration: $(cat "$scratch/out")"
 
-# three; the third, and Prometheus, at addresses of their own
+# three daemons; the third, and Prometheus, at addresses of their own
 make_pool one "http = \"127.0.0.1:$((port + 1))\";"
 add_daemon two "http = \"127.0.0.1:$((port + 4))\";"
 "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=three >> "$scratch/keys"
@@ -56,7 +56,7 @@ at=127.0.0.3:$port
 env -u LD_PRELOAD prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --web.listen-address="$at" \
     > "$scratch/prometheus.out" 2>&1 &
 prometheus=$!
-# value QUERY: what Prometheus says; "none" if nothing
+# value QUERY: prints Prometheus's answer, or "none"
 value()
 {
     curl -s -G "http://$at/api/v1/query" --data-urlencode "query=$1" | python3 -c '
@@ -66,7 +66,7 @@ assert answer["status"] == "success", answer
 result = answer["data"]["result"]
 print(float(result[0]["value"][1]) if result else "none")'
 }
-# is VALUE QUERY
+# is VALUE QUERY: whether that is the answer
 is()
 {
     [ "$(value "$2" 2> /dev/null)" = "$1" ]
@@ -81,7 +81,7 @@ launches()
     value 'sum(vocl_launches_total)' | grep -q '^[1-9]'
 }
 wait_until launches || fail "launches: $(curl -s "$metrics")"
-# what the dashboard shows there is
+# The dashboard's queries have results.
 python3 - "$rules/grafana-dashboard.json" > "$scratch/queries" << 'END' || fail "the dashboard"
 import json, sys
 dashboard = json.load(open(sys.argv[1]))
@@ -97,12 +97,12 @@ some()
 while read -r query; do
     wait_until some "$query" || fail "nothing for: $query $(cat "$scratch/err")" # rates are of two samples
 done < "$scratch/queries"
-# no names of sessions, users or programs in labels: they would be without end
+# Labels contain no names of sessions, users or programs: there would be more and more of them.
 curl -s "$metrics" | grep -E '(user|program|session)=' && fail "labels without end"
 
 kill -9 $two
 wait_until is 1.0 'count(up{job="vocl"} == 0)' || fail "the loss of one: $(value up)"
-# pending ALERT
+# pending ALERT: whether Prometheus has that alert
 pending()
 {
     curl -s "http://$at/api/v1/alerts" | grep -q "$1"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Two daemons, asked by different users' programs: who has waited longer is served first, whichever he asked; and the loss
-# of a daemon costs nobody his place.
+# Programs of different users send requests to two daemons: the one that has waited longest is served first, whichever
+# daemon it has asked, and the loss of a daemon costs none of them its position.
 . "$(dirname "$0")/one-lib.sh"
 make_pool one
 add_daemon two 'devices = ( { match = "*"; mode = "hidden"; } );'
@@ -9,13 +9,13 @@ start_other two
 meet_other
 hold()
 {
-    # one that is over may still be listed, and who asks next would be served before the holder is
+    # A session that has ended may still be listed, and the next request would be served before the holder's.
     VOCL_POOL=$scratch/pool await sessions=0 || fail "a session is left: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
     VOCL_POOL=$scratch/pool vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
     holder=$!
     VOCL_POOL=$scratch/pool await running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 }
-# wait_at POOL NAME: a request that says in $scratch/order when it is served
+# wait_at POOL NAME: sends a request, and adds NAME to $scratch/order when it is served
 wait_at()
 {
     { VOCL_POOL=$scratch/$1 vocl run --exclusive --wait 100 -- \
@@ -28,7 +28,7 @@ wait_at()
     }
     wait_until is_queued || fail "$2 does not wait: $(cat "$scratch/err.$2")"
 }
-# queue: as a daemon tells it
+# queue: prints the queue as a daemon reports it
 queue()
 {
     VOCL_POOL=$scratch/$1 vocl pool --json queue |
@@ -58,7 +58,7 @@ wait_until same || fail "not one queue: $(queue pool), $(queue pool.two)"
 release
 [ "$(tr '\n' ' ' < "$scratch/order")" = "first second third " ] || fail "served as $(cat "$scratch/order" "$scratch"/log*)"
 
-# the broker of the first is lost: he keeps his place at the other
+# the broker of the first request is lost: the request keeps its position with the other daemon
 rm "$scratch/order" "$scratch"/err.*
 hold
 waiting=

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions of a pool of three nodes lose workers, nodes and daemons: with VOCL_RECOVER programs print what they print
-# natively, on another node if need be, and nothing is left behind.
+# Sessions of a pool of three nodes lose workers, nodes and daemons: with VOCL_RECOVER programs print the same as
+# natively, on another node if necessary, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
 patient=$VOCL_PEER_TIMEOUT
 about_silence # what a node that is cut off is lost by; what is killed is lost at once
@@ -13,7 +13,7 @@ done
 await nodes=3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 "$scratch/bin/moved" 4 100 > "$scratch/native" 2> /dev/null || fail "natively"
 
-# survives_here SETTING...: a program that goes on until it is told
+# survives_here SETTING...: starts a program that runs until it is told to end
 survives_here()
 {
     rm -f "$scratch/enough"
@@ -33,21 +33,21 @@ replaced_again()
 {
     [ "$(replaced)" -gt "$before" ] || ! kill -0 $program
 }
-# mended WHAT: the program has another worker, and goes on
+# mended WHAT: the program has another worker, and continues
 mended()
 {
     wait_until replaced_again && kill -0 $program || fail "$1: $(grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
     one_part || fail "$1: $(root vocl pool sessions; cat "$scratch"/n?.log)"
     echo "$1: $(grep 'is worker [0-9]* now' "$scratch/err" | tail -n 1 | sed 's/^.*warn: //'), on $(part node)"
 }
-# ends_right WHAT
+# ends_right WHAT: the program ends with the right output
 ends_right()
 {
     ends "$1"
     diff "$scratch/native" "$scratch/out" || fail "$1: it prints something else"
 }
 
-# A worker is killed: again and again.
+# A worker is killed, again and again.
 survives_here
 session=$(part id)
 for time in $(seq $(rounds 2)); do
@@ -57,7 +57,7 @@ for time in $(seq $(rounds 2)); do
 done
 [ "$(part id)" = "$session" ] || fail "it is another session: $(part id)"
 
-# A node is gone: its daemon and all that it had.
+# A node vanishes, with its daemon and all its workers.
 here=$(part node) before=$(replaced)
 kill -9 "$(cat "$scratch/$here.pid")" $(workers_on "$here")
 wait "$(cat "$scratch/$here.pid")" 2> /dev/null
@@ -67,7 +67,7 @@ ends_right "killed"
 start_daemon "$here"
 await nodes=3 || fail "$here is not back: $(cat "$scratch/$here.log")"
 
-# The daemon alone: nothing is lost, and it takes up what it had.
+# Only the daemon is killed: nothing is lost, and the next daemon takes over its sessions.
 survives_here VOCL_PEER_TIMEOUT="$VOCL_PEER_TIMEOUT"
 here=$(part node) before=$(replaced)
 kill -9 "$(cat "$scratch/$here.pid")"
@@ -79,7 +79,7 @@ await nodes=3 && one_part || fail "daemon killed: $(root vocl pool sessions; cat
 workers_on "$here" | xargs kill -9
 mended "worker killed after its daemon"
 
-# A node is cut off.
+# A node is cut off from the network.
 here=$(part node) before=$(replaced)
 ip -n $base-switch link set "$here" down
 mended "node cut off"
@@ -87,10 +87,10 @@ mended "node cut off"
 ip -n $base-switch link set "$here" up
 ends_right "cut off"
 await nodes=3 || fail "$here is not back: $(cat "$scratch/$here.log")"
-# what it was asked for while it was cut off, and hears of only now, expires
+# Reservations that were requested while the node was cut off, and that it receives only now, expire.
 await sessions=0 || fail "$here has kept: $(root vocl pool sessions)"
 
-# Two nodes have a context together: the worker that is well gets another place, too, or the same again.
+# Two nodes share a context: the worker that is not lost also gets another place, or the same one again.
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/graph" "$scratch/bin/"
 chmod a+rx "$scratch/bin/graph"
 with_others()
@@ -124,7 +124,7 @@ for which in head tail; do
     await sessions=0 || fail "over two nodes: left: $(root vocl pool sessions)"
 done
 
-# vocl-join: whatever becomes of the session, the program ends, and nothing is left.
+# vocl-join is killed: whatever happens to the session, the program ends, and nothing is left.
 survives_here
 ip netns pids $base-near | while read -r pid; do
     [ "$(cat "/proc/$pid/comm" 2> /dev/null)" != vocl-join ] || kill -9 "$pid"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Sessions of a pool of three nodes whose contents two workers keep (VOCL_RECOVER_TO=node): a node is gone, and then the
-# one that kept what it had; a node is emptied, and a session moved by hand, before who has come is lost. What programs find
-# is what they had, and nothing is left behind.
+# Sessions of a pool of three nodes whose contents two workers save for each other (VOCL_RECOVER_TO=node): a node
+# vanishes, and then the one that had the copies; a node is emptied, or a session moved by hand, before the new worker
+# is lost. Programs find their contents, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
 nodes_for_kept 'network = "tls";'
 
@@ -9,7 +9,7 @@ failed()
 {
     fail "$*: $(cat "$scratch/out" "$scratch/asked" 2> /dev/null; grep -v debug: "$scratch/err" | tail -n 30; root vocl pool sessions; tail -n 5 "$scratch"/n?.log)"
 }
-# begin: on two nodes, $first and $second; what they have is kept by both
+# begin: starts a program on two nodes, $first and $second; both hold copies of all contents
 begin()
 {
     rm -f "$scratch/enough" "$scratch/enough.gate"
@@ -33,14 +33,14 @@ ends_right()
     none_left_on n1 n2 n3
     echo "$1: $(grep -c 'is worker [0-9]* now' "$scratch/err") changes"
 }
-# lose PROCESS...: another one takes the place, and two keep all again
+# lose PROCESS...: another worker takes the place, and two workers hold copies of everything again
 lose()
 {
     had=$(grep -c 'of commands and data again' "$scratch/err") whole=$(by_two)
     kill -9 "$@"
     wait_until mended || failed "it is not replaced"
 }
-# lose_node NODE: its daemon, and all that it has; it comes back when that is replaced
+# lose_node NODE: kills its daemon and all its workers; the daemon is started again when they are replaced
 lose_node()
 {
     lose "$(cat "$scratch/$1.pid")" $(workers_on "$1")
@@ -67,13 +67,13 @@ third()
     done
 }
 
-# Nodes are gone, one after the other: each has kept what the other had.
+# Nodes vanish, one after the other: each has copies of the other's contents.
 begin
 lose_node "$first"
 lose_node "$second"
 ends_right "two nodes gone"
 
-# A node is emptied; then who has come for what it had is lost, and then who was there.
+# A node is emptied; then the worker that has replaced its worker is lost, and then the other one.
 begin
 root timeout -k 5 100 vocl pool drain --move "$first" > "$scratch/asked" 2>&1 || failed "drain --move $first"
 root vocl pool resume "$first"
@@ -82,7 +82,7 @@ lose $(workers_on "$(part node | grep -vx "$second")")
 lose $(workers_on "$second")
 ends_right "drained"
 
-# The same while commands wait for a user event: what is there is told all again. Of that nobody is told that it failed.
+# The same while commands wait for a user event: the target executes the journal again. No failure is reported.
 begin
 touch "$scratch/enough.gate"
 wait_until grep -q gated "$scratch/out" || failed "no gate"
@@ -93,7 +93,7 @@ wait_until none_on "$first" || failed "$first is not empty"
 ends_right "drained, gated"
 tail -n 1 "$scratch/accounting-$first" | grep -q "\"why\":\"moved to $(third)\"" || fail "accounting: $(cat "$scratch/accounting-$first")"
 
-# Moved by hand; then the node is gone to which it went.
+# The session is moved by hand; then the node vanishes to which it has moved.
 begin
 session=$(part id | head -n 1) other=$(third)
 as $alice timeout -k 5 100 vocl pool move --from "$first" --to "$other" "$session" > "$scratch/asked" 2>&1 || failed "move to $other"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Who gets no devices is told of each node why not: it is drained, lost, taken, has no such device, does not take this user;
-# also while the request waits.
+# The error of a request that gets no devices has a reason for each node: it is drained, is lost, is taken, has no such
+# device, or does not accept this user; so does a request that waits.
 . "$(dirname "$0")/one-lib.sh"
 need python3 python3
-# begin_other NAME: its daemon; programs end with the test
+# begin_other NAME: starts its daemon; programs end with the test
 begin_other()
 {
     start_other "$1"
@@ -16,7 +16,7 @@ start_daemon
 begin_other two
 meet_other
 export VOCL_POOL="$scratch/pool"
-# refuses TEXT [OPTION]...: there are no devices, and that is why
+# refuses TEXT [OPTION]...: there are no devices, for that reason
 refuses()
 {
     refuses_text=$1
@@ -24,7 +24,7 @@ refuses()
     vocl devices "$@" > /dev/null 2> "$scratch/err" && fail "there are devices, and not: $refuses_text"
     grep -q "$refuses_text" "$scratch/err" || fail "not \"$refuses_text\", but: $(cat "$scratch/err")"
 }
-# takes [COUNT]: a session has so many devices for itself, from the first node on, until releases
+# takes [COUNT]: a session has so many devices exclusively, from the first node on, until releases is called
 takes()
 {
     rm -f "$scratch/enough"
@@ -64,7 +64,7 @@ refuses "no devices: one: 1 free; two: drained ($user: a new fan)" --count 2
 vocl pool resume two
 await state=two:up
 
-# two does not take this user
+# node two does not accept this user
 kill $other
 wait $other
 echo "deny = [ \"$user\" ];" >> "$scratch/conf.two"
@@ -80,14 +80,14 @@ vocl pool resume one
 await state=one:up
 refuses "no devices: one: 1 free; .*$user may not use the devices of two" --count 2
 
-# it is lost
+# node two is lost
 kill -9 $other
 await state=two:lost
 vocl pool drain one
 await state=one:draining
 refuses "no devices: one: drained ($user); two: lost"
 
-# it has another key
+# node two has another key
 { grep -v '^@one ' "$scratch/keys"; "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=one; } > "$scratch/keys.two"
 chmod 600 "$scratch/keys.two"
 setting "$scratch/conf.two" key-file "\"$scratch/keys.two\""

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Two daemons on this host that read their files again: at a bad moment, and bad files.
+# Two daemons on this host read their files again: at a bad moment, and when the files are invalid.
 . "$(dirname "$0")/one-lib.sh"
 make_pool one
 add_daemon two
 start_daemon
 start_other two
 
-# states: "one up two up"
+# states: prints "one up two up"
 states()
 {
     VOCL_POOL=$scratch/pool vocl pool nodes 2> /dev/null | sed 1d | awk '{ printf "%s %s ", $1, $2 }'
@@ -15,7 +15,7 @@ are()
 {
     [ "$(states)" = "$1 " ]
 }
-# read_again: HUP, and until it was heard
+# read_again: sends SIGHUP, and waits until it is handled
 read_again()
 {
     read_before=$(grep -c 'again\|stays as' "$scratch/log")
@@ -29,7 +29,7 @@ read_again()
 }
 wait_until are "one up two up" || fail "they do not find each other: $(states; cat "$scratch/log")"
 
-# A peer in the middle of the handshake, which is not in the pool file any more when it goes on.
+# A peer is in the middle of the handshake, and is not in the pool file any more when it continues.
 cp "$scratch/pool" "$scratch/whole"
 sed '/^node two/d' "$scratch/whole" > "$scratch/less"
 kill -STOP $other
@@ -41,9 +41,9 @@ done
 kill -CONT $other
 wait_until are "one up two up" || fail "after the handshake: $(states; cat "$scratch/log")"
 
-# A bad pool file, a bad configuration with a good pool file, none at all: everything stays.
+# An invalid pool file, an invalid configuration with a valid pool file, or no file: everything stays as it was.
 found=$(grep -c 'node two is' "$scratch/log")
-# stays MESSAGE
+# stays MESSAGE: everything does, and the log has that message
 stays()
 {
     read_again
@@ -60,12 +60,12 @@ echo 'nonsense = 1;' >> "$scratch/conf"
 stays 'nonsense: no such setting'
 sed -i '/^nonsense/d' "$scratch/conf"
 
-# Who is in the file before and after stays connected.
+# A node that is in the file before and after stays connected.
 echo "# another line" >> "$scratch/pool"
 read_again
 [ "$(grep -c 'node two is' "$scratch/log")" = "$found" ] || fail "two was lost and found again: $(cat "$scratch/log")"
 
-# What takes a restart is not half taken.
+# A change that needs a restart has no partial effect.
 setting "$scratch/conf" state-directory "\"$scratch/elsewhere\""
 read_again
 grep -q 'need a restart' "$scratch/log" || fail "no word of a restart"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# A daemon that is stopped hands on what it has: sessions go on, and the one that is started then knows of them, of those it
-# was about to end, and of those who wait.
+# A daemon that is stopped hands over its state: sessions continue, and the next daemon knows them, the sessions that
+# were about to be ended, and the requests that wait.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here
 start_daemon
 VOCL_POOL=$scratch/pool
 export VOCL_POOL
-# stop: within a bound, whatever runs
+# stop: the daemon ends in time, whatever runs
 stop()
 {
     kill -TERM $daemon
@@ -28,7 +28,7 @@ worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
 stop
 kill -0 "$worker" || fail "the worker went with its daemon"
 kill -0 $program || fail "the program went with the daemon"
-# a child that one who was killed had just made has its lock for a moment still
+# A child that a killed daemon had just forked may hold its lock for a moment.
 flock "$scratch/state/lock" sleep 1 &
 locked()
 {
@@ -43,7 +43,7 @@ waits()
 }
 wait_until waits || fail "nobody waits any more: $(cat "$scratch/err2")"
 
-# one that is ending, and does not by itself
+# a session that is being ended, and does not end by itself
 kill -STOP "$worker"
 vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print $1 }')" || fail "kill"
 stop
@@ -58,7 +58,8 @@ kill $program 2> /dev/null && wait $program
 wait $second || fail "who waited has got nothing: $(cat "$scratch/err2" "$scratch/log")"
 await sessions=0 || fail "a session is left: $(vocl pool sessions)"
 
-# One that ends well after the restart, and one while there is no daemon: both are on record so, with all that they used.
+# A session that ends well after the restart, and one that ends while there is no daemon: both are recorded so, with
+# everything that they used.
 seconds()
 {
     sed 's/.*"device.seconds": *\([0-9.]*\).*/\1/'
@@ -67,7 +68,7 @@ used()
 {
     vocl pool --json sessions | tr '\n' ' ' | seconds | awk '{ exit !($1 > 0.3) }'
 }
-# on_record: more than a second of device time is in its file
+# on_record: more than a second of device time is in the session's file
 on_record()
 {
     grep -q '"device_ns":[1-9][0-9]\{9,\}' "$scratch"/state/session-*

@@ -1,10 +1,10 @@
 /*
- * room KIND MIB MOST [FILE [all|short]]: how many allocations of so many MiB there is room for, at most MOST, each
- * written by a kernel where kernels can be given it. KIND: buffer, pointer (CL_MEM_USE_HOST_PTR), image, pipe, svm,
- * fine, over (buffers over shared virtual memory, which take no more), host, shared, device
- * (cl_intel_unified_shared_memory). With FILE it keeps them until that exists. Then one is freed and taken again, all
- * are, and it is as at first. all: in a context of all devices; short: and what two would take is taken on the last one
- * before.
+ * room KIND MIB MOST [FILE [all|short]]: prints for how many allocations of MIB MiB there is room, at most MOST, each
+ * written by a kernel if kernels can use it. KIND: buffer, pointer (CL_MEM_USE_HOST_PTR), image, pipe, svm, fine, over
+ * (buffers over shared virtual memory, which take no more), host, shared, device (cl_intel_unified_shared_memory). With
+ * FILE it keeps the allocations until FILE exists. Then one is freed and allocated again, then all are, and as many fit
+ * as at first. all: in a context of all devices; short: the same, after memory for two allocations has been taken on
+ * the last device.
  */
 #include <CL/cl_ext.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const char *source = "kernel void mark(global uint *to, uint value)\n"
                             "}\n";
 
 struct one {
-    void *memory; /* NULL: it is not there */
+    void *memory; /* NULL: not allocated */
     cl_mem object;
 };
 
@@ -39,7 +39,7 @@ static struct {
     clSetKernelArgMemPointerINTEL_fn set;
 } room;
 
-/* What two would take. */
+/* Takes the memory of two allocations on the device. */
 static void take_two_of(cl_device_id device)
 {
     cl_int error;
@@ -161,7 +161,7 @@ static bool take(struct one *one)
     return false;
 }
 
-/* Native OpenCL may have something of what was freed for a moment longer. */
+/* Allocates; native OpenCL may hold freed memory for a moment longer. */
 static bool take_again(struct one *one)
 {
     for (double began = length_now(); !take(one);) {
@@ -172,7 +172,7 @@ static bool take_again(struct one *one)
     return true;
 }
 
-/* Whether the kernel runs. */
+/* Has the kernel write the allocation. Returns whether it ran. */
 static bool mark(struct one *one, cl_uint value)
 {
     const size_t words = room.size / sizeof(value);
@@ -192,7 +192,7 @@ static bool mark(struct one *one, cl_uint value)
     return !error && clFinish(room.p.queue) == CL_SUCCESS;
 }
 
-/* All of it is what the kernel wrote. */
+/* Whether the first and last words are what the kernel wrote. */
 static bool is_marked(struct one *one, cl_uint value)
 {
     const size_t words = room.size / sizeof(value);

@@ -1,8 +1,9 @@
 #!/bin/sh
-# A session has no more of a device's memory than it was given, whatever it takes it for, on the program's own host, where
-# much of that is memory that program and worker share; and what it has the pool sees, also when it has moved or been suspended.
+# A session gets no more of a device's memory than it was granted, for whatever kind of allocation, also on the
+# program's own host, where much of it is memory shared by program and worker; and the pool sees what the session uses,
+# also after it has moved or been suspended.
 . "$(dirname "$0")/one-lib.sh"
-# with unified shared memory and pipes, which Debian's PoCL does not have
+# The driver has unified shared memory and pipes, which Debian's PoCL does not have.
 mkdir "$scratch/vendors"
 echo "$top_builddir/tests/drivers/.libs/newer.so" > "$scratch/vendors/newer.icd"
 make_pool one 'network = "tls";'
@@ -16,8 +17,8 @@ export VOCL_POOL
 room=$top_builddir/tests/pool/room
 out=$scratch/out err=$scratch/err
 
-# is_limited SHARE KIND [all|short]: 64 MiB have room for four of 16, or, where two nodes are to have it, for what the one has that
-# has less
+# is_limited SHARE KIND [all|short]: 64 MiB have room for four allocations of 16 MiB; for an allocation on two nodes,
+# the node with less free memory counts
 is_limited()
 {
     devices=1
@@ -41,7 +42,7 @@ for kind in buffer image pipe; do
 done
 
 memory=$(vocl pool --json devices | sed -n 's/.*"memory": \([0-9]*\).*/\1/p' | head -n 1)
-# used MIB MIB: so much, to 8 MiB, of the two nodes' devices
+# used MIB MIB: so much memory of the two nodes' devices is used, to within 8 MiB
 used()
 {
     now=$(vocl pool --json devices | sed -n 's/.*"free": \([0-9]*\).*/\1/p' | while read -r free; do
@@ -49,7 +50,7 @@ used()
     done | xargs)
     [ "$now" = "$*" ]
 }
-# begins COUNT KIND: a session of so many nodes, without a limit, which is seen as well
+# begins COUNT KIND: starts a session over so many nodes, without a limit; its use is seen as well
 begins()
 {
     vocl run --policy order --count $1 -- "$room" "$2" 16 4 "$scratch/enough" $([ $1 = 1 ] || echo all) > "$out" 2> "$err" &
@@ -63,7 +64,7 @@ ends()
     wait_until used 0 0 || fail "$1: given back, $now MiB are used"
     rm "$scratch/enough"
 }
-# asks VERB [OPTION...]: of the session's owner
+# asks VERB [OPTION...]: a request of the session's owner
 asks()
 {
     session=$(vocl pool --json sessions | sed -n 's/.*"id": "\([^"]*\)".*/\1/p' | head -n 1)

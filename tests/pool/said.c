@@ -1,4 +1,5 @@
-/* What a client of the pool says and hears, from the other end of its connection: nothing is half a letter. */
+/* What a client of the pool sends and receives, seen from the other end of its connection: no text is cut within a
+ * character. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

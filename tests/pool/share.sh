@@ -1,6 +1,5 @@
 #!/bin/sh
-# A device that sessions share: each has its part of the time, by its weight; one that does nothing leaves its part to the
-# others.
+# Sessions share a device: each gets its part of the time, by its weight; an idle session's part goes to the others.
 . "$(dirname "$0")/one-lib.sh"
 alone
 [ "${SANITIZER:-no}" = no ] || skip "sanitizers take the time"
@@ -14,7 +13,7 @@ all_accounted()
     [ "$(wc -l < "$scratch/accounting")" -ge "$1" ]
 }
 
-# begin SHARE LENGTH [IDLE]: a program that begins with the others, see burn.c; $running
+# begin SHARE LENGTH [IDLE]: starts a program that begins together with the others, see burn.c; adds it to $running
 begin()
 {
     vocl run --share "$1" -- "$top_builddir/tests/pool/burn" "$2" "${3:-0}" 0 wait < "$scratch/wait" >> "$scratch/out" \
@@ -25,7 +24,7 @@ all_ready()
 {
     [ "$(grep -c ready "$scratch/out")" = "$1" ]
 }
-# together COMMAND: begins programs, which are let go when they are ready
+# together COMMAND: starts programs, which begin when all are ready
 together()
 {
     : > "$scratch/accounting"
@@ -39,7 +38,7 @@ together()
     rm "$scratch/wait"
 }
 
-# kept SECONDS SHARE...: whether sessions with these weights have these parts (in per cent) of the device's time
+# kept SECONDS SHARE...: whether sessions with these weights get these parts (in per cent) of the device's time
 begin_parts()
 {
     for share; do begin "$share" "$seconds"; done
@@ -66,7 +65,7 @@ kept()
             exit bad
         }'
 }
-# parts SECONDS SHARE...: at least once of three times, for other processes take time from some
+# parts SECONDS SHARE...: so at least once in three tries, as other processes take time from some of them
 parts()
 {
     kept "$@" || kept "$@" || kept "$@" || fail "shares $* are not kept"
@@ -75,7 +74,7 @@ parts 5 30 70
 parts 3 50 50
 parts 8 10 20 30 40
 
-# One is idle, but open: the other two have all
+# One session is idle, but open: the other two get all the time.
 begin_beside_idle()
 {
     begin 80 0.1 "$scratch/enough"

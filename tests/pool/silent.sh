@@ -1,6 +1,6 @@
 #!/bin/sh
-# A pool whose processes are stopped or killed, and whose network is gone: programs end with an error or right results,
-# devices are free again, and daemons that cannot be reached cost nobody anything.
+# A pool whose processes are stopped or killed, and whose network fails: programs end with an error or right results,
+# devices are free again, and unreachable daemons delay nothing.
 . "$(dirname "$0")/pool-lib.sh"
 about_silence
 echo "lost after $VOCL_PEER_TIMEOUT s of silence"
@@ -15,7 +15,8 @@ for host in n1 n2 n3; do
 done
 await nodes=3 || fail "not all nodes find each other: $(root vocl pool nodes; cat "$scratch"/n?.log)"
 
-# begin PHASE [OPTION...]: alice's program, in its phase until it is told that it is enough; on n1 unless said otherwise
+# begin PHASE [OPTION...]: starts alice's program, which stays in its phase until it is told that it is enough; on n1
+# unless options say otherwise
 begin()
 {
     phase=$1
@@ -35,7 +36,7 @@ process_named()
 {
     grep -slx "$1" $(grep -slzxF "$mark" /proc/[0-9]*/environ | sed 's,environ$,comm,') | cut -d / -f 3 | head -n 1
 }
-# worker HOST: its number
+# worker HOST: prints its PID
 worker()
 {
     sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch/state-$1"/session-* | head -n 1
@@ -50,13 +51,13 @@ over()
 {
     ! kill -0 $running 2> /dev/null
 }
-# enough: since then it is told
+# enough: tells the program; times are counted from then on
 enough()
 {
     since=$(cut -d ' ' -f 1 /proc/uptime)
     touch "$scratch/enough"
 }
-# ended_with STATUS WHAT
+# ended_with STATUS WHAT: the program ends so, and its devices are free again
 ended_with()
 {
     wait_until over || fail "$phase, $2: the program hangs: $(cat "$scratch/out" "$scratch/err" "$scratch"/n?.log)"
@@ -69,7 +70,7 @@ ended_with()
     echo "    free again after $(awk -v since="$since" '{ printf "%.1f", $1 - since }' /proc/uptime) s"
     wait_until nothing_left || fail "$phase, $2: left: $(ps -u $alice -o pid=,stat=,args=)"
 }
-# what is dead but not reaped waits for this machine's init
+# Processes that are dead and not reaped wait for this machine's init.
 nothing_left()
 {
     ! ps -u $alice -o stat=,args= | grep -q '^[^Z].*vocl-'
@@ -122,7 +123,7 @@ kill -CONT "$program"
 enough
 ended_with 0 "Ctrl-Z"
 
-# who does nothing keeps devices from others only as long as the pool wants
+# An idle session keeps devices from others only as long as the pool allows.
 root vocl pool drain n1 n3
 begin idle
 since=$(cut -d ' ' -f 1 /proc/uptime)
@@ -136,7 +137,7 @@ enough
 ended_with 0 "busy for longer than idle-limit"
 root vocl pool resume n1 n3
 
-# a node is cut off
+# a node is cut off from the network
 begin launches
 since=$(cut -d ' ' -f 1 /proc/uptime)
 ip -n $base-n1 link set eth0 down
@@ -146,7 +147,7 @@ ip -n $base-n1 link set eth0 up
 ended_with 3 "its node cut off"
 await nodes=3 || fail "n1 does not come back"
 
-# daemons that swallow what is sent to them stand first in the pool file, and one that is stopped
+# Daemons at addresses that answer nothing come first in the pool file, and another one is stopped.
 for number in 77 78 79; do
     ip -n $base-near neighbour add 10.94.0.$number lladdr 02:00:00:00:00:$number dev eth0 nud permanent
 done

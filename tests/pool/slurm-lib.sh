@@ -1,7 +1,7 @@
 # A real Slurm of one node, this host, around the pool of one-lib.sh.
 #
-#     start_slurm [LINE...]   $host is its node; LINEs are added to slurm.conf, "plugstack LINE" is a line of plugstack.conf.
-#                             It and the pool end with the test. Its daemons have $environment, if that is set.
+#     start_slurm [LINE...]   $host is its node; LINEs are added to slurm.conf, or, after "plugstack", to plugstack.conf. It and
+#                             the pool end with the test. $gres, if set, names the node's generic resources.
 . "$(dirname "$0")/one-lib.sh"
 need slurmctld slurmctld
 need slurmd slurmd
@@ -23,7 +23,7 @@ idle()
 {
     sinfo --noheader 2> /dev/null | grep -q idle
 }
-# Where it has ended, sinfo asks it for a long time.
+# After slurmctld has ended, sinfo would wait for it for a long time.
 idle_or_over()
 {
     ! kill -0 $slurmctld 2> /dev/null || ! kill -0 $slurmd 2> /dev/null || idle

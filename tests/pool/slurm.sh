@@ -1,5 +1,6 @@
 #!/bin/sh
-# The scripts of etc/slurm with a real Slurm of one node, whose GPU is a made-up one: a job that asks for it drains the node of the pool.
+# The scripts of etc/slurm with a real Slurm of one node, which has a fictitious GPU: a job that requests the GPU drains
+# the pool's node.
 . "$(dirname "$0")/slurm-lib.sh"
 make_pool "$host"
 start_daemon
@@ -21,7 +22,7 @@ state()
 {
     vocl pool nodes | grep -q "^$host  *$1 "
 }
-# enough JOB: it ends
+# enough JOB: ends it
 until_enough="until [ -e $scratch/enough ]; do sleep 0.1; done"
 enough()
 {
@@ -41,7 +42,7 @@ enough $!
 await "state=$host:up" || fail "after the job: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl devices > /dev/null || fail "the node is not back"
 
-# what an administrator has drained meanwhile stays so
+# If an administrator has drained the node meanwhile, it stays drained.
 srun --gres=gpu:1 sh -c "$until_enough" &
 await "state=$host:draining" || fail "another job with a GPU: $(vocl pool nodes; cat "$scratch"/*.out)"
 vocl pool nodes | grep -q 'slurm: job [0-9]' || fail "who drained it: $(vocl pool nodes)"
@@ -55,7 +56,7 @@ wait_until only_ours || fail "Slurm does not lift its own: $(vocl pool nodes; ca
 state draining || fail "Slurm lifted the administrator's: $(vocl pool nodes)"
 vocl pool resume "$host" && state up || fail "the administrator's: $(vocl pool nodes)"
 
-# nodes of no pool are none of its affair, and a daemon that starts again is waited for
+# The scripts ignore nodes that are in no pool, and wait for a daemon that is restarted.
 scripts()
 {
     for script in prolog epilog; do

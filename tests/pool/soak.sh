@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/soak for a short time.
+# Runs tests/soak for a short time.
 . "$(dirname "$0")/../lib.sh"
 with_own_memory
 need python3 python3

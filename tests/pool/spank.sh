@@ -1,11 +1,11 @@
 #!/bin/sh
-# srun --vocl, of the plugin spank_vocl.so, with a real Slurm of one node: each task has its devices, accounted to the job, and what a
-# job leaves behind loses them with its end.
+# srun --vocl, of the plugin spank_vocl.so, with a real Slurm of one node: each task has its devices, which are
+# accounted to the job, and processes that a job leaves behind lose them when it ends.
 . "$(dirname "$0")/slurm-lib.sh"
 plugin=$VOCL_LIBEXECDIR/spank_vocl.so
 [ -e "$plugin" ] || skip "VOCL was built without its plugin for Slurm"
 make_pool "$host" 'sessions-per-user = 0;' "munge-socket = \"$scratch/munge/socket\";"
-# MUNGE says whose a job is; the users of this host are those of the pool
+# MUNGE authenticates a job's user; the users of this host are those of the pool.
 mkdir -m 1777 "$scratch/cache"
 setting "$scratch/conf" environment "[ \"POCL_DEVICES=pthread pthread pthread\", \"POCL_CACHE_DIR=$scratch/cache\" ]"
 setting "$scratch/conf" auth '"munge"'
@@ -27,7 +27,7 @@ sessions()
 {
     vocl pool --pool "$scratch/pool" --json sessions
 }
-# jobs [held]: of which job each session is, and how many devices it has; or of what is held
+# jobs [held]: prints the job of each session, or of each hold, and how many devices it has
 jobs()
 {
     sessions | python3 -c '
@@ -42,7 +42,7 @@ count()
     [ "$(jobs | wc -l)" = "$1" ]
 }
 
-# a job that asks for nothing is left alone; another's tasks have what they asked for
+# A job without a request is not changed; the tasks of another get what they requested.
 srun --help | grep -q -e '--vocl=' || fail "srun knows no --vocl: $(srun --help | tail -n 20)"
 srun env > "$scratch/out" 2> "$scratch/err" || fail "a job without devices: $(cat "$scratch/err")"
 grep -E '^(VOCL_POOL|LD_PRELOAD)' "$scratch/out" && fail "a job that asks for nothing is changed"
@@ -52,7 +52,7 @@ srun --vocl=2 --vocl-mem=16M vocl devices > "$scratch/out" 2> "$scratch/err" || 
 srun --vocl=1 "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" || fail "vector_add: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "vector_add computes something else"
 
-# each task its own, and whose they are
+# each task has a session of its own, which is recorded with its job
 srun -n 2 --oversubscribe --overcommit --vocl=1 --vocl-exclusive --vocl-share=50 "$burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 job=$!
 wait_until count 2 || fail "not a session for each task: $(jobs; cat "$scratch/err" "$scratch/log")"
@@ -68,7 +68,7 @@ wait_until count 0 || fail "sessions outlive their job: $(jobs)"
 
 [ -z "$(jobs held)" ] || fail "devices are held for a job that is over: $(jobs held)"
 
-# between two programs of a task nobody else gets its devices, and when it is over everybody does
+# Between two programs of a task nobody else gets its devices; when it has ended, everybody can.
 cat > "$scratch/two" <<END
 #!/bin/sh
 vocl devices > $scratch/out.1 2>&1
@@ -94,7 +94,7 @@ held_nothing()
 wait_until held_nothing || fail "held after its task: $(jobs held)"
 VOCL_POOL=$scratch/pool vocl devices > "$scratch/out" 2>&1 || fail "after a task: $(cat "$scratch/out")"
 
-# a job of another user: his are the sessions and what is held, which root's jobs cannot have meanwhile
+# A job of another user: the sessions and the hold are that user's, and root's jobs cannot get the devices meanwhile.
 as_nobody()
 {
     (cd / && exec setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups env HOME=/ "$@")
@@ -126,7 +126,7 @@ else
     echo "no job of another user: he may not come to $VOCL_LIBEXECDIR"
 fi
 
-# more than there are: an error after the plugin's time of waiting
+# More devices are requested than exist: an error after the plugin's waiting time.
 srun --vocl=1 --vocl-exclusive "$burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 job=$!
 wait_until count 1 || fail "no session: $(cat "$scratch/err")"
@@ -136,7 +136,7 @@ grep -q 'taken\|free\|in use' "$scratch/out" || fail "why there are none: $(cat 
 scancel "$(squeue --noheader --format %i)"
 wait $job
 
-# what is left behind, out of Slurm's sight, ends with the job
+# A process that a job leaves behind, which Slurm does not see, loses its session with the job.
 cat > "$scratch/leave" <<END
 #!/bin/sh
 setsid $burn 0 $scratch/enough > $scratch/left.out 2>&1 < /dev/null &
@@ -159,7 +159,7 @@ sbatch --wait --vocl=3 --output="$scratch/out" "$scratch/batch" > /dev/null 2> "
 [ "$(grep -c ' CPU ' "$scratch/out")" = 6 ] || fail "a batch job: $(cat "$scratch/out")"
 grep -q '"job":"[0-9]*\.batch\.0"' "$scratch/accounting" || fail "the batch job's account: $(tail -n 2 "$scratch/accounting")"
 
-# what makes no sense is refused before a job is made
+# Invalid options are refused before a job is created.
 # refused MESSAGE OPTION...
 refused()
 {
@@ -172,7 +172,7 @@ refused 'vocl=0' --vocl=0
 refused 'vocl-mem=8q' --vocl=1 --vocl-mem=8q
 refused 'vocl-share=none' --vocl=1 --vocl-share=none
 refused 'needs --vocl' --vocl-mem=8G
-# an epilog without its pool drains no node
+# An epilog that cannot connect to its pool drains no node.
 kill $daemon
 srun true || fail "no job without the pool"
 srun --vocl=1 vocl devices > "$scratch/out" 2>&1 && fail "devices of no pool"

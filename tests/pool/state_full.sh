@@ -1,6 +1,6 @@
 #!/bin/sh
-# A state directory that is full: what cannot be recorded is not granted, and what is granted is not granted again after a
-# restart of the daemon.
+# The state directory is full: a session that cannot be recorded is not granted, and a device that is granted is not
+# granted again after a restart of the daemon.
 . "$(dirname "$0")/one-lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root: a file system that fills"
 make_pool here
@@ -32,7 +32,7 @@ vocl pool nodes | grep -q 'No space left' || fail "the reason cannot be seen: $(
 rm "$scratch/state/filler"
 await state=here:up || fail "with space again: $(vocl pool nodes; cat "$scratch/log")"
 
-# what runs is on record, and stays there when the disk is full
+# A running session is recorded, and its record stays when the disk is full.
 vocl run --exclusive -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
 await running=1 || fail "no session: $(cat "$scratch/err" "$scratch/log")"

@@ -1,11 +1,11 @@
 #!/bin/sh
-# `vocl top` in a terminal of 80 columns: lines do not run into each other, the loss of the daemon is told, and whatever ends it
-# leaves the terminal as it was.
+# `vocl top` in a terminal of 80 columns: lines do not run into each other, the loss of the daemon is reported, and
+# however it ends, the terminal is as before.
 . "$(dirname "$0")/one-lib.sh"
 need tmux tmux
 make_pool a-node-with-a-long-name
 start_daemon
-# lives in the server's processes, which the address sanitizer's library is not for
+# Runs in the server's processes, which must not have the address sanitizer's library.
 terminals=0
 screen() { env -u LD_PRELOAD tmux -f /dev/null -S "$scratch/tmux$terminals" "$@"; }
 trap 'screen kill-server 2> /dev/null; kill -9 $daemon $running 2> /dev/null; rm -rf "$scratch"' EXIT
@@ -24,7 +24,7 @@ VOCL_POOL="$scratch/pool" vocl top
 stty -a > "$scratch/after"
 sleep 1000
 END
-# start COLUMNS: a terminal with `vocl top`
+# start COLUMNS: opens a terminal with `vocl top`
 start()
 {
     rm -f "$scratch/after"
@@ -32,7 +32,7 @@ start()
     screen new-session -d -s top -x "$1" -y 24 "exec sh '$scratch/shell'" || fail "no terminal"
     wait_until shows 'burn' || fail "no session on the screen: $(cat "$scratch/screen" "$scratch/log")"
 }
-# ended: the terminal is as it was before
+# ended: the terminal is as before
 ended()
 {
     wait_until test -s "$scratch/after" || fail "$1: it goes on: $(cat "$scratch/screen")"
@@ -41,7 +41,7 @@ ended()
     screen kill-server
 }
 
-# key KEYS PATTERN: after these keys the screen shows that
+# key KEYS PATTERN: after these keys the screen matches
 key()
 {
     screen send-keys -t top $1
@@ -74,7 +74,7 @@ for columns in 80 140; do
     ended q
 done
 columns=80
-# another comes, and has to wait
+# Another session begins, and a third one has to wait.
 sorted()
 {
     shows ' burn ' && [ "$(grep -c ' burn ' "$scratch/screen")" = 2 ]
@@ -87,7 +87,7 @@ wait_until sorted || fail "not both sessions: $(cat "$scratch/screen")"
 VOCL_POOL=$scratch/pool vocl run --exclusive --wait 60 -- "$top_builddir/tests/pool/burn" 0 1 > /dev/null 2>&1 &
 running="$running $!"
 wait_until shows 'waits for 1 devices' || fail "who waits: $(cat "$scratch/screen")"
-# all of why, also where that takes more than one line
+# The whole reason is shown, also where it takes more than one line.
 why=$(VOCL_POOL=$scratch/pool vocl pool --json queue | sed -n 's/^ *"why": "\(..*\)",$/\1/p' | tail -n 1)
 [ -n "$why" ] || fail "no reason: $(VOCL_POOL=$scratch/pool vocl pool queue)"
 whole()
@@ -105,7 +105,7 @@ columns=80
 screen send-keys -t top q
 ended q
 kill $second $!
-# without colours, in a terminal that has none, and in a small one
+# without colours; in a terminal that has none; and in a small one
 for environment in 'NO_COLOR=1' 'TERM=vt100' 'COLUMNS=40 LINES=8'; do
     sed -i "s,^.*VOCL_POOL,$environment VOCL_POOL," "$scratch/shell"
     start 80
@@ -121,7 +121,7 @@ for signal in TERM HUP INT QUIT; do
     ended SIG$signal
 done
 
-# what is suspended has no node
+# A suspended session has no node.
 start 80
 session=$(VOCL_POOL=$scratch/pool vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)
 VOCL_POOL=$scratch/pool vocl pool suspend "$session" 2> "$scratch/asked"

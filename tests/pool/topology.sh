@@ -1,13 +1,13 @@
 #!/bin/sh
-# A node of which the pool knows the PCIe tree: sessions get devices that share few links, and their workers are told
-# which they are in the tree.
+# A node whose PCIe tree the pool knows: sessions get devices that share few links, and their workers learn which
+# devices of the tree these are.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here 'policy = "pack";'
 eight='pthread pthread pthread pthread pthread pthread pthread pthread'
 setting "$scratch/conf" environment "[ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"POCL_DEVICES=$eight\", \"VOCL_TOPOLOGY=T2\", \"VOCL_LOG=info\" ]"
 start_daemon
 
-# devices OPTION...: of a session, by their numbers in the tree, as its worker says
+# devices OPTION...: starts a session, and sets $numbers to the devices of all sessions
 devices()
 {
     VOCL_POOL="$scratch/pool" vocl run "$@" -- "$top_builddir/tests/session/sleeper" < "$scratch/say" > "$scratch/out" \
@@ -29,7 +29,7 @@ case " $numbers" in
 esac
 rm "$scratch/out"
 devices --count 2
-# nobody else is on these four, two of them at each port
+# No device is used twice, and two of the four are at each port.
 [ "$(echo "$numbers" | tr ', ' '\n\n' | grep . | sort | uniq | awk '{ far += $1 > 3; near += $1 < 4 } END { print near, far }')" \
     = "2 2" ] || fail "four devices are $numbers"
 exec 8>&-

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A session of two devices that are not alike moves to a node that has such two and, between them, one that is like none. The
-# policy would give it the last two: only the one in the middle is left out then, and the first and the last are found.
+# A session with two devices that are not alike moves to a node that has two such devices and, between them, one that is
+# like neither. The policy would choose the last two devices: then only the one in the middle is excluded, and the first
+# and the last are found.
 . "$(dirname "$0")/one-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 oclgrind=/usr/lib/oclgrind/liboclgrind-rt-icd.so
@@ -12,7 +13,7 @@ cp "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}"/pocl*.icd "$scratch/vendors" || ski
 echo $oclgrind > "$scratch/vendors/oclgrind.icd"
 make_pool one 'devices = ( { match = "*"; sessions = 2; } );' 'policy = "spread";'
 add_daemon two
-# with_devices FILE DEVICES: Oclgrind's device, and what PoCL has there
+# with_devices FILE DEVICES: sets Oclgrind's device, and those of PoCL
 with_devices()
 {
     setting "$1" environment "[ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"OCL_ICD_VENDORS=$scratch/vendors\", \"POCL_DEVICES=$2\" ]"
@@ -36,7 +37,7 @@ names = {n["name"]: [d["name"].split("-")[0] for d in n["devices"]] for n in jso
 sys.exit(names != {"one": ["Oclgrind Simulator", "pthread"], "two": ["Oclgrind Simulator", "basic", "pthread"]})' ||
     skip "the devices are in another order: $(vocl pool devices)"
 
-# The session on the first device of two makes the policy prefer the other two.
+# The session on the first device of node two makes the policy prefer the other two devices.
 vocl pool drain one || fail "drain"
 await state=one:draining
 vocl run --name 'Oclgrind*' -- "$top_builddir/tests/pool/burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/burn.err" &

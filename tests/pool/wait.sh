@@ -1,5 +1,6 @@
 #!/bin/sh
-# vocl pool wait: scripts wait for what they name, also for a daemon that is not there yet, and hear what is so instead.
+# vocl pool wait: scripts wait for conditions, also for a daemon that has not started, and get the actual state if a
+# condition is not met in time.
 . "$(dirname "$0")/one-lib.sh"
 make_pool here 'devices = ( { match = "*"; sessions = 1; } );'
 VOCL_POOL=$scratch/pool
@@ -8,7 +9,7 @@ waits()
 {
     timeout -k 5 120 vocl pool wait --timeout=100 "$@" || fail "wait $*: $(vocl pool status)"
 }
-# is_not SAID CONDITION...: the time is up, and that is said
+# is_not SAID CONDITION...: the time-out expires, with this message
 is_not()
 {
     said=$1
@@ -38,7 +39,7 @@ kill $waiter
 wait $waiter
 waits queue=0
 
-# It ends when it is so, not before.
+# It ends when the condition is met, and not before.
 vocl pool drain here
 vocl pool wait --timeout=100 drained=here &
 waiting=$!

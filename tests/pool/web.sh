@@ -1,5 +1,5 @@
 #!/bin/sh
-# The daemon over HTTP: metrics, status, and the page as a browser shows it.
+# The daemon's HTTP interface: metrics, status, and the page as a browser shows it.
 . "$(dirname "$0")/one-lib.sh"
 need curl curl
 curl() { env -u LD_PRELOAD curl "$@"; } # as pkill in lib.sh
@@ -8,7 +8,7 @@ echo "node there 127.0.0.1:1" >> "$scratch/pool"
 start_daemon
 url=http://127.0.0.1:$((port + 1))
 
-# A name that is no HTML: it must come out as it is.
+# A name with characters that HTML must escape is shown as it is.
 cp "$top_builddir/tests/pool/burn" "$scratch/<b>burn"
 VOCL_POOL=$scratch/pool vocl run -- "$scratch/<b>burn" 0.5 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 program=$!
@@ -40,7 +40,7 @@ assert node["name"] == "here" and node["state"] == "up" and len(node["devices"])
 assert status["nodes"][1]["state"] == "lost", status
 assert node["sessions"][0]["program"] == "<b>burn" and node["sessions"][0]["state"] == "running", node
 ' || fail "status.json: $(curl -s "$url/status.json")"
-# the history: what came after a time, and without one none of it
+# the history: only what is newer than the given time, and none without a time
 samples()
 {
     curl -s "$url/status.json$1" | python3 -c 'import json, sys; print(len(json.load(sys.stdin).get("history", "none")))'
@@ -69,7 +69,7 @@ if command -v chromium > /dev/null; then
     done
     grep -q "refused connection at 127.0.0.1:1<" "$scratch/page" || fail "why a node is lost is not on the page: $(cat "$scratch/page")"
 
-    # On a telephone: the load of a device is there without pushing, and a device has one line.
+    # On a telephone, the load of a device is visible without scrolling, and each device has one line.
     curl -s "$url/" > "$scratch/index.html"
     curl -s "$url/status.json?since=0" > "$scratch/status.json"
     python3 "$top_srcdir/tests/pool/narrow.py" "$scratch/index.html" "$scratch/status.json" > "$scratch/narrow.port" &
@@ -100,7 +100,7 @@ else
 fi
 kill $program
 
-# another address when the configuration is read again
+# another address after the configuration is read again
 url=http://[::1]:$((port + 2))
 sed -i "s/^http = .*/http = \"[::1]:$((port + 2))\";/" "$scratch/conf"
 kill -HUP $daemon

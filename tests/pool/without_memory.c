@@ -1,6 +1,7 @@
 /*
- * Preloaded into a daemon: while there is the file $WITHOUT_MEMORY it has none for the question who a user is, which
- * nothing else is as large as (struct user, and what is known of the question). For without_memory.sh.
+ * Preloaded into a daemon: while the file $WITHOUT_MEMORY exists, the daemon gets no memory for the lookup of a user,
+ * which is recognized by its size, as no other allocation is as large (struct user, with the state of the lookup). For
+ * without_memory.sh.
  */
 #include <stdlib.h>
 #include <unistd.h>

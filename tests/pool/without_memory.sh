@@ -1,5 +1,5 @@
 #!/bin/sh
-# A node that has no memory to look at a reservation says so at once: who asked for it is not left to wait.
+# A node that has no memory to process a reservation reports that at once: the client does not wait in vain.
 . "$(dirname "$0")/one-lib.sh"
 case $SANITIZER in
 address) skip "the $SANITIZER sanitizer has a calloc() of its own" ;;
@@ -20,7 +20,7 @@ VOCL_POOL_WAIT=0 vocl run -- "$top_builddir/tests/pool/burn" 0 > "$scratch/out" 
 grep -q "one: it has no memory" "$scratch/err" || fail "the reason: $(cat "$scratch/err" "$scratch"/log*)"
 echo "it says so"
 
-# One that waits goes on as soon as there is memory again.
+# A waiting request continues as soon as there is memory again.
 vocl run --wait 300 -- "$top_builddir/tests/pool/burn" 0 > "$scratch/out" 2> "$scratch/err" &
 program=$!
 await --user="$user" queue=1 || fail "it does not wait: $(cat "$scratch/err" "$scratch"/log*)"

@@ -1,4 +1,5 @@
-/* The order in which a node's transfers are let go, against first come first served, in a simulated node. */
+/* The order in which a node's arbitration releases transfers is faster than first come first served, in a simulated
+ * node. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static double last_of(const struct topology *t, enum bus_order order, const stru
     return last;
 }
 
-/* A 2D halo exchange of 64 MiB, neighbours in the order of their numbers. */
+/* A 2D halo exchange of 64 MiB, with the neighbours in the order of their ordinals. */
 static void halo(const struct topology *t)
 {
     static const unsigned neighbours[8][4] = {{1, 4, 9}, {0, 2, 5, 9}, {1, 3, 6, 9}, {2, 7, 9},
@@ -53,7 +54,7 @@ static void halo(const struct topology *t)
     assert(model < first * 0.85);
 }
 
-/* Whatever comes, whenever: all is done, and on the whole faster. */
+/* With random transfers at random times, all complete, and faster on the whole. */
 static void random_ones(const struct topology *t)
 {
     double first = 0, model = 0;
@@ -86,7 +87,8 @@ static void go(struct bus_transfer *transfer)
     gone++;
 }
 
-/* One a device at a time; the host sends to all. What is given up makes room. */
+/* A device sends one transfer at a time, the host to several devices. A transfer that is given up makes room for
+ * another. */
 static void rules(const struct topology *t)
 {
     struct bus *bus = bus_new(t, BUS_MODEL);
@@ -106,7 +108,7 @@ static void rules(const struct topology *t)
     bus_over(bus, all[0].moving ? &all[0] : &all[1]);
     assert(!bus_decide(bus, 1.002) && gone == 4);
     bus_free(bus);
-    /* one that does not end does not hold up the others for ever */
+    /* a transfer that does not end does not hold up the others forever */
     bus = bus_new(t, BUS_MODEL);
     assert(!bus_decide(bus, 1) && !bus_ask(bus, &all[0]) && !bus_ask(bus, &all[1]));
     gone = 0;

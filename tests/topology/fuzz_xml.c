@@ -1,4 +1,4 @@
-/* fuzz_xml GOOD SCRATCH ROUNDS: hwloc's XML with mistakes in it gives a tree, or an error that says something. */
+/* fuzz_xml GOOD SCRATCH ROUNDS: hwloc's XML with mistakes gives a tree, or an error message. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static unsigned below(unsigned limit)
     return draw_below(&state, limit);
 }
 
-/* Something changed, left out or there twice. */
+/* Changes, removes or duplicates something. */
 static size_t spoil(char *text, size_t length, size_t most)
 {
     const size_t at = below((unsigned)length), some = 1 + below(50);

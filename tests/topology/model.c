@@ -1,5 +1,5 @@
-/* The congestion model: the paper's tables and halo exchanges, what must hold in any tree, and trees as text that are
- * none. */
+/* The congestion model: the paper's tables and halo exchanges, properties that hold in any tree, and texts that are no
+ * trees. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static struct topology *tree(const char *name)
 
 /* ---- the paper's numbers ---- */
 
-/* A port of switch 100 to neighbour `to` that routes of one hop reach, with the factors they come with. */
+/* Makes a route of one hop, through a port of switch 100 to neighbour `to`, with its factor so far. */
 static void come(struct route *route, unsigned from, unsigned to, double factor, bool crosses_root)
 {
     *route = (struct route){.hop_count = 1, .factor = factor, .crosses_root = crosses_root};
@@ -69,8 +69,8 @@ static void example_2(void)
     assert(NEAR(routes[0].factor, 0.3) && NEAR(routes[1].factor, 0.7));
 }
 
-/* a, b and c enter a switch by one port; a is lowered at a later one, and b and c with it; d, from elsewhere, is not.
- */
+/* a, b and c enter a switch by one port; a is lowered at a later port, and b and c with it; d, from elsewhere, is
+ * not. */
 static void example_3(void)
 {
     struct route routes[4];
@@ -127,7 +127,7 @@ static void see(void *argument, double time, const double *factors, const double
     memcpy(seen->left[seen->count++], left, sizeof(seen->left[0]));
 }
 
-/* "36 ms", "65 ms", and 128 MB that have been sent (the table says "remaining"; the text has 172 MB of that). */
+/* "36 ms", "65 ms", and 128 MB sent (the table says "remaining"; the text has 172 MB remaining). */
 static void table_2(void)
 {
     struct topology *t2 = tree("T2");
@@ -144,7 +144,7 @@ static void table_2(void)
     free(t2);
 }
 
-/* Section III-B: what crosses the root complex, alone and against what does not. */
+/* Section III-B: transfers across the root complex, alone and against transfers that do not cross it. */
 static void root_complex(void)
 {
     struct topology *t2 = tree("T2"), *t1 = tree("T1");
@@ -154,13 +154,13 @@ static void root_complex(void)
     assert(!topology_factors(t2, TAU, both, 2, factors, NULL));
     assert(NEAR(factors[0], 0.7) && NEAR(factors[1], 0.3));
     assert(!topology_factors(t2, TAU, both + 1, 1, factors, NULL) && NEAR(factors[0], 1 - TAU));
-    assert(!topology_factors(t1, TAU, both + 1, 1, factors, NULL) && NEAR(factors[0], 1)); /* there is none */
+    assert(!topology_factors(t1, TAU, both + 1, 1, factors, NULL) && NEAR(factors[0], 1)); /* T1 has no root complex */
     free(t1);
     free(t2);
 }
 
-/* The paper: 1.9; 2.57 and 1.44, cut off as the 128 MB of its Table II are. doc/topology.md has how near other readings
- * come. */
+/* The paper's ratios: 1.9; 2.57 and 1.44, rounded down as the 128 MB of its Table II. doc/topology.md says how close
+ * other readings come. */
 static void halos(void)
 {
     struct topology *t2 = tree("T2");
@@ -175,10 +175,10 @@ static void halos(void)
     free(t2);
 }
 
-/* ---- what must hold ---- */
+/* ---- properties that hold in any tree ---- */
 
 /* A tree of any form, with or without a root complex. */
-/* Figure 8 and its text: rings, of all devices first, and 1 > 5 begins when 0 > 4 is not over. */
+/* Figure 8 and its text: rings, that of all devices first, and 1 > 5 begins before 0 > 4 is over. */
 static void figure_8(void)
 {
     static const unsigned rings[][9] = {{0, 1, 2, 3, 7, 6, 5, 4, 0}, {0, 4, 5, 1, 0}, {2, 6, 7, 3, 2}, {1, 5, 6, 2, 1}};
@@ -202,7 +202,7 @@ static void figure_8(void)
     assert(!topology_predict(t, TAU, 1, transfers, count, ends, NULL, NULL));
     assert(transfers[8].source == 0 && transfers[8].target == 4 && transfers[11].source == 1);
     assert(transfers[16].source == 1 && transfers[16].target == 5 && ends[11] < ends[8]);
-    /* the search over any pattern finds it, too, from the other end */
+    /* the search over any pattern finds this order, too, from the reverse order */
     for (unsigned i = 0; i < count / 2; i++) {
         struct topology_transfer it = transfers[i];
 
@@ -216,7 +216,7 @@ static void figure_8(void)
     free(t);
 }
 
-/* Beyond the paper: what comes from the host's memory, or goes there. */
+/* Beyond the paper: transfers from and to the host's memory. */
 static void host_memory(void)
 {
     struct topology *t = tree("T2");
@@ -233,7 +233,7 @@ static void host_memory(void)
     free(t);
 }
 
-/* What the nodes of a tree are to each other, and that it can be written and read again. */
+/* Relations between the nodes of a tree, and writing a tree and reading it again. */
 static void relations(void)
 {
     static const char text[] =
@@ -251,7 +251,7 @@ static void relations(void)
     assert(t->nodes[t->devices[0]].numa == 0 && t->nodes[t->devices[1]].numa == 1 && t->nodes[0].numa == -1);
     assert(topology_distance(t, t->devices[0], t->devices[1]) == 4 && topology_distance(t, 0, 0) == 0);
     assert(topology_interface_near(t, t->devices[1]) == topology_find(t, "m"));
-    assert(topology_interface_near(t, t->devices[0]) == topology_find(t, "n")); /* by NUMA node, if by more links */
+    assert(topology_interface_near(t, t->devices[0]) == topology_find(t, "n")); /* NUMA node before number of links */
     assert(topology_numa_distance(t, t->devices[0], t->devices[1]) == 32 && topology_numa_distance(t, 0, 1) == 0);
     assert(t->nodes[topology_find(t, "n")].numa == 3);
     assert(topology_root_port(t, t->devices[1]) == topology_find(t, "B") && topology_root_port(t, 0) == -1);
@@ -328,7 +328,7 @@ static void capacities(const struct topology *t, const struct topology_transfer 
     }
 }
 
-/* The same tree with its devices and the list in another order. */
+/* Makes the same tree and transfers with the devices and the list in another order. */
 static void relabelled(const struct topology *t, const struct topology_transfer *transfers, unsigned count,
                        const double *factors)
 {
@@ -459,7 +459,7 @@ static void bad_transfers(void)
     assert(topology_factors(t, 1, &good, 1, &value, NULL));
     assert(topology_predict(t, TAU, 0, &good, 1, &value, NULL, NULL));
     assert(topology_predict(t, TAU, 1, &never, 1, &value, NULL, NULL));
-    good.bytes = 3; /* over within less than its start's last digit */
+    good.bytes = 3; /* the duration is less than the start's last digit */
     good.start = 0.7;
     assert(!topology_predict(t, TAU, 1e17, &good, 1, &value, NULL, NULL) && NEAR(value, 0.7));
     free(t);

@@ -1,4 +1,4 @@
-/* Ways over rings and tori, as PEACH2 finds them by comparing addresses; all of them, and with data on them. */
+/* Routes over rings and tori, as PEACH2 finds them by comparing addresses: all routes, and transfers with data. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static unsigned around(unsigned a, unsigned b, unsigned size)
     return apart < size - apart ? apart : size - apart;
 }
 
-/* From everywhere to everywhere, by the shortest way. */
+/* From every node to every other, by the shortest route. */
 static void ways(unsigned positions, unsigned rings)
 {
     assert(!route_net_make(&net, positions, rings, 2));
@@ -36,7 +36,7 @@ static void ways(unsigned positions, unsigned rings)
     assert(net.slot * net.nodes <= ROUTE_WINDOW);
 }
 
-/* Figure 5: a ring of four, whose windows are a fourth each. */
+/* Figure 5: a ring of four nodes, whose windows are a quarter each. */
 static void ring_of_four(void)
 {
     assert(!route_net_make(&net, 4, 1, 2));
@@ -48,14 +48,13 @@ static void ring_of_four(void)
         assert(!net.registers[node][ROUTE_S].count && !net.registers[node][ROUTE_U].count);
     }
     assert(route_neighbour(&net, 3, ROUTE_E) == 0 && route_neighbour(&net, 0, ROUTE_W) == 3);
-    /* two rings need S alone, as the chip has it */
+    /* two rings need port S only, as the chip has it */
     assert(!route_net_make(&net, 8, 2, 2));
     for (unsigned node = 0; node < 16; node++)
         assert(net.registers[node][ROUTE_S].count && !net.registers[node][ROUTE_U].count);
 }
 
-/* One channel a link is enough only where rings are so short that no packet goes on behind another all the way round.
- */
+/* One channel per link suffices only where rings are so short that packets cannot wait for each other in a cycle. */
 static void circles(void)
 {
     unsigned cycle[ROUTE_MOST_NODES];
@@ -70,7 +69,7 @@ static void circles(void)
             assert(!route_net_make(&net, positions, rings, 1));
             length = route_cycle(&net, cycle, ROUTE_MOST_NODES);
             assert(may ? length >= 3 : length == 0);
-            for (int i = 0; i < length; i++) { /* each link begins where the one before ends */
+            for (int i = 0; i < length; i++) { /* each link begins at the end of the one before */
                 const unsigned link = cycle[i], next = cycle[(i + 1) % length];
 
                 assert(route_neighbour(&net, link / ROUTE_PORTS, link % ROUTE_PORTS) == (int)(next / ROUTE_PORTS));
@@ -111,7 +110,7 @@ static int run(const struct route_model *model, unsigned count)
     return route_run(&net, model, messages, count, memories, 2 * BYTES * MOST, loads);
 }
 
-/* Everybody to everybody; what arrives is what was sent, where it should be, and nothing else is touched. */
+/* Every node sends to every other; the data arrive in the right places, and nothing else changes. */
 static int everybody(unsigned positions, unsigned rings, unsigned channels, unsigned buffers, bool check)
 {
     struct route_model model = route_peach2;
@@ -154,7 +153,7 @@ static int everybody(unsigned positions, unsigned rings, unsigned channels, unsi
     return 0;
 }
 
-/* Times that can be reckoned by hand. */
+/* Times that can be computed by hand. */
 static void times(void)
 {
     const struct route_model *m = &route_peach2;
@@ -172,12 +171,13 @@ static void times(void)
         assert(fabs(messages[0].end - expected) < 1e-12);
         assert(hops != 1 || fabs(messages[0].end - 782e-9) < 2e-9);
     }
-    /* a long one goes at the links' speed */
+    /* a long message runs at the links' speed */
     messages[0] = (struct route_message){.source = 0, .to = route_address(&net, 3, 0), .bytes = 256 * 1000};
     memcpy(should[3], should[0], 256 * 1000);
     assert(!run(m, 1));
     assert(fabs(messages[0].end - (1000 * packet + 4 * packet + 5 * m->latency)) < 2 * packet);
-    /* two of them over one link take twice as long; in opposite directions, or elsewhere, they do not meet */
+    /* two messages over one link take twice as long; in opposite directions, or over other links, they do not
+     * interfere */
     for (unsigned way = 0; way < 2; way++) {
         messages[0] = (struct route_message){.source = 0, .to = route_address(&net, 2, 0), .bytes = 256 * 1000};
         messages[1] = (struct route_message){
@@ -200,7 +200,7 @@ static void refused(void)
     memory_open();
     messages[0] = (struct route_message){.source = 6, .to = 0, .bytes = 1};
     assert(run(&model, 1) == -EINVAL);
-    messages[0] = (struct route_message){.source = 0, .to = 7 * net.slot, .bytes = 1}; /* nobody's */
+    messages[0] = (struct route_message){.source = 0, .to = 7 * net.slot, .bytes = 1}; /* of no node */
     assert(run(&model, 1) == -EINVAL);
     messages[0] = (struct route_message){.source = 0, .to = net.slot - 1, .bytes = 2};
     assert(run(&model, 1) == -EINVAL);
@@ -222,7 +222,7 @@ int main(void)
     circles();
     everybody(1, 1, 1, 1, true);
     everybody(8, 1, 2, 8, true);
-    everybody(8, 1, 2, 1, true); /* which would stand still with one channel: */
+    everybody(8, 1, 2, 1, true); /* this would deadlock with one channel, as the next call does: */
     assert(everybody(8, 1, 1, 1, false) == -EDEADLK);
     everybody(3, 2, 1, 1, true);
     everybody(4, 4, 2, 1, true);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `vocl topo route`: registers, hops, loads, data that arrive, and packets that wait for each other.
+# `vocl topo route`: registers, hops, loads, data that arrive, and packets that deadlock.
 . "$(dirname "$0")/../lib.sh"
 
 vocl topo route --ring 4 > "$scratch/out" || fail "registers: $(cat "$scratch/out")"
@@ -35,7 +35,7 @@ END
     done
 done
 
-# one channel and little room: they wait for each other, and are told of before
+# one channel and few buffers: the packets deadlock, and a warning comes before
 ! vocl topo route --ring 8 --channels 1 --buffers 1 --size 100K opposite > "$scratch/out" 2> "$scratch/err" ||
     fail "no deadlock: $(cat "$scratch/out")"
 grep -q 'all packets wait for others' "$scratch/err" || fail "deadlock: $(cat "$scratch/err")"

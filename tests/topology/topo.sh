@@ -1,5 +1,5 @@
 #!/bin/sh
-# `vocl topo`: the paper's example, halo exchanges, drawings, and trees that are none.
+# `vocl topo`: the paper's example, halo exchanges, drawings, and input that is no tree.
 . "$(dirname "$0")/../lib.sh"
 
 vocl topo predict --topology T2 --tau 0.2 --bandwidth 11.6 --size 300M '0>2,1>4,3>2,6>4' > "$scratch/out" ||
@@ -33,7 +33,7 @@ END
 diff "$scratch/expected" "$scratch/tables" || fail "the paper's Tables I and II"
 grep -q '^A, B, C, D: what each step' "$scratch/out" || fail "columns that nobody explains"
 
-# what begins later is in nobody's way before; and the same for programs
+# a transfer that begins later does not slow others before that; and the same as JSON
 vocl topo predict --topology T2 '0>2,1>4@10' > "$scratch/out" || fail "starts: $(cat "$scratch/out")"
 tail -n 3 "$scratch/out" | diff - /dev/fd/3 3<<'END' || fail "starts"
 transfer      start        end
@@ -59,7 +59,7 @@ vocl topo predict --topology T2 --svg '0>2,1>4,host>5' > "$scratch/out" && grep 
 [ "$(vocl topo halo --topology T2 --dims 3 | tail -n 1)" = "slowest/fastest 2.575 slowest/median 1.446" ] ||
     fail "halo, 3 dimensions: $(vocl topo halo --topology T2 --dims 3)"
 
-# an order, and the time that the order it was given in would have taken
+# an order, with the time that the given order would have taken
 vocl topo order --topology T2 --tau 0.2 '0>4,0>1,1>5:200M,1>0' > "$scratch/out" || fail "order: $(cat "$scratch/out")"
 cat > "$scratch/expected" <<'END'
  0 > 1
@@ -76,7 +76,7 @@ vocl topo show --topology "$scratch/tree" > "$scratch/out" && diff "$scratch/exp
 vocl topo show --topology "$scratch/tree" --svg > "$scratch/out" && grep -q '^</svg>$' "$scratch/out" &&
     grep -q 'gpu&lt;1>' "$scratch/out" || fail "svg: $(cat "$scratch/out")"
 
-# hwloc's XML: what leads to no device is left out, and a disk is none
+# hwloc's XML: branches without devices are left out, and a disk is no device
 cat > "$scratch/expected" <<'END'
 host0000:00 (root complex), NUMA node 0
 |- 0000:00:01.0 (switch)
@@ -92,7 +92,7 @@ node=$(dirname "$0")/node.xml
 VOCL_TOPOLOGY=$node vocl topo show > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "XML"
 vocl topo predict --topology "$node" '0>1,2>1' | grep -q ' 2 > 1     1.0000   1.0000   0.3000' || fail "predict by XML"
 
-# the screen of a board's management is none, though its class is a GPU's
+# a management controller's display is no device, though it has a GPU's class
 sed 's/0302 \[10de:102d\] \[10de:106c\] a1" pci_link_speed="15.753846"\/>/0300 [1a03:2000] [1a03:2000] 41"\/>/' "$node" > "$scratch/tree"
 [ "$(vocl topo show --topology "$scratch/tree" | grep -c ': 0000')" -eq 1 ] || fail "screens: $(vocl topo show --topology "$scratch/tree")"
 
@@ -112,7 +112,7 @@ two=$(dirname "$0")/two_sockets.xml
 vocl topo show --topology "$two" > "$scratch/out" && diff "$scratch/expected" "$scratch/out" || fail "two sockets"
 vocl topo import --topology "$two" | grep -q '^numa-distance 0 1 21$' || fail "NUMA distances"
 
-# measured, here with devices that only are as if in T2; what it prints is a tree, with these parameters
+# measured, here with devices that are only assumed to be in T2; the output is a tree with the measured parameters
 vocl topo calibrate --topology "$node" --size 4M > "$scratch/out" 2> "$scratch/err" ||
     fail "one device: $(cat "$scratch/err")"
 grep -q '^# one link, 0 > the host: ' "$scratch/out" || fail "one device: $(cat "$scratch/out")"
@@ -125,7 +125,7 @@ vocl topo halo --topology "$scratch/measured" --dims 2 > "$scratch/out" || fail 
 vocl topo calibrate --topology "$scratch/tree" > "$scratch/out" 2> "$scratch/err" && fail "calibrate without devices"
 grep -q "none of the tree's devices" "$scratch/err" || fail "calibrate without devices: $(cat "$scratch/err")"
 
-# refused WHAT COMMAND...: an error that names it, and nothing else
+# refused WHAT COMMAND...: the command fails with an error that names WHAT
 refused()
 {
     what=$1
@@ -142,7 +142,7 @@ for bytes in 0 1 50 300 1000 2000 3000; do
     head -c $bytes "$node" > "$scratch/tree"
     refused "$scratch/tree" show --topology "$scratch/tree"
 done
-# hwloc itself crashes on this one
+# hwloc itself crashes on this file
 sed 's/ complete_nodeset="0x00000001" gp_index="3"/ gp_index="3"/' "$node" > "$scratch/tree"
 refused 'hwloc' show --topology "$scratch/tree"
 "$top_builddir/tests/topology/fuzz_xml" "$node" "$scratch/tree" 200 || fail "XML with mistakes"

@@ -1,14 +1,15 @@
 #!/bin/sh
-# Workers in a PCIe tree: the same results in whatever order copies are let go, and threads and memory near the devices.
+# Workers in a PCIe tree: the same results in whatever order copies are released, and threads and memory near the
+# devices.
 . "$(dirname "$0")/../lib.sh"
 [ "$SANITIZER" != thread ] || skip "the thread sanitizer finds fault with LLVM in the native run, too"
 halo=$top_builddir/tests/parity/halo
 
-# eight devices, as if in the paper's T2
+# eight devices, assumed to be in the paper's T2
 POCL_DEVICES="pthread pthread pthread pthread pthread pthread pthread pthread"
 export POCL_DEVICES
 "$halo" > "$scratch/native" 2> /dev/null || fail "halo natively"
-# by_source WHAT: what the worker says of copies, in its order for each source
+# by_source WHAT FILE: writes the copies in the worker's log lines WHAT into FILE, in their order for each source
 by_source()
 {
     sed -n "s/.*debug: $1: //p" "$scratch/err" > "$scratch/said"
@@ -17,7 +18,7 @@ by_source()
         grep "^$device > [0-9]" "$scratch/said"
     done > "$scratch/$2"
 }
-# exchange ORDER: through a worker
+# exchange ORDER: runs the halo exchange through a worker
 exchange()
 {
     VOCL_TRANSFER_ORDER=$1 VOCL_LOG=debug VOCL_TOPOLOGY=T2 vocl run -- "$halo" > "$scratch/out" 2> "$scratch/err" ||
@@ -27,11 +28,11 @@ exchange()
     by_source moves went
 }
 exchange 0
-# (what is over before anybody was asked does not go)
+# a copy that completes before arbitration is asked is in no "moves" line
 diff "$scratch/came" "$scratch/went" | grep '^>' && fail "not first come first served"
 exchange 1
 diff "$scratch/came" "$scratch/went" | grep -q '^>' || fail "the model changed nothing"
-# devices that have memory of their own are read in order, too
+# reads from devices with their own memory are ordered, too
 VOCL_ZERO_COPY=0 VOCL_LOG=debug VOCL_TOPOLOGY=T2 vocl run -- "$halo" > "$scratch/out" 2> "$scratch/err" ||
     fail "halo, staged: $(tail -n 5 "$scratch/err")"
 diff "$scratch/native" "$scratch/out" > /dev/null || fail "halo, staged, prints something else"
@@ -39,7 +40,7 @@ diff "$scratch/native" "$scratch/out" > /dev/null || fail "halo, staged, prints 
 grep -q 'device 7 is 7' "$scratch/err" || fail "where the devices are: $(head "$scratch/err")"
 unset POCL_DEVICES
 
-# a worker goes where its devices are: a machine whose two processors are near a NUMA node each
+# a worker runs near its devices: a machine with two processors, each near its own NUMA node
 case $SANITIZER in
 no) ;;
 *)  exit 0 ;; # what is looked at here is not in the code
@@ -65,7 +66,7 @@ numa()
     done
     printf '</object>\n</topology>\n'
 } > "$scratch/machine.xml"
-# near DEVICES PARENT...: where the worker may run, with so many devices below these
+# near DEVICE...: starts a worker for devices below these switches, and sets $places to the processors where it may run
 near()
 {
     printf 'root R\nswitch A R numa 0\nswitch B R numa 1\n' > "$scratch/tree"

@@ -1,4 +1,4 @@
-/* What a peer may say at the bell, and what it may not. */
+/* Messages that a peer may send on the doorbell (control socket), and those that it may not. */
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static void want(bool holds, const char *what)
 
 static int ends[2] = {-1, -1};
 
-/* A session with one peer that was sent so many frames; and what is at the other end of its bell. */
+/* A session with one peer, to which a number of frames were sent, and the peer's end of its doorbell. */
 static struct peer peer;
 static struct transport transport = {.peers = &peer, .job.size = 1};
 
@@ -47,7 +47,7 @@ static void confirms(void)
 
     say(BELL_ACK, 3);
     say(BELL_SLEEP, 5);
-    say(BELL_ACK, 4); /* overtaken by what a frame said */
+    say(BELL_ACK, 4); /* overtaken by a frame's acknowledgement */
     link_hear(&transport, 0);
     want(!peer->bell.lost && peer->bell.acked == 5, "five frames are confirmed");
     say(BELL_ACK, 6);
@@ -104,7 +104,7 @@ static void beats(void)
     want(peer->bell.lost && !peer->bell.why, "the end");
 }
 
-/* A hundred heartbeats later than an answer has to come, of which none may be mistaken for it. */
+/* A hundred heartbeats before an answer, none of which is taken for it. */
 static void awaits(void)
 {
     struct bell_record record = {0, 0};

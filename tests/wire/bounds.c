@@ -1,8 +1,8 @@
 /*
  * usage: bounds | bounds quota
- * Commands that reach beyond their objects, most of them by sums that wrap around, as no libvocl sends them. Each has
- * to fail, and the worker to go on: what it says of each is printed, and the first that it does not refuse ends the
- * program.
+ * Commands that reach beyond their objects, most of them by sums that wrap around, which no libvocl sends. Each must
+ * fail, and the worker must survive: the program prints the worker's answer to each, and ends at the first that is not
+ * refused.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include "tests/wire/client.h"
 #include "wire/tables.h"
 
-#define ENDING (UINT64_MAX - 7) /* eight bytes before the end of all addresses */
+#define ENDING (UINT64_MAX - 7) /* eight bytes before the end of the address space */
 #define HALF (UINT64_C(1) << 63)
 #define IMAGE OBJECT(3)
 
@@ -23,7 +23,7 @@ static const uint8_t bytes[64] = {1, 2, 3, 4};
 #define DATA(count) .data = bytes, .data_length = (count)
 #define PATTERN(count) .pattern = bytes, .pattern_length = (count)
 
-/* BOUND(name, command, its fields): a function that puts it into a frame. */
+/* BOUND(name, command, its fields): defines a function that puts the command into a frame. */
 #define BOUND(name, command, ...)                                                                                      \
     static void name(struct wire_buffer *frame, uint32_t id)                                                           \
     {                                                                                                                  \
@@ -35,13 +35,13 @@ static const uint8_t bytes[64] = {1, 2, 3, 4};
 struct bound {
     const char *name;
     void (*put)(struct wire_buffer *frame, uint32_t id);
-    unsigned kind; /* of what is made */
+    unsigned kind; /* of the new object */
 };
 
-/* The third slice is where the first is, and the second far away. */
+/* The offset of the third slice wraps around to the first's; the second slice is far away. */
 BOUND(write_rect, write_rect, ON_BUFFER, RECT(48, 16, 1, 3), .part.pitch = {16, HALF}, DATA(48))
 
-/* The second row is before the buffer. */
+/* The second row is before the start of the buffer. */
 BOUND(write_rows, write_rect, ON_BUFFER, RECT(32, 16, 2, 1), .part.origin = {4080, 0, 0},
       .part.pitch = {UINT64_MAX - 4095}, DATA(32))
 
@@ -55,7 +55,7 @@ BOUND(write_buffer, write_buffer, ON_BUFFER, .offset = ENDING, .size = 16, DATA(
 
 BOUND(read_buffer, read_buffer, ON_BUFFER, .offset = ENDING, .size = 16, .tag = 9)
 
-/* As if in pieces. */
+/* A read in pieces. */
 BOUND(read_chunks, read_buffer, ON_BUFFER, .offset = 64, .size = UINT64_C(1) << 39, .tag = 0x80000009)
 
 BOUND(copy_buffer, copy_buffer, .queue = OBJECT(1), .source = OBJECT(1), .target = OBJECT(2), .event = id,
@@ -87,7 +87,7 @@ BOUND(image_to_buffer, copy_image_to_buffer, .queue = OBJECT(1), .source = IMAGE
 BOUND(buffer_to_image, copy_buffer_to_image, .queue = OBJECT(1), .source = OBJECT(1), .target = IMAGE, .event = id,
       .offset = ENDING, .region = {16, 16, 1})
 
-/* A command buffer of so many times that command, which is then empty. */
+/* Puts a command buffer with the command so many times, and frees the command. */
 static void put_recording(struct wire_buffer *frame, uint32_t id, struct wire_buffer *command, unsigned times)
 {
     const struct wire_create_command_buffer create = {id, OBJECT(1), 0};
@@ -100,7 +100,7 @@ static void put_recording(struct wire_buffer *frame, uint32_t id, struct wire_bu
     wire_buffer_free(command);
 }
 
-/* A command buffer that cannot be recorded has failed. */
+/* A command buffer with a wrong command fails. */
 static void recorded(struct wire_buffer *frame, uint32_t id)
 {
     struct wire_buffer command = {0};
@@ -129,12 +129,12 @@ static const struct bound bounds[] = {{"write a rect", write_rect, WIRE_EVENT},
                                       {"copy a buffer to an image", buffer_to_image, WIRE_EVENT},
                                       {"fill a buffer, recorded", recorded, WIRE_COMMAND_BUFFER}};
 
-/* ---- more than the session may have, which is 128 KiB ---- */
+/* ---- more memory than the session's limit of 128 KiB ---- */
 
-/* Its bytes are said to be none. */
+/* The command's size field is 0. */
 BOUND(image_unsaid, create_image, RGBA_IMAGE(id, 256, 256))
 
-/* As many pixels as there may be bytes. */
+/* The number of pixels is within the limit, but not their bytes. */
 BOUND(image_of_pixels, create_image, RGBA_IMAGE(id, 256, 200), .bytes = 1)
 
 BOUND(large_pipe, create_pipe, id, OBJECT(1), 0, 1024, 1024)
@@ -151,8 +151,8 @@ static void long_recording(struct wire_buffer *frame, uint32_t id)
     put_recording(frame, id, &command, 400);
 }
 
-/* What the worker shares with the program, of which the program allocates: from the second page on. */
-#ifdef __SANITIZE_THREAD__ /* which lets memory be in few places */
+/* Memory that the worker shares with the program, where the program allocates from the second page on. */
+#ifdef __SANITIZE_THREAD__ /* which restricts where memory may be */
 #define SHARED ((uint8_t *)0x4000000000)
 #else
 #define SHARED ((uint8_t *)0x230000000000)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Commands that reach beyond their objects, or ask for more memory than the session has: refused, and nothing else.
+# Commands that reach beyond their objects, or ask for more memory than the session has, are refused, and nothing else
+# is.
 . "$(dirname "$0")/../lib.sh"
 
 bounds=$top_builddir/tests/wire/bounds

@@ -77,7 +77,7 @@ void client_send(struct client *client, struct wire_buffer *frame)
     frame->length = 0;
 }
 
-/* Waits for so many frames of answers. */
+/* Waits for a number of answers. */
 static void wait_answers(struct client *client, unsigned count)
 {
     for (int i = 0; i < 50000 && client->answers < count && !client->lost; i++)

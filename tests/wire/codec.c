@@ -1,7 +1,7 @@
 /*
- * The codec, for every command of commands.def: what was encoded is decoded; every truncation is refused; values and
- * lists beyond their limits are refused; showing a command does not read beyond it. With a folder as its argument it
- * writes each sample there instead, the seeds of the fuzzer.
+ * The codec, for every command of commands.def: encoded commands are decoded; every truncation is refused; values and
+ * lists beyond their limits are refused; printing a command does not read beyond it. With a folder as its argument,
+ * writes each sample there instead, as a seed of the fuzzer.
  */
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ static void expect(bool holds, const char *name, const char *what)
     failures++;
 }
 
-/* A copy that ends where its block of memory ends, for the sanitizers to watch. */
+/* Returns a copy that ends where its block of memory ends, so that the sanitizers catch reads beyond it. */
 static uint8_t *exact_copy(const void *bytes, size_t length)
 {
     uint8_t *copy = malloc(length ? length : 1);
@@ -38,7 +38,7 @@ static void show_all(const uint8_t *command, size_t length)
     }
 }
 
-/* Any length at which the rest is missing; the header's own length says what is left. */
+/* Tests every shorter length, with the length in the header as it was and reduced. */
 static void truncate(const char *name, const struct wire_buffer *good, bool (*decodes)(struct wire_cursor *))
 {
     for (uint32_t length = WIRE_HEADER; length < good->length; length += 8) {
@@ -182,7 +182,7 @@ static void write_samples(const char *folder)
     wire_buffer_free(&buffer);
 }
 
-/* What is patched is what was meant, however many words differ; a patch that does not fit is refused. */
+/* A patched command equals the intended one, however many words differ; a patch that does not fit is refused. */
 static void test_patches(struct sampler_state *state)
 {
     uint8_t before[256], after[256], patch[WIRE_MAX_PATCH];

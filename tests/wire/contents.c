@@ -1,7 +1,7 @@
 /*
- * The executor, with the native OpenCL, while contents of a new object are on their way: this program is its host, and
- * they come when it says so. What does not use the object goes on meanwhile; what does, or uses what was made of it,
- * comes behind them, in whatever way it names it. usage: contents [mapped]
+ * The executor, with the native OpenCL, while the contents of a new object are under way: this program is the
+ * executor's host, and delivers them when it chooses. Commands that do not use the object run meanwhile; those that use
+ * it, or an object made from it, wait, however they name it. usage: contents [mapped]
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static struct {
     void (*done)(void *, int);
     void *argument, *memory;
     size_t length;
-} coming; /* the contents, where they are to go */
+} coming; /* the contents under way, and where they go */
 
 static void fail(const char *what, int line)
 {
@@ -128,7 +128,7 @@ static void until(const bool *condition, const char *what, int line)
 #define UNTIL(condition) until(&(condition), #condition, __LINE__)
 #define IS_OVER(event) over[(event) & (EVENTS - 1)]
 
-/* Commands that have nothing to do with the contents come and go, in a queue of their own. */
+/* Runs commands that do not use the contents, in a queue of their own. */
 static void others_go_on(void)
 {
     for (int i = 0; i < ROUNDS; i++) {
@@ -206,7 +206,7 @@ static void image_try(void)
         EXPECT(got[i] == expected(77, 4 * ACROSS + i));
 }
 
-/* The arguments are given with the first launch, and stay. */
+/* The first launch sets the arguments, and later ones keep them. */
 static void launch(uint32_t event, bool with_arguments)
 {
     const uint32_t from = OBJECT(60), to = OBJECT(61), size = SIZE;
@@ -243,7 +243,7 @@ static void launches_try(void)
     EXPECT(got[0] == expected(99, 0) && got[1] == expected(99, SIZE - 1));
 }
 
-/* What is in no queue is answered when they are there, and what follows it waits, too. */
+/* A command without a queue is answered when the contents have arrived, and later commands wait, too. */
 static void changes_try(void)
 {
     static uint8_t same[WIRE_GRANULE];
@@ -268,7 +268,7 @@ static void changes_try(void)
     EXPECT(!changed[0] && changed[1]);
 }
 
-/* Nobody sees them: they end all the same, with what waits for nothing. */
+/* The contents of a released object complete all the same, and nothing waits for them. */
 static void released_try(void)
 {
     new_buffer(80);
@@ -330,5 +330,5 @@ int main(int count, char **arguments)
     released_try();
     printf("%u commands went on meanwhile\n", next_event - 100);
     fflush(stdout);
-    _exit(0); /* the native OpenCL is not torn down */
+    _exit(0); /* without the native OpenCL's teardown */
 }

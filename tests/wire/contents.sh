@@ -1,5 +1,5 @@
 #!/bin/sh
-# A new object's contents on their way: what does not use it goes on, what does comes behind them.
+# While a new object's contents are under way, commands that do not use it run, and those that use it wait.
 . "$(dirname "$0")/../lib.sh"
 
 for door in "" mapped; do

@@ -1,4 +1,4 @@
-/* Prints the protocol, a line for each command and field: what tests/wire/protocol.expected holds. */
+/* Prints the protocol, a line for each command and field, as in tests/wire/protocol.expected. */
 #include <stdio.h>
 
 #include "wire/wire.h"

@@ -1,9 +1,10 @@
 #!/bin/sh
-# A command that does not say what becomes of it when its worker is replaced, or says two things, does not compile.
+# A command whose description does not say how it is treated when its worker is replaced, or says two things, does not
+# compile.
 . "$(dirname "$0")/../lib.sh"
 mkdir "$scratch/wire"
 
-# compiles [WORD...]: a description with one more command that says this
+# compiles [WORD...]: compiles a description with one more command that says this
 compiles()
 {
     { cat "$top_srcdir/wire/commands.def"; printf 'SEND(one_more, 255) %s\n    NEW_ID(MEMORY, it)\nEND\n' "$*"; } > "$scratch/wire/commands.def"

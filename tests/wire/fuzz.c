@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes as a frame, each command decoded by its number, and shown. */
+/* libFuzzer target: takes any bytes for a frame, decodes each command by its number, and prints it. */
 #include "wire/tables.h"
 #include "wire/wire.h"
 
@@ -12,7 +12,7 @@ static void use(const void *bytes, size_t length)
         sum += at[i];
 }
 
-/* What lies within some blobs is read in the same way. */
+/* Decodes tables inside blobs likewise. */
 static void read_tables(const void *bytes, size_t length)
 {
     struct wire_cursor in = wire_cursor(bytes, length);

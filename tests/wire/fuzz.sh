@@ -1,5 +1,5 @@
 #!/bin/sh
-# The decoder under libFuzzer, with the address and undefined behaviour sanitizers, from a sample of each command.
+# Fuzzes the decoder with libFuzzer and the address and undefined behaviour sanitizers, from a sample of each command.
 # VOCL_FUZZ_RUNS: how many inputs.
 . "$(dirname "$0")/../lib.sh"
 [ -n "$CLANG" ] || skip "no clang (package clang)"

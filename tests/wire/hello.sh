@@ -1,13 +1,13 @@
 #!/bin/sh
-# A greeting that does not fit (another version, byte order, pointer size, or none at all): both sides hear why, the
-# program finds no platform, and nothing is left. One without the token is a stranger's.
+# After a wrong greeting (another version, byte order, pointer size, or none at all) both sides learn why, the program
+# finds no platform, and nothing is left. A greeting without the token is refused without an answer.
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
 link_libexec "$scratch/libexec"
 ln -sf "$top_builddir/tests/wire/wrong_hello" "$scratch/libexec/vocl-proxy"
 
-# try HOW WHY [OPTION...]
+# try HOW WHY [OPTION...]: runs a program with the wrong worker HOW; both sides' logs have to say WHY
 try()
 {
     how=$1 why=$2
@@ -28,10 +28,10 @@ try "byte order" "byte order or pointer size differ"
 try "pointer size" "byte order or pointer size differ"
 try extra "not expected"
 
-# After these nobody comes that is better, which a program waits for.
+# After these the program waits for another worker, which does not come.
 about_silence
 VOCL_START_TIMEOUT=$((3 * VOCL_PEER_TIMEOUT))
-# Who is born with a bell needs no token.
+# A worker that inherits its doorbell needs no token.
 if [ -n "$MPIEXEC_OPENMPI" ]; then
     try token "" --mpi openmpi
     grep -q "told nothing" "$scratch/err" || fail "the wrong token was answered: $(cat "$scratch/err")"

@@ -1,6 +1,6 @@
 /*
- * A hostile application: it opens a real session with a live worker, and breaks the protocol. It prints whether the
- * worker ended the session, which hostile.sh compares with what should be, together with the worker's log.
+ * A hostile program: it opens a real session with a live worker, and breaks the protocol. It prints whether the worker
+ * ended the session, which hostile.sh compares with what is expected, together with the worker's log.
  * usage: hostile names | hostile frame NAME | hostile flips SEED
  */
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "tests/wire/client.h"
 
 static const char sample_bytes[] = "some bytes, and an odd number";
-/* ---- one broken frame for each session ---- */
+/* ---- one broken frame in each session ---- */
 
 static void put_raw(struct wire_buffer *frame, uint32_t length, uint32_t number)
 {
@@ -39,7 +39,7 @@ static void put_arguments(struct wire_buffer *frame, uint32_t index, uint32_t wh
     wire_buffer_free(&list);
 }
 
-/* Object 1 becomes a command buffer, in which the command of a frame is recorded. */
+/* Makes object 1 a command buffer, and records the command of a frame in it. */
 static void put_recorded(struct wire_buffer *frame, struct wire_buffer *command, uint32_t point)
 {
     static bool created;
@@ -60,7 +60,7 @@ static void put_barrier(struct wire_buffer *frame, uint32_t event)
     wire_put_enqueue_barrier(frame, &m);
 }
 
-/* SENDS(name, command, its fields): a function that puts it into a frame. */
+/* SENDS(name, command, its fields): defines a function that puts the command into a frame. */
 #define SENDS(name, command, ...)                                                                                      \
     static void name(struct wire_buffer *frame)                                                                        \
     {                                                                                                                  \
@@ -69,7 +69,7 @@ static void put_barrier(struct wire_buffer *frame, uint32_t event)
         wire_put_##command(frame, &m);                                                                                 \
     }
 
-/* HOLDS(name, statement): the same for what is no single good command. */
+/* HOLDS(name, statement): the same for anything else than one good command. */
 #define HOLDS(name, ...)                                                                                               \
     static void name(struct wire_buffer *frame)                                                                        \
     {                                                                                                                  \
@@ -78,7 +78,7 @@ static void put_barrier(struct wire_buffer *frame, uint32_t event)
 
 static uint8_t data[1 << 20];
 
-/* A word of a frame becomes another, counted from its header on. */
+/* Replaces a word of a frame, counted from the start of its header. */
 static void put_word(struct wire_buffer *frame, unsigned at, uint32_t value)
 {
     memcpy(frame->bytes + 4 * at, &value, sizeof(value));
@@ -104,12 +104,12 @@ HOLDS(put_value_for_buffer, put_arguments(frame, 0, 1, 8))
 HOLDS(put_short_argument, put_arguments(frame, 2, 2, 4))
 HOLDS(put_list_cut_off, put_arguments(frame, 1, 1, 4); put_word(frame, 6, 400))
 SENDS(put_image_of_nothing, create_image, .image = OBJECT(9), .context = OBJECT(9), .object_type = 0x10f1)
-/* PoCL itself ends the process for it. */
+/* PoCL itself ends the process for this. */
 HOLDS(put_image_across, wire_put_create_context(frame, &(struct wire_create_context){OBJECT(5), &(uint32_t){1}, 1});
       wire_put_create_buffer(frame, &(struct wire_create_buffer){OBJECT(9), OBJECT(5), 1, 4096, 0, 0, NULL, 0});
       wire_put_create_image(frame, &(struct wire_create_image){RGBA_IMAGE(OBJECT(10), 16, 16), .row_pitch = 64,
                                                                .buffer = OBJECT(9)}))
-/* Refused natively for its size; its data is on the way all the same. */
+/* Refused natively for its size; its data are under way all the same. */
 SENDS(put_bulk, write_buffer, .queue = OBJECT(1), .buffer = OBJECT(1), .size = 100000, .tag = 7)
 SENDS(put_no_data, write_buffer, .queue = OBJECT(1), .buffer = OBJECT(1), .size = 100000)
 
@@ -120,7 +120,7 @@ static void put_noise(struct wire_buffer *frame)
     wire_put_bytes(frame, data, sizeof(data));
 }
 
-/* ---- recorded, and repeated ---- */
+/* ---- command buffers, and repeated commands ---- */
 
 static struct wire_buffer command;
 
@@ -138,7 +138,7 @@ static void put_again(struct wire_buffer *frame, uint16_t at, uint16_t words)
     wire_put_repeat(frame, &m);
 }
 
-/* One that fails natively, at most. */
+/* Natively it fails at worst. */
 SENDS(put_launch, enqueue_ndrange, .queue = OBJECT(1), .kernel = OBJECT(1), .global_count = 1, .global = {1},
       .local_count = 1, .local = {1})
 
@@ -152,7 +152,7 @@ SENDS(put_short_contents, create_buffer, OBJECT(2), OBJECT(1), 1, 4096, 0, 0, da
 SENDS(put_long_contents, create_image, RGBA_IMAGE(OBJECT(2), 4, 4), .bytes = 64, .data = data, .data_length = 68)
 SENDS(put_contents_twice, create_buffer, OBJECT(2), OBJECT(1), 1, 4096, 7, 0, data, 4096)
 
-/* ---- memory that is named by address ---- */
+/* ---- memory named by its address ---- */
 
 #define ALLOC(which, ...)                                                                                              \
     SENDS(which, usm_alloc, .call = 9, .type = WIRE_USM_DEVICE, .properties = sample_bytes, __VA_ARGS__)
@@ -172,7 +172,7 @@ SENDS(put_addressed_pointer, create_addressed_buffer, .call = 9, .buffer = OBJEC
 
 SENDS(put_take, take, .memory = OBJECT(1), .part = PIECE(0, 64), .tag = 9)
 
-/* ---- other workers, of which there is none; and contents outside of queues ---- */
+/* ---- other workers, of which there are none; and contents outside of queues ---- */
 
 SENDS(put_migrate_out_of_nothing, migrate_out, .memory = OBJECT(77), .peer = 1, .event = 1, .part = PIECE(0, 4))
 SENDS(put_migrate_out_to_nobody, migrate_out, .memory = OBJECT(1), .peer = 40000, .event = OBJECT(5),
@@ -198,7 +198,7 @@ SENDS(put_keep_of_itself, keep_too, .contents = 9, .peer = 1, .size = 64)
 HOLDS(put_keep_twice, for (int i = 0; i < 2; i++) wire_put_keep(frame, &(struct wire_keep){OBJECT(1), 9, PIECE(0, 64)}))
 SENDS(put_take_beyond, take, .memory = OBJECT(1), .part = PIECE(UINT64_MAX - 7, 64), .tag = 9)
 
-/* Memory that a session can be told again is only such as the application has placed. */
+/* A session may write or read by address only memory that the program has placed. */
 #define PLACE UINT64_C(0x21f000000000)
 SENDS(put_place, svm_alloc, .call = 9, .context = OBJECT(1), .wanted = PLACE, .flags = 1, .size = 4096)
 SENDS(put_bring_nowhere, bring_svm, .address = (uintptr_t)sample_bytes, .size = 16, .data = sample_bytes,
@@ -421,7 +421,7 @@ static void put_good(struct wire_buffer *frame, unsigned which)
     }
 }
 
-/* Flipped commands until the worker has had enough. */
+/* Sends flipped commands until the worker ends the session. */
 static void run_flips(unsigned seed)
 {
     struct wire_buffer frame = {0};

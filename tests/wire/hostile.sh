@@ -1,12 +1,12 @@
 #!/bin/sh
-# Broken frames against a live worker: it ends that session, says why, does not crash, and nothing is left.
+# Broken frames for a live worker: it ends the session, says why, does not crash, and nothing is left.
 # VOCL_HOSTILE_ROUNDS: how many sessions with flipped bits.
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
 hostile=$top_builddir/tests/wire/hostile
 
-# attack ARGUMENTS...: leaves what hostile prints in $result, and checks how the worker took it.
+# attack ARGUMENTS...: stores hostile's output in $result, and checks the worker's reaction.
 attack()
 {
     result=$(env "$mark" VOCL_LOG=info timeout 300 "$hostile" "$@" 2> "$scratch/err") || fail "$*: $(cat "$scratch/err")"

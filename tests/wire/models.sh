@@ -1,5 +1,5 @@
 #!/bin/sh
-# What spin says of how the sides of a ring sleep (sleep.pml): no wake-up is lost.
+# spin checks how the sides of a shared-memory ring sleep (sleep.pml): no wake-up is lost.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../spin-lib.sh"
 at_most 900

@@ -1,7 +1,8 @@
 /*
  * The executor, with the native OpenCL, against commands that are nearly right: valid ones of every kind in any order,
- * half of them with a number or two replaced by another object's, by none's or by one at which sums wrap around. It may
- * refuse any of them; afterwards it goes on with the next, so that much comes together. usage: mutate SEED COMMANDS
+ * half of them with a number or two replaced by another object's, by an invalid one or by one at which sums wrap
+ * around. The executor may refuse any of them, and continues with the next, so that many objects accumulate. usage:
+ * mutate SEED COMMANDS
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "tests/wire/client.h"
 #include "wire/tables.h"
 
-#define PEER 2 /* another worker, of which one hears nothing */
+#define PEER 2 /* another worker, which never answers */
 #define TAG 9
 #define MOST_DONE 4096
 
@@ -25,13 +26,13 @@ static const char source[] = "kernel void touch(global int *data, int value, loc
                              "        data[get_global_id(0)] = value;\n"
                              "}\n";
 static uint8_t bytes[65536];
-static uint64_t address;                                 /* of shared virtual memory */
-static const uint64_t chosen = UINT64_C(0x21f000000000); /* the same, of no native allocation */
+static uint64_t address;                                 /* of a shared virtual memory allocation */
+static const uint64_t chosen = UINT64_C(0x21f000000000); /* an address that no native allocation has */
 static uint32_t fresh = OBJECT(1000);
 static struct executor *executor;
-static unsigned refused, sum; /* sum: of what was read */
+static unsigned refused, sum; /* sum: of the data read */
 
-/* ---- the executor's host: data come and go at once, but no sooner than they could ---- */
+/* ---- the executor's host: transfers complete at once, but not within the call that starts them ---- */
 
 static struct {
     void (*done)(void *, int);
@@ -81,7 +82,7 @@ static int host_take(void *owner, unsigned peer, uint32_t tag, void *memory, siz
                      void (*function)(void *, int), void *argument)
 {
     (void)owner, (void)tag;
-    if (length > 16 << 20) /* nobody sends so much */
+    if (length > 16 << 20) /* no peer sends this much */
         return -EIO;
     memset(memory, 7, length);
     return peer == PEER || !peer ? later(function, argument) : -ECONNRESET;
@@ -99,7 +100,7 @@ static void host_wake(void *owner)
 
 static void run_done(void)
 {
-    for (unsigned i = 0; i < done_count; i++) /* one may start others */
+    for (unsigned i = 0; i < done_count; i++) /* a completion may start other transfers */
         done[i].done(done[i].argument, random_next() % 16 ? 0 : -ECONNRESET);
     done_count = 0;
 }
@@ -510,7 +511,7 @@ static void change(struct wire_buffer *out, size_t from)
     }
 }
 
-/* In the recorded one, too. */
+/* Puts a recorded command, which may be changed as well. */
 static void put_recorded(struct wire_buffer *out)
 {
     struct wire_buffer command = {0};
@@ -542,7 +543,7 @@ static void step(struct wire_buffer *out)
 {
     if (random_next() % 8 == 0) {
         put_recorded(out);
-    } else if (random_next() % 8 == 0) { /* as they are: PoCL ends the process for sizes that it does not like */
+    } else if (random_next() % 8 == 0) { /* unchanged: PoCL ends the process for some wrong sizes */
         put_arguments(out, random_next() % 2);
     } else {
         put_plain(out);
@@ -613,5 +614,5 @@ int main(int count, char **arguments)
         step(&out);
     printf("%ld commands, %u refused\n", commands, refused);
     fflush(stdout);
-    _exit(0); /* the native OpenCL is not torn down */
+    _exit(0); /* without the native OpenCL's teardown */
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The executor against commands that are nearly right: VOCL_MUTATE_ROUNDS seeds, from VOCL_MUTATE_FROM on; each seed finds
-# the same again. VOCL_MUTATE_COMMANDS: how many commands each.
+# The executor against commands that are nearly right: VOCL_MUTATE_ROUNDS seeds, from VOCL_MUTATE_FROM on; a seed
+# reproduces its run. VOCL_MUTATE_COMMANDS: how many commands each.
 . "$(dirname "$0")/../lib.sh"
 
 ASAN_OPTIONS=allocator_may_return_null=1:$ASAN_OPTIONS # as malloc() itself

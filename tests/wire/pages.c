@@ -1,6 +1,6 @@
 /*
- * Pages of what is about to come to the executor are made to be there by its helper thread, before anything has touched
- * them; the object that they are part of is kept meanwhile, and what is written there goes on being there.
+ * The executor's helper thread populates the pages of memory into which data are about to arrive, before anything else
+ * touches them. Meanwhile it retains the object to which they belong, and data written there stay.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ int main(void)
     EXPECT(bytes != MAP_FAILED && !executor_open(&host, &x));
     memory = new_memory();
 
-    pages_touch(x, memory, bytes, 1 << 20); /* not worth it */
+    pages_touch(x, memory, bytes, 1 << 20); /* too small to be worth it */
     usleep(10000);
     EXPECT(!executor_poll(x) && !pages_there(bytes, SIZE));
 
@@ -111,9 +111,9 @@ int main(void)
     }
     EXPECT(pages_there(bytes + page, SIZE - page) >= touched && bytes[SIZE - 1] == 7);
 
-    pages_touch(x, memory, bytes + OFF, SIZE - OFF); /* they are there */
+    pages_touch(x, memory, bytes + OFF, SIZE - OFF); /* they exist already */
     EXPECT(references(memory) == 1);
     printf("%zu pages\n", pages_there(bytes, SIZE));
     fflush(stdout);
-    _exit(0); /* the native OpenCL is not torn down */
+    _exit(0); /* without the native OpenCL's teardown */
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Pages of contents that are about to come are there before they do.
+# Pages for contents that are about to arrive are populated before.
 . "$(dirname "$0")/../lib.sh"
 
 status=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The protocol does not change by accident: both sides of a session may come from different builds, and WIRE_VERSION
-# (wire/frame.h) is what keeps them apart. After a change on purpose, with a new WIRE_VERSION if it can be noticed:
+# (wire/frame.h) tells them apart. After an intended change, with a new WIRE_VERSION if the change is observable:
 #   BUILD/tests/wire/dump > tests/wire/protocol.expected
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,5 +1,5 @@
-/* Frames through memory: they arrive, whatever the other side writes there cannot do more than be a wrong frame, and
- * memory that is not what was offered is not taken. */
+/* Frames through a shared-memory ring arrive; anything that the other side writes there gives a wrong frame at worst;
+ * and memory other than the offered is not accepted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,12 +17,12 @@
 #define RING (128 << 10)
 #define MOST_FRAMES (RING / SHM_RING_FRAME)
 
-/* Who sleeps is rung once, for frames and for what he waits for to be taken. */
+/* A sleeping side is rung once, for frames and when its own frames have been taken. */
 static void sleeps(struct shm_ring *one, struct shm_ring *other)
 {
     assert(!shm_ring_must_ring(one) && !shm_ring_must_ring(other));
     shm_ring_lie_down(one);
-    assert(!shm_ring_must_ring(one)); /* it is the other that rings */
+    assert(!shm_ring_must_ring(one)); /* the other side rings */
     assert(shm_ring_must_ring(other) && !shm_ring_must_ring(other));
     shm_ring_lie_down(one);
     shm_ring_get_up(one);
@@ -31,17 +31,17 @@ static void sleeps(struct shm_ring *one, struct shm_ring *other)
     shm_ring_want_taken(one, 3);
     shm_ring_lie_down(one);
     shm_ring_took(other, 2);
-    assert(shm_ring_taken(one) == 2 && !shm_ring_must_ring_for_taken(other)); /* which is not all */
+    assert(shm_ring_taken(one) == 2 && !shm_ring_must_ring_for_taken(other)); /* not all of them */
     shm_ring_took(other, 3);
     assert(shm_ring_taken(one) == 3 && shm_ring_must_ring_for_taken(other) && !shm_ring_must_ring_for_taken(other));
     shm_ring_lie_down(one);
-    assert(!shm_ring_must_ring_for_taken(other)); /* it was told */
+    assert(!shm_ring_must_ring_for_taken(other)); /* it was rung already */
     shm_ring_took(other, 4);
-    assert(!shm_ring_must_ring_for_taken(other)); /* it did not want that */
+    assert(!shm_ring_must_ring_for_taken(other)); /* it did not ask for that */
     shm_ring_want_taken(one, 5);
     shm_ring_get_up(one);
     shm_ring_took(other, 5);
-    assert(!shm_ring_must_ring_for_taken(other)); /* awake, it sees */
+    assert(!shm_ring_must_ring_for_taken(other)); /* it is awake */
 }
 
 int main(void)
@@ -57,7 +57,7 @@ int main(void)
 
     memset(frame, 1, sizeof(frame));
     assert(!shm_ring_offer(&application, &offer));
-    assert(!shm_ring_send(&application, 0, 1, 0, frame, 10)); /* nobody has taken it yet */
+    assert(!shm_ring_send(&application, 0, 1, 0, frame, 10)); /* no peer has accepted the memory yet */
     assert(!shm_ring_accept(&worker, &offer));
     shm_ring_confirm(&application);
     assert(application.fd < 0);
@@ -78,7 +78,7 @@ int main(void)
     }
     assert(!shm_ring_send(&application, 500, 1, 0, frame, SHM_RING_FRAME + 1));
 
-    /* some of the largest fit but for the ring's end; then there is no room, until something has been read */
+    /* some frames of the largest size fit, up to the ring's end; then there is no room until something is read */
     for (last = 500; shm_ring_send(&application, last, 1, 0, frame, SHM_RING_FRAME); last++)
         assert(last < 500 + MOST_FRAMES);
     assert(last >= 500 + MOST_FRAMES - 1);
@@ -88,11 +88,11 @@ int main(void)
     }
     assert(!shm_ring_receive(&worker, last, &kind, &acked, &length));
     assert(shm_ring_send(&application, last, 3, 0, frame, 1));
-    assert(!shm_ring_receive(&worker, last - 1, &kind, &acked, &length)); /* that comes by another way, and is first */
+    assert(!shm_ring_receive(&worker, last - 1, &kind, &acked, &length)); /* it takes another way, and is first */
     assert(shm_ring_receive(&worker, last + 1, &kind, &acked, &length) &&
-           kind == SHM_RING_NONSENSE); /* nobody waits for it */
+           kind == SHM_RING_NONSENSE); /* no such number is expected */
 
-    /* anything at all in the memory */
+    /* arbitrary bytes in the memory */
     for (int round = 0; round < 2000; round++) {
         for (unsigned i = 0; i < 200; i++) {
             const uint32_t at = draw_below(&state, i % 2 ? 64 : 2 * RING / 4);
@@ -103,7 +103,7 @@ int main(void)
             if (shm_ring_receive(&worker, number, &kind, &acked, &length))
                 assert(length <= SHM_RING_FRAME);
             length = number * 32;
-            shm_ring_send(&worker, number, kind, acked, frame, length); /* whatever the other says that it has read */
+            shm_ring_send(&worker, number, kind, acked, frame, length); /* the other side may claim anything */
         }
     }
     shm_ring_close(&worker);
@@ -120,9 +120,9 @@ int main(void)
     assert(fd >= 0 && !ftruncate(fd, 4096));
     wrong = offer;
     wrong.descriptor = (uint32_t)fd;
-    assert(shm_ring_accept(&other, &wrong)); /* of another size */
+    assert(shm_ring_accept(&other, &wrong)); /* of the wrong size */
     assert(!ftruncate(fd, lseek(application.fd, 0, SEEK_END)));
-    assert(shm_ring_accept(&other, &wrong)); /* that could shrink under our hands */
+    assert(shm_ring_accept(&other, &wrong)); /* not sealed against shrinking */
     close(fd);
     shm_ring_close(&application);
     return 0;

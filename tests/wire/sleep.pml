@@ -1,12 +1,13 @@
 /*
- * Two sides of a ring that send each other frames and sleep, for spin: who looks at what after having written what
- * (transport/shm/sleep.c, sleep.c; client/core/stream.c for what waits until all before it has been taken, and session.c for
- * the lock, which who sleeps has let go). There are no time-outs here: all frames arrive, and both sides end, also if one is
- * killed wherever it is, with what it sent taken.
+ * Two sides of a ring that send each other frames and sleep, for spin: the order of their reads and writes
+ * (transport/shm/sleep.c, sleep.c; client/core/stream.c for a batch that waits until all frames before it have been
+ * taken; session.c for the lock, which a sleeping thread has released). There are no time-outs here: all frames arrive,
+ * and both sides end, also if one is killed at any point, and its frames are taken.
  *
- * LOOK_FIRST: a sleeper looks before he says that he sleeps. RING_FIRST: who sends looks at asleep before the frame is
- * there. WANT_LAST: who waits looks at taken before he says so. FRAMES_ONLY: who has lain down looks for frames, and not
- * whether what he sent has been taken. TELL_NOBODY: who takes frames does not ring for it. Then somebody sleeps for ever.
+ * LOOK_FIRST: a sleeper checks before it sets asleep. RING_FIRST: a sender reads asleep before it writes the frame.
+ * WANT_LAST: a waiter reads taken before it sets wanted. FRAMES_ONLY: the last check before sleep is for frames only,
+ * and not whether its own have been taken. TELL_NOBODY: a side that takes frames does not ring for that. With any of
+ * these, a side sleeps forever.
  */
 #ifndef FRAMES
 #define FRAMES 2
@@ -15,9 +16,9 @@
 
 byte sent[2], taken[2], wanted[2]; /* frames of each side; wanted: 1 more than what is waited for, or 0 */
 bool asleep[2];
-bool waits[2];  /* a batch is to go when the frames before it have been taken */
-byte added[2];  /* how often the program has added something */
-bool lock[2], bell[2];   /* something is in the socket of each side */
+bool waits[2];  /* a batch is to be sent when the frames before it have been taken */
+byte added[2];  /* how often the program has added a command */
+bool lock[2], bell[2];   /* a byte is in the socket of each side */
 bool dead[2], ended[2];
 
 inline wake()
@@ -81,7 +82,7 @@ inline poll()
     advance()
 }
 
-/* A thread of the program that does not wait for anything. */
+/* A thread of the program that does not wait for replies. */
 proctype program(bool me)
 {
     bool was, drained;
@@ -109,7 +110,7 @@ proctype leader(bool me)
     do
     :: ALL_DONE || gone -> break
     :: else ->
-        gone = ended[OTHER]; /* the socket has closed: what was sent before that is taken */
+        gone = ended[OTHER]; /* the socket has closed: frames sent before that are still taken */
         poll();
         if
         :: found || gone
@@ -139,7 +140,7 @@ proctype leader(bool me)
             :: found
             :: else ->
                 lock[me] = false;
-                (bell[me] || ended[OTHER] || ALL_DONE); /* the program's wait is over, or it goes on */
+                (bell[me] || ended[OTHER] || ALL_DONE); /* the program's wait is over, or it continues */
                 atomic { !lock[me] -> lock[me] = true };
                 bell[me] = false
             fi;

@@ -1,5 +1,5 @@
-/* Two threads at the ends of a ring sleep, without a time-out, whenever there is nothing for them: each is woken for
- * every frame, and for what it waits for to be taken. A wake-up that is lost is a test that does not end. */
+/* Two threads at the ends of a ring sleep, without a time-out, whenever they have nothing to do: each is woken for
+ * every frame, and when its own frames have been taken. If a wake-up is lost, the test does not end. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -30,13 +30,13 @@ static void ring(const struct side *side)
 static void send_one(struct side *side)
 {
     if (!shm_ring_send(&side->shm, side->sent, 1, 0, &side->sent, sizeof(side->sent)))
-        return; /* no room: it is tried again */
+        return; /* no room: the caller tries again */
     side->sent++;
     if (shm_ring_must_ring(&side->shm))
         ring(side);
 }
 
-/* As a session does it: what has come is taken, and what this side has to send goes when all before it is taken. */
+/* One turn as in a session: takes frames that have come, and sends when all earlier frames have been taken. */
 static bool turn(struct side *side)
 {
     const uint32_t before = side->received + side->sent;
@@ -79,7 +79,7 @@ static void *run(void *argument)
         if (!turn(side) && (side->sent < FRAMES || side->received < FRAMES))
             sleep_once(side);
     }
-    ring(side); /* as the end of a process is heard */
+    ring(side); /* like the end of a process */
     return NULL;
 }
 
@@ -100,7 +100,7 @@ int main(void)
     }
     for (int i = 0; i < 2; i++)
         assert(!pthread_join(threads[i], NULL));
-    for (int i = 0; i < 2; i++) { /* none of which rings any more */
+    for (int i = 0; i < 2; i++) { /* no thread rings any more */
         assert(sides[i].sent == FRAMES && sides[i].received == FRAMES);
         printf("%u frames, %llu sleeps\n", sides[i].sent, (unsigned long long)sides[i].sleeps);
         shm_ring_close(&sides[i].shm);

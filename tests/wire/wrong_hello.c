@@ -1,5 +1,5 @@
 /*
- * Stands in for a worker, and says a greeting that is wrong in one way, named by VOCL_TEST_HELLO. Prints the answer.
+ * Stands in for a worker, and sends a greeting that is wrong in one way, named by VOCL_TEST_HELLO. Prints the answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void spoil(struct greeting *greeting, const char *how)
         greeting->extra = 77;
 }
 
-/* What it is to be said to, and with which token. */
+/* Returns a socket to the program, and sets the token of the greeting. */
 static int reach(const char *how, char token[2 * TOKEN_BYTES + 1])
 {
     const char *bell = getenv(SESSION_BELL), *endpoint = getenv(SESSION_ENDPOINT), *given = getenv(SESSION_TOKEN);

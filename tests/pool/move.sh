@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions of a pool of three nodes move: programs print what they print natively while they go from node to node, a node
-# is emptied, and where a move is refused or fails the program goes on where it was, and nothing is left behind.
+# Sessions of a pool of three nodes move: programs print the same as natively while they move from node to node, and a
+# node is emptied. Where a move is refused or fails, the program continues where it was, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
 for program in parity/images session/moved_commands; do
     "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/$program" "$scratch/bin/"
@@ -13,7 +13,7 @@ for host in n1 n2 n3; do
 done
 await nodes=3 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
-# stays WHY ARGUMENT...: it does not
+# stays WHY ARGUMENT...: the move is refused for that reason
 stays()
 {
     stays_why=$1 stays_at=$(part node)
@@ -24,7 +24,7 @@ stays()
     [ "$(part node)" = "$stays_at" ] || fail "$*: it is elsewhere"
 }
 
-# From node to node, and to another device; named, or by the policy.
+# From node to node, and to another device; chosen by name or by the policy.
 begins $alice env MOVED_LINKED=yes "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
 session=$(part id)
@@ -38,14 +38,14 @@ move --to n3 || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.
 one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
 move || fail "anywhere: $(cat "$scratch/asked")"
 one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool sessions)"
-# the page and the accounting file have it
+# The accounting file has the moves.
 cat "$scratch"/accounting-n? | python3 -c '
 import json, sys
 moves = [r["move"] for r in map(json.loads, sys.stdin) if r["session"] == sys.argv[1] and r["why"].startswith("moved to ")]
 assert len(moves) == int(sys.argv[2]) and all(m["bytes"] > 0 and m["pause_us"] > 0 and m["to"] for m in moves), moves' "$session" 4 ||
     fail "accounting: $(cat "$scratch"/accounting-n?)"
 
-# What is refused: it stays.
+# The move is refused, and the session stays.
 here=$(part node)
 stays 'there is no node n9' --to n9
 stays 'there is no other such place' --to n1 --device 7
@@ -57,8 +57,8 @@ root vocl pool resume $other
 as $bob vocl pool move --to $other "$session" 2> "$scratch/asked" && fail "another user moves it"
 grep -q 'no such session here that you may move' "$scratch/asked" || fail "another user: $(cat "$scratch/asked")"
 
-# What the policy, which is to fill nodes in use, would do: nothing with one session, when the place that was asked for in
-# vain is free again.
+# With one session, the policy (which fills used nodes first) changes nothing, once the place that was requested in vain
+# is free again.
 balanced()
 {
     root vocl pool rebalance > "$scratch/asked" 2>&1 && grep -q 'all is where pack would have it' "$scratch/asked"
@@ -72,7 +72,7 @@ one_part && [ "$(part node)" != "$here" ] || fail "drained: $(root vocl pool ses
 root vocl pool resume $here
 ends "moved by hand"
 
-# What programs print while they are moved again and again, this one until it has been often enough.
+# Programs are moved again and again; the first one runs until it has moved often enough.
 for command in moved images; do
     arguments=
     [ $command != moved ] || arguments="8 0 $scratch/enough"
@@ -97,7 +97,8 @@ done
 
 mkdir "$scratch/holds" && chown $alice "$scratch/holds" || fail "no folder"
 hold=$scratch/holds/copy
-# No program is at risk: the new worker is killed in each phase, the command and the daemon, too, and the network is cut.
+# No fault ends the program: the new worker is killed in the copy phase, then the command, then the daemon; and the
+# network is cut.
 for victim in worker command daemon network; do
     [ $victim != network ] || about_silence
     begins $alice env "$(held_at copy)" VOCL_PEER_TIMEOUT=$VOCL_PEER_TIMEOUT VOCL_LOG=debug \

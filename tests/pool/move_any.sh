@@ -1,7 +1,6 @@
 #!/bin/sh
-# Sessions of a pool move to another kind of device, where that is asked for and it has what their programs were told: by
-# hand, when a node is emptied, and as the policy would have it. n1 has Oclgrind's
-# device, n2 PoCL's.
+# Sessions of a pool move to a device of another kind, if that is requested and the device has all that their programs
+# were told: by hand, when a node is emptied, and by the policy. n1 has Oclgrind's device, n2 PoCL's.
 . "$(dirname "$0")/move-lib.sh"
 oclgrind=/usr/lib/oclgrind/liboclgrind-rt-icd.so
 [ -e $oclgrind ] || skip "no oclgrind"
@@ -18,7 +17,7 @@ for host in n1 n2; do
 done
 await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
-# asks QUERY...: a program that asks these
+# asks QUERY...: starts a program that makes these queries
 asks()
 {
     rm -f "$scratch/one" "$scratch/two"
@@ -38,7 +37,7 @@ ends_well()
     echo "$1: right"
 }
 
-# By hand; it is suspended as that kind of device, and moves on.
+# By hand; the session is then suspended on a device of that kind, and moves again.
 asks 0x102b 0x1004 0x1000
 is_on n1 "at first"
 move --to n2 && fail "it has moved to another kind"
@@ -59,7 +58,7 @@ root vocl pool drain --move --any n1 > "$scratch/asked" 2>&1 || fail "drain --mo
 is_on n2 "drained"
 root vocl pool resume n1
 
-# The policy would have it on the first node, if that were of its kind.
+# The policy would move it to the first node, if that were of the same kind.
 root vocl pool rebalance > "$scratch/asked"
 grep -q 'all is where order would have it' "$scratch/asked" || fail "rebalance: $(cat "$scratch/asked")"
 root vocl pool rebalance --any > "$scratch/asked"
@@ -72,7 +71,7 @@ wait_until rebalances || fail "rebalance --any --do: $(cat "$scratch/asked")" # 
 is_on n1 "rebalanced"
 ends_well "Oclgrind and PoCL"
 
-# It was told of more than there is.
+# The program was told more than the other device has.
 asks 0x102b 0x1021
 move --any --to n2 && fail "it has moved to less than it was told: $(cat "$scratch/asked")"
 grep -q 'constant arguments' "$scratch/asked" || fail "less: $(cat "$scratch/asked")"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The daemon of the node to which a session is to move is stopped while the move asks for a place, and goes on later:
-# the session goes on where it is, and no place is held for it. Then the policy has its way (vocl pool rebalance --do).
+# The daemon of the node to which a session is to move is stopped while the move requests a place from it, and continues
+# later: the session continues where it is, and no place is held for it. Then the policy moves sessions (vocl pool
+# rebalance --do).
 . "$(dirname "$0")/move-lib.sh"
 about_silence
 [ "$VOCL_PEER_TIMEOUT" -ge 10 ] || VOCL_PEER_TIMEOUT=10 # a node that is asked for a place has 5 s, before it is lost
@@ -28,7 +29,7 @@ begins $alice "$scratch/bin/moved" 4 0 "$scratch/enough"
 ready
 here=$(part node) other=n1
 [ "$here" != n1 ] || other=n2
-# continued when who asks has been told, or when the other daemon has given it up as lost
+# The daemon continues when the client has got an error, or when the other daemon considers it lost.
 for how in refused continued; do
     kill -STOP "$(cat "$scratch/$other.pid")"
     as $alice timeout -k 5 60 vocl pool move --to $other "$(part id)" > "$scratch/asked" 2>&1 &
@@ -55,7 +56,7 @@ done
 grep -h 'expires' "$scratch"/n?.log && fail "it is held against the user"
 ends "silent"
 
-# Two sessions that are spread, and a policy that packs: the one goes to the other's node, for real.
+# Two sessions are on two nodes, and the policy is to pack: one really moves to the other's node.
 rm -f "$scratch/enough"
 for number in 1 2; do
     as $alice vocl run --policy spread -- "$scratch/bin/moved" 4 0 "$scratch/enough" > "$scratch/out$number" 2> "$scratch/err$number" &

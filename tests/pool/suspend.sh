@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions of a pool are suspended: what they had goes back to the pool, and when they need it again they wait for a place, maybe on
-# another node.
+# Sessions of a pool are suspended: their devices go back to the pool, and when they need devices again they wait for a
+# place, perhaps on another node.
 . "$(dirname "$0")/move-lib.sh"
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/parity/images" "$scratch/bin/" && chmod -R a+rX "$scratch/bin"
 for host in n1 n2; do
@@ -10,7 +10,7 @@ for host in n1 n2; do
 done
 await nodes=2 || fail "the daemons do not find each other: $(cat "$scratch"/n?.log)"
 
-# suspended FIELD: of the suspended sessions
+# suspended FIELD: prints that field of the suspended sessions
 suspended()
 {
     root vocl pool --json sessions | python3 -c '
@@ -27,7 +27,7 @@ is_suspended()
 {
     [ "$(suspended state)" = "suspended" ] && [ -z "$(part node)" ]
 }
-# idle: a program that waits for files; $session
+# idle: starts a program that waits for files; sets $session
 idle()
 {
     rm -rf "$scratch/words"
@@ -50,7 +50,7 @@ suspend()
         fail "not suspended: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
     one_is_suspended || fail "it is not suspended: $(root vocl pool sessions)"
 }
-# Its place is another's, and when it goes on it gets the other node's.
+# Another session gets its place, and when it resumes it gets the other node's.
 idle
 here=$(part node) other=n1
 [ "$here" != n1 ] || other=n2
@@ -76,7 +76,7 @@ as $alice vocl pool resume "$session" > "$scratch/asked" 2>&1 || fail "not resum
 [ -z "$(suspended id)" ] || fail "it is told as suspended still: $(root vocl pool sessions)"
 root vocl pool --json sessions | grep -q "\"id\": \"$session\"" || fail "it has another name: $(root vocl pool sessions)"
 
-# Both places are taken: it waits in the queue, as long as it takes.
+# Both places are taken: it waits in the queue, as long as that takes.
 as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 || fail "not suspended again: $(cat "$scratch/asked" "$scratch"/n?.log)"
 await suspended=1 sessions=2 && [ "$(part node)" = "$taken" ] || fail "its place is taken: $(root vocl pool sessions)"
 as $bob vocl run -- "$scratch/bin/moved" 1 0 "$scratch/enough3" > "$scratch/out3" 2> "$scratch/err3" &
@@ -99,7 +99,7 @@ finish_second
 await sessions=0 || fail "left: $(root vocl pool sessions)"
 echo "resumed: right"
 
-# What is left of it: no MPI, no memory that it shares, and no socket but those to vocl-join and itself.
+# What is left in the program: no MPI, no shared memory, and no sockets except for those to vocl-join and to itself.
 idle
 suspend
 process=$(pgrep -u $alice -x suspended)
@@ -108,7 +108,7 @@ grep ' [r-][w-][x-]s .*\(memfd\|shm\|SYSV\)' /proc/$process/maps && fail "it sha
 grep 'libmpi' /proc/$process/maps && fail "it has MPI"
 finish "little is left"
 
-# To files, and again and again, wherever there is a place.
+# Contents are saved in files, again and again, and the session resumes wherever there is a place.
 mkdir -m 1777 "$scratch/store"
 has_been_suspended()
 {
@@ -134,7 +134,7 @@ for command in moved images; do
 done
 grep -q 'suspended' "$scratch"/accounting-n? || fail "it was not suspended"
 
-# By the number of the process; and the daemon that knows of it is lost while it is suspended.
+# By its PID; and the daemons that know of it are lost while it is suspended.
 idle
 process=$(pgrep -u $alice -x suspended)
 as $alice vocl suspend "$process" > "$scratch/asked" 2>&1 || fail "vocl suspend: $(cat "$scratch/asked" "$scratch/err")"
@@ -148,7 +148,7 @@ await nodes=2 || fail "the daemons are lost: $(cat "$scratch"/n?.log)"
 one_is_suspended || fail "nobody knows that it is suspended: $(root vocl pool sessions) $(cat "$scratch/err")"
 finish "vocl suspend"
 
-# Killed while it is suspended: it does not go on.
+# It is killed while it is suspended, and does not continue.
 idle
 suspend
 as $alice vocl pool kill "$session" || fail "kill"
@@ -157,7 +157,7 @@ wait $program && fail "it goes on: $(cat "$scratch/out")"
 grep -q "error" "$scratch/out" || fail "killed: $(cat "$scratch/out")"
 await sessions=0 || fail "killed: left: $(root vocl pool sessions)"
 
-# A program that ends while it is suspended, or while it waits.
+# The program ends while it is suspended.
 idle
 suspend
 kill -9 "$(pgrep -u $alice -x suspended)"

@@ -1,17 +1,17 @@
 #!/bin/sh
-# Devices that are alike but for a number by which their driver tells them apart: a session resumes and moves from one to
-# the other, and sees the number that it saw at first. A device of the same name that is not alike is passed over: another
+# Devices that differ only in a number by which their driver distinguishes them: a session resumes on and moves to such
+# a twin, and still sees the first device's number. A device of the same name that differs in more is skipped: another
 # one is taken, or waited for.
 . "$(dirname "$0")/one-lib.sh"
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 need python3 python3
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
-# with_devices FILE DEVICES [VARIABLE]: what PoCL has there
+# with_devices FILE DEVICES [VARIABLE]: sets the devices that PoCL has there
 with_devices()
 {
     setting "$1" environment "[ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"POCL_DEVICES=$2\"${3:+, \"$3\"} ]"
 }
-# begin_other NAME: its daemon; programs end with the test
+# begin_other NAME: starts its daemon; programs end with the test
 begin_other()
 {
     start_other "$1"
@@ -27,7 +27,7 @@ begin_other two
 meet_other
 export VOCL_POOL="$scratch/pool" VOCL_SHARE=0
 
-# begins [VARIABLE=VALUE]...: a program that asks for the number, and waits; $program, $session
+# begins [VARIABLE=VALUE]...: starts a program that queries the number, and waits; sets $program, $session
 begins()
 {
     rm -f "$scratch/go" "$scratch/end" "$scratch/out"
@@ -37,7 +37,7 @@ begins()
     wait_until grep -qs ready "$scratch/out" || fail "no program: $(cat "$scratch/err" "$scratch"/log*)"
     session=$(places moved_any | cut -d ' ' -f 2)
 }
-# takes FILE: another session has the next device until there is that file
+# takes FILE: another session has the next device until FILE exists
 takes()
 {
     takes_before=$(places burn | wc -l)
@@ -61,7 +61,7 @@ no_other()
 {
     [ -z "$(places burn)" ]
 }
-# worker STATE: the process of the only session that a daemon has on record there
+# worker STATE: prints the worker of the only session in that daemon's state directory
 worker()
 {
     python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["pid"])' "$1"/session-*
@@ -74,7 +74,8 @@ asked()
 {
     vocl pool "$@" > "$scratch/asked" 2>&1
 }
-# is_at PLACE: there alone; one that it could not use is given back, and the pool hears of that in a moment
+# is_at PLACE: waits until it is only there; a place that it could not use is given back, which the pool notices a
+# moment later
 is_at()
 {
     wait_until at "$1"
@@ -87,7 +88,7 @@ at_three()
 {
     at three:0 || at three:1
 }
-# ends WHAT: the program, with what it should have
+# ends WHAT: the program ends with the right results
 ends()
 {
     touch "$scratch/go" "$scratch/end"
@@ -101,7 +102,7 @@ ends()
     echo "$1: right"
 }
 
-# It is suspended, another has its place meanwhile, and it resumes on the other device.
+# The session is suspended, another one gets its place meanwhile, and it resumes on the other device.
 begins
 is_at one:0 || fail "at first: $(places moved_any)"
 asked suspend "$session" || fail "not suspended: $(cat "$scratch/asked" "$scratch/err")"
@@ -118,7 +119,7 @@ is_at two:1 || fail "moved: $(places moved_any)"
 vocl pool resume one || fail "resume"
 ends "twins"
 
-# The same by a worker that is lost.
+# The same with a worker that is lost.
 begins VOCL_RECOVER=replay VOCL_LOG=warn
 is_at one:0 || fail "at first: $(places moved_any)"
 vocl pool drain one || fail "drain"
@@ -129,7 +130,7 @@ is_at two:1 || fail "not recovered on the twin: $(cat "$scratch/err" "$scratch"/
 vocl pool resume one || fail "resume"
 ends "recovered"
 
-# Two has a device of the same name that is not alike.
+# Node two has a device of the same name that is not alike.
 kill $other
 wait $other
 with_devices "$scratch/conf.two" pthread POCL_MAX_WORK_GROUP_SIZE=256
@@ -141,7 +142,7 @@ asked drain --move one && fail "it moves to what is not alike: $(places moved_an
 grep -q 'CL_DEVICE_MAX_WORK_GROUP_SIZE has another answer' "$scratch/asked" || fail "the query: $(cat "$scratch/asked")"
 is_at one:0 || fail "it does not stay: $(places moved_any)"
 vocl pool resume one || fail "resume"
-# Until one of those that are alike is free it waits.
+# The session waits until one of the devices that are alike is free.
 asked suspend "$session" || fail "not suspended: $(cat "$scratch/asked" "$scratch/err")"
 takes "$scratch/until.1"
 takes "$scratch/until.2"
@@ -150,7 +151,7 @@ await --user="$user" queue=1 || fail "it does not wait: $(cat "$scratch/err" "$s
 touch "$scratch/until.2"
 ends "waited"
 
-# Three is like one, and after two: it moves there, resumes there, and is recovered there.
+# Node three is like node one, and comes after node two: the session moves there, resumes there, and is recovered there.
 "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=three >> "$scratch/keys"
 echo "node three 127.0.0.1:$((port + 4))" >> "$scratch/pool"
 cp "$scratch/conf" "$scratch/conf.three"

@@ -1,7 +1,7 @@
 /*
- * An initiator that writes anything at all into its own lanes, of both engines: the target lives, refuses, and goes on
- * serving another rank. This knows the inside of libxtq. words[1]: how many rounds, each of which needs lanes of its
- * own.
+ * An initiator writes arbitrary bytes into its own rings ("lanes") to both engines: the target survives, refuses them,
+ * and continues to serve another rank. This program uses internals of libxtq. words[1]: how many rounds, each of which
+ * needs new rings.
  */
 #include <time.h>
 
@@ -37,11 +37,11 @@ static void sleep_us(long us)
     nanosleep(&pause, NULL);
 }
 
-/* Some right packets with wrong sizes and indices, some bytes of no meaning. Grids are small: a task of any length is
- * no abuse. */
+/* Writes some valid packets with wrong sizes and indices, and some random bytes. Grids are small: a long task is no
+ * abuse. */
 static void scribble(struct ring *ring, uint32_t *state)
 {
-    /* what it wrote there last may be in the middle of a line; behind the last one is this process' own memory */
+    /* the last write may have ended inside a line; this process's own memory follows the last line */
     uint64_t position = atomic_load(ring->bell) / RING_LINE * RING_LINE;
 
     for (unsigned i = 0; i < 64; i++) {
@@ -137,7 +137,7 @@ static void round_of(uint32_t *state, const struct xtqtest_device *d)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         EQUAL(got, 2 * PUTS);
-        while (!xtq_refused(x)) /* nobody waits for what the other does */
+        while (!xtq_refused(x)) /* nothing waits for the other rank's writes */
             sleep_us(100);
     }
     EQUAL(xtq_finalize(x), 0);

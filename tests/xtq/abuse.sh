@@ -1,5 +1,5 @@
 #!/bin/sh
-# An initiator that writes anything into its lanes. One MPI is enough: nothing of it is MPI's.
+# An initiator writes arbitrary bytes into its rings. One MPI suffices: MPI takes no part in this.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
 one_at_a_time ranks

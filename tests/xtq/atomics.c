@@ -1,6 +1,7 @@
 /*
- * atomics ROUNDS: several ranks change the same elements at the same time, by all of MPI's operations that are atomic
- * against each other: nothing may be lost, whatever carries what. Everybody knows what all have added; the sums tell.
+ * atomics ROUNDS: several ranks change the same elements at the same time, by all operations that MPI calls atomic with
+ * respect to each other: no update may be lost, whether XTQ or MPI carries it. Each rank knows what all have added, and
+ * checks the sums.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 
 enum { COUNTERS = 8, FORMS = 8, WAYS = 4 };
-/* Where things are: counters, what is added to and collected, and what other operations change. */
+/* Offsets in the window: counters, a pool that is added to and collected, and elements for other operations. */
 enum { POOL = 2 * COUNTERS, IN_POOL = 20000, OTHERS = POOL + IN_POOL, LENGTH = OTHERS + 8 };
 
 static const char *const ways[WAYS] = {"lock_all", "locks", "fences", "fences and locks"};
@@ -37,7 +38,7 @@ static void swap_until_added(MPI_Win win, int target, int place)
     } while (got != before);
 }
 
-/* One more for each of the elements 0, 2, 4 ...; what was there comes to `seen`, perhaps at once, perhaps later. */
+/* Adds one to the elements 0, 2, 4 ...; the old values come to `seen`, at once or later. */
 static void add(int form, MPI_Win win, int target, int locked)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -76,7 +77,7 @@ static void add(int form, MPI_Win win, int target, int locked)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* What this rank has seen of a counter never becomes less. */
+/* Expects that the values of a counter, as seen by this rank, never decrease. */
 static void check_seen(const char *way, int target)
 {
     for (int i = 0; i < COUNTERS; i++) {
@@ -86,7 +87,8 @@ static void check_seen(const char *way, int target)
     }
 }
 
-/* A word of which each round takes some bits away and gives others, and the greatest number with its place. */
+/* Changes a word by exclusive or, with other bits in each round, the greatest number with its place, and a complex
+ * number. */
 static void add_others(MPI_Win win, int target, int round)
 {
     unsigned long bits = 0x9e3779b97f4a7c15ul * (unsigned long)(rank * all_rounds + round + 1), was;
@@ -107,7 +109,7 @@ static void add_others(MPI_Win win, int target, int round)
                            MPI_MAXLOC, win);
     MPI_Accumulate(complex_one, 1, MPI_C_DOUBLE_COMPLEX, target, OTHERS + 4, 1, MPI_C_DOUBLE_COMPLEX, MPI_SUM, win);
     if (round % 4 < 2)
-        MPI_Win_flush(target, win); /* the variables above are this function's */
+        MPI_Win_flush(target, win); /* the operations use this function's variables */
     else
         MPI_Win_flush_local(target, win);
 }
@@ -134,7 +136,7 @@ static void check_others(const char *way, const long *memory)
     expect(way, "complex", (long)sums[1], imaginary);
 }
 
-/* Ones everywhere, or everything taken away. */
+/* Adds one everywhere in the pool, or takes the pool's contents away. */
 static void add_or_collect(MPI_Win win, int target, int round)
 {
     memset(taken, 0, sizeof(taken));
@@ -190,7 +192,7 @@ static void rounds(MPI_Win win, int way)
         MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 }
 
-/* Of the targets, which are ranks 0 and 1. */
+/* Checks the memory of a target; these are ranks 0 and 1. */
 static void check(const char *way, const long *memory, const long *all_collected)
 {
     long in_pool = all_collected[rank], added = 0;

@@ -1,6 +1,6 @@
 /*
- * datatypes ROUNDS: what pieces.c says of datatypes made at random, of three levels at most, is what MPI packs and
- * unpacks.
+ * datatypes ROUNDS: for random datatypes of up to three levels, the pieces that pieces.c finds are those that MPI packs
+ * and unpacks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static int wrong;
 
-/* What libxtqmpi and libxtq have. */
+/* Stand-ins for functions of libxtqmpi and libxtq. */
 bool intercept_type(MPI_Datatype datatype, enum xtq_type *type)
 {
     *type = datatype == MPI_INT ? XTQ_INT32 : XTQ_INT16;
@@ -29,7 +29,7 @@ static int below(int limit)
 
 enum { PARTS = 3 };
 
-/* Blocks that are apart, and an array of which this is one of several ranks. */
+/* Blocks with gaps, and an array of which this is one of several ranks. */
 struct shape {
     int count, lengths[PARTS], places[PARTS];
     MPI_Aint bytes[PARTS];
@@ -64,7 +64,7 @@ static void wide(const int *from, MPI_Count *to)
         to[i] = from[i];
 }
 
-/* Made with MPI_Count, where MPI has these; whether it was. */
+/* Makes the datatype with MPI_Count arguments, where MPI has these; returns whether it did. */
 static bool make_large(const struct shape *s, MPI_Aint extent, MPI_Datatype inner, MPI_Datatype *out)
 {
 #if MPI_VERSION >= 4
@@ -135,7 +135,7 @@ static MPI_Datatype type_make(int levels, MPI_Datatype basic)
     case 6:
         MPI_Type_create_subarray(PARTS, s.whole, s.part, s.start, s.order, inner, &out);
         break;
-    case 7: /* Open MPI 4.1.4 makes none of a rank that has nothing of the array */
+    case 7: /* Open MPI 4.1.4 refuses the datatype of a rank that has no part of the array */
         if (!MPI_Type_create_darray(s.ranks, below(s.ranks), PARTS, s.whole, s.kinds, s.arguments, s.grid, s.order,
                                     inner, &out))
             break;
@@ -149,7 +149,7 @@ free_inner:
     return out;
 }
 
-/* From memory whose first byte is that of the datatype. */
+/* Compares packing and unpacking; the memory begins at the datatype's first byte. */
 static void compare(MPI_Datatype type, int count, MPI_Aint first, size_t room, int bytes)
 {
     uint8_t *memory = malloc(room), *packed = calloc(1, (size_t)bytes + 1), *ours = calloc(1, (size_t)bytes + 1),

@@ -1,7 +1,7 @@
 /*
- * Gather, scatter and their like on device memory, scans, and collectives of neighbours, give what they give on the
- * host's: each is done with each kind of memory on both sides, with the same counts for all ranks and with others, at
- * once, with a request, with one that is started again, and in place.
+ * Gather, scatter and similar collectives on device memory, scans, and neighbourhood collectives give the same as on
+ * host memory: with each kind of memory on both sides, with equal and with different counts per rank, blocking, with a
+ * request, with a persistent request, and in place.
  */
 #include <stdio.h>
 #include <string.h>
@@ -56,10 +56,10 @@ static const char *const operations[] = {"gather",
 enum way { AT_ONCE, WITH_REQUEST, AGAIN, WAYS = MPI_VERSION >= 4 ? AGAIN + 1 : AGAIN };
 enum { MOST_RANKS = 8, EACH = 3, GAP = 2 };
 
-/* What a rank has for another, or from it: more for higher numbers, with gaps between. */
+/* Counts and displacements between this rank and another: larger for higher ranks, with gaps between. */
 static int counts[MOST_RANKS], places[MOST_RANKS], mutual[MOST_RANKS], mutual_places[MOST_RANKS];
 
-/* Of alltoallw: in bytes, and of datatypes that differ. */
+/* For alltoallw: in bytes, and with different datatypes. */
 static int byte_places[MOST_RANKS];
 static MPI_Datatype apart, kinds[MOST_RANKS];
 
@@ -106,7 +106,7 @@ static int operate_beside(int which, const void *in, void *out, enum way way, MP
     }
 }
 
-/* Begin it, or make a request of it that is to be started. */
+/* Starts the operation, or makes a persistent request of it. */
 static void begin_operation(int which, const void *in, void *out, enum way way, MPI_Request *request)
 {
     const int root = size - 1;
@@ -180,7 +180,7 @@ static void operate(int which, const void *in, void *out, bool with_request)
     MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
-/* In place it is the result's side that has the data, or, of a scatter, the root's own part stays where it is. */
+/* In place, the receive buffer has the data, or, in a scatter, the root's own part stays in the send buffer. */
 static void in_place(int which, void *memory, void *aside)
 {
     const bool root = rank == size - 1;
@@ -193,7 +193,7 @@ static void in_place(int which, void *memory, void *aside)
         operate(which, MPI_IN_PLACE, memory, false);
 }
 
-/* What MPI leaves alone has to be as it was; after a reduce-scatter in place the rest may be anything. */
+/* Expects that bytes which MPI leaves alone are unchanged; a reduce-scatter in place may change the rest. */
 static void same(int which, const char *how, const struct memory *m, const int *expected, size_t bytes)
 {
     get(m, other, m->bytes);
@@ -202,8 +202,8 @@ static void same(int which, const char *how, const struct memory *m, const int *
                 names[m->kind]);
 }
 
-/* MPICH 4.0.2's persistent gather, scatter and allgather are wrong on the host's memory, too, from the second start on.
- */
+/* MPICH 4.0.2's persistent gather, scatter and allgather give wrong results on host memory, too, from the second start
+ * on. */
 static bool is_right_again(int which)
 {
     return which == ALLTOALL || (which >= SCAN && which <= BLOCK);
@@ -238,7 +238,7 @@ static void check_operation(int which, enum kind from, enum kind to)
         if (request != MPI_REQUEST_NULL)
             MUST(MPI_Request_free(&request));
     }
-    if (which >= BESIDE_ALLGATHER || which == BCAST) { /* which have no such form */
+    if (which >= BESIDE_ALLGATHER || which == BCAST) { /* these have no in-place form */
         memory_free(&in);
         memory_free(&out);
         return;
@@ -271,7 +271,7 @@ int main(int count, char **words)
     if (size > MOST_RANKS)
         MPI_Abort(MPI_COMM_WORLD, 99);
     for (int i = 0, at = 0, mutual_at = 1; i < size; i++) {
-        counts[i] = i * 2; /* of the first: nothing */
+        counts[i] = i * 2; /* none for rank 0 */
         places[i] = at;
         at += counts[i] + GAP;
         mutual[i] = rank + i;

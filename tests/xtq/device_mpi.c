@@ -1,12 +1,12 @@
 /*
- * MPI on device memory (xtqmpi.h) gives what it gives on the host's: everything is done with each kind of memory at
- * each end, and compared. What is not for device memory has to be an error.
+ * MPI on device memory (xtqmpi.h) gives the same as on host memory: every operation runs with each kind of memory at
+ * each end, and is compared. Operations that do not support device memory return an error.
  */
 #include <string.h>
 
 #include "device_mpi.h"
 
-/* What the host may touch is as any memory. */
+/* Memory that is mapped for the host can be used like any memory. */
 static void mapped(void)
 {
     enum { BYTES = 10000 };
@@ -37,7 +37,7 @@ int main(int count, char **words)
 
             for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
                 messages(comm, (enum kind)from, (enum kind)to, lengths[i], 6);
-            if (from == PART || to == PART) /* where the rest goes the buffers' ways */
+            if (from == PART || to == PART) /* the other tests treat it like a buffer */
                 continue;
             for (int which = 0; which < TYPES; which++)
                 typed((enum kind)from, (enum kind)to, which, 1 + which * 3, which % 2);

@@ -1,4 +1,4 @@
-/* Shared by the files of tests/xtq/device_mpi: memory of each kind, what is in it, and who is beside this rank. */
+/* Shared by the files of tests/xtq/device_mpi: memory of each kind, its contents, and the ranks next to this one. */
 #ifndef DEVICE_MPI_H
 #define DEVICE_MPI_H
 
@@ -30,7 +30,7 @@ struct memory {
 void expect(const char *what, long is, long should);
 #define MUST(call) expect(#call, (call), 0)
 
-/* The class of an error that has to be one. */
+/* Returns the class of an error code, or an error if the code is success. */
 int error_class(int code);
 #define ERROR(class_, call) expect(#call, error_class(call), class_)
 
@@ -39,22 +39,22 @@ void memory_free(struct memory *m);
 void put(struct memory *m, const void *data, size_t bytes);
 void get(const struct memory *m, void *data, size_t bytes);
 
-/* Bytes that tell who has filled them, and when. */
+/* Fills data with bytes that depend on the rank `who` and on seed. */
 void pattern(unsigned char *data, size_t bytes, int who, int seed);
 void fill(struct memory *m, int who, int seed);
 
-/* Up to bytes it is the sender's; from there on what was there. */
+/* Expects the sender's pattern in the first bytes, and the old pattern behind them. */
 void check(const char *what, const struct memory *m, size_t bytes, int who, int seed, int old);
 
-/* MPI and a device; and their end, which tells what the program is to return. */
+/* begin() starts MPI and opens a device; end() closes both, and returns the program's exit status. */
 void begin(int *count, char ***words);
 int end(void);
 
-/* The ranks of the ring beside this one. */
+/* The next and the previous rank in the ring. */
 int after(void);
 int before(void);
 
-/* ---- what is tried ---- */
+/* ---- the tests ---- */
 
 void status_is(const MPI_Status *status, int from, int tag, long bytes);
 void messages(MPI_Comm ring, enum kind from, enum kind to, size_t bytes, int ways);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# MPI on device memory: the same as on the host's, near and far, with both MPIs.
+# MPI on device memory gives the same as on host memory, with shared memory and without, with both MPIs.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
 one_at_a_time ranks
@@ -10,7 +10,7 @@ must $first 1 device_collectives
 must $first 2 device_collectives
 must $second 3 device_collectives
 for mpi in $mpis; do
-    # far from each other, and all reductions and accumulates by XTQ, however small
+    # without shared memory, and with all reductions and accumulates through XTQ, however small
     export VOCL_SHARE=0 VOCL_XTQ_BYTES=0 VOCL_XTQ_WINDOW_BYTES=0
     must $mpi 2 device_mpi
     unset VOCL_SHARE VOCL_XTQ_BYTES VOCL_XTQ_WINDOW_BYTES

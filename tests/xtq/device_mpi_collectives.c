@@ -3,7 +3,7 @@
 
 #include "device_mpi.h"
 
-/* Each rank has another kind of memory. */
+/* Each rank has a different kind of memory. */
 void broadcast(int shift, size_t bytes, bool later)
 {
     struct memory m = memory_make((enum kind)((rank + shift) % KINDS), bytes);

@@ -1,4 +1,4 @@
-/* What is not for device memory is an error. */
+/* Operations that do not support device memory return an error. */
 #include "device_mpi.h"
 #include "xtqmpi.h"
 
@@ -13,7 +13,7 @@ void errors(enum kind kind)
     int value = 1, places[64] = {0}, counts[64] = {0};
 
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    ERROR(MPI_ERR_TYPE, MPI_Send(at, 1, MPI_SHORT_INT, after(), 1, comm)); /* which has a hole */
+    ERROR(MPI_ERR_TYPE, MPI_Send(at, 1, MPI_SHORT_INT, after(), 1, comm)); /* has a hole */
     ERROR(MPI_ERR_BUFFER, MPI_Send(at, 1001, MPI_BYTE, after(), 1, comm));
     ERROR(MPI_ERR_BUFFER, MPI_Recv(at + 996, 2, MPI_INT, after(), 1, comm, MPI_STATUS_IGNORE));
     ERROR(MPI_ERR_BUFFER, MPI_Irecv(at, 251, MPI_INT, after(), 1, comm, &request));
@@ -50,7 +50,7 @@ void errors(enum kind kind)
     expect("queue that is not in-order", xtqmpi_device_svm(NULL, at, 1) < 0, 1);
     expect("said before", kind == SVM && !xtqmpi_device_svm(commands, at, 1000), 0);
     memory_free(&m);
-    if (kind != SVM) /* SVM is anything again */
+    if (kind != SVM) /* released SVM is like any memory */
         ERROR(MPI_ERR_BUFFER, MPI_Send(at, 1, MPI_BYTE, after(), 1, comm));
     expect("released twice", xtqmpi_device_release(at) < 0, 1);
 }

@@ -1,4 +1,4 @@
-/* Memory of each kind for the tests of MPI on device memory, and what is in it. */
+/* Memory of each kind for the tests of MPI on device memory, and its contents. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

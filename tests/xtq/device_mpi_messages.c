@@ -1,4 +1,4 @@
-/* Messages from and to device memory, one and many, waited for in each way there is. */
+/* Messages from and to device memory, one and many, completed by each function of MPI. */
 #include "device_mpi.h"
 
 static MPI_Status *volatile nowhere = MPI_STATUSES_IGNORE; /* gcc takes MPICH's for an array without room */
@@ -13,7 +13,7 @@ void status_is(const MPI_Status *status, int from, int tag, long bytes)
     expect("status: tag", status->MPI_TAG, tag);
 }
 
-/* Round the ring, with room for more than comes. */
+/* Sends around the ring, with more room than the message needs. */
 void messages(MPI_Comm ring, enum kind from, enum kind to, size_t bytes, int ways)
 {
     struct memory out = memory_make(from, bytes + 100), in = memory_make(to, bytes + 100);
@@ -69,7 +69,7 @@ void messages(MPI_Comm ring, enum kind from, enum kind to, size_t bytes, int way
     memory_free(&in);
 }
 
-/* A message comes from the ring, and goes away in the same place. */
+/* Receives from the ring into the same memory from which it sends. */
 void replaced(enum kind kind)
 {
     struct memory m = memory_make(kind, 5000);
@@ -84,7 +84,7 @@ void replaced(enum kind kind)
     memory_free(&m);
 }
 
-/* Many at a time, waited for in each way there is. */
+/* Many messages at a time, completed by each function of MPI. */
 void many(int way)
 {
     enum { MANY = 12, BYTES = 3000 };
@@ -137,7 +137,7 @@ void many(int way)
         }
         MUST(MPI_Waitall(2 * MANY, requests, statuses));
         break;
-    default: /* nobody waits for what is sent */
+    default: /* the sends are not waited for */
         for (int i = 0; i < MANY; i++)
             MUST(MPI_Request_free(&requests[MANY + i]));
         MUST(MPI_Waitall(2 * MANY, requests, statuses));
@@ -178,7 +178,7 @@ void persistent(enum kind from, enum kind to)
         check("persistent", &in, 4000, before(), round, 60);
     }
     for (int i = 0; i < 2; i++) {
-        MUST(MPI_Wait(&requests[i], MPI_STATUS_IGNORE)); /* which is not active */
+        MUST(MPI_Wait(&requests[i], MPI_STATUS_IGNORE)); /* inactive */
         MUST(MPI_Request_free(&requests[i]));
         expect("request", requests[i] == MPI_REQUEST_NULL, 1);
     }

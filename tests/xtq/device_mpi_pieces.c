@@ -20,7 +20,7 @@ void in_pieces(void)
         messages(pipe, (enum kind)from, PART, 700001, 3);
     }
     messages(pipe, HOST, HOST, 700001, 3);
-    /* a shape at either end */
+    /* a different shape at either end */
     for (int which = 0; which < 2; which++) {
         MPI_Datatype vector;
 

@@ -65,7 +65,7 @@ static MPI_Datatype type_make(int which)
     return type;
 }
 
-/* The receiver has the same with the host's memory. */
+/* Receives the same data into host memory as well, and compares. */
 void typed(enum kind from, enum kind to, int which, int count, int short_by)
 {
     struct memory out = memory_make(from, TYPED), in = memory_make(to, TYPED), plain = memory_make(HOST, TYPED);
@@ -93,7 +93,7 @@ void typed(enum kind from, enum kind to, int which, int count, int short_by)
     memory_free(&plain);
 }
 
-/* An address in the datatype. */
+/* The datatype contains the address. */
 void absolute(enum kind kind)
 {
     struct memory out = memory_make(kind, 1000), in = memory_make(kind, 1000);

@@ -82,7 +82,7 @@ void window_active(enum kind kind, enum kind origin_kind, int count)
     free(data);
 }
 
-/* Post and wait; lock, with a request, and the target's own looking. */
+/* Post and wait; lock, with a request, and the target's own reads. */
 void window_passive(enum kind kind, enum kind origin_kind)
 {
     enum { COUNT = 200 };
@@ -123,7 +123,7 @@ void window_passive(enum kind kind, enum kind origin_kind)
     should[1] = 500 * before() + 1;
     MUST(MPI_Win_sync(win));
     window_is("lock and sync", &m, should, COUNT);
-    MPI_Barrier(comm); /* or the neighbour adds to it before it has been looked at */
+    MPI_Barrier(comm); /* so that the neighbour does not add to it before it has been read */
     MUST(MPI_Rget(origin.address, 1, MPI_INT, after(), 7, 1, MPI_INT, win, &request));
     MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
     data[0] = -after() - 1;

@@ -1,8 +1,8 @@
 /*
- * What is easily forgotten: tasks that put while ranks meet, queues that come and go while a thread waits, signals that
- * go away with their registration, sizes that no packet holds, kernels without a payload. words[1]: how many times
- * tasks put, and a hundredth of how many registrations; "kernels": only the last, on whatever device OpenCL shows
- * first.
+ * Edge cases: tasks that put while ranks are in a barrier, queues that are registered and unregistered while a thread
+ * waits, signals that are destroyed after their registration, sizes that no packet can hold, kernels without a payload.
+ * words[1]: how often tasks put, and a hundredth of the number of registrations; "kernels": the last test alone, on
+ * OpenCL's first device.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include "xtqtest.h"
 
 enum { FUNCTIONS, KERNELS, DEVICE, LATE };
-enum { PATIENCE = 30 * 100 }; /* hundredths of a second, for what is to come by itself */
+enum { PATIENCE = 30 * 100 }; /* hundredths of a second, for events that come by themselves */
 enum { HOPS = 301, WIDTH = 5 };
 
 static struct xtq *x;
@@ -21,7 +21,7 @@ static int rank, size, rounds;
 
 static _Atomic long ran;
 
-/* arg[2]: how many are to follow; arg[3]: whether all ranks are next, and not just the one after this. */
+/* arg[2]: how many are to follow; arg[3]: whether all ranks are next, or only the following one. */
 static int pass_on(const struct xtq_task *task, void *argument)
 {
     struct xtq_function_packet packet;
@@ -44,7 +44,7 @@ static long ran_together(void)
     return all;
 }
 
-/* All has run when the barrier is over, nothing of it before the last puts were made. */
+/* When the barrier ends, all tasks have run; it does not end before the last puts. */
 static void quiescence(void)
 {
     struct xtq_function_packet packet;
@@ -59,17 +59,17 @@ static void quiescence(void)
         EQUAL(xtq_barrier(x), 0);
         expected += HOPS;
         EQUAL(ran_together(), expected);
-        /* from each rank, to all and again to all */
+        /* from each rank to all, repeatedly */
         EQUAL(xtq_function_packet(&packet, FUNCTIONS, 1, WIDTH - 1, 1), 0);
         EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
         EQUAL(xtq_barrier(x), 0);
         expected += tree;
         EQUAL(ran_together(), expected);
     }
-    EQUAL(xtq_barrier(x), 0); /* with nothing to do */
+    EQUAL(xtq_barrier(x), 0); /* without anything to do */
 }
 
-/* ---- queues that come and go while a thread waits, and polls for their threads ---- */
+/* ---- queues that are registered and unregistered while a thread waits, and polls in place of their threads ---- */
 
 static void *wait_for(void *signal)
 {
@@ -90,7 +90,7 @@ static void stop_waiting(pthread_t thread, struct xtq_signal *signal)
     EQUAL(pthread_join(thread, NULL), 0);
 }
 
-/* Nobody polls here, so it is the queue's own thread that runs it. */
+/* No thread polls here, so the queue's own thread runs the task. */
 static void runs_by_itself(struct xtq_signal *ran_it)
 {
     struct xtq_function_packet packet;
@@ -135,7 +135,7 @@ static void registered_while_waiting(void)
     xtq_signal_destroy(signal);
 }
 
-/* ---- what ends with a registration ---- */
+/* ---- the end of a registration ---- */
 
 static _Atomic bool began;
 
@@ -147,7 +147,7 @@ static int begin(const struct xtq_task *task, void *argument)
     return 0;
 }
 
-/* After unregistering nobody counts the signal down any more. */
+/* After unregistering, the signal is no longer decremented. */
 static void unregistered(void)
 {
     struct xtq_function_entry entry = {.function = begin};
@@ -205,7 +205,7 @@ static void unregistered_on_device(const struct xtqtest_device *d)
     EQUAL(xtq_unregister_queue(x, DEVICE), 0);
 }
 
-/* ---- what no packet holds ---- */
+/* ---- sizes that no packet can hold ---- */
 
 static void refused_by_put(const void *packet)
 {
@@ -235,7 +235,7 @@ static void too_large(void)
     EQUAL(kernel.grid_size[2] + kernel.workgroup_size[2], 2);
 }
 
-/* ---- kernels without a payload, or a buffer ---- */
+/* ---- kernels without a payload or a buffer ---- */
 
 static const char kernel_source[] = "kernel void add(global int *sum, global const int *more, int value)\n"
                                     "{\n"
@@ -269,7 +269,7 @@ static void without_payload(const struct xtqtest_device *d)
     cl_int status;
 
     EQUAL(xtq_register_queue(x, KERNELS, &queue), 0);
-    EQUAL(xtq_register_kernel(x, 6, &entry), 0); /* neither memory nor address */
+    EQUAL(xtq_register_kernel(x, 6, &entry), 0); /* neither a buffer nor an address */
     entry.memory = clCreateBuffer(d->context, CL_MEM_COPY_HOST_PTR, sizeof(sums), sums, &status);
     EQUAL(status, CL_SUCCESS);
     EQUAL(xtq_register_kernel(x, 5, &entry), 0);

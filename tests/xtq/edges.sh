@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/xtq/edges: tasks that put while ranks meet, what ends with a registration, sizes that no packet holds, and kernels
-# without a payload, also on a device that takes no addresses of its process: one of VOCL's.
+# tests/xtq/edges: tasks that put while ranks are in a barrier, the end of a registration, sizes that no packet can
+# hold, and kernels without a payload, also on a device that cannot use its process's addresses: one of VOCL's.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
 one_at_a_time ranks

@@ -1,6 +1,6 @@
 /*
  * epochs KIND ROUNDS: accumulates in one kind of epoch: fence, lock, lock_all, flush, or pscw (MPI_Win_start and its
- * like). Each adds to what the target has written before it let anybody in, and results are what was there.
+ * like). They add to what the target wrote before it opened its epoch, and fetch the values before them.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ static int is(const char *name)
     return !strcmp(kind, name);
 }
 
-/* The next rank's memory: what was there, and one more for all; then what the first is now, twice over. */
+/* On the next rank's memory: adds one to the first element, fetches all and adds one to them, then doubles the
+ * first. */
 static void operate(MPI_Win win, int target, int round)
 {
     static long ones[LARGE], was[LARGE];
@@ -59,11 +60,11 @@ static void rounds(MPI_Win win, long *memory, MPI_Group next, MPI_Group before, 
         MPI_Win_lock_all(0, win);
     for (int round = 0; round < count; round++) {
         if (!is("pscw"))
-            MPI_Barrier(MPI_COMM_WORLD); /* nobody looks any more */
+            MPI_Barrier(MPI_COMM_WORLD); /* all ranks have read their memory */
         if (is("lock") || is("flush"))
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
         if (round % 8 == rank % 8)
-            usleep(2000); /* whoever comes too early is overwritten */
+            usleep(2000); /* an operation that comes too early is overwritten */
         for (int i = 0; i < LENGTH; i++)
             memory[i] = round + i;
         if (is("lock") || is("flush"))

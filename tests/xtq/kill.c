@@ -1,8 +1,8 @@
 /*
- * Rank 2 of 3 is killed, or stopped, in the middle of its puts. Rank 0, their target, has got only whole ones, and goes
- * on serving rank 1; who waits for the dead rank gets an error. words[1]: after how many microseconds; words[2]:
- * "stop": it is not killed but stands still, which only who is on another host takes for a loss; words[3]: the bytes of
- * its puts, 2000.
+ * Rank 2 of 3 is killed, or stopped, in the middle of its puts. Rank 0, their target, has received only whole ones, and
+ * continues to serve rank 1; waits for the dead rank get an error. words[1]: after how many microseconds; words[2]:
+ * "stop": rank 2 is stopped, not killed, which only ranks on another host take for a loss; words[3]: the bytes of its
+ * puts, 2000.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -62,8 +62,8 @@ static void *end(void *argument)
     return argument;
 }
 
-/* What is under way to rank 2 when that is lost, or waits for room; whether there is any: not if the first put after a
- * fence is refused. */
+/* Puts to rank 2 until it is lost, so that puts are under way or wait for room. Returns whether any are: none if the
+ * first put after a fence is refused. */
 static bool put_until_lost(void)
 {
     long number = 0, fenced = 0;
@@ -94,13 +94,13 @@ static void survive(void)
     xtq_function_packet(&packet, QUEUE, BYE, 0, 0);
     EQUAL(xtq_put(x, 1 - rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
     EQUAL(xtq_fence(x, rank == 0 ? 1 : 0), 0);
-    while (!atomic_load(&got_bye[1 - rank])) /* or it would be the next to be missing */
+    while (!atomic_load(&got_bye[1 - rank])) /* otherwise this rank would be the next to be lost */
         xtq_progress(x);
     number = 0;
     while ((error = put(2, number++)) == 0)
         ;
     EQUAL(error, -ECONNRESET);
-    EQUAL(xtq_fence(x, 2), number > 1 || lost ? -ECONNRESET : 0); /* lost, a far one takes nothing more */
+    EQUAL(xtq_fence(x, 2), number > 1 || lost ? -ECONNRESET : 0); /* a lost rank on another host accepts nothing */
     EQUAL(xtq_refused(x), 0);
 }
 
@@ -140,5 +140,5 @@ int main(int count, char **words)
     fflush(stdout);
     if (rank == 0 && stops)
         kill(pid_of_2, SIGKILL);
-    _exit(0); /* MPI cannot end with a rank missing */
+    _exit(0); /* MPI_Finalize() fails when a rank is missing */
 }

@@ -1,7 +1,7 @@
 /*
- * meetings ROUNDS: barriers and small allreduces on communicators with windows: of all operations and types, in place
- * and not, between accumulates of all ranks into all windows, and on communicators that come and go. What they give is
- * compared with what MPI gives.
+ * meetings ROUNDS: barriers and small allreduces on communicators with windows: with all operations and types, in place
+ * and not, between accumulates of all ranks into all windows, and on communicators that are created and freed. The
+ * results are compared with MPI's.
  */
 #include <complex.h>
 #include <mpi.h>
@@ -52,7 +52,7 @@ static void reduce(MPI_Comm comm, int count, MPI_Datatype type, MPI_Op op)
     EXPECT(!memcmp(data, expected, (size_t)count * (size_t)bytes));
 }
 
-/* Elements of a type, and whether two are the same where both have bytes that mean nothing. */
+/* Defines functions that set elements of a type, and compare them without the bytes that have no meaning. */
 #define ELEMENTS(name, c_type, set, is_same)                                                                           \
     static void set_##name(void *memory, int count, int seed)                                                          \
     {                                                                                                                  \
@@ -96,7 +96,7 @@ PAIR(two_ints, int)
 PAIR(short_int, short)
 PAIR(long_double_int, long double)
 
-/* Of the types that reduce() does not know, and the operations that they have. */
+/* Types that reduce() does not test, with their operations. */
 static void other_types(MPI_Comm comm)
 {
     const struct {
@@ -154,7 +154,7 @@ static void other_types(MPI_Comm comm)
     }
 }
 
-/* What is not defined is MPI's to compute, or to call an error, as ever. */
+/* MPI computes undefined combinations, or returns an error, as without XTQ. */
 static void undefined(MPI_Comm comm)
 {
     const struct {
@@ -170,7 +170,7 @@ static void undefined(MPI_Comm comm)
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
 }
 
-/* All ranks have the same, even of what adding in another order, or comparing with no number, gives otherwise. */
+/* All ranks get the same result, even of sums that depend on the order, and of comparisons with NaN. */
 static void same_everywhere(MPI_Comm comm, MPI_Op op)
 {
     float data[3] = {0.1f * (float)(rank + 1), rank % 2 ? 0.0f : -0.0f, rank == 1 ? 0.0f / 0.0f : (float)rank}, all[3],
@@ -199,7 +199,7 @@ static void reductions(MPI_Comm comm, bool all)
         same_everywhere(comm, ops[o]);
 }
 
-/* Nobody passes a barrier before all have accumulated. */
+/* No rank passes a barrier before all have accumulated. */
 static void barriers(MPI_Comm comm, MPI_Win win, long *memory)
 {
     const long one = 1;
@@ -224,7 +224,7 @@ static void barriers(MPI_Comm comm, MPI_Win win, long *memory)
     }
 }
 
-/* A communicator, with a window and again without. Its number may be that of one that was freed. */
+/* A communicator with a window, and without it afterwards. XTQ's number for it may be that of a freed one. */
 static void with_window(MPI_Comm comm, bool all)
 {
     long *memory;

@@ -1,6 +1,6 @@
 /*
- * What calls refuse and do not do by half: nothing where something has to be, and registrations by tasks that would
- * wait for themselves, or for others that wait for them. Each rank by itself.
+ * Errors of calls, which must have no effect: NULL arguments where something is required, and registrations by tasks
+ * that would wait for themselves, or for others that wait for them. Each rank on its own.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -39,7 +39,7 @@ static int nothing(const struct xtq_task *task, void *argument)
     return 0;
 }
 
-/* ---- a task changes its own entry: it is told so each time, and its entry stays as it was ---- */
+/* ---- a task that changes its own entry gets an error each time, and the entry stays unchanged ---- */
 
 static int own_memory, other_memory;
 
@@ -55,7 +55,7 @@ static int changes_itself(const struct xtq_task *task, void *argument)
     EQUAL(xtq_unregister_queue(x, FUNCTIONS), -EDEADLK);
     EQUAL(xtq_unregister_queue(x, OTHERS), -EDEADLK);
     EQUAL(xtq_finalize(x), -EDEADLK);
-    EQUAL(xtq_register_function(x, 2, &other), 0); /* of nobody's use, so there is nothing to wait for */
+    EQUAL(xtq_register_function(x, 2, &other), 0); /* no task uses this entry, so there is nothing to wait for */
     EQUAL(xtq_unregister_function(x, 2), 0);
     return 0;
 }
@@ -78,7 +78,7 @@ static void change_itself(void)
     xtq_signal_destroy(entry.argument);
 }
 
-/* ---- a task changes another entry, while a thread waits for that task's end ---- */
+/* ---- a task changes another entry while a thread waits for the end of that task ---- */
 
 static _Atomic int began, waits;
 
@@ -91,7 +91,7 @@ static int changes_another(const struct xtq_task *task, void *argument)
     began = 1;
     while (!waits)
         sched_yield();
-    usleep(20000); /* it is about to wait, or does */
+    usleep(20000); /* the other thread is about to wait, or waits */
     EQUAL(xtq_register_function(x, 2, &other), -EDEADLK);
     return 0;
 }
@@ -117,7 +117,7 @@ static void change_another(void)
     nothing_refused();
 }
 
-/* ---- a kernel's entry, while the kernel waits for its turn: what was retained for nothing is released ---- */
+/* ---- a kernel's entry changes while the kernel is queued: objects retained in vain are released ---- */
 
 static cl_uint references(cl_kernel kernel)
 {
@@ -164,14 +164,14 @@ static void change_kernel(const struct xtqtest_device *d)
     EQUAL(xtq_register_function(x, 3, &entry), 0);
     EQUAL(xtq_kernel_packet(&packet, KERNELS, 1, 1, &one, NULL), 0);
     EQUAL(xtq_put(x, rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
-    usleep(20000); /* it has been taken, mostly; and must have been when the function runs */
+    usleep(20000); /* the kernel has mostly been enqueued; it must have been when the function runs */
     put_function(KERNELS, 3, 0);
     EQUAL(xtq_signal_wait(x, entry.signal, XTQ_EQ, 0, -1), 0);
     EQUAL(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     EQUAL(xtq_signal_wait(x, kernel.signal, XTQ_EQ, 0, -1), 0);
     nothing_refused();
     EQUAL(xtq_unregister_kernel(x, 1), 0);
-    for (int i = 0; i < 3000 && references(kernel.kernel) > 1; i++) /* OpenCL's own goes a little later */
+    for (int i = 0; i < 3000 && references(kernel.kernel) > 1; i++) /* OpenCL releases its own later */
         usleep(10000);
     EQUAL(references(kernel.kernel), 1);
     clReleaseEvent(gate);
@@ -183,7 +183,7 @@ static void change_kernel(const struct xtqtest_device *d)
     xtq_signal_destroy(kernel.signal);
 }
 
-/* ---- NULL where the header does not say that it may be ---- */
+/* ---- NULL where the header does not permit it ---- */
 
 static void no_context(void)
 {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/xtq/misuse: what calls refuse.
+# tests/xtq/misuse: the errors of calls.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
 one_at_a_time ranks

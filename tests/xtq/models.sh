@@ -1,6 +1,7 @@
 #!/bin/sh
-# What spin says of the protocols: the order of a lane's words (ring.pml), how ranks find out that nothing is under way any
-# more (quiescence.pml), who carries what of MPI's operations (order.pml), and how an engine goes to sleep (sleep.pml).
+# spin checks the protocols: the order of a ring's words (ring.pml), how ranks find out that nothing is under way any
+# more (quiescence.pml), whether XTQ or MPI carries an operation (order.pml), and how an engine goes to sleep
+# (sleep.pml).
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../spin-lib.sh"
 at_most 900

@@ -1,5 +1,5 @@
-# An MPI program that preloads libxtqmpi gives what it gives without, and its reductions and accumulates go through XTQ.
-# For a script of one MPI: mpi, mpicc and library are set.
+# An MPI program with libxtqmpi preloaded gives the same results as without, and its reductions and accumulates go
+# through XTQ. For a script of one MPI: mpi, mpicc and library are set.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
 case $SANITIZER in
@@ -7,7 +7,7 @@ no) sanitize= ;;
 *)  sanitize="-g -fsanitize=$SANITIZER" ;; # a library that is does not bear programs that are not
 esac
 
-# run NUMBER WORD...: of $mpi.
+# run NUMBER WORD...: runs the command with so many ranks of $mpi.
 run()
 {
     number=$1
@@ -27,7 +27,7 @@ through()
         fail "$mpi, $through_number ranks${VOCL_SHARE:+, no memory shared}: $*: $(tail -n 40 "$scratch/err")" >&2
 }
 
-# same NUMBER [few]: what so many ranks print without XTQ is the same each time. few: fewer rounds, and not many windows.
+# same NUMBER [few]: so many ranks print the same with XTQ as without. few: fewer rounds, and few windows.
 same()
 {
     how="$(rounds 10)"
@@ -51,7 +51,7 @@ build_programs()
         -o "$scratch/datatypes" || fail "no datatypes for $mpi"
 }
 
-# epochs NUMBER: whatever the epoch, accumulates are in it, and XTQ's.
+# epochs NUMBER: accumulates stay within their epoch, of each kind, and XTQ carries them.
 epochs()
 {
     for kind in fence lock lock_all flush pscw; do
@@ -72,8 +72,8 @@ meetings()
     through $1 "$scratch/meetings" $(rounds 10)
 }
 
-# try_all FEW MANY [few]: what both MPIs are tried with. MPICH's ranks do not yield the cores that they wait on: few are enough
-# where they meet often.
+# try_all FEW MANY [few]: the tests for both MPIs. MPICH's ranks do not yield the cores on which they wait, so few ranks
+# run the tests with many barriers.
 try_all()
 {
     few=$1 many=$2 less=$3
@@ -86,7 +86,7 @@ try_all()
     [ "$SANITIZER" != thread ] || exit 0 # that has taken a minute
     same $many $less
     epochs $few
-    # however small: what XTQ itself asks of MPI is not for XTQ, and small windows are XTQ's, too
+    # however small: XTQ's own use of MPI does not go through XTQ, and small windows do
     export VOCL_XTQ_BYTES=0 VOCL_XTQ_WINDOW_BYTES=0
     same 2
     atomics 2

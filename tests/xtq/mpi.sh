@@ -6,7 +6,7 @@ one_at_a_time ranks
 mpi=mpich mpicc=$MPICC_MPICH library=libxtqmpi.so
 
 try_all 2 3 few
-# what is left to MPI: windows, then reductions, and the smallest of both
+# operations left to MPI: in windows, then reductions, then the smallest of both
 export VOCL_XTQ_WINDOW_BYTES=1G
 told='xtq: [1-9][0-9]* collectives, 0 accumulates'
 same 2 few

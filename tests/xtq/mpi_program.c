@@ -1,7 +1,7 @@
 /*
- * mpi_program ROUNDS [few]: an MPI program that knows nothing of XTQ: rank 0 prints what reductions and accumulates
- * give. libxtqmpi must not change that. Numbers are small whole ones, so that the order of adding is all the same. With
- * "few" it does not make many windows.
+ * mpi_program ROUNDS [few]: an MPI program that does not use XTQ itself: rank 0 prints the results of reductions and
+ * accumulates, which libxtqmpi must not change. Numbers are small integers, so that the order of additions does not
+ * matter. With "few" the program creates few windows.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static unsigned long digest(const void *data, size_t bytes)
     return sum;
 }
 
-/* All ranks' digests, which rank 0 prints. */
+/* Shows all ranks' digests, which rank 0 prints. */
 static void show(const char *what, const void *data, size_t bytes)
 {
     unsigned long own = digest(data, bytes), all[64];
@@ -63,7 +63,7 @@ static void reductions_on(MPI_Comm comm, const char *name)
         MPI_Reduce(me == 0 ? MPI_IN_PLACE : data, me == 0 ? data : NULL, count, MPI_DOUBLE, MPI_SUM, 0, comm);
         show(what, data, sizeof(*result) * (size_t)count);
         FILL(int, data, count, rank);
-        MPI_Allreduce(data, result, count, MPI_INT, MPI_BAND, comm); /* not XTQ's */
+        MPI_Allreduce(data, result, count, MPI_INT, MPI_BAND, comm); /* XTQ does not carry this */
         show(what, result, sizeof(int) * (size_t)count);
         MPI_Allreduce(data, result, count, MPI_INT, MPI_MIN, comm);
         show(what, result, sizeof(int) * (size_t)count);
@@ -74,8 +74,8 @@ static void reductions_on(MPI_Comm comm, const char *name)
 
 enum { LENGTH = 40000 };
 
-/* Everybody into everybody, between fences; then with locks; then all of it mixed with MPI's other atomic operations.
- */
+/* Every rank accumulates to every rank, between fences; then with locks; then mixed with MPI's other atomic
+ * operations. */
 static void accumulates(MPI_Win win, long *memory)
 {
     long *data = malloc(sizeof(*data) * LENGTH), old[4] = {0}, got[4];
@@ -102,7 +102,7 @@ static void accumulates(MPI_Win win, long *memory)
             MPI_Win_flush(target, win);
         MPI_Win_unlock(target, win);
     }
-    /* a counter that everybody adds to under an exclusive lock, by reading and writing */
+    /* all ranks increment a counter under an exclusive lock, by reading and writing */
     for (int i = 0; i < rounds; i++) {
         long value;
 
@@ -121,7 +121,7 @@ static void accumulates(MPI_Win win, long *memory)
     MPI_Win_unlock(rank, win);
     MPI_Barrier(MPI_COMM_WORLD);
 
-    /* in order after this rank's accumulates; each rank has elements of its own */
+    /* in order after this rank's accumulates; each rank has its own elements */
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < 10; i++) {
         int target = (rank + 1) % size, place = 20000 + rank * 4;
@@ -145,8 +145,8 @@ static void accumulates(MPI_Win win, long *memory)
 }
 
 /*
- * What one rank does to elements of its own at the next rank, MPI's operations and those that XTQ may carry, in turns:
- * each must come after the one before. With fences MPI has no way to wait in between.
+ * One rank's operations on its own elements at the next rank, alternately MPI's and some that XTQ may carry: each must
+ * come after the one before. With fences MPI has no way to wait in between.
  */
 static void in_order(MPI_Win win, long *memory, int locked)
 {
@@ -198,11 +198,11 @@ static void in_order(MPI_Win win, long *memory, int locked)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* More at once than XTQ has numbers for, and more one after the other. */
+/* Creates more windows at once than XTQ has numbers for, and more one after the other. */
 static void many_windows(void)
 {
     enum { AT_ONCE = 70, AFTER_EACH_OTHER = 40 };
-    long memory[AT_ONCE][8] = {{0}}, one = 1; /* of windows side by side MPICH 4.0.2 takes the wrong one */
+    long memory[AT_ONCE][8] = {{0}}, one = 1; /* MPICH 4.0.2 confuses adjacent windows */
     MPI_Win wins[AT_ONCE];
 
     for (int i = 0; i < AT_ONCE; i++)
@@ -258,7 +258,7 @@ static void types(void)
         MPI_Win win;
 
         memset(memory, 0, sizeof(memory));
-        for (size_t i = 0; i < bytes; i++) /* small numbers, of any type */
+        for (size_t i = 0; i < bytes; i++) /* small numbers in any type */
             data[i] = (char)(i % all[t].bytes == 0 ? (int)i % 7 + rank : 0);
         MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
         MPI_Win_fence(0, win);
@@ -266,7 +266,7 @@ static void types(void)
         MPI_Win_fence(0, win);
         show("type", memory, sizeof(memory));
         MPI_Get_accumulate(NULL, 0, all[t].type, NULL, 0, all[t].type, 0, 0, 0, all[t].type, MPI_SUM,
-                           win); /* nothing */
+                           win); /* no elements */
         MPI_Win_fence(0, win);
         MPI_Win_free(&win);
         for (int op = 0; op < 2; op++) {
@@ -389,14 +389,14 @@ static void general_active_target(MPI_Win win, long *memory)
     show("post and start", memory, sizeof(*memory) * LENGTH);
 }
 
-/* Ranks that have a window and one that has none wait for each other. */
+/* Ranks with a window and a rank without one wait for each other. */
 static void a_window_of_some(void)
 {
     long *memory, sum = rank + 1;
     MPI_Comm some;
     MPI_Win win;
 
-    if (size < 3) /* Open MPI makes no window for one rank */
+    if (size < 3) /* Open MPI creates no window for one rank */
         return;
     memory = calloc(LENGTH, sizeof(*memory));
     MPI_Comm_split(MPI_COMM_WORLD, rank == size - 1 ? MPI_UNDEFINED : 0, rank, &some);

@@ -1,12 +1,12 @@
 /*
- * Operations of several ranks on one element of a window, some carried by XTQ and some by MPI (mpi/rma/accumulate.c), for
- * spin. Of each rank either carrier does them in order, and one at a time; but neither knows of the other. In each epoch,
- * which begin and end with fences, all are carried by the same. Then none is lost, those of one rank are done in order,
- * and none before what belongs to an epoch before it.
+ * Operations of several ranks on one element of a window, some carried by XTQ and some by MPI (mpi/rma/accumulate.c),
+ * for spin. Each carrier does a rank's operations in order and one at a time, but neither carrier knows the other's.
+ * Epochs begin and end with fences, and in an epoch one carrier carries all operations. Then no operation is lost,
+ * those of one rank are done in order, and none before those of an earlier epoch.
  *
- * EACH_BY_ITSELF: each operation is carried by either; with ATOMIC, too, it is the order alone that breaks, and with one
- * operation of each rank what is added that is lost. NO_WAIT: the fence does not wait for this rank's puts. NO_MEETING:
- * ranks go on when MPI's fence ends.
+ * EACH_BY_ITSELF: each operation is carried by either; with ATOMIC, too, only the order breaks, and with one operation
+ * of each rank an addition is lost. NO_WAIT: the fence does not wait for this rank's puts. NO_MEETING: ranks continue
+ * when MPI's fence ends.
  */
 #ifndef RANKS
 #define RANKS 2
@@ -17,19 +17,19 @@
 #ifndef EACH
 #define EACH 2 /* operations of a rank in an epoch */
 #endif
-#define TARGET 0 /* the rank that has the element */
+#define TARGET 0 /* the rank with the element */
 
 /* By initiator: epochs of operations under way, and how many of them are not over. */
 chan puts[RANKS] = [EACH * EPOCHS] of { byte, byte }; /* epoch, number */
 chan mpis[RANKS] = [EACH * EPOCHS] of { byte, byte };
 byte put_left[RANKS], mpi_left;
-byte left[EPOCHS]; /* of both */
+byte left[EPOCHS]; /* of both carriers */
 byte value;        /* the element: each operation adds one */
-byte done[RANKS];  /* how many, by initiator */
+byte done[RANKS];  /* operations done, by initiator */
 bool by_mpi[EPOCHS];
 byte entered[EPOCHS], met[EPOCHS], ended;
 
-/* What is done to the element is to read it and to write it. */
+/* An operation reads the element and then writes it. */
 inline operate(epoch)
 {
     for (before : 0 .. EPOCHS - 1) {
@@ -97,7 +97,8 @@ inline issue(me, epoch)
     }
 }
 
-/* MPI's ends at an initiator when all have come, and at the target when MPI's own operations there are over. */
+/* MPI's fence ends at an initiator when all ranks have entered, and at the target when MPI's own operations there are
+ * complete. */
 inline fence(me, epoch)
 {
 #ifndef NO_WAIT

@@ -1,4 +1,4 @@
-/* Plans of reductions, of up to 33 ranks: each contribution comes into the result once. */
+/* Plans of reductions for up to 33 ranks: each contribution enters the result once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 
 enum { MOST = 33, ELEMENTS = 50 };
 
-static unsigned long held[MOST][ELEMENTS];       /* by rank: whose contributions each element is made of */
-static unsigned long sent[MOST][MOST][ELEMENTS]; /* from, to: a message on its way */
+static unsigned long held[MOST][ELEMENTS];       /* by rank: the contributions in each element */
+static unsigned long sent[MOST][MOST][ELEMENTS]; /* from, to: a message under way */
 static int under_way[MOST][MOST];
 static struct plan plans[MOST];
 static int wrong;
@@ -30,7 +30,7 @@ static void receive(int rank, const struct plan_step *step, int size)
     under_way[step->peer][rank] = 0;
 }
 
-/* Each rank goes on as far as it can; what a step sends leaves before what it receives comes. */
+/* Each rank runs as far as it can; a step's send starts before its receive. */
 static void run(int size)
 {
     unsigned at[MOST] = {0};

@@ -1,19 +1,20 @@
 /*
- * How ranks find out together that nothing is under way any more, though tasks may put (xtq/barrier.c), for spin. Each rank
- * puts what it likes, and then counts with the others until what has been sent is what had completed when they met before.
+ * How ranks find out together that nothing is under way any more, though tasks may put (xtq/barrier.c), for spin. Each
+ * rank puts arbitrarily, and then counts with the others until the number sent is the number that had completed at
+ * their previous barrier.
  */
 #ifndef RANKS
 #define RANKS 2
 #endif
 #ifndef MOST
-#define MOST 4 /* messages in all */
+#define MOST 4 /* messages in total */
 #endif
 
-chan lanes[RANKS] = [MOST] of { byte }; /* by target: who has sent it */
-byte sent[RANKS], completed[RANKS];     /* as the initiator knows */
+chan lanes[RANKS] = [MOST] of { byte }; /* by target: the senders */
+byte sent[RANKS], completed[RANKS];     /* as the initiator knows them */
 byte made, under_way;
 
-/* Of two rounds in turns: who has come, and what they have added up. */
+/* For two alternating rounds: the ranks that have entered, and their sums. */
 byte come[2], all_sent[2], all_completed[2];
 
 inline put(me)
@@ -64,7 +65,7 @@ proctype rank(byte me)
             all_completed[round] = all_completed[round] + mine_completed;
             come[round]++;
             if
-            :: come[round] == RANKS -> /* everybody has read the other round */
+            :: come[round] == RANKS -> /* all ranks have read the other round */
                 come[1 - round] = 0;
                 all_sent[1 - round] = 0;
                 all_completed[1 - round] = 0

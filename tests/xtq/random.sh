@@ -1,5 +1,5 @@
 #!/bin/sh
-# Random puts with checksums, and fewer without shared memory; a million with VOCL_TEST_ROUNDS=10.
+# Random puts with checksums, fewer of them without shared memory; a million with VOCL_TEST_ROUNDS=10.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
 one_at_a_time ranks

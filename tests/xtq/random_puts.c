@@ -1,5 +1,5 @@
-/* PUTS random puts of all ranks together, to functions and to bodies, each with a checksum of what it carries; no one
- * may be lost, doubled or spoiled. words[1]: how many puts of each rank. */
+/* Random puts of all ranks, to functions and to bodies, each with a checksum of its payload; none may be lost,
+ * duplicated or corrupted. words[1]: how many puts of each rank. */
 #include <stdatomic.h>
 
 #include "xtqtest.h"
@@ -9,7 +9,7 @@ enum { FUNCTIONS, FUNCTIONS_TOO, BODIES, QUEUES, INDEX = 5, MOST = 3000 };
 static struct xtq *x;
 static int rank, size;
 
-/* What a rank has got of each initiator: numbers and sums of checksums, as functions and as bodies. */
+/* What a rank has received from each initiator: counts and sums of checksums, of functions and of bodies. */
 struct got {
     _Atomic uint64_t puts, sum;
 } __attribute__((aligned(64)));

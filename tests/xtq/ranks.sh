@@ -1,10 +1,10 @@
 #!/bin/sh
-# Puts of all kinds, and reductions, among 1 to 8 ranks: with shared memory, and as if each rank had a host of its own.
+# Puts of all kinds, and reductions, with 1 to 8 ranks: with shared memory, and as if each rank had its own host.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/xtq-lib.sh"
 one_at_a_time ranks
 
-# The examples, which are of one MPI.
+# The examples, with one MPI.
 cd "$top_builddir/examples" || exit 99
 example()
 {
@@ -30,7 +30,7 @@ for number in 1 3; do
 done
 must $second 8 tasks
 must $second 8 reductions
-# the persistent kernel's, which wants cores
+# with the persistent kernel, which needs cores
 must $first 2 reductions 1
 must $first 1 reductions 2
 must $first 2 tasks

@@ -1,7 +1,7 @@
 /*
- * Accumulate, reduce and allreduce in all types and operations, against loops; with an argument, a number of
- * work-groups, by the persistent kernel, too. (MPI's own are no measure: MPICH 4.0.2 compares unsigned numbers as if
- * they were signed, and Open MPI 4.1.4 does with unsigned long.)
+ * Accumulate, reduce and allreduce with all types and operations, compared with loops; with an argument, a number of
+ * work-groups, by the persistent kernel, too. (Not compared with MPI: MPICH 4.0.2 compares unsigned numbers as signed
+ * ones, and so does Open MPI 4.1.4 with unsigned long.)
  */
 #include "xtqtest.h"
 
@@ -47,7 +47,7 @@ static void (*const references[])(void *, const void *, size_t, enum xtq_op) = {
     reference_uint32_t, reference_int64_t, reference_uint64_t, reference_float,    reference_double,
 };
 
-/* Any bits for integers; for reals small whole numbers, of which every order of adding gives the same. */
+/* Fills with any bits for integers; with small integers for reals, whose sum does not depend on the order. */
 static void fill(void *data, size_t count, unsigned type, uint32_t seed)
 {
     uint32_t state = seed * 2654435761u + 1;
@@ -69,7 +69,7 @@ static bool same(const void *left, const void *right, size_t count, unsigned typ
     if (types[type].type == XTQ_FLOAT) {
         for (size_t i = 0; i < count; i++) {
             if (((const float *)left)[i] != ((const float *)right)[i])
-                return false; /* 0 and -0 are the same */
+                return false; /* 0 equals -0 */
         }
         return true;
     }
@@ -110,8 +110,8 @@ static void one(size_t count, unsigned type, unsigned op, int root)
     free(result);
 }
 
-/* Eight at a time, waited for in another order; their numbers are whatever order of adding gives, each time the same.
- */
+/* Eight at a time, waited for in another order; the sums depend on the order of additions, but are the same each
+ * time. */
 static void several(void)
 {
     enum { COUNT = 30011, MANY = 8 };
@@ -141,7 +141,7 @@ static void several(void)
     MPI_Bcast(data, COUNT, MPI_FLOAT, 0, MPI_COMM_WORLD);
     memcpy(data, results, sizeof(*data) * COUNT);
     MPI_Bcast(data, COUNT, MPI_FLOAT, 0, MPI_COMM_WORLD);
-    EXPECT(!memcmp(data, results, sizeof(*data) * COUNT)); /* on all ranks, too */
+    EXPECT(!memcmp(data, results, sizeof(*data) * COUNT)); /* on all ranks */
     free(data);
     free(results);
 }
@@ -166,7 +166,7 @@ static void accumulate(size_t count, unsigned type, unsigned op)
         references[type](expected, data, count, ops[op]);
     }
     EXPECT(same(window, expected, count, type));
-    /* beyond the end: nothing is written, and the error comes back */
+    /* beyond the end: nothing is written, and the error is returned later */
     EQUAL(xtq_error(x, next, 3, &before), 0);
     EQUAL(xtq_accumulate(c, next, 3, bytes, data, 1, types[type].type, ops[op]), 0);
     EQUAL(xtq_accumulate(c, next, 4, 0, data, 1, types[type].type, ops[op]), 0);

@@ -1,6 +1,6 @@
 /*
- * Reductions with requests, in all the ways in which a program may wait for them, between others and with other
- * requests beside them; and persistent ones, where MPI has these. What they give is checked here.
+ * Reductions with requests, completed by all functions of MPI, between blocking reductions and with other requests; and
+ * persistent ones, where MPI has these. This program checks the results.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static long *allocate(void)
     return memory;
 }
 
-/* More than may be under way; some of them reductions to one rank, some in place, some too small to be XTQ's. */
+/* More requests than may be under way; some reduce to one rank, some are in place, one is too small for XTQ. */
 static void many(MPI_Comm comm, int way)
 {
     long *data[MANY], *results[MANY], small = 1, sum = 0;
@@ -96,7 +96,7 @@ static void many(MPI_Comm comm, int way)
     }
 }
 
-/* It goes on while this rank computes, or rather does nothing; blocking ones stay in their place. */
+/* The reduction progresses while this rank is busy (asleep, in fact); blocking ones keep their order. */
 static void in_between(MPI_Comm comm)
 {
     long *data = fill(allocate(), 5), *result = allocate(), *own = fill(allocate(), 6), *other = allocate();
@@ -115,7 +115,7 @@ static void in_between(MPI_Comm comm)
     free(other);
 }
 
-/* Who waits in a reduction lets others at its window meanwhile, though MPI carries that. */
+/* While a rank waits in a reduction, others access its window, though MPI carries the accesses. */
 static void with_window(void)
 {
     long *data = fill(allocate(), 2), *result = allocate(), memory[2] = {0, 0}, one = 1;
@@ -139,7 +139,7 @@ static void with_window(void)
     free(result);
 }
 
-/* In another order on two communicators, as MPI allows. */
+/* In a different order on two communicators, as MPI allows. */
 static void crossed(MPI_Comm comm, MPI_Comm copy)
 {
     long *data = fill(allocate(), 1), *first = allocate(), *second = allocate();
@@ -147,7 +147,7 @@ static void crossed(MPI_Comm comm, MPI_Comm copy)
     int nothing = 0;
 
     MPI_Iallreduce(data, first, LENGTH, MPI_LONG, MPI_SUM, rank % 2 ? comm : copy, &requests[0]);
-    if (rank % 2 == 0 && rank + 1 < size) /* the other one starts its second only after this */
+    if (rank % 2 == 0 && rank + 1 < size) /* the other rank starts its second reduction only after this */
         MPI_Send(&nothing, 1, MPI_INT, rank + 1, 9, comm);
     if (rank % 2)
         MPI_Recv(&nothing, 1, MPI_INT, rank - 1, 9, comm, MPI_STATUS_IGNORE);
@@ -162,7 +162,7 @@ static void crossed(MPI_Comm comm, MPI_Comm copy)
 }
 
 #if MPI_VERSION >= 4
-/* For the thread sanitizer never a part of another function: see tests/tsan.supp. */
+/* Never inlined, for the thread sanitizer: see tests/tsan.supp. */
 static void __attribute__((noinline)) persistent(MPI_Comm comm)
 {
     long *data = allocate(), *result = allocate(), *mine = allocate();
@@ -214,7 +214,7 @@ int main(int count, char **words)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
-    many(copy, 0); /* before XTQ has met this communicator */
+    many(copy, 0); /* before XTQ knows this communicator */
     MPI_Barrier(copy);
     for (int way = 0; way < 4; way++)
         many(copy, way);

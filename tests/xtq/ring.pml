@@ -1,19 +1,20 @@
 /*
- * The order in which an initiator, the server of a queue, and threads that wait and help it meanwhile look at and write
- * the shared words of a lane (base/ring.h, ground/doze.h, server.c, ground/waiting.c), for spin: `spin -run ring.pml`. Without the time-outs of their
- * sleeps, every message is found, and none is read before it was written or overwritten before it was read. A helper that
- * has polled for long enough naps, until it is rung. With QUIET the initiator wakes no server before it waits itself.
+ * The order in which an initiator, the server of a queue, and threads that wait and help the server meanwhile read and
+ * write the shared words of a ring (base/ring.h, ground/doze.h, server.c, ground/waiting.c), for spin: `spin -run
+ * ring.pml`. Without the time-outs of their sleeps, every message is found, and none is read before it was written or
+ * overwritten before it was read. A helper that has polled for long enough naps until it is rung. With QUIET the
+ * initiator does not wake the server before it waits itself.
  *
- * A load that only decides whether a compare and exchange is worth it is one step with that: who has loaded a value for
- * which there is something to do may as well have come later, and who has not has done what the exchange would have
- * done then. Two helpers that do the same are one another's mirror image, so the first is the one that begins.
+ * A load that only decides whether a compare-and-exchange is worthwhile is one step with it: a thread that has loaded a
+ * value which calls for action might as well have come later, and for any other value the exchange would have failed as
+ * well. Two helpers that do the same are mirror images, so the first one is the one that begins.
  */
 #define SLOTS 2
 #ifndef TOTAL
 #define TOTAL 3 /* messages */
 #endif
 #ifndef FIRST
-#define FIRST 2 /* how often the first helper helps, and the second */
+#define FIRST 2 /* how often the first helper helps; SECOND: the second */
 #endif
 #ifndef SECOND
 #define SECOND 0
@@ -22,17 +23,17 @@
 #define MOST_NAPS 1
 #endif
 
-byte slot[SLOTS];     /* the number of the message there */
+byte slot[SLOTS];     /* the number of the message in the slot */
 byte bell, tail;      /* positions, in messages */
 byte taken;
 mtype = {AWAKE, ASLEEP, HELPED};
 mtype asleep = AWAKE; /* the futex */
-bool waits, woken;    /* the server is in the kernel; has been woken */
-bool napping;         /* the helpers' doze: somebody has lain down and was not rung; */
-bool lies[2];         /* that helper has lain down, and has not been rung since */
+bool waits, woken;    /* the server waits in the kernel; it has been woken */
+bool napping;         /* the helpers' sleep word: a helper sleeps and has not been rung; */
+bool lies[2];         /* that helper sleeps, and has not been rung since */
 bool parked;
 byte helpers;
-bool begun;           /* the first helper has */
+bool begun;           /* the first helper has begun */
 bool serving, again_please;
 
 inline wake_the_server()
@@ -49,7 +50,7 @@ inline wake_who_sleeps()
     wake_the_server()
 }
 
-/* doze_ring(); it is no step where nobody ever naps */
+/* doze_ring(); no step where no helper naps */
 inline wake_who_naps()
 {
 #if MOST_NAPS > 0
@@ -85,7 +86,7 @@ proctype initiator()
     wake_who_sleeps() /* xtq_fence() */
 }
 
-/* By one thread at a time; another leaves it a word to look once more, and goes away. */
+/* By one thread at a time; another thread leaves a request to check once more, and returns. */
 inline poll()
 {
     atomic { found = false; second = false }
@@ -147,7 +148,7 @@ proctype server()
             fi
         :: else -> wake_who_naps()
         fi
-        /* the kernel compares and goes to sleep at once */
+        /* the kernel compares and sleeps in one step */
         atomic { if :: asleep == value -> waits = true; woken = false :: else -> goto awake fi }
 end_asleep:
         atomic { woken -> waits = false; woken = false }
@@ -156,7 +157,7 @@ again:  found = false
     od
 }
 
-/* doze_lie_down(), and the system's comparison. ONE_BIT: the doze does not count how often it was rung. */
+/* doze_lie_down(), and the kernel's comparison. ONE_BIT: the sleep word does not count how often it was rung. */
 inline lie_down()
 {
     atomic { napping = true; lies[me] = true }

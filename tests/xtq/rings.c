@@ -1,5 +1,5 @@
-/* A lane in plain memory: two threads with messages of all sizes (run it under the thread sanitizer), and whatever
- * bytes a broken initiator may leave there. */
+/* A ring in plain memory: two threads with messages of all sizes (run it under the thread sanitizer), and arbitrary
+ * bytes, as from a broken initiator. */
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static _Atomic uint64_t bell;
 static struct ring_credit credit;
 static const struct ring ring = {.bytes = bytes, .size = SIZE, .bell = &bell, .credit = &credit};
 
-/* From nothing to the whole ring. */
+/* From 0 to the whole ring. */
 static size_t size_of(uint64_t *state)
 {
     uint32_t kind = draw_below(state, 16);
@@ -89,7 +89,7 @@ static void two_threads(void)
     assert(!pthread_join(thread, NULL));
 }
 
-/* Whatever is there, a message lies in the ring or is none. */
+/* Whatever bytes the ring has, a message lies within the ring, or there is none. */
 static void any_bytes(void)
 {
     uint64_t state = 99;

@@ -1,22 +1,22 @@
 /*
- * How an engine goes to sleep and is woken, for spin: who looks at what after having said what (engine_device.c and
- * persistent.cl, server.c without its helpers, region_ring()). Initiators publish a message, then ring if the engine is
- * asleep; the engine says that it is asleep, then looks for the last time. Without the time-outs that the futexes have
- * every message is found, and the engine ends when it is told to.
+ * How an engine goes to sleep and is woken, for spin: the order of reads and writes (engine_device.c and persistent.cl,
+ * server.c without its helpers, region_ring()). An initiator publishes a message, then rings if the engine is asleep;
+ * the engine announces that it is asleep, then checks a last time. Without the futexes' time-outs, every message is
+ * found, and the engine ends when it is told to.
  *
- * LOOK_FIRST, RING_FIRST, NO_LAST_LOOK: with the two in the wrong order on either side, or without looking whether the
- * engine is to stop, it sleeps for ever.
+ * LOOK_FIRST, RING_FIRST, NO_LAST_LOOK: with the two steps in the wrong order on either side, or without checking
+ * whether it is to stop, the engine sleeps forever.
  */
 #ifndef INITIATORS
 #define INITIATORS 2
 #endif
 #ifndef TOTAL
-#define TOTAL 2 /* messages of each */
+#define TOTAL 2 /* messages of each initiator */
 #endif
 
 byte bell[INITIATORS], tail[INITIATORS]; /* positions */
-bool asleep, stop;                       /* the doorbell, a futex; the engine is to end */
-bool waits, woken;                       /* the engine is in the kernel; has been woken */
+bool asleep, stop;                       /* asleep: the doorbell, a futex; stop: the engine is to end */
+bool waits, woken;                       /* the engine waits in the kernel; it has been woken */
 byte served, ended;
 
 inline wake()
@@ -67,7 +67,7 @@ inline look()
     from = 0
 }
 
-/* On the host the engine sleeps until it is woken; a kernel that sleeps on the device may leave it at any time. */
+/* On the host the engine sleeps until it is woken; a kernel that sleeps on the device may wake up at any time. */
 inline lie_down(on_device)
 {
 #ifdef LOOK_FIRST
@@ -83,7 +83,7 @@ inline lie_down(on_device)
 #else
     :: !found && !stop ->
 #endif
-        /* the kernel compares and goes to sleep at once */
+        /* the kernel compares and sleeps in one step */
         atomic { if :: asleep -> waits = true; woken = false :: else -> woken = true fi }
         if
         :: atomic { woken -> waits = false; woken = false }
@@ -118,7 +118,7 @@ proctype engine()
                     }
                     from = 0
                 :: !found && stop -> break
-                :: !found && !stop -> break /* it has been idle for long */
+                :: !found && !stop -> break /* it has been idle for a long time */
                 :: !found && !stop -> lie_down(true)
                 fi
             od

@@ -1,4 +1,4 @@
-/* Everything of xtq.h but the collectives: each rank puts to all, itself included. */
+/* All functions of xtq.h except the collectives: each rank puts to all ranks, itself included. */
 #include <time.h>
 
 #include "xtqtest.h"
@@ -28,7 +28,7 @@ struct seen {
     int last[64]; /* by initiator */
 };
 
-/* buffer: a struct seen; arg[2]: the number of the put; arg[3]: what the payload's bytes are. */
+/* buffer: a struct seen; arg[2]: the number of the put; arg[3]: the value of the payload's bytes. */
 static int look(const struct xtq_task *task, void *argument)
 {
     struct seen *seen = task->buffer;
@@ -65,7 +65,7 @@ static void functions(void)
     EQUAL(xtq_register_function(x, 7, &entry), 0);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 1; i <= COUNT; i++) {
-        /* from nothing to more than a lane has left at its end */
+        /* from 0 to more than a ring has left at its end */
         size_t bytes = i % 97 == 0 ? 100000 : (size_t)(i * 37) % 3000;
         struct function_command command;
 
@@ -74,7 +74,7 @@ static void functions(void)
             command.more[k] = (uint64_t)i * 10 + k;
         memset(payload, i % 251, bytes);
         for (int target = 0; target < size; target++) {
-            bool wait = bytes > 3000; /* the memory is used again at once, or else when all have counted */
+            bool wait = bytes > 3000; /* these reuse the memory at once, the others when all have been counted */
 
             EQUAL(xtq_put(x, target, &command, sizeof(command), payload, bytes, 0, wait ? NULL : sent), 0);
             if (wait)
@@ -96,7 +96,7 @@ static void functions(void)
     free(payload);
 }
 
-/* ---- kernels, of both engines ---- */
+/* ---- kernels, on both engines ---- */
 
 static const char kernel_source[] =
     "kernel void add(global int *sum, global const int *more, uint scale, ulong offset)\n"
@@ -171,7 +171,7 @@ static void kernels_on_host_queue(const struct xtqtest_device *d, size_t length)
     int *mapped;
 
     add_to_all(KERNEL_QUEUE, &entry, sums, length);
-    /* the same with an OpenCL buffer for it */
+    /* the same with an OpenCL buffer */
     entry.address = NULL;
     entry.memory = clCreateBuffer(d->context, CL_MEM_USE_HOST_PTR, length * 2 * sizeof(*sums), sums, &status);
     EQUAL(status, CL_SUCCESS);
@@ -215,7 +215,7 @@ static void table(void)
     xtq_signal_destroy(entry.signal);
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 static int fails(const struct xtq_task *task, void *argument)
 {
@@ -224,7 +224,7 @@ static int fails(const struct xtq_task *task, void *argument)
     return -EDOM;
 }
 
-/* The put goes through, and the target's error comes back. */
+/* The put succeeds, and the target's error is returned later. */
 static void refused(unsigned queue, const void *command, size_t bytes, int error)
 {
     int target = (rank + 1) % size;
@@ -270,7 +270,7 @@ static void errors(const struct xtqtest_device *d)
     refused(HOST_QUEUE, &function, sizeof(function), -EDOM);
     function.completion_signal = 1;
     refused(HOST_QUEUE, &function, sizeof(function), -EINVAL);
-    xtq_function_packet(&function, HOST_QUEUE, 8, 0, 0); /* nothing there */
+    xtq_function_packet(&function, HOST_QUEUE, 8, 0, 0); /* no entry */
     refused(HOST_QUEUE, &function, sizeof(function), -ENOENT);
     xtq_function_packet(&function, HOST_QUEUE, 65535, 0, 0);
     refused(HOST_QUEUE, &function, sizeof(function), -ENOENT);
@@ -291,15 +291,15 @@ static void errors(const struct xtqtest_device *d)
         command.packet.group_segment_size = 64;
         refused(on, &command, sizeof(command), -EINVAL);
     }
-    xtq_kernel_packet(&command.packet, DEVICE_QUEUE, 9, 1, &one, NULL); /* has no body */
+    xtq_kernel_packet(&command.packet, DEVICE_QUEUE, 9, 1, &one, NULL); /* no body */
     refused(DEVICE_QUEUE, &command, sizeof(command), -ENOTSUP);
-    xtq_kernel_packet(&command.packet, DEVICE_QUEUE, 11, 1, &one, NULL); /* no such body */
+    xtq_kernel_packet(&command.packet, DEVICE_QUEUE, 11, 1, &one, NULL); /* no body of that number */
     refused(DEVICE_QUEUE, &command, sizeof(command), -ENOTSUP);
     xtq_kernel_packet(&command.packet, DEVICE_QUEUE, 10, 1, &one, NULL); /* the body's own check */
     refused(DEVICE_QUEUE, &command, sizeof(command), -33);
-    xtq_kernel_packet(&command.packet, KERNEL_QUEUE, 10, 1, &one, NULL); /* has no kernel */
+    xtq_kernel_packet(&command.packet, KERNEL_QUEUE, 10, 1, &one, NULL); /* no kernel */
     refused(KERNEL_QUEUE, &command, sizeof(command), -ENOTSUP);
-    xtq_kernel_packet(&command.packet, HOST_QUEUE, 9, 1, &one, NULL); /* takes functions only */
+    xtq_kernel_packet(&command.packet, HOST_QUEUE, 9, 1, &one, NULL); /* functions only */
     refused(HOST_QUEUE, &command, sizeof(command), -ENOTSUP);
     xtq_kernel_packet(&command.packet, KERNEL_QUEUE, 9, 1, &one, NULL);
     refused(KERNEL_QUEUE, &command, sizeof(command.packet), -EINVAL); /* too few arguments */
@@ -308,7 +308,7 @@ static void errors(const struct xtqtest_device *d)
     EQUAL(xtq_barrier(x), 0);
     EQUAL(xtq_refused(x), before + 21);
 
-    /* what the initiator can tell itself */
+    /* errors that the initiator finds itself */
     xtq_function_packet(&function, HOST_QUEUE, 9, 0, 0);
     EQUAL(xtq_put(x, size, &function, sizeof(function), NULL, 0, 0, NULL), -EINVAL);
     EQUAL(xtq_put(x, -1, &function, sizeof(function), NULL, 0, 0, NULL), -EINVAL);
@@ -335,7 +335,7 @@ static int nothing(const struct xtq_task *task, void *argument)
     return 0;
 }
 
-/* Nobody serves the queue until the target does it itself: the lane fills. */
+/* The queue has no server until the target serves it itself, so the ring fills. */
 static void overflow(void)
 {
     struct xtq_queue_entry queue = {.engine = XTQ_HOST, .manual = true};
@@ -357,7 +357,7 @@ static void overflow(void)
     EQUAL(error, -EAGAIN);
     EQUAL(put, (long)((bytes + 64) / 1088));
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank % 2) /* others wait for room, and serve meanwhile */
+    if (rank % 2) /* the others wait for room, and serve meanwhile */
         while (!xtq_progress(x))
             ;
     EQUAL(xtq_put(x, target, &packet, sizeof(packet), payload, bytes, 0, NULL), 0);
@@ -373,7 +373,7 @@ static void overflow(void)
     free(payload);
 }
 
-/* ---- a function that puts, and one that would wait ---- */
+/* ---- a function that puts, and one that would wait for itself ---- */
 
 static int pass_on(const struct xtq_task *task, void *argument)
 {
@@ -407,8 +407,7 @@ static void hops(void)
     xtq_signal_destroy(entry.signal);
 }
 
-/* Servers, and a persistent kernel that has left the device, take next to nothing of the processor while nothing comes.
- */
+/* Servers, and a persistent kernel that has left the device, use almost no processor time while no messages come. */
 static void idle(void)
 {
     const struct timespec soon = {0, 200000000}, long_after = {1, 0};

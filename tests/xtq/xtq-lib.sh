@@ -1,6 +1,6 @@
 # Shared by the scripts of tests/xtq, after lib.sh: MPI programs of both MPIs.
 
-# ranks MPI NUMBER PROGRAM...: run a program of tests/xtq, or of the folder $programs; its output is in $scratch/out.
+# ranks MPI NUMBER PROGRAM...: runs a program of tests/xtq, or of the folder $programs; its output is in $scratch/out.
 programs=xtq
 ranks()
 {
@@ -14,23 +14,23 @@ ranks()
     "$@" > "$scratch/out" 2>&1 < /dev/null
 }
 
-# The MPIs to try, by what was built; with both, Open MPI's programs have a name of their own.
+# The MPIs to test, by what was built; with both, the programs for Open MPI have names of their own.
 xtq_suffix=
 [ -z "$MPIEXEC_MPICH" ] || xtq_suffix=-openmpi
 mpis="${MPIEXEC_MPICH:+mpich} ${MPIEXEC_OPENMPI:+openmpi}"
-# Open MPI does not bear the thread sanitizer, and leaks at its end.
+# Open MPI does not work under the thread sanitizer, and leaks at its end.
 case $SANITIZER in
 thread) mpis=${MPIEXEC_MPICH:+mpich} ;;
 esac
 [ -n "${mpis% }" ] || skip "no MPI"
-# What is not MPI's is tried with the first alone; every program runs with the second once near and once far. MPICH's ranks
-# do not yield the cores that they wait on, so that the second takes what many ranks do with MPI.
+# Tests that do not depend on MPI use the first MPI alone; every program runs with the second once near and once far.
+# MPICH's ranks do not yield the cores on which they wait, so tests in which many ranks use MPI take the second.
 first=${mpis# } second=${mpis% }
 first=${first%% *} second=${second##* }
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
 
-# must MPI NUMBER PROGRAM...: it has to end with 0.
+# must MPI NUMBER PROGRAM...: the program has to exit with 0.
 must()
 {
     ranks "$@"
@@ -38,12 +38,12 @@ must()
     [ $must_status -eq 0 ] || { tail -n 30 "$scratch/out"; fail "$*${VOCL_SHARE:+, no memory shared}: status $must_status"; }
 }
 
-# survives PROGRAM WORD...: one of its three ranks ends as the words say, and the others go on. With MPICH, which leaves
-# them alone: Open MPI ends the whole job.
+# survives PROGRAM WORD...: one of the program's three ranks ends as the words say, and the others continue. With MPICH,
+# which lets them run: Open MPI ends the whole job.
 survives()
 {
     [ -n "$MPIEXEC_MPICH" ] || skip "needs MPICH, as Open MPI kills the others"
-    # Hydra sees a shell end, and nothing wrong, and its signals go to the shells: else it kills the others.
+    # Hydra sees only a shell end, successfully, and its signals go to the shells: otherwise it kills the other ranks.
     $MPIEXEC_MPICH -disable-auto-cleanup -n 3 sh -c "trap '' USR1 TERM
         timeout -s KILL 300 $*
         exit 0" > "$scratch/out" 2>&1 < /dev/null
@@ -51,7 +51,7 @@ survives()
         { cat "$scratch/out"; fail "$*${VOCL_SHARE:+, no memory shared}"; }
 }
 
-# survives_kills PROGRAM: one is killed in the middle of what it does, at several times.
+# survives_kills PROGRAM: a rank is killed at several times.
 survives_kills()
 {
     for us in $(few 3 50 1000 20000 300 5000 70000); do
@@ -65,7 +65,7 @@ across()
     need ip iproute2
     [ -n "$MPIEXEC_MPICH" ] || skip "tests/net/two-hosts needs MPICH"
     need_whole_mpi
-    # ranks of two namespaces see one shared memory all the same, so they are told not to use it
+    # ranks of two namespaces can share memory all the same, so this is switched off
     VOCL_SHARE=0 "$top_srcdir/tests/net/two-hosts" --mpi -- "$@" > "$scratch/out" 2>&1
     across_status=$?
     [ $across_status -ne 77 ] || skip "$(cat "$scratch/out")"

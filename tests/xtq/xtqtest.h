@@ -1,4 +1,4 @@
-/* Shared by the programs of tests/xtq: MPI programs, of which each rank ends with 0 if all went well for it. */
+/* Shared by the programs of tests/xtq: MPI programs, each of whose ranks exits with 0 if all went well on it. */
 #ifndef XTQTEST_H
 #define XTQTEST_H
 
@@ -11,7 +11,7 @@
 
 /* Ends the job, naming the line, unless the condition holds. */
 #define EXPECT(condition) xtqtest_expect((condition), #condition, __FILE__, __LINE__)
-/* Likewise, unless both integers are the same. */
+/* Likewise, unless both integers are equal. */
 #define EQUAL(left, right) xtqtest_equal((long)(left), (long)(right), #left, __FILE__, __LINE__)
 
 static inline void xtqtest_expect(bool holds, const char *condition, const char *file, int line)

@@ -1,4 +1,4 @@
-/* The end of all processes below this one: see children.h. */
+/* Ends all descendants of this process: see children.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/children.h"
 
-#define DEPTH 16 /* who is deeper comes up when those above are gone */
+#define DEPTH 16 /* generations; deeper ones move up when those above have ended */
 #define GRACE_MS 300
 #define KILL_MS 50
 #define KILL_TIMES 20
@@ -32,7 +32,7 @@ void children_kill(pid_t parent, int number, unsigned depth)
         fclose(file);
 }
 
-/* Reap for so long; true when no child is left. */
+/* Reaps children for that long. Returns 1 when no child is left. */
 static int reap(int milliseconds)
 {
     for (int waited = 0;; waited += 10) {

@@ -1,4 +1,4 @@
-/* What Debian 12's <CL/cl_ext.h> does not have yet, or newer ones have in another way. To be included after it. */
+/* What Debian 12's <CL/cl_ext.h> lacks, or newer ones declare differently. Include it after that. */
 #ifndef VOCL_BASE_CL_EXT_H
 #define VOCL_BASE_CL_EXT_H
 
@@ -19,8 +19,8 @@ typedef __typeof__(clSetKernelArgDevicePointerEXT) *clSetKernelArgDevicePointerE
 cl_int CL_API_CALL clSetContentSizeBufferPoCL(cl_mem buffer, cl_mem content_size);
 #endif
 
-/* From version 0.9.5 of cl_khr_command_buffer on, whatever records a command takes properties, none of which are known
- * here: its parameter, whether it asks for some, and none as an argument. */
+/* From version 0.9.5 of cl_khr_command_buffer on, functions that record a command take properties, none of which are
+ * supported here. Defined are the parameter, whether the caller asks for properties, and an argument for none. */
 #if defined(CL_KHR_COMMAND_BUFFER_EXTENSION_VERSION)
 #if CL_KHR_COMMAND_BUFFER_EXTENSION_VERSION >= CL_MAKE_VERSION(0, 9, 5)
 #define RECORD_PROPERTIES const cl_command_properties_khr *properties,
@@ -37,7 +37,7 @@ cl_int CL_API_CALL clSetContentSizeBufferPoCL(cl_mem buffer, cl_mem content_size
 #define RECORD_NO_PROPERTIES
 #endif
 #ifndef CL_COMMAND_BUFFER_STATE_INVALID_KHR
-#define CL_COMMAND_BUFFER_STATE_INVALID_KHR 3 /* it went with 0.9.5, too */
+#define CL_COMMAND_BUFFER_STATE_INVALID_KHR 3 /* also removed in 0.9.5 */
 #endif
 #define RECORD_SINCE CL_MAKE_VERSION(0, 9, 5)
 

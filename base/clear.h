@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* A multiple of eight bytes. Compilers take a string instruction for a struct of some hundred bytes, which takes longer
- * to begin than these stores take. They are volatile so as to be left as they are. */
+/* Zeroes a multiple of eight bytes. For a struct of some hundred bytes compilers use a string instruction, whose start
+ * takes longer than these stores. They are volatile so that the compiler leaves them alone. */
 static inline void clear_words(void *at, size_t bytes)
 {
     typedef long long pair __attribute__((vector_size(16), aligned(8), may_alias));

@@ -1,4 +1,4 @@
-/* A clock that only goes forward. */
+/* The monotonic clock. */
 #ifndef VOCL_BASE_CLOCK_H
 #define VOCL_BASE_CLOCK_H
 

@@ -1,7 +1,7 @@
 /*
- * Polling before a sleep saves the time that waking up takes, where the core is free. Where others want it,
- * sched_yield() gives it to them for a slice, which is milliseconds, while who sleeps and is woken comes first. So who
- * polls looks how long that takes, and leaves it for a while if it is long.
+ * Polling before a sleep saves the time of a wake-up if the core is free. If other threads want the core, sched_yield()
+ * gives it to them for a scheduler's slice, which is milliseconds, while a thread that sleeps and is woken runs first.
+ * So a polling thread measures how long sched_yield() takes, and stops polling for a while if that is long.
  */
 #ifndef VOCL_BASE_CROWD_H
 #define VOCL_BASE_CROWD_H
@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-#define CROWD_SLICE_NS 2000000L /* less is what a device on this CPU takes for itself */
+#define CROWD_SLICE_NS 2000000L /* a device on this CPU takes less than that */
 #define CROWD_LEAST_NS 20000000L
 #define CROWD_MOST_NS 500000000L
 

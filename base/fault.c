@@ -18,7 +18,7 @@ static const char *const names[] = {
     [FAULT_FRAME_SENT] = "frame-sent", [FAULT_FRAME_TAKEN] = "frame-taken", [FAULT_PHASE] = "phase"};
 
 static struct {
-    unsigned member; /* this process */
+    unsigned member; /* of this process */
     bool counts;
     enum fault_point point;
     unsigned long at;
@@ -38,7 +38,7 @@ static bool read_point(const char *text, size_t length)
     return false;
 }
 
-/* POINT:K:WHO:FILE, or count:FILE. Points that are not in names[] are those of tests/session/faults.c. */
+/* Reads POINT:K:WHO:FILE, or count:FILE. Points that are not in names[] are those of tests/session/faults.c. */
 static bool read_setting(const char *text)
 {
     const size_t length = strcspn(text, ":");
@@ -71,7 +71,7 @@ static void count(enum fault_point point)
     close(fd);
 }
 
-/* Whether this is the step, and the first of the session's processes to reach it. */
+/* Whether this is the K-th step, and this process is the first of the session's to reach it. */
 static bool strikes(void)
 {
     int fd;
@@ -93,7 +93,7 @@ void fault_reach(enum fault_point point)
         kill(getpid(), SIGKILL);
 }
 
-/* Waits for the end of a process that is not a child, so that nothing of it happens later. */
+/* Kills a process that is not a child, and waits for its end, so that it does nothing later. */
 static void end_process(pid_t process)
 {
     const int fd = (int)syscall(SYS_pidfd_open, process, 0);

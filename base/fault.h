@@ -1,7 +1,7 @@
 /*
- * Faults by number, for tests. VOCL_FAULT=POINT:K:WHO:FILE kills a process at the K-th step of a kind;
- * VOCL_FAULT=count:FILE writes each step to a file, one a line: "WHO POINT PID". Where nothing is asked for a step
- * costs one branch. tests/session/faults.c has the steps that are calls of libc, which fail.
+ * Numbered faults, for tests. VOCL_FAULT=POINT:K:WHO:FILE kills a process at the K-th step of a kind;
+ * VOCL_FAULT=count:FILE writes each step to a file, one a line: "WHO POINT PID". Without the setting a step costs one
+ * branch. The steps that are failing calls of libc are in tests/session/faults.c.
  *
  *     frame-sent, frame-taken   the K-th frame of the member with the number WHO, 0 for the program: that member ends
  *     phase                     the K-th phase of moves, suspends and checkpoints; WHO ends: 0 the program, 1 the
@@ -20,10 +20,10 @@ enum fault_point { FAULT_FRAME_SENT, FAULT_FRAME_TAKEN, FAULT_PHASE };
 
 extern bool fault_wanted;
 
-/* Which member of the session this process is. */
+/* Reads the setting. member: which member of the session this process is. */
 void fault_begin(unsigned member);
 
-/* A step of this process. */
+/* Counts a step of this process, which may end here. */
 void fault_reach(enum fault_point point);
 static inline void fault_step(enum fault_point point)
 {
@@ -31,8 +31,8 @@ static inline void fault_step(enum fault_point point)
         fault_reach(point);
 }
 
-/* A phase begins. worker, target: the processes of the node's worker and of the target, or 0. The process that is
- * killed has ended when this returns. */
+/* Counts the begin of a phase. worker, target: PIDs of the node's worker and of the target, or 0. If a process is
+ * killed, it has ended when this returns. */
 void fault_reach_phase(pid_t worker, pid_t target);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sleeping until a word of memory changes: words that processes share, too. */
+/* Sleeping until a word of memory changes, also one that processes share. */
 #ifndef VOCL_BASE_FUTEX_H
 #define VOCL_BASE_FUTEX_H
 
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Unless the word has another value by now; for so long at most. */
+/* Sleeps while the word has this value, `us` microseconds at most. */
 static inline void futex_wait(_Atomic uint32_t *word, uint32_t value, long us)
 {
     struct timespec most = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};

@@ -1,4 +1,4 @@
-/* Four lanes that do not wait for each other; each step can be undone, so one word that differs always shows. */
+/* Four independent lanes; each step is invertible, so a difference in one word always changes the hash. */
 #include "base/hash.h"
 
 #include <string.h>

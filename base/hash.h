@@ -1,4 +1,4 @@
-/* A hash of bytes, to see whether they are others than before: not against anybody who wants them to look alike. */
+/* A hash of bytes, to find out whether they have changed. Not cryptographic: it does not resist forgery. */
 #ifndef VOCL_BASE_HASH_H
 #define VOCL_BASE_HASH_H
 

@@ -1,4 +1,4 @@
-/* A lock that is cheaper than a mutex when nobody else wants it; who must wait sleeps. All zero, nobody holds it. */
+/* A lock that is cheaper than a mutex when uncontended; waiters sleep. All zero, it is free. */
 #ifndef VOCL_BASE_LOCK_H
 #define VOCL_BASE_LOCK_H
 
@@ -12,7 +12,7 @@ struct lock {
     struct rank rank;
 };
 
-/* What a static one begins with, and what makes one of an object that is all zero. */
+/* Initializers of a static lock, and of one in an object that is all zero. */
 #define LOCK(number)                                                                                                   \
     {                                                                                                                  \
         LOCK_FREE, RANK(number)                                                                                        \

@@ -15,7 +15,7 @@ static int output = STDERR_FILENO;
 
 static enum log_level threshold(void)
 {
-    static atomic_int known = -1; /* racing threads find the same */
+    static atomic_int known = -1; /* racing threads store the same value */
     const char *text;
     int level = -1;
 
@@ -56,7 +56,8 @@ bool vocl_log_enabled(enum log_level level)
     return level <= threshold();
 }
 
-/* One write a line, so that lines of several processes do not mix; some of it is a peer's, and terminals obey. */
+/* Writes a line by one write(), so that lines of several processes do not mix. Parts may come from a peer, so control
+ * characters are made visible. */
 static void put(const char *kind, const char *format, va_list arguments)
 {
     char text[1024], line[1024];
@@ -64,9 +65,9 @@ static void put(const char *kind, const char *format, va_list arguments)
 
     vsnprintf(text, sizeof(text), format, arguments);
     length += strlen(text_visible(text, line + length, sizeof(line) - length));
-    line[length++] = '\n'; /* in the place of the end */
+    line[length++] = '\n'; /* in the place of the NUL */
     if (write(output, line, length) < 0)
-        return; /* nowhere to say it */
+        return; /* there is nowhere to report it */
 }
 
 void vocl_log(enum log_level level, const char *format, ...)

@@ -1,4 +1,4 @@
-/* A mutex that has a rank. In a release build it is libc's alone. */
+/* A mutex with a rank. In a release build it is only libc's mutex. */
 #ifndef VOCL_BASE_MUTEX_H
 #define VOCL_BASE_MUTEX_H
 
@@ -11,14 +11,14 @@ struct mutex {
     struct rank rank;
 };
 
-/* What a static one begins with. */
+/* The initializer of a static mutex. */
 #define MUTEX(number)                                                                                                  \
     {                                                                                                                  \
         PTHREAD_MUTEX_INITIALIZER, RANK(number)                                                                        \
     }
-/* Of an object; and of any in the child of a fork, whatever threads of the parent held it. */
+/* Initializes the mutex of an object, or any mutex in the child of a fork, whatever threads of the parent held it. */
 #define mutex_init(mutex, number) mutex_init_as(mutex, NULL, (struct rank)RANK(number))
-/* Who holds it may take it again. */
+/* The same for a mutex that its holder may take again. */
 #define mutex_init_recursive(mutex, number) mutex_init_again(mutex, (struct rank)RANK_AGAIN(number))
 
 static inline void mutex_init_as(struct mutex *mutex, const pthread_mutexattr_t *attributes, struct rank rank)
@@ -60,7 +60,7 @@ static inline void mutex_wait(pthread_cond_t *condition, struct mutex *mutex)
     pthread_cond_wait(condition, &mutex->mutex);
 }
 
-/* 0, or ETIMEDOUT. */
+/* Returns 0 or ETIMEDOUT. */
 static inline int mutex_wait_until(pthread_cond_t *condition, struct mutex *mutex, const struct timespec *until)
 {
     rank_wait(&mutex->rank);

@@ -1,7 +1,7 @@
-# What is made of opencl.def's rows outside the C preprocessor. usage: awk -v make=WHAT -f opencl.awk opencl.def
+# Generates from opencl.def's rows what the C preprocessor cannot. usage: awk -v make=WHAT -f opencl.awk opencl.def
 #
-# versions  a linker script: the functions that libOpenCL exports, with its versions of them
-# direct    macros that call a driver's functions by the table that their first argument begins with
+# versions  a linker script: the functions that libOpenCL exports, with their symbol versions
+# direct    macros that call a driver's functions by the table at the start of their first argument
 # table     "name version-or-extension", a line for each row
 BEGIN { FS = "[(,)] *" }
 

@@ -5,10 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The next folder that an -I names, from *at on, which moves behind it. path: where it is written; not terminated. */
+/* Finds the next folder named by an -I from *at on, and moves *at behind it. path: where the folder's name is; not
+ * terminated. */
 bool options_next_folder(const char **at, const char **path, size_t *length);
 
-/* Whether a relative path of that length stays inside the folder it is relative to. */
+/* Whether path, of that length, is relative and stays inside its folder. */
 bool path_stays_inside(const char *path, size_t length);
 
 #endif

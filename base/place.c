@@ -12,7 +12,7 @@
 static pthread_once_t looked = PTHREAD_ONCE_INIT;
 static char bundle[PATH_MAX], helpers[PATH_MAX + 16];
 
-/* The folder that the file's is in, or the one above that: BUNDLE/bin/vocl, BUNDLE/libexec/vocl/vocl-launcher. */
+/* Looks for the bundle one and two folders above the file's: BUNDLE/bin/vocl, BUNDLE/libexec/vocl/vocl-launcher. */
 static void look_above(char *file)
 {
     char mark[PATH_MAX + 16], *end;
@@ -28,7 +28,7 @@ static void look_above(char *file)
     }
 }
 
-/* Of a program the dynamic linker knows only the name that it was called by. */
+/* Looks where this code lies. For a program the dynamic linker knows only the name that it was called by. */
 static void look(void)
 {
     char file[PATH_MAX];

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the plugin has under that symbol: a struct that begins with this version, which is unsigned. flags: for dlopen()
- * besides; fresh: into a namespace of its own. NULL and why. */
+/* Opens a plugin and returns what it has under that symbol: a struct that begins with this version as an unsigned.
+ * flags: more flags for dlopen(); fresh: loads it into a namespace of its own. Returns NULL with the reason on
+ * failure. */
 const void *plugin_open(const char *name, const char *symbol, unsigned version, int flags, bool fresh, char *why,
                         size_t why_size);
 void plugin_path(const char *name, char *path, size_t size);

@@ -11,7 +11,7 @@
 
 #include "base/process.h"
 
-/* What is behind the name: the state, and numbers. Empty where there is no such process. */
+/* Reads what follows the name: the state, and numbers. Empty if there is no such process. */
 static void read_stat(int directory, const char *name, char text[512])
 {
     char path[300];
@@ -87,7 +87,7 @@ char process_state(pid_t pid)
     return state_at(AT_FDCWD, path);
 }
 
-/* Its parent may be slow. */
+/* A zombie has ended, too: its parent may be slow. */
 bool process_gone(pid_t pid)
 {
     const char state = process_state(pid);
@@ -100,7 +100,7 @@ static bool stands(char state)
     return state == 'T' || state == 't';
 }
 
-/* Whose first thread has ended is asked for the others. */
+/* If the first thread has ended, asks for the others. */
 bool process_is_stopped(pid_t pid)
 {
     const char first = process_state(pid);
@@ -124,7 +124,7 @@ bool process_is_stopped(pid_t pid)
     return one && all;
 }
 
-/* Who is the parent once the true one has ended, init or a subreaper, cannot be told from it by number alone. */
+/* The true parent is passed in: the one after its end, init or a subreaper, cannot be told from it by number alone. */
 void process_end_with(pid_t parent, int signal)
 {
     prctl(PR_SET_PDEATHSIG, signal);

@@ -1,30 +1,31 @@
-/* Other processes of this host, as /proc has them. */
+/* Other processes of this host, mostly from /proc. */
 #ifndef VOCL_BASE_PROCESS_H
 #define VOCL_BASE_PROCESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* 'R', 'S', 'T', 'Z', and so on, or '\0': there is none. */
+/* Returns 'R', 'S', 'T', 'Z' and so on, or '\0' if there is no such process. */
 char process_state(pid_t pid);
-/* Whether it has ended, even if its parent has yet to take notice. */
+/* Whether the process has ended, even if its parent has yet to reap it. */
 bool process_gone(pid_t pid);
-/* The time that processors have worked for it so far, in milliseconds; with_children: and for those of its children
- * that it has waited for, and theirs. 0: there is no such process. */
+/* Returns the CPU time used so far, in milliseconds; with_children: also that of children that the process has waited
+ * for, and of theirs. Returns 0 if there is no such process. */
 long process_worked_ms(pid_t pid, bool with_children);
-/* When it started, in clock ticks since the host's start: with its number this names a process for good. 0: there is
- * none. */
+/* Returns when the process started, in clock ticks since the host's boot; PID and start time together identify a
+ * process for good. Returns 0 if there is no such process. */
 unsigned long process_start_time(pid_t pid);
-/* 0: it has none that is seen here, or there is no such process. */
+/* Returns 0 if the parent is not visible here, or there is no such process. */
 pid_t process_parent(pid_t pid);
-/* This process ends by that signal when its parent does, or at once where that has ended already. parent: as it knew
- * itself when it forked. A change of user takes that back. */
+/* Makes this process end by that signal when its parent ends; exits at once if the parent has ended already. parent:
+ * the parent's PID, read by the parent before the fork. A change of user cancels this. */
 void process_end_with(pid_t parent, int signal);
-/* fork(): a child that does so. */
+/* Like fork(), with a child that does so. */
 pid_t process_fork(int signal);
-/* A descriptor of it, readable when it has ended; negative with errno. libc has this since 2.36 only. */
+/* Returns a descriptor that becomes readable when the process ends, or a negative value with errno set. libc has this
+ * only since 2.36. */
 int process_open(pid_t pid);
-/* Whether all of it stands still: by a signal, or in a debugger. */
+/* Whether all threads of the process are stopped, by a signal or in a debugger. */
 bool process_is_stopped(pid_t pid);
 
 #endif

@@ -10,7 +10,7 @@
 static _Thread_local const struct rank *held[MOST_HELD];
 static _Thread_local unsigned held_count;
 
-/* Said whatever VOCL_LOG is: nothing comes after it. */
+/* Reports whatever VOCL_LOG says, since the process aborts. */
 __attribute__((noreturn)) static void wrong(const struct rank *rank, const char *what, const struct rank *other)
 {
     vocl_trace("a thread %s %s while it holds %s (doc/internals/locks.md)", what, rank->name, other->name);

@@ -1,16 +1,16 @@
 /*
- * Requests to a running session, from the user whose it is: what who asks (tools/sessions.c) and who started the
- * session's processes (proxy/launch/requests.c) have agreed on. The latter has a pipe, under this number, which the
- * kernel lets only the same user open, in /proc; nothing listens, and there is no name that anybody could take before.
- * A request is one line, written at once: the number of the process that asks, that of its descriptor for answers (the
- * end of a pipe, which the other opens in the same way), and words. Answers are lines, too, and the last begins with
- * "done" or "failed".
+ * Requests to a running session from its user: the agreement between the process that asks (tools/sessions.c) and the
+ * one that started the session's processes (proxy/launch/requests.c). The latter has a pipe, under this number, which
+ * the kernel lets only the same user open, in /proc; nothing listens, and there is no name that anybody could occupy
+ * before. A request is one line, written at once: the PID of the process that asks, the number of its descriptor for
+ * answers (the end of a pipe, which is opened in the same way), and words. Answers are lines, too, and the last begins
+ * with "done" or "failed".
  */
 #ifndef VOCL_BASE_REQUESTS_H
 #define VOCL_BASE_REQUESTS_H
 
 #define REQUESTS_FD 4
-#define REQUESTS_MOST 1024 /* bytes of a request, or of a line of its answer, with its end */
+#define REQUESTS_MOST 1024 /* bytes of a request, or of a line of its answer, with the newline */
 
 /* The only request that is answered without the program:
  * "done PID<tab>PROGRAM<tab>NETWORK<tab>NODES<tab>SESSION<tab>STATE". SESSION is empty where there is no pool. STATE is
@@ -23,14 +23,14 @@
 #define REQUEST_PROGRESS "progress "
 #define REQUEST_DONE "done "
 #define REQUEST_FAILED "failed "
-/* A progress of a pool's move: the old worker goes now, before the new one has all. It waits for a word that this is on
- * record. */
+/* A progress line of a pool's move: the old worker ends now, before the new one has everything. The program waits for a
+ * word that this is on record. */
 #define REQUEST_LEAVES "leaves"
-/* A progress of a pool's move, "unfit DEVICE": it fails as that device, from 1 (0: any), of the new worker is not like
- * the old one's. */
+/* A progress line of a pool's move, "unfit DEVICE": the move fails since that device of the new worker, from 1 (0:
+ * any), is not like the old one's. */
 #define REQUEST_UNFIT "unfit"
 
-/* The names of the processes that have such a pipe, as /proc/PID/comm says. */
+/* The names, in /proc/PID/comm, of the processes that have such a pipe. */
 #define REQUESTS_LAUNCHER "vocl-launcher"
 #define REQUESTS_JOIN "vocl-join"
 

@@ -1,11 +1,11 @@
 /*
- * A ring in memory that two processes share. One side alone writes what lies in it and the bell (how far it has
- * written), the other alone the credit (how far it is done). Both are positions in bytes that only grow, so there is
- * nothing to lock and nothing to read, modify and write between the two, and who dies while it writes has not sent.
- * This order is checked with spin: tests/xtq/ring.pml.
+ * A ring in memory that two processes share. Only one side writes the bytes and the bell (how far it has written), only
+ * the other one the credit (how far it has read). Both are positions in bytes that only grow, so the two sides need
+ * neither locks nor atomic read-modify-write, and a writer that dies while it writes has not sent. This order is
+ * checked with spin: tests/xtq/ring.pml.
  *
- * What is sent lies in one piece, from a multiple of RING_LINE; if the rest of the ring is too short for it, that is
- * left out, in a way that the two have agreed on.
+ * What is sent is contiguous, and begins at a multiple of RING_LINE; if the rest of the ring is too short for it, the
+ * rest is skipped, in a way that the two sides have agreed on.
  */
 #ifndef VOCL_BASE_RING_H
 #define VOCL_BASE_RING_H
@@ -18,12 +18,12 @@
 
 #define RING_LINE 64
 
-/* What the reader tells the writer. */
+/* What the reader reports to the writer. */
 struct ring_credit {
-    _Atomic uint64_t tail; /* up to here it is done */
+    _Atomic uint64_t tail; /* read up to here */
     _Atomic uint64_t errors;
     _Atomic int32_t last_error;
-    _Atomic int32_t broken; /* what has been written cannot be: the ring is closed */
+    _Atomic int32_t broken; /* what was written is invalid: the ring is closed */
 } __attribute__((aligned(RING_LINE)));
 
 struct ring {
@@ -43,7 +43,7 @@ static inline uint8_t *ring_at(const struct ring *ring, uint64_t position)
     return ring->bytes + (position & (ring->size - 1));
 }
 
-/* Bytes from position to the ring's end. */
+/* Returns the bytes from position to the ring's end. */
 static inline uint64_t ring_rest(const struct ring *ring, uint64_t position)
 {
     return ring->size - (position & (ring->size - 1));
@@ -51,7 +51,7 @@ static inline uint64_t ring_rest(const struct ring *ring, uint64_t position)
 
 /* ---- the writer ---- */
 
-/* How many bytes are to be left out at position, as what comes next does not fit before the ring's end. */
+/* Returns how many bytes to skip at position, since what comes next does not fit before the ring's end. */
 static inline uint64_t ring_pad(const struct ring *ring, uint64_t position, uint64_t bytes)
 {
     uint64_t rest = ring_rest(ring, position);
@@ -72,7 +72,7 @@ static inline void ring_publish(const struct ring *ring, uint64_t head)
     atomic_store(ring->bell, head);
 }
 
-/* The same where a sleeper is told in another way. */
+/* The same for a reader that is woken in another way. */
 static inline void ring_publish_only(const struct ring *ring, uint64_t head)
 {
     atomic_store_explicit(ring->bell, head, memory_order_release);
@@ -85,8 +85,8 @@ static inline bool ring_broken(const struct ring *ring)
 
 /* ---- the reader ---- */
 
-/* The bytes to be read from position on, in one piece: 0 if there is nothing, or -EPROTO if what the writer says cannot
- * be. */
+/* Gets the bytes to be read from position on, contiguous: 0 if there are none. Returns 0, or -EPROTO if the writer's
+ * position is invalid. */
 static inline int ring_waits(const struct ring *ring, uint64_t position, uint64_t *bytes)
 {
     const uint64_t waits = atomic_load(ring->bell) - position, rest = ring_rest(ring, position);
@@ -95,7 +95,7 @@ static inline int ring_waits(const struct ring *ring, uint64_t position, uint64_
     return waits > ring->size || waits % RING_LINE ? -EPROTO : 0;
 }
 
-/* It is done with everything up to tail. */
+/* Reports that everything up to tail has been read. */
 static inline void ring_retire(const struct ring *ring, uint64_t tail)
 {
     atomic_store_explicit(&ring->credit->tail, tail, memory_order_release);

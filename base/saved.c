@@ -1,5 +1,4 @@
-/* Checkpoints of sessions in files, read: see saved.h. Nothing of what is read is believed before it has been checked.
- */
+/* Reads checkpoints of sessions in files: see saved.h. Everything read is checked before it is used. */
 #include "base/saved.h"
 
 #include <ctype.h>
@@ -151,7 +150,7 @@ static int by_place(const void *one, const void *other)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* What stands between the head and the end. */
+/* Reads the lines between the head and the end. */
 static int take_lines(struct saved_list *saved, char *line, const char *end)
 {
     int error = 0;
@@ -206,7 +205,7 @@ static int read_text(const char *path, char **text, size_t *length)
     return error;
 }
 
-/* Where the last line begins, if it is right about all before it; NULL if not. */
+/* Returns where the last line begins, if its hash matches all before it, else NULL. */
 static char *checked_end(char *text, size_t length)
 {
     const size_t last = strlen(END) + 16 + 1; /* "end HASH\n" */
@@ -240,7 +239,7 @@ static int load(struct saved_list *saved, const char *path, char *why, size_t si
     return 0;
 }
 
-/* Path of the list, and its folder. */
+/* Finds the path of the list, and its folder. */
 static int resolve(struct saved_list *saved, const char *path, char **list, char *why, size_t size)
 {
     struct stat file;

@@ -1,9 +1,9 @@
 /*
- * Checkpoints of sessions in files: what `vocl checkpoint` (tools/checkpoint.c) writes, and what a program that is
- * restored (libvocl/restore.c) reads. A folder has them, each a list and the pieces of contents that are new with it:
+ * Checkpoints of sessions in files: written by `vocl checkpoint` (tools/checkpoint.c), and read by a program that is
+ * restored (libvocl/restore.c). A folder has several, each a list and the pieces of contents that are new with it:
  *
- *     checkpoint-000007  the list, lines of text: what it is and of which version, whose it is, the memory objects,
- *                        where each piece of their contents is, and a hash of all of that
+ *     checkpoint-000007  the list, lines of text: the format's version, the program, the memory objects, where each
+ *                        piece of their contents is, and a hash of all of that
  *     pieces-000007      pieces, one after the other
  *
  *     vocl checkpoint 1
@@ -12,7 +12,8 @@
  *     piece NUMBER OFFSET BYTES HASH FILE AT        in pieces-FILE from byte AT on
  *     end HASH
  *
- * Numbers are decimal, hashes (base/hash.h) hexadecimal. A list refers to pieces of older files where nothing changed.
+ * Numbers are decimal, hashes (base/hash.h) hexadecimal. Where nothing has changed, a list refers to pieces of older
+ * files.
  */
 #ifndef VOCL_BASE_SAVED_H
 #define VOCL_BASE_SAVED_H
@@ -23,10 +24,10 @@
 #include <stdio.h>
 
 #define SAVED_HEAD "vocl checkpoint 1\n"
-#define SAVED_PIECE ((size_t)256 << 10) /* bytes of a piece at most */
+#define SAVED_PIECE ((size_t)256 << 10) /* most bytes of a piece */
 #define SAVED_LIST "checkpoint-%06u"
 #define SAVED_PIECES "pieces-%06u"
-#define SAVED_WHAT 120 /* of a description, with its end */
+#define SAVED_WHAT 120 /* of a description, with its NUL */
 #define SAVED_PROGRAM 256
 
 struct saved_object {
@@ -52,25 +53,27 @@ struct saved_list {
     unsigned piece_count;
 };
 
-/* Whether a name in the folder is a list's, or a file of pieces': which. */
+/* Whether a name in the folder is that of a list, or of a file of pieces, and of which number. */
 bool saved_is_list(const char *name, unsigned *which);
 bool saved_is_pieces(const char *name, unsigned *which);
-/* The highest number of a list in the folder, 0: there is none. Negative errno: it cannot be looked at. */
+/* Returns the highest number of a list in the folder, 0 if there is none, or a negative errno. */
 int saved_newest(const char *directory);
-/* A list, checked as a whole: path is its own, or its folder's for the newest one. 0, or a negative errno value and
- * why: -EBADMSG it is torn or damaged, -EPROTO of another version, -EINVAL no checkpoint's, -ENOENT there is none. */
+/* Opens a list and checks it as a whole. path: of the list, or of a folder for its newest one. Returns 0, or a negative
+ * errno with the reason: -EBADMSG torn or damaged, -EPROTO another version, -EINVAL no checkpoint, -ENOENT none
+ * there. */
 int saved_open(const char *path, struct saved_list **out, char *why, size_t size);
 void saved_close(struct saved_list *saved);
 const struct saved_object *saved_find(const struct saved_list *saved, uint64_t number);
-/* The first piece of an object's; those behind it are its other ones. *count: 0 if nobody had written it. */
+/* Returns the first piece of an object, followed by its others. *count is 0 if the object had never been written. */
 const struct saved_piece *saved_pieces(const struct saved_list *saved, uint64_t number, unsigned *count);
-/* The contents of a piece, checked. 0, or a negative errno value and why: -EBADMSG they are not what was saved. */
+/* Reads and checks the contents of a piece. Returns 0, or a negative errno with the reason: -EBADMSG they are not what
+ * was saved. */
 int saved_read(const struct saved_list *saved, const struct saved_piece *piece, void *bytes, char *why, size_t size);
-/* All of them are read. */
+/* Reads and checks all pieces. */
 int saved_check(const struct saved_list *saved, char *why, size_t size);
-/* The bytes of all pieces. */
+/* Returns the bytes of all pieces. */
 uint64_t saved_bytes(const struct saved_list *saved);
-/* What the program of a process is called: the name of its file. */
+/* Gets the name of the program of a process, which is that of its file. */
 bool saved_program(long process, char name[SAVED_PROGRAM]);
 
 #endif

@@ -119,7 +119,7 @@ long settings_peer_ms(void)
     return 1000 * (seconds < SETTINGS_MOST_PEER ? seconds : SETTINGS_MOST_PEER);
 }
 
-/* Every second, for others may be of less patience, or often enough that one gets lost unnoticed. */
+/* Every second, since others may have a shorter timeout, or often enough that one loss goes unnoticed. */
 long settings_tick_ms(void)
 {
     const long most = 1000, tick = settings_peer_ms() / 8;

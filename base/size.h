@@ -1,6 +1,6 @@
 /*
- * Sums and products of sizes that others named. Each returns false, and leaves the result alone, where it does not fit:
- * what has wrapped around passes for something small.
+ * Sums and products of sizes from outside. Each function returns false, and leaves the result alone, on overflow: a
+ * size that has wrapped around passes for a small one.
  */
 #ifndef VOCL_BASE_SIZE_H
 #define VOCL_BASE_SIZE_H
@@ -42,7 +42,7 @@ static inline bool size_within(size_t offset, size_t size, size_t whole)
     return offset <= whole && size <= whole - offset;
 }
 
-/* Bytes, rows and slices of a region: how many bytes in all. */
+/* Computes the size in bytes of a region of bytes, rows and slices. */
 static inline bool size_of_region(size_t *size, const size_t region[3])
 {
     size_t rows;
@@ -50,7 +50,7 @@ static inline bool size_of_region(size_t *size, const size_t region[3])
     return size_multiply(&rows, region[0], region[1]) && size_multiply(size, rows, region[2]);
 }
 
-/* Where a region that is not empty ends in memory of these pitches. */
+/* Computes where a non-empty region ends in memory of these pitches. */
 static inline bool size_of_rect(size_t *end, const size_t origin[3], const size_t region[3], size_t row_pitch,
                                 size_t slice_pitch)
 {

@@ -52,7 +52,7 @@ static socklen_t unix_address(const char *name, struct sockaddr_un *address)
     address->sun_family = AF_UNIX;
     if (length > sizeof(address->sun_path) - 1)
         length = sizeof(address->sun_path) - 1;
-    memcpy(address->sun_path + 1, name, length); /* abstract: no file to leave behind */
+    memcpy(address->sun_path + 1, name, length); /* an abstract name leaves no file behind */
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
 }
 
@@ -204,7 +204,7 @@ int endpoint_listen_beside(struct endpoint *endpoint, const char *text, int fd)
     return error ? error : endpoint_listen_tcp(endpoint, address);
 }
 
-/* Whether it is connected within that time: 0 or negative errno. */
+/* Waits until the socket is connected. Returns 0 or a negative errno. */
 static int await_connected(int fd, long milliseconds)
 {
     socklen_t length = sizeof(int);
@@ -215,7 +215,8 @@ static int await_connected(int fd, long milliseconds)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) ? -errno : -error;
 }
 
-/* No connect() waits for ever, also not for a listener of this host that accepts nobody. With 0 it does not wait. */
+/* Connects without waiting for ever, even for a listener of this host that accepts nobody. With 0 ms it does not
+ * wait. */
 static int connect_to(const struct addrinfo *at, long milliseconds)
 {
     int tries = 3, error, fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -249,7 +250,7 @@ static int connect_tcp(const char *text, long milliseconds)
     return fd;
 }
 
-/* Others may wait to be let in, and be more than have room. */
+/* The listener's backlog may be full: tries again for a while. */
 static int connect_unix(const char *name)
 {
     const long until = clock_ms() + FULL_MS;
@@ -380,11 +381,12 @@ pid_t socket_process(int fd)
 }
 
 #ifndef TCP_RTO_MAX_MS
-#define TCP_RTO_MAX_MS 44 /* of Linux 6.15 */
+#define TCP_RTO_MAX_MS 44 /* since Linux 6.15 */
 #endif
 
-/* That nobody answers is noticed by those who have the connection, in VOCL_PEER_TIMEOUT. The system gives it up later,
- * for who is not there to notice; and tries often, so that what was held up by the network comes as soon as it can. */
+/* The owner of a connection notices within VOCL_PEER_TIMEOUT that its peer does not answer. The system's own timeout is
+ * longer, for processes that cannot notice; and it retransmits often, so that what the network held up comes as soon as
+ * it can. */
 void socket_tune(int fd)
 {
     int on = 1, second = 1, often_ms = 1000, timeout_ms = 2 * (int)settings_peer_ms();
@@ -400,8 +402,7 @@ void socket_tune(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
 }
 
-/* For the system's own patience would count from when the other end began not to take anything, though its host
- * answers. */
+/* The system's own timeout would count from when the other end stopped reading, though its host answers. */
 void socket_be_patient(int fd)
 {
     int for_ever_ms = INT_MAX;

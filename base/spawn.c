@@ -11,7 +11,8 @@
 #include "base/process.h"
 #include "base/spawn.h"
 
-/* Those that are in the way of others are copied first. One that this process has not is closed there, too. */
+/* Descriptors are copied first, as they may be in each other's way. One that this process does not have is closed in
+ * the child, too. */
 bool spawn_take_descriptors(const int *descriptors, unsigned count)
 {
     int copies[count];

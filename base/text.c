@@ -23,7 +23,7 @@ bool text_read_number(const char *text, uint64_t least, uint64_t most, uint64_t 
     return true;
 }
 
-/* 10 for K, 20 for M and so on, 0 for none, or -1. */
+/* Returns 10 for K, 20 for M and so on, 0 for no unit, or -1. */
 static int shift_of(const char *unit)
 {
     static const char units[] = "kmgtp";
@@ -36,7 +36,7 @@ static int shift_of(const char *unit)
     return 10 * (int)(at - units + 1);
 }
 
-#define MOST_BYTES INT64_MAX /* JSON's numbers, for one, have no more */
+#define MOST_BYTES INT64_MAX /* the limit of JSON's numbers, for one */
 
 bool text_read_bytes(const char *text, uint64_t *bytes)
 {
@@ -64,7 +64,7 @@ bool text_read_bytes(const char *text, uint64_t *bytes)
     return true;
 }
 
-/* The length of the UTF-8 character there, 0 if it is none, and what it is. */
+/* Returns the length of the UTF-8 character there, or 0 if it is invalid, and gets the character. */
 static size_t read_character(const unsigned char *at, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

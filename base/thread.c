@@ -1,4 +1,4 @@
-/* Threads: see thread.h. */
+/* See thread.h. */
 #include <signal.h>
 
 #include "base/thread.h"

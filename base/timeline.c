@@ -1,4 +1,4 @@
-/* Chunks of a mapped file, each a thread's. See timeline.h. */
+/* Chunks of a mapped file, one for each thread. See timeline.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,17 +22,17 @@ bool timeline_on;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* what a thread has is unmapped when it ends */
+static pthread_key_t key; /* unmaps a thread's chunk when the thread ends */
 static char folder[PATH_MAX];
-static unsigned generation; /* of the file: a thread's chunk of an older one is not for this */
+static unsigned generation; /* of the file: a thread's chunk of an older file is not used */
 static uint64_t chunks, dropped;
 static struct timeline_clock clock_read; /* of the file */
-static unsigned part;                    /* of the process: libraries that write have a copy of this each */
+static unsigned part;                    /* of the process: each library that writes has its own copy of this */
 
 static _Thread_local struct {
     struct timeline_chunk *chunk;
     unsigned generation;
-    bool inside; /* a signal's handler that calls OpenCL finds it so */
+    bool inside; /* in timeline_put(): seen by a signal handler that calls OpenCL */
 } mine __attribute__((tls_model("initial-exec")));
 
 static void unmap(void *chunk)
@@ -53,7 +53,7 @@ static int64_t read_ns(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* What cannot be found out, in a sandbox, is taken for the same. */
+/* What cannot be read, in a sandbox, is taken to be the same. */
 static void know_clock(void)
 {
     char id[40] = "";
@@ -111,7 +111,7 @@ static int open_own(void)
     return fd;
 }
 
-/* The file is opened anew for each chunk: the program may close what it does not know. */
+/* Opens the file anew for each chunk: the program may close descriptors that it does not know. */
 static struct timeline_chunk *map_next(void)
 {
     const off_t at = (off_t)(chunks * TIMELINE_CHUNK);
@@ -123,7 +123,7 @@ static struct timeline_chunk *map_next(void)
     fd = chunks ? open_part(0) : open_own();
     if (fd < 0)
         return NULL;
-    if (!posix_fallocate(fd, at, TIMELINE_CHUNK)) /* a full disk must not end the program by a signal */
+    if (!posix_fallocate(fd, at, TIMELINE_CHUNK)) /* a full disk must not end the program by SIGBUS */
         chunk = mmap(NULL, TIMELINE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, at);
     close(fd);
     if (chunk == MAP_FAILED)
@@ -207,7 +207,7 @@ int timeline_start(const char *where)
         return -errno;
     pthread_mutex_lock(&lock);
     strcpy(folder, path);
-    chunks = dropped = 0; /* what was there of the same name may be gone */
+    chunks = dropped = 0; /* an earlier file of the same name may be gone */
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     __atomic_store_n(&timeline_on, true, __ATOMIC_RELAXED);
@@ -224,7 +224,7 @@ void timeline_stop(void)
     __atomic_store_n(&timeline_on, false, __ATOMIC_RELAXED);
 }
 
-/* The child has a file of its own, if it ever does anything. The chunk stays mapped: it is the parent's. */
+/* The child gets a file of its own, if it ever records. The chunk stays mapped: it is the parent's. */
 void timeline_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);

@@ -1,11 +1,11 @@
 /*
  * What a program and its workers did, and when, for `vocl run --trace` and `--report`: records in files that are mapped
- * into the program, so that they are there also when it is killed. tools/trace_*.c makes one Trace Event JSON file of
- * them (doc/internals/tracing.md). Each thread writes into a chunk of its own, without a lock. Nothing but a load and a
- * branch is left of it all while timeline_on is false.
+ * into the program, so that they survive if it is killed. tools/trace_*.c makes one Trace Event JSON file of them
+ * (doc/internals/tracing.md). Each thread writes into a chunk of its own, without a lock. While timeline_on is false,
+ * only a load and a branch remain.
  *
- * A file is a number of chunks of TIMELINE_CHUNK bytes; a chunk its header and records, each with its head and rounded
- * up to 8 bytes. Times are nanoseconds of CLOCK_MONOTONIC, of the program's host but in what workers send.
+ * A file is a number of chunks of TIMELINE_CHUNK bytes; a chunk is its header and records, each with its head and
+ * rounded up to 8 bytes. Times are nanoseconds of CLOCK_MONOTONIC on the program's host, except in what workers send.
  */
 #ifndef VOCL_BASE_TIMELINE_H
 #define VOCL_BASE_TIMELINE_H
@@ -21,52 +21,52 @@
 #define TIMELINE_CHUNK (256u << 10)
 #define TIMELINE_SUFFIX ".timeline"
 
-/* Which CLOCK_MONOTONIC times are of: that of a start of a host, and of a time namespace. */
+/* Identifies the CLOCK_MONOTONIC of the times: by the boot of a host, and a time namespace. */
 struct timeline_clock {
     uint64_t of[3];
-    int64_t wall; /* CLOCK_REALTIME when it was 0 */
+    int64_t wall; /* CLOCK_REALTIME when that clock was 0 */
 };
 
 struct timeline_chunk {
     uint64_t magic;
     uint32_t process, thread;
-    _Atomic uint64_t used; /* bytes of records that are whole */
+    _Atomic uint64_t used; /* bytes of complete records */
     uint64_t dropped;      /* records that found no room, before this chunk */
     struct timeline_clock clock;
     char host[64], program[64], name[16];
 };
 
-/* What the program writes. */
+/* Records that the program writes. */
 enum timeline_kind {
-    TIMELINE_CALL = 1, /* which: of OpenCL's functions, in the order of opencl.def, and who called it; struct
-                          timeline_call, or nothing */
+    TIMELINE_CALL = 1, /* which: the OpenCL function, in the order of opencl.def, and its caller; struct timeline_call,
+                          or nothing */
     TIMELINE_SENT,     /* commands that no call sent; struct timeline_call */
     TIMELINE_TRIP,     /* which: the member; the command's name */
     TIMELINE_WAIT,     /* which: the member; struct timeline_wait */
     TIMELINE_DATA,     /* which: the member; struct timeline_bytes: data of the program's, in or out */
-    TIMELINE_FRAME,    /* the same: what a link carries */
+    TIMELINE_FRAME,    /* the same: bytes that a link carries */
     TIMELINE_BULK,     /* the same */
-    TIMELINE_CIPHER,   /* the same: what TLS has encrypted or decrypted */
+    TIMELINE_CIPHER,   /* the same: bytes that TLS has encrypted or decrypted */
     TIMELINE_PACK,     /* the same: bytes of bulk data before they were packed, or after they were unpacked */
-    TIMELINE_CLOCK,    /* which: the member; from: it was asked, to: the answer came; u64: its time */
+    TIMELINE_CLOCK,    /* which: the member; from: it was asked, to: its answer came; u64: its time */
     TIMELINE_MEMBER,   /* which: the member; its host's name */
-    TIMELINE_SPAN,     /* which: the member; a text: a move, and others that take their time */
+    TIMELINE_SPAN,     /* which: the member; a text: a move, or another long operation */
     TIMELINE_WORKER,   /* which: the member; records of the kinds below, as it sent them */
-    /* Calls of which the clock was not read, with nothing but the first 8 bytes of a head: between what the thread
-     * wrote before and what it writes next with times. */
+    /* Calls for which the clock was not read, with only the first 8 bytes of a head: they fall between the thread's
+     * last record with times and its next one. */
     TIMELINE_QUICK,      /* which: as of TIMELINE_CALL */
-    TIMELINE_QUICK_NEXT, /* the same; it sent one command, the next to the member that the thread's last one was for */
-    /* Of a rank of XTQ: struct timeline_message. */
+    TIMELINE_QUICK_NEXT, /* the same; it sent one command, the next one to the member of the thread's last command */
+    /* Records of a rank of XTQ: struct timeline_message. */
     TIMELINE_PUT,    /* which: the target */
-    TIMELINE_TASK,   /* which: the initiator; to: it has ended, also in the eyes of who waits for its signal */
-    TIMELINE_SIGNAL, /* which: its own number; it waited, for that signal */
-    TIMELINE_FENCE,  /* which: its own number; it waited for what it had put */
-    /* Where calls come from. */
-    TIMELINE_SITE, /* which: its number; u64: the place in its file that they return to; the file's name */
+    TIMELINE_TASK,   /* which: the initiator; to: it has ended, and who waits for its signal can see that */
+    TIMELINE_SIGNAL, /* which: its own number; it waited for that signal */
+    TIMELINE_FENCE,  /* which: its own number; it waited for its puts */
+    /* Call sites. */
+    TIMELINE_SITE, /* which: its number; u64: the return address, as an offset in its file; the file's name */
     TIMELINE_KINDS
 };
 
-/* Of a call's which: the function; the number of a TIMELINE_SITE is above, 0: nobody knows it. */
+/* Bits of a call's which that hold the function; above is the number of a TIMELINE_SITE, 0: unknown. */
 #define TIMELINE_FUNCTION_BITS 10
 
 struct timeline_call {
@@ -82,67 +82,68 @@ struct timeline_wait {
 
 struct timeline_bytes {
     uint64_t bytes;
-    uint32_t out, direct; /* direct: in memory that the worker has, too, without a message */
+    uint32_t out, direct; /* direct: in memory shared with the worker, without a message */
 };
 
-/* A message is known by its ring and its place there: both sides know these. */
+/* A message is identified by its ring and its position there, which both sides know. */
 struct timeline_message {
-    uint64_t context, end, signal; /* signal: of the target's own, 0: none */
+    uint64_t context, end, signal; /* signal: its address at the target, 0: none */
     uint64_t bytes;
     uint32_t initiator, target, queue, index; /* index: the function's or the kernel's */
     uint32_t kernel;
     int32_t error;
 };
 
-/* What a worker sends; times by its own clock. */
+/* Records that a worker sends. Times are from the worker's own clock. */
 enum timeline_worker_kind {
-    TIMELINE_NAME = 1, /* which: a number from here on; text */
+    TIMELINE_NAME = 1, /* which: a number for the text that follows */
     TIMELINE_DEVICE,   /* which: its number; the name */
     TIMELINE_COMMAND,  /* struct timeline_command */
-    TIMELINE_TURN,     /* which: the device; from, to: the stream waited for its turn there */
-    TIMELINE_STAGED,   /* which: the device; struct timeline_bytes: bulk data between the worker's memory and its own */
+    TIMELINE_TURN,     /* which: the device; from, to: the stream waited for its time slice there */
+    TIMELINE_STAGED,   /* which: the device; struct timeline_bytes: bulk data between host memory and device memory */
     TIMELINE_LIKE,     /* struct timeline_like; from: native OpenCL's time when it was queued */
 };
 
 struct timeline_command {
-    uint64_t number;           /* of the commands of queues, from the application */
-    uint64_t before, after;    /* native OpenCL took it in between; the record's to: it was seen to be over */
-    uint64_t times[4];         /* native: queued, submitted, started, ended; 0: there are none */
-    uint64_t bytes, global[3]; /* 0: it has none */
+    uint64_t number;           /* in the count of queue commands from the application */
+    uint64_t before, after;    /* native OpenCL received it in between; the record's to: its end was noticed */
+    uint64_t times[4];         /* native: queued, submitted, started, ended; 0: unknown */
+    uint64_t bytes, global[3]; /* 0: none */
     uint32_t queue, device, event, name, kernel; /* names: numbers of TIMELINE_NAME, 0: none */
     int32_t status;
     uint32_t out_of_order, launch;
 };
 
-/* A command like the one before it in the same note, with the next number; nobody read when native OpenCL took it. */
+/* A command like the one before it in the same note, with the next number; the time when native OpenCL received it was
+ * not read. */
 struct timeline_like {
-    uint32_t submitted, started, ended; /* each since the one before it, the first since it was queued */
+    uint32_t submitted, started, ended; /* each since the one before, the first since it was queued */
     uint32_t event;
 };
 
 struct timeline_record {
-    uint16_t kind, length; /* length: of all of it, in units of 8 bytes */
+    uint16_t kind, length; /* length: of the whole record, in units of 8 bytes */
     uint32_t which;
     uint64_t from, to;
 };
 
-#define TIMELINE_MOST (TIMELINE_CHUNK / 4) /* bytes of a record */
+#define TIMELINE_MOST (TIMELINE_CHUNK / 4) /* most bytes of a record */
 
 extern bool timeline_on;
 
-/* Whether anything is to be written: predicted not to be. */
+/* Whether anything is to be recorded; the branch is predicted not to be taken. */
 static inline bool timeline_wanted(void)
 {
     return __builtin_expect(__atomic_load_n(&timeline_on, __ATOMIC_RELAXED), false);
 }
 
-/* What this thread does from now on is written into a file of this folder, which must be there. 0 or negative errno. */
+/* Starts recording into files of this folder, which must exist. Returns 0 or a negative errno. */
 int timeline_start(const char *folder);
 void timeline_stop(void);
 const char *timeline_folder(void);
-/* Without a folder nothing is written, and nothing is lost but the record; errno stays what it is. */
+/* Writes a record. On failure only the record is lost. Preserves errno. */
 void timeline_put(enum timeline_kind kind, uint32_t which, uint64_t from, uint64_t to, const void *more, size_t length);
-/* The first 8 bytes of a record; false: there is no room in the chunk, and nothing was written. */
+/* Writes only the first 8 bytes of a record. Returns false, and writes nothing, if the chunk has no room. */
 bool timeline_put_short(enum timeline_kind kind, uint32_t which);
 void timeline_after_fork(void);
 

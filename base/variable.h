@@ -1,11 +1,12 @@
-/* Variables of environments, "NAME=value". */
+/* Variables of the environment, "NAME=value". */
 #ifndef VOCL_BASE_VARIABLE_H
 #define VOCL_BASE_VARIABLE_H
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Workers do not get variables without a value: drivers take some of these for paths, and PoCL fails an assertion. */
+/* Whether the variable has a value. Workers get only those that have: drivers take some variables for paths, and PoCL
+ * fails an assertion on empty ones. */
 static inline bool variable_has_value(const char *variable)
 {
     const char *value = strchr(variable, '=');

@@ -1,9 +1,9 @@
 /*
  * Authentication by keys in a file. A line has a user's name and 64 hexadecimal digits. The daemons' file has the keys
- * of all users, a user's file has that user's own key. Further lines have "@" with a node's name, and its public key; a
- * node's own line has its secret key as a third word. Two daemons derive a common secret from the secret key of one and
- * the public key of the other (X25519), which no third party knows. Both ends mix the daemon's and the client's nonce
- * into the connection's key, so neither a recorded conversation nor a false daemon succeeds.
+ * of all users, a user's file has that user's own key. Further lines have "@" with a node's name, and its public key;
+ * in a node's own file, its own line also has its secret key. Two daemons derive a common secret from the secret key of
+ * one and the public key of the other (X25519), which no third party knows. Both ends mix the daemon's and the client's
+ * nonce into the connection's key, so neither a recorded conversation nor a false daemon succeeds.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * Finds this node's devices in a short-lived process of its own, because a native OpenCL may crash, hang, or keep
- * descriptors and threads.
+ * Finds this node's devices in a short-lived process of its own, because a native OpenCL may crash, hang, or not
+ * release what it has opened.
  */
 #include <errno.h>
 #include <poll.h>

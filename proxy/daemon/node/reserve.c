@@ -98,7 +98,7 @@ static struct session *take(struct daemon *d, const json_t *order, const struct 
     s->gid = user->gid;
     memory = s->memory;
     exclusive = s->exclusive;
-    s->memory = 0; /* it does not count in hold_users() yet */
+    s->memory = 0; /* hold_users() is not to count these yet */
     s->exclusive = false;
     if (!has_devices(s) || json_array_size(json_object_get(order, "devices")) > s->device_count || s->share < 1 ||
         s->share > 10000)

@@ -351,7 +351,7 @@ static void on_worker(evutil_socket_t listener, short what, void *argument)
     (void)what;
     if (fd < 0) {
         daemon_log("warning", "accepting a worker: %s", strerror(errno));
-        event_del(d->control_listener); /* it would be reported again at once */
+        event_del(d->control_listener); /* the socket would be ready again at once */
         timer_set(&rest, d, listen_again, d, REST_MS);
         return;
     }

@@ -93,7 +93,6 @@ in_copy()
 {
     [ "$(grep -c 'move: copy' "$scratch/err")" = "$1" ]
 }
-# While the third goes the first, which has gone, is lost: nobody could take a snapshot by then. The file that says that a
 # While the third worker moves, the first, which has moved already, is lost: no snapshot was possible by then. The file
 # that reports a held move is a named pipe here: each of the three moves waits until it is read.
 lost_while_others_go()

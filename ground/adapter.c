@@ -11,9 +11,9 @@
 #include "ground/nap.h"
 
 #define BEAT_TAG 1000
-#define LOOKS 64          /* at what is being received, before others have their turn */
-#define LAST_LOOKS 64     /* at the end, for others may go on sending */
-#define HELPED_NAP_US 200 /* where threads that wait do the work: acknowledgements may wait so long when they leave */
+#define LOOKS 64          /* tests of a receive before the next rank has its turn */
+#define LAST_LOOKS 64     /* polls at the end, since other ranks may go on sending */
+#define HELPED_NAP_US 200 /* while waiting threads do the work; acknowledgements are delayed by this when they end */
 
 /* ---- who is lost ---- */
 
@@ -44,7 +44,7 @@ static void beat_to(struct adapter *adapter, int rank, bool look)
         lose(adapter, rank, "it has been silent for too long");
 }
 
-/* Of a rank, or any, with a tag, or any. False: there is none. */
+/* Takes one message of a rank, or of any, with a tag, or any. False if there is none. */
 static bool find_one(struct adapter *adapter, int rank, int tag)
 {
     MPI_Message message;
@@ -62,8 +62,8 @@ static bool find_one(struct adapter *adapter, int rank, int tag)
     return true;
 }
 
-/* Now and then. Beats have a tag of their own, so that they are heard also while a large message is received; and
- * nobody is lost by the silence of a time in which this process itself was not there. */
+/* Sends and receives heartbeats if it is time. They have a tag of their own, so that they are received also during a
+ * large message. Silence is not counted after a time in which this process itself did not run. */
 static void beat(struct adapter *adapter)
 {
     const struct neighbours *n = adapter->neighbours;
@@ -150,7 +150,7 @@ static void receive_end(struct adapter *adapter, int rank, int error)
         free(peer->dropped);
 }
 
-/* What is to be dropped is left to MPI, which may still write there. */
+/* Gives up a receive. The memory of a message to be dropped is not freed, since MPI may still write to it. */
 static void give_up(struct adapter *adapter, int rank)
 {
     struct adapter_peer *peer = &adapter->peers[rank];
@@ -166,7 +166,8 @@ static void give_up(struct adapter *adapter, int rank)
     receive_end(adapter, rank, -ECONNRESET);
 }
 
-/* Whether it is over. Of one that has begun to come, little is missing as a rule. */
+/* Tests a receive, several times, since a message that has begun to arrive is mostly soon complete. Whether it is over.
+ */
 static bool look(struct adapter *adapter, int rank)
 {
     struct adapter_peer *peer = &adapter->peers[rank];
@@ -210,7 +211,7 @@ void adapter_drop(struct adapter *adapter, int rank, MPI_Message *found, int byt
     adapter_receive(adapter, rank, found, MPI_COMM_NULL, 0, nowhere, bytes, MPI_BYTE, NULL);
 }
 
-/* While something of a rank is being received, the others are asked by name. */
+/* While a receive from one rank is in progress, the other ranks are polled one by one. */
 int adapter_receive_all(struct adapter *adapter)
 {
     const int size = adapter->neighbours->size;
@@ -229,7 +230,7 @@ int adapter_receive_all(struct adapter *adapter)
 
 /* ---- the thread, and who helps it ---- */
 
-/* Negative: another is at it. */
+/* Does the work once. Returns the number of messages; negative: another thread is doing it. */
 static int serve(struct adapter *adapter)
 {
     int count;
@@ -245,7 +246,7 @@ static int serve(struct adapter *adapter)
     return count;
 }
 
-/* Who receives something long spins for it, perhaps on this processor. */
+/* Yields if another thread is doing the work: it may spin for a long message, perhaps on this processor. */
 void adapter_help(struct adapter *adapter)
 {
     atomic_fetch_add_explicit(&adapter->helps, 1, memory_order_relaxed);
@@ -285,7 +286,7 @@ static void *adapter_run(void *argument)
         }
     }
     for (int i = 0; i < LAST_LOOKS && serve(adapter) > 0;
-         i++) /* or who waits for what was done here would lose this rank */
+         i++) /* otherwise ranks that wait for an answer would take this rank for lost */
         ;
     return NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * What kernels of XTQ and of device communication begin with (device.c). GROUND_CPU: the device is a processor;
- * GROUND_CALLS: its kernels may ask the operating system.
+ * The beginning of all programs of XTQ and devcom (device.c). GROUND_CPU: the device is a CPU; GROUND_CALLS: its
+ * kernels may make system calls.
  */
 #ifdef __opencl_c_atomic_scope_all_devices
 #define GROUND_SCOPE memory_scope_all_devices
@@ -45,7 +45,7 @@ long ground_call(long number, ulong a, long b, long c, ulong d)
 #define GROUND_WAKE(word)
 #endif
 
-/* As doze_ring() of doze.h, which has these numbers. */
+/* The same as doze_ring() of doze.h, which names these numbers. */
 void ground_ring(ulong at)
 {
     global atomic_uint *doze = (global atomic_uint *)at;

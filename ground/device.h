@@ -1,18 +1,19 @@
-/* What XTQ and device communication ask of OpenCL devices. */
+/* Queries of OpenCL devices, and building programs for them, for XTQ and devcom. */
 #ifndef VOCL_GROUND_DEVICE_H
 #define VOCL_GROUND_DEVICE_H
 
 #include <CL/cl.h>
 #include <stdbool.h>
 
-/* Whether VOCL shows it, so that it may be of another machine. */
+/* Whether the device is VOCL's, so that it may be on another host. */
 bool device_is_shown(cl_device_id device);
-/* Whether the device takes addresses of this process. One that VOCL shows is of another process, whatever its type. */
+/* Whether the device accepts addresses of this process. A device of VOCL does not, since it is another process's. */
 bool device_takes_addresses(cl_device_id device);
-/* Whether its kernels may ask the operating system. */
+/* Whether the device's kernels may make system calls. */
 bool device_may_call(cl_device_id device);
-/* So many parts, after what all kernels begin with (device.cl), compiled as the newest OpenCL C that the device has;
- * lengths: NULL, or of each part, 0: to its end. -EINVAL, -EIO; what does not compile is logged for the library. */
+/* Builds a program of count parts, preceded by device.cl, as OpenCL C 3.0 or 2.0. calls: its kernels make system calls.
+ * lengths: of the parts; 0, or NULL: up to the NUL. Returns 0; -EINVAL; -EIO. Logs the compiler's errors as those of
+ * library. */
 int device_program(cl_context context, cl_device_id device, bool calls, const char *options, unsigned count,
                    const char *const *parts, const size_t *lengths, const char *library, cl_program *out);
 

@@ -1,11 +1,11 @@
 /*
- * How threads wait for what other processes write: they poll for a while, and then sleep on a doze, a word in shared
- * memory that says whether somebody sleeps there. Who waits says so first, then looks for the last time, and sleeps
- * unless it has been rung since; who writes looks after having written, and rings. So nobody sleeps over what was
- * written, and who writes calls the operating system only for sleepers (tests/xtq/ring.pml,
- * tests/devcom/put_notify.pml).
+ * How threads wait for data that other processes write: they poll for a while, and then sleep on a "doze", a word in
+ * shared memory that says whether a thread sleeps on it. A waiting thread first sets the word, then checks the data
+ * once more, and sleeps unless the doze has been rung since. A writer checks the word after it has written, and rings.
+ * So no thread sleeps although data have been written, and writers make system calls only for sleepers
+ * (tests/xtq/ring.pml, tests/devcom/put_notify.pml).
  *
- * Kernels ring, too: ground_ring() in device.cl does what doze_ring() does.
+ * Kernels ring, too: ground_ring() in device.cl does the same as doze_ring().
  */
 #ifndef VOCL_GROUND_DOZE_H
 #define VOCL_GROUND_DOZE_H
@@ -16,13 +16,14 @@
 #include "base/crowd.h"
 #include "base/futex.h"
 
-/* The low bits say how those who wait sleep, 0: they do not. The others count how often they were rung, so one who has
- * been rung and not noticed yet is not kept asleep by another who lies down again. */
+/* The low bits say how waiting threads sleep; 0: none does. The other bits count the rings, so that a thread that has
+ * been rung and has not noticed yet does not sleep on because another thread has fallen asleep again. */
 #define DOZE_HOW 3u
 #define DOZE_RUNG 4u
 #define DOZE_SLEEPS 1u
 
-/* Any number of threads: look again after that, and then sleep with what it has returned. */
+/* Announces that this thread will sleep. It must then check its data again, and pass the result to doze_sleep(). Any
+ * number of threads may sleep on a doze. */
 static inline uint32_t doze_lie_down(_Atomic uint32_t *doze)
 {
     return atomic_fetch_or(doze, DOZE_SLEEPS) | DOZE_SLEEPS;
@@ -33,7 +34,8 @@ static inline void doze_sleep(_Atomic uint32_t *doze, uint32_t lain_down, long m
     futex_wait(doze, lain_down, most_us);
 }
 
-/* Wake those who sleep there, if that is how they do it. Sequentially consistent, as what was written before is. */
+/* Wakes the threads that sleep on the doze, if they sleep in this way. Sequentially consistent, as the write before
+ * must be. */
 static inline void doze_ring(_Atomic uint32_t *doze, uint32_t how)
 {
     uint32_t now = atomic_load(doze);
@@ -42,11 +44,10 @@ static inline void doze_ring(_Atomic uint32_t *doze, uint32_t how)
         futex_wake(doze);
 }
 
-/* Polling before that, with looks at the clock in between only. */
+/* Polling before sleeping; the clock is read only now and then. */
 struct polling {
-    long since_us, seen_us; /* seen_us: when it last looked at the clock */
-    unsigned polls,
-        alone; /* alone: so many are made before the first look, as nobody is likely to want the processor */
+    long since_us, seen_us; /* seen_us: when the clock was last read */
+    unsigned polls, alone; /* alone: polls before the first yield, as no other thread is likely to want the processor */
 };
 
 static inline struct polling polling_begin(void)
@@ -54,8 +55,8 @@ static inline struct polling polling_begin(void)
     return (struct polling){.since_us = clock_us()};
 }
 
-/* Nothing has come. Whether to go on: every so many times the processor is left to others, and it is seen whether that
- * has been long enough; and, with a crowd, whether these others want it, as then nobody should poll. */
+/* Called after an unsuccessful poll. Whether to continue polling. Every yield_every polls it yields the processor, and
+ * ends polling after most_us, or, with a crowd, if other threads want the processor. */
 static inline bool polling_on(struct polling *polling, unsigned yield_every, long most_us, struct crowd *crowd)
 {
     if (++polling->polls % yield_every || polling->polls < polling->alone)

@@ -3,14 +3,14 @@
 
 #include "ground/elements.h"
 
-/* gcc leaves loops as they are at -O2; clang does not, and knows no such attribute. */
+/* gcc does not vectorise loops at -O2; clang does, and lacks this attribute. */
 #ifdef __clang__
 #define VECTORIZED
 #else
 #define VECTORIZED __attribute__((optimize("O3")))
 #endif
 
-/* One function for each type. They compute in `wide`, where no sum or product is undefined. */
+/* Defines the function for a type. It computes in `wide`, in which no sum or product is undefined. */
 #define COMBINE(type, wide)                                                                                            \
     VECTORIZED static void combine_##type(void *into, const void *from, size_t count, unsigned op)                     \
     {                                                                                                                  \

@@ -1,4 +1,4 @@
-/* A thread that polls: busily for a while after something has happened, and then with naps that grow. */
+/* Sleeps of a thread that polls: it polls busily for a while after each event, and then with sleeps that grow. */
 #ifndef VOCL_GROUND_NAP_H
 #define VOCL_GROUND_NAP_H
 
@@ -14,13 +14,13 @@ struct nap {
     long since_us, pause_us, most_us;
 };
 
-/* Something has happened. most_us: of one nap. */
+/* Called after an event. most_us: the longest sleep. */
 static inline struct nap nap_begin(long most_us)
 {
     return (struct nap){clock_us(), NAP_FIRST_US, most_us};
 }
 
-/* Nothing has. */
+/* Called after an unsuccessful poll: yields, or sleeps. */
 static inline void nap_take(struct nap *nap)
 {
     struct timespec time = {.tv_nsec = nap->pause_us * 1000};

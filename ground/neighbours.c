@@ -21,7 +21,8 @@ int ranks_agree(MPI_Comm comm, int error)
 
 int ranks_agree_on(MPI_Comm comm, int error, const long *values, unsigned count)
 {
-    long mine[1 + 2 * count], least[1 + 2 * count]; /* of each the value, and what is least if it is greatest */
+    long mine[1 + 2 * count],
+        least[1 + 2 * count]; /* of each value v: v and -v, so that the least of both give minimum and maximum */
 
     mine[0] = error;
     for (unsigned i = 0; i < count; i++) {
@@ -53,7 +54,7 @@ static void attach(struct neighbours *n, int rank, const struct memory_address *
         n->memory[rank] = (struct memory_owner *)memory;
 }
 
-/* Ranks are neighbours only if each of the two can see the other. */
+/* Maps the memory of all ranks. Two ranks are neighbours only if each can map the memory of the other. */
 static int attach_all(struct neighbours *n, MPI_Comm comm, const struct memory_address *addresses)
 {
     int *mine = calloc((size_t)n->size * 2, sizeof(*mine)), *theirs = mine ? mine + n->size : NULL;

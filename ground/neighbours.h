@@ -1,6 +1,6 @@
 /*
- * Ranks of one host are neighbours: each has memory that the others map, and sees when one of them is gone. Ranks of
- * other hosts are far, and all are with VOCL_SHARE=0. Compiled for each MPI.
+ * Ranks of one host are neighbours: each has memory that the others map, and sees when another's process has ended.
+ * Ranks of other hosts are "far"; with VOCL_SHARE=0 all are. Compiled for each MPI.
  */
 #ifndef VOCL_GROUND_NEIGHBOURS_H
 #define VOCL_GROUND_NEIGHBOURS_H
@@ -14,30 +14,30 @@
 
 struct neighbours {
     int rank, size;
-    struct memory_owner **memory; /* by rank; NULL: far. Each begins with its owner */
+    struct memory_owner **memory; /* by rank; NULL: far. Each begins with the description of its owner */
     size_t bytes;
     bool all;               /* no rank is far from any other */
-    _Atomic bool *far_lost; /* by rank; stays so, as waits have ended with an error by then */
-    _Atomic long looked_us; /* when it was last seen whether all are alive */
+    _Atomic bool *far_lost; /* by rank; never reset, as waits may have ended with an error */
+    _Atomic long looked_us; /* when it was last checked whether all are alive */
     _Atomic bool someone_lost;
 };
 
-/* Collective: the worst of all ranks' errors, which are negative. */
+/* Collective. Returns the least of all ranks' errors: 0 or a negative errno. */
 int ranks_agree(MPI_Comm comm, int error);
-/* And that all have these same values: -EINVAL. */
+/* Likewise; returns -EINVAL if the ranks have different values. */
 int ranks_agree_on(MPI_Comm comm, int error, const long *values, unsigned count);
 
-/* Collective: so many bytes of zeros for each rank, behind their owner. 0 or a negative errno, the same on all ranks;
- * neighbours_close() after failure, too. */
+/* Collective. Makes memory of that many bytes for each rank, which begins with its owner and is otherwise zero. Returns
+ * 0 or a negative errno, the same on all ranks. neighbours_close() must be called after failure, too. */
 int neighbours_open(struct neighbours *n, MPI_Comm comm, size_t bytes);
-/* By each rank for itself: what it has mapped stays until then. */
+/* Unmaps all ranks' memory in this process. Local. */
 void neighbours_close(struct neighbours *n);
 pid_t neighbours_process(const struct neighbours *n, int rank);
-/* A far rank has been lost; true if it was not before. */
+/* Marks a far rank as lost. True if it was not before. */
 bool neighbours_lose(struct neighbours *n, int rank);
-/* Whether a rank has been lost; any, which stays so, and is looked for once in 10 ms only. */
+/* Whether a rank has been lost; whether any has, which is never reset and is checked at most every 10 ms. */
 bool neighbours_lost(const struct neighbours *n, int rank);
 bool neighbours_any_lost(struct neighbours *n);
-/* And now, whenever it was looked for. */
+/* Likewise, but checks now. */
 bool neighbours_any_lost_now(struct neighbours *n);
 #endif

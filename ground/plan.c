@@ -63,7 +63,7 @@ void plan_cast(struct plan *p, int rank, int size, int root, size_t elements)
     }
 }
 
-/* ---- among a power of two ranks: the others give what they have to their neighbours before ---- */
+/* ---- among a power of two ranks: the other ranks first send their elements to their neighbours ---- */
 
 static int largest_power(int size)
 {
@@ -74,7 +74,7 @@ static int largest_power(int size)
     return power;
 }
 
-/* Of the first 2 * extra ranks the odd ones stay. The number that this rank has among those that do, or -1. */
+/* Of the first 2 * extra ranks only the odd ones stay. Returns the number of this rank among those that stay, or -1. */
 static int fold(struct plan *p, int rank, int extra, size_t elements)
 {
     if (rank >= 2 * extra)
@@ -107,7 +107,7 @@ void plan_doubling(struct plan *p, int rank, int size, size_t elements)
         add_send(p, rank - 1, elements);
 }
 
-/* The elements that are left to the rank of that number after halving steps down to `bit`. */
+/* Returns the elements that are left to the rank of that number after halving steps down to `bit`. */
 static void segment(size_t elements, int number, int power, int bit, size_t *first, size_t *left)
 {
     *first = 0;

@@ -7,7 +7,7 @@
 
 void rows_copy(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride, size_t bytes, size_t count)
 {
-    switch (bytes) { /* sizes that the compiler knows become loads and stores */
+    switch (bytes) { /* the compiler turns copies of a constant size into loads and stores */
     case 4:
         for (size_t i = 0; i < count; i++)
             memcpy(to + i * to_stride, from + i * from_stride, 4);
@@ -21,7 +21,7 @@ void rows_copy(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_s
             memcpy(to + i * to_stride, from + i * from_stride, 64);
         break;
     default:
-        for (size_t i = 0; i < count; i++) { /* the processor does not see by itself where the next begins */
+        for (size_t i = 0; i < count; i++) { /* the processor cannot predict where the next begins */
             __builtin_prefetch(from + (i + 1) * from_stride);
             __builtin_prefetch(from + (i + 1) * from_stride + LINE);
             __builtin_prefetch(from + (i + 1) * from_stride + (size_t)2 * LINE);
@@ -47,7 +47,7 @@ cl_int rows_move(cl_command_queue commands, cl_mem buffer, size_t offset, const 
 
     if (rows->count == 1 || (stride == bytes && host_stride == bytes))
         return move_block(commands, buffer, offset, bytes * rows->count, host, write, wait);
-    if (offset % stride + bytes <= stride) { /* else they would be over the rectangle's edge */
+    if (offset % stride + bytes <= stride) { /* otherwise blocks would cross the rectangle's edge */
         const size_t there[3] = {offset % stride, offset / stride, 0};
 
         return write ? clEnqueueWriteBufferRect(commands, buffer, wait, there, here, region, stride, 0, host_stride, 0,

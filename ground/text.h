@@ -1,4 +1,4 @@
-/* The text of a file, as a string in the library. */
+/* Embeds the text of a file in the library, as a string. */
 #ifndef VOCL_GROUND_TEXT_H
 #define VOCL_GROUND_TEXT_H
 

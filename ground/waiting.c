@@ -5,8 +5,8 @@
 #include "ground/adapter.h"
 #include "ground/waiting.h"
 
-#define MUTE_US 100       /* while devices write what cannot ring */
-#define LONG_TASK_US 1000 /* a thread that helps with such leaves them to their own threads, which run side by side */
+#define MUTE_US 100       /* while devices that cannot ring write signals */
+#define LONG_TASK_US 1000 /* after a task this long a thread stops helping: the queues' threads run in parallel */
 
 static struct polling begin_polling(const struct waits *how, long now)
 {
@@ -41,7 +41,7 @@ static void help_no_more(struct waiting *waiting)
     waiting->helping = false;
 }
 
-/* Whether something has been done, or happened. */
+/* Does other work. Whether something has been done, or has happened. */
 static bool help(struct waiting *waiting)
 {
     const struct waits *how = waiting->how;
@@ -98,7 +98,7 @@ static long nap_us(const struct waiting *waiting)
     return us < how->longest_us ? us : how->longest_us;
 }
 
-/* The first time it only says so: its caller looks once more. */
+/* Sleeps. The first time it only announces that: the caller checks once more. */
 static int sleep_a_while(struct waiting *waiting)
 {
     long left = waiting->until_us - clock_us(), most = nap_us(waiting);

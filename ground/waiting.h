@@ -1,6 +1,6 @@
 /*
- * How a thread waits for what others do: it polls for a while, and helps meanwhile; then it says that it sleeps, looks
- * once more, and sleeps, a while at a time, until it is rung (doze.h). Compiled for each MPI.
+ * How a thread waits for an event: it polls for a while, and helps other threads meanwhile; then it announces that it
+ * sleeps, checks once more, and sleeps, for a limited time each, until it is rung (doze.h). Compiled for each MPI.
  */
 #ifndef VOCL_GROUND_WAITING_H
 #define VOCL_GROUND_WAITING_H
@@ -11,22 +11,23 @@
 
 struct waiting;
 
-/* What the threads of a context have in common. */
+/* How the threads of a context wait. */
 struct waits {
     void *owner;
     struct neighbours *neighbours;
     _Atomic uint32_t *doze;
-    long spin_us;                /* so long they poll */
+    long spin_us;                /* how long they poll */
     unsigned yield_every, alone; /* see struct polling */
-    bool crowds;                 /* nobody polls where others want the processor */
-    struct adapter *adapter;     /* NULL, or whose work they do while they poll */
-    /* NULL, or other work, also between sleeps; true: it has done something, or something has happened. And what is
-     * done less often. */
+    bool crowds;                 /* they do not poll if other threads want the processor */
+    struct adapter *adapter;     /* NULL, or the adapter whose work they do while they poll */
+    /* NULL, or other work that they do, also between sleeps. help() returns whether it has done something, or something
+     * has happened. look() is called less often. */
     void (*help_begin)(void *owner);
     bool (*help)(void *owner, struct waiting *waiting);
     void (*help_end)(void *owner);
     void (*look)(void *owner);
-    /* The time-out of a sleep, for what nobody rings for: the first, the longest; and if this is not 0. */
+    /* The time-out of a sleep, for events without a ring: of the first sleep, and the longest. It is short if *mute is
+     * not 0. */
     long first_us, longest_us;
     const _Atomic uint32_t *mute;
 };
@@ -35,24 +36,26 @@ struct waiting {
     const struct waits *how;
     struct polling polling;
     long spin_us;
-    long until_us; /* LONG_MAX: however long it takes */
-    int rank;      /* whose loss ends it; -1: anybody's, if it has no time-out */
+    long until_us; /* LONG_MAX: no limit */
+    int rank;      /* the rank whose loss ends the wait; -1: any rank, if there is no time-out */
     uint32_t lain_down;
-    unsigned naps, ticks; /* ticks: the owner's */
-    bool once;            /* it neither polls nor sleeps, and asks for no time */
+    unsigned naps, ticks; /* ticks: for the owner */
+    bool once;            /* it checks once: neither polls nor sleeps, nor reads the clock */
     bool helping;
-    bool tired;     /* it has polled for long enough */
-    bool listening; /* it has said that it sleeps */
+    bool tired;     /* it has polled long enough */
+    bool listening; /* it has announced that it sleeps */
 };
 
-/* timeout_us < 0: none; 0: once. Between begin and end, step until it holds: 0, or -ETIMEDOUT or -ECONNRESET, after
- * which it may hold all the same. */
+/* A wait: after waiting_begin(), check the condition and call waiting_step() in turns until the condition holds or
+ * there is an error, then call waiting_end(). timeout_us < 0: no time-out; 0: check once. waiting_step() returns 0,
+ * -ETIMEDOUT or -ECONNRESET; after an error the condition may hold nevertheless. */
 void waiting_begin(struct waiting *waiting, const struct waits *how, long timeout_us);
 int waiting_step(struct waiting *waiting);
 void waiting_end(struct waiting *waiting);
 
 bool word_holds(int64_t now, enum vocl_condition condition, int64_t value);
-/* Wait until a word is so; *out, or NULL: what it was then. Errors likewise, if it is not. */
+/* Waits until a word satisfies a condition. *out, if not NULL, receives its value then. Returns 0, or an error as above
+ * if the condition does not hold. */
 int waiting_for_word(const struct waits *how, const _Atomic int64_t *word, enum vocl_condition condition, int64_t value,
                      long timeout_us, int64_t *out);
 

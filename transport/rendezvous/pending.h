@@ -37,9 +37,8 @@ struct rendezvous {
     struct job *job;
     struct start *start;         /* the application's, or NULL */
     const struct tls_plugin *by; /* what carries the connections */
-    char
-        /* Shown on connections without TLS that other processes could make; or "". */
-        token[2 * TOKEN_BYTES + 1];
+    /* Shown on connections without TLS that other processes could make; or "". */
+    char token[2 * TOKEN_BYTES + 1];
     bool bells; /* each pair has only the connection for frames, which becomes the bell beside MPI */
     unsigned rank, size, pipes;
     unsigned base;      /* the session's size before any member came later */

@@ -11,7 +11,7 @@
 #include "transport/rendezvous/rendezvous.h"
 
 #define REVERSE_MS 1000 /* after which the waiting side connects itself, */
-#define TUNNEL_MS 1500  /* through the starter of the workers, */
+#define TUNNEL_MS 1500  /* or it connects through the starter of the workers, */
 #define HASTE_MS 500    /* or after this time, if that is known to be the way, */
 #define WORKERS_PART 4  /* part of the start timeout after which two workers do without each other, */
 #define EACH_MS 200     /* or this much later for each worker: many on one host have few processors */

@@ -26,7 +26,7 @@ static unsigned count_hosts(void)
     return count;
 }
 
-/* Counts the workers that the settings ask for. Not for a pool, which says itself how many it grants. */
+/* Allocates the members, as many as the settings ask for. Not for a pool, which says itself how many it grants. */
 static int have_members(struct start *start)
 {
     const bool hosts = *settings_string(SETTING_HOSTS);

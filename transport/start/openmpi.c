@@ -26,7 +26,7 @@ static void add_environment(const struct start *start, struct launch *launch)
     strings_add(&launch->environment, SHARED "=/dev/shm/vocl-%.16s",
                 token); /* Open MPI leaves its files behind when a rank is killed */
     /* Shared memory is enough here. Other transports would listen; and TCP, when the program closes its descriptors,
-     * would wait for ever for mpiexec's word. */
+     * would wait for ever for mpiexec to report it. */
     if (!getenv("OMPI_MCA_btl"))
         strings_add(&launch->environment, "OMPI_MCA_btl=self,vader");
 }

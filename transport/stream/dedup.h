@@ -1,8 +1,9 @@
 /*
- * Pieces of bulk data that the other side has already. Who takes keeps copies of pieces in slots that the giver
- * chooses, and the giver remembers which piece, by its SHA-256, is in which slot of which connection: so it knows what
- * is there without asking, and on one connection a piece comes before what refers to it. The taker says how many bytes
- * it keeps, and compares the hash of what is in the slot with that of what is wanted.
+ * Deduplication of bulk data: pieces that the other side has already are not sent again. The taker keeps copies of
+ * pieces in slots that the giver chooses, and the giver remembers which piece, by its SHA-256, is in which slot of
+ * which connection. So it knows the taker's pieces without asking, and on one connection a piece arrives before a
+ * reference to it. The taker says how many bytes it keeps, and compares the hash of the slot's piece with the wanted
+ * one.
  */
 #ifndef VOCL_TRANSPORT_STREAM_DEDUP_H
 #define VOCL_TRANSPORT_STREAM_DEDUP_H
@@ -12,19 +13,21 @@
 #include <stdint.h>
 
 #define DEDUP_HASH 32
-#define DEDUP_LEAST (16u << 10) /* shorter pieces are not looked for */
+#define DEDUP_LEAST (16u << 10) /* bytes; shorter pieces are always sent */
 #define DEDUP_SLOTS 8192        /* of a connection, at most */
 
 /* ---- the giver's ---- */
 struct dedup_index;
 
-/* room: what the taker keeps, over so many connections. NULL: no memory. */
+/* Returns an empty index, or NULL if memory is exhausted. room: bytes that the taker keeps, for all connections
+ * together. */
 struct dedup_index *dedup_index_open(uint64_t room, unsigned connections);
 void dedup_index_close(struct dedup_index *known);
-/* Where it is: the connection and the slot, from 1 on, or 0: nowhere. */
+/* Finds a piece: returns its slot, from 1 on, and the connection; or 0 if the taker does not have it. */
 uint32_t dedup_index_find(const struct dedup_index *known, const uint8_t hash[DEDUP_HASH], size_t length,
                           unsigned *connection);
-/* A piece is sent by this connection now: the slot that it is to be kept in, or 0: none. Others give way. */
+/* Adds a piece that is sent by this connection: returns the slot for it, in place of another piece if need be, or 0 for
+ * none. */
 uint32_t dedup_index_add(struct dedup_index *known, const uint8_t hash[DEDUP_HASH], size_t length, unsigned connection);
 
 /* ---- the taker's ---- */
@@ -32,9 +35,9 @@ struct dedup_store;
 
 struct dedup_store *dedup_store_open(uint64_t room, unsigned connections);
 void dedup_store_close(struct dedup_store *store);
-/* Keep a copy. False: it is none that can be kept, which is the giver's fault or for want of memory. */
+/* Keeps a copy. False: the piece must not be kept, which is the giver's fault, or memory is exhausted. */
 bool dedup_store_put(struct dedup_store *store, unsigned connection, uint32_t slot, const void *bytes, size_t length);
-/* What is there, or NULL. */
+/* Returns the piece in a slot, or NULL. */
 const void *dedup_store_get(const struct dedup_store *store, unsigned connection, uint32_t slot, size_t length);
 
 #endif

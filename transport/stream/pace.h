@@ -1,6 +1,6 @@
 /*
- * How fast a link is, as TCP tells what has arrived, and what follows: whether it is worth the processor's time to pack
- * bulk data, and to look whether the other side has them already.
+ * The rate of a link, measured by what TCP reports as arrived, and its consequences: whether it is worth the
+ * processor's time to pack bulk data, and to look whether the other side has them already.
  */
 #ifndef VOCL_TRANSPORT_STREAM_PACE_H
 #define VOCL_TRANSPORT_STREAM_PACE_H
@@ -10,34 +10,34 @@
 #include <stdint.h>
 
 struct pace {
-    bool fixed, far;     /* fixed: the rate was said (VOCL_LINK_RATE) */
-    uint64_t rate;       /* bytes in a second, 0: not known */
-    long measured_ns;    /* when */
-    bool busy;           /* when it was looked at last, something waited for the link */
+    bool fixed, far;     /* fixed: the user has set the rate (VOCL_LINK_RATE); far: the peer is distant */
+    uint64_t rate;       /* bytes per second, 0: not known */
+    long measured_ns;    /* when it was measured */
+    bool busy;           /* something waited for the link at the last look */
     long looked_ns;      /* when that was, */
-    uint64_t arrived;    /* and what had arrived */
-    long enough_ns;      /* that make a measurement */
-    long busy_ns;        /* of the measurement that is under way: the time, */
-    uint64_t busy_bytes; /* and what arrived in it; */
-    uint64_t last;       /* as it was measured last */
-    uint64_t best;       /* the best one since a rate was known, */
+    uint64_t arrived;    /* and the bytes that had arrived then */
+    long enough_ns;      /* the time that a measurement takes */
+    long busy_ns;        /* of the current measurement: the time, */
+    uint64_t busy_bytes; /* and the bytes that arrived in it; */
+    uint64_t last;       /* the result of the last one */
+    uint64_t best;       /* the best result since a rate was known, */
     unsigned still;      /* and how many after it were no better */
     /* packing */
-    double cost, share;      /* ns for a byte, and what is left of one */
-    unsigned skip, failures; /* pieces that are not tried; that were not worth it one after the other */
+    double cost, share;      /* cost: ns per byte; share: packed length by length */
+    unsigned skip, failures; /* skip: pieces to leave unpacked; failures: that were not worth it, in succession */
 };
 
-/* us: of a round trip. */
+/* us: the round trip. */
 void pace_open(struct pace *pace, long us);
-/* A look at the connections, from time to time while there is something on its way. True: the rate is a new one. */
+/* Measures the connections, from time to time while data is under way. Whether the rate is a new one. */
 bool pace_look(struct pace *pace, const int *fds, unsigned count, long now);
-/* Whether it is slow enough to look for what the other side has. given: bytes so far. */
+/* Whether the link is slow enough to look for pieces that the other side has. given: bytes so far. */
 bool pace_is_slow(const struct pace *pace, uint64_t given);
-/* Whether the next piece is to be packed, and if so how much of it is to be tried first; 0: it is not. */
+/* Returns how much of the next piece to pack first, as a test; 0: the piece is not to be packed. */
 size_t pace_try(struct pace *pace, size_t length);
-/* So it went: that many bytes took so long, and became so many. False: it is to be sent as it is. */
+/* Reports the result: `length` bytes took `ns`, and became `made` bytes. False: send the piece as it is. */
 bool pace_tried(struct pace *pace, size_t length, size_t made, long ns);
-/* Whether to spend more time on fewer bytes. */
+/* Whether the link is so slow that more time should be spent for fewer bytes. */
 bool pace_is_crawling(const struct pace *pace);
 
 #endif

@@ -1,6 +1,6 @@
-/* What transport/plugin/tls.h has, without TLS: connections within one host that whoever started the session's
- * processes has handed over, so that nobody else can be at their other end. Who connects says its identity, and is
- * believed. */
+/* Connections without TLS, with the functions of transport/plugin/tls.h. The starter of the session's processes has
+ * handed them over within one host, so nobody else can be at their other end. The connecting side sends its identity,
+ * which is believed. */
 #ifndef VOCL_TRANSPORT_STREAM_PLAIN_H
 #define VOCL_TRANSPORT_STREAM_PLAIN_H
 
@@ -11,7 +11,7 @@
 /* Its init() need not be called. */
 extern const struct tls_plugin plain_plugin;
 
-/* The process that has sent what came last, by the kernel's word; 0: it has not said so yet. */
+/* Returns the PID of the process that sent the last bytes, as the kernel reports it; 0: not known yet. */
 pid_t plain_process(const struct tls *tls);
 
 #endif

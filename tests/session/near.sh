@@ -22,8 +22,8 @@ right()
     wait_until none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 
-# read_there N: data were copied between the program and a worker in both directions, and from worker to worker: N
-# workers did so
+# read_there N: data were copied so between the program and a worker in both directions, and from worker to worker; N
+# processes sent data to workers
 read_there()
 {
     grep -q 'to 0: .* read where' "$scratch/err" && grep -q 'to [12]: .* read where' "$scratch/err" || return 1

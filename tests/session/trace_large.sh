@@ -1,6 +1,6 @@
 #!/bin/sh
-# The report of a large program, with as many launches as a program had whose report took minutes because of searches by
-# the numbers of threads, kernels and commands. It contains all launches, also from a file in another layout, and its
+# The report of a large program, with as many launches as a program had whose report took minutes, as threads, kernels'
+# names and commands were searched for one by one. It contains all launches, also from a file in another layout, and its
 # progress is announced.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$VOCL_LIBEXECDIR/vocl-trace" ] || skip "built without traces"

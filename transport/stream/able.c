@@ -1,6 +1,5 @@
-/* What the streams of a pair can do for bulk data besides carrying them: measure how fast the link is, pack, and keep
- * pieces.
- */
+/* What the streams of a pair can do for bulk data besides carrying them: measure the link's rate, pack, and keep
+ * pieces. */
 #include <string.h>
 
 #include "base/log.h"
@@ -8,7 +7,7 @@
 #include "transport/stream/distance.h"
 #include "transport/stream/stream.h"
 
-/* Only over TCP, which tells how fast it is, or where that is said; and by OpenSSL, which hashes. */
+/* Only over TCP, which reports the rate, or where the user has set it; and only with OpenSSL, which hashes. */
 bool able_open(struct streams *streams, long us, bool keeps)
 {
     pace_open(&streams->pace, us);
@@ -45,8 +44,8 @@ const struct pack_plugin *able_packing(struct streams *streams)
     return streams->packer ? plugin : NULL;
 }
 
-/* Many connections on a slow link only take from each other, and what one of them has holds up what the others have.
- * But one that loses a lot may need them: then they carried more. */
+/* Many connections on a slow link only compete, and data of one delay the others'. But with many lost packets they may
+ * be needed: then they carried more. */
 static void choose_used(struct streams *streams, unsigned peer)
 {
     const unsigned before = streams->used;

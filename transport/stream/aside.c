@@ -1,7 +1,8 @@
 /*
- * Frames aside: what one connection may have under way bounds what it carries far away, so a frame that would wait
- * there, or a part of a large one, goes by one of those for bulk data, as one chunk, and the connection for frames has
- * its place in the order. The other side says how much of it has been taken: so much may be there that has not.
+ * Frames aside. Over long distances the limit of bytes under way determines a connection's rate. So a frame that would
+ * wait, or a part of a large one, goes by one of the connections for bulk data, as one chunk, and the connection for
+ * frames carries its place in the order. The other side reports how much of it has been taken, and the bytes that it
+ * has not taken are limited.
  */
 #include <linux/sockios.h>
 #include <stdlib.h>
@@ -11,11 +12,11 @@
 #include "base/log.h"
 #include "transport/stream/stream.h"
 
-#define LEAST 2048          /* bytes of a frame that are worth a place beside them */
-#define BEHIND (64u << 10)  /* bytes that the connection has, and has not sent */
-#define UNSENT (16u << 20)  /* of frames aside: no more are taken then */
-#define TOLD (1u << 20)     /* so much of it taken is worth a message */
-#define WAITING_MOST 65536u /* frames aside whose place has not come: each connection is in order, so they are few */
+#define LEAST 2048          /* bytes of a frame for which a place in the order is worth it */
+#define BEHIND (64u << 10)  /* bytes in the connection's socket that are not sent */
+#define UNSENT (16u << 20)  /* bytes of frames aside: no more are accepted then */
+#define TOLD (1u << 20)     /* bytes taken, after which a message reports it */
+#define WAITING_MOST 65536u /* frames aside before their turn: each connection is in order, so they are few */
 
 static struct aside *aside_new(uint32_t id, size_t length)
 {
@@ -66,7 +67,7 @@ bool aside_has_window(const struct streams *streams, size_t length)
     return streams->aside_given - streams->aside_given_taken + length <= streams->aside_window;
 }
 
-/* What is taken and not told of yet is less than TOLD: no more can be waited for. */
+/* The other side reports every TOLD bytes: while fewer are unconfirmed no report may come to wait for. */
 bool aside_has_room(const struct streams *streams, size_t length)
 {
     return streams->aside_unsent < UNSENT &&

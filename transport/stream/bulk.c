@@ -1,9 +1,9 @@
 /*
- * Bulk data over TLS, straight from and into the owner's memory. Who gives sends it at once, in chunks, by whichever
- * connection has room, so that several go side by side and nothing waits for an answer. What comes before it is taken
- * is kept, and there is a bound for that (the window), so large that what is on its way does not come to it; beyond it
- * goes what the other side, which has somewhere to put it then, says that it wants. An offer and what it is compared
- * with, the takes of the same tag, are in order because a tag's offers have turns.
+ * Bulk data over streams, directly from and into the owner's memory. The giver sends at once, in chunks, by any
+ * connection that has room: so several chunks travel side by side, and nothing waits for an answer. Data that arrive
+ * before their take began are kept. There is a limit for them (the window), larger than what can be under way. Beyond
+ * it the giver sends only what the other side asks for, when it has memory for it. The offers of a tag have turns, and
+ * so are in the same order as the takes of the tag.
  */
 #include <errno.h>
 
@@ -34,7 +34,7 @@ bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want
         if (bulk->tls.id == want->id)
             break;
     }
-    if (!bulk) /* all of it was on its way already */
+    if (!bulk) /* all of it is under way already */
         return true;
     if (!bulk->tls.offered || bulk->tls.wanted)
         return false;

@@ -1,4 +1,4 @@
-/* See dedup.h. */
+/* The index of the giver, and the taker's store: see dedup.h. */
 #include "transport/stream/dedup.h"
 
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct dedup_index {
     unsigned count;
     struct lot {
         struct piece *pieces[DEDUP_SLOTS + 1];
-        uint32_t used[DEDUP_SLOTS], used_count; /* the slots that have pieces */
-        uint32_t at[DEDUP_SLOTS + 1];           /* where in that a slot is */
+        uint32_t used[DEDUP_SLOTS], used_count; /* slots with pieces */
+        uint32_t at[DEDUP_SLOTS + 1];           /* by slot: its index in `used` */
         uint64_t bytes;
     } lots[];
 };
@@ -86,8 +86,8 @@ uint32_t dedup_index_find(const struct dedup_index *known, const uint8_t hash[DE
     return piece->slot;
 }
 
-/* Any: who uploads more than there is room for, again and again, finds some of it, where the oldest first would leave
- * nothing. */
+/* Chooses a random piece to give up: if more than fits is uploaded again and again, some of it is found, while giving
+ * up the oldest would leave nothing. */
 static struct piece *victim(struct dedup_index *known, const struct lot *lot)
 {
     known->seed ^= known->seed << 13;
@@ -104,7 +104,7 @@ uint32_t dedup_index_add(struct dedup_index *known, const uint8_t hash[DEDUP_HAS
 
     if (length > known->room || !(piece = malloc(sizeof(*piece))))
         return 0;
-    /* the taker has room again when the slot is used anew: so what gives way is one piece, whose slot this one gets */
+    /* the taker frees a piece when its slot is used anew: so exactly one is given up, and the new one gets its slot */
     if (lot->used_count && (lot->bytes + length > known->room || lot->used_count == DEDUP_SLOTS)) {
         gone = victim(known, lot);
         if (lot->bytes - gone->length + length > known->room) {

@@ -1,4 +1,4 @@
-/* See distance.h. */
+/* The distance of another member, and the sizes that follow from it: see distance.h. */
 #include "transport/stream/distance.h"
 
 #include <linux/tcp.h>
@@ -7,10 +7,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define RATE 1250u /* bytes in a microsecond: what a link is taken for, as nobody knows before it is used */
-#define FEW 2      /* connections, where it is near */
+#define RATE 1250u /* bytes per microsecond: the assumed rate of a link, which is unknown before it is used */
+#define FEW 2      /* connections, if the peer is near */
 #define NEAR_US 1000
-#define UNSENT (4u << 20) /* of all connections together: what a link of 10 Gbit/s carries while who sends sleeps */
+/* Bytes of all connections together: a link of 10 Gbit/s carries as many while the sender sleeps. */
+#define UNSENT (4u << 20)
 #define UNSENT_LEAST (128u << 10)
 
 long distance_us(int fd)
@@ -24,7 +25,7 @@ long distance_us(int fd)
     return info.tcpi_min_rtt && info.tcpi_min_rtt < info.tcpi_rtt ? info.tcpi_min_rtt : info.tcpi_rtt;
 }
 
-/* The last of three numbers in a file of the system's. */
+/* Returns the last of three numbers in a file of the system's. */
 static uint64_t most_of(const char *path, uint64_t fallback)
 {
     FILE *file = fopen(path, "re");
@@ -38,7 +39,7 @@ static uint64_t most_of(const char *path, uint64_t fallback)
     return most;
 }
 
-/* What a connection may have under way: the system counts its own room for it, too. */
+/* Returns the bytes that a connection may have under way: the system also counts its overhead. */
 static uint64_t window_of_one(void)
 {
     const uint64_t out = most_of("/proc/sys/net/ipv4/tcp_wmem", 4 << 20) / 2;
@@ -55,7 +56,7 @@ unsigned distance_streams(long us, unsigned most)
     return needed > most - FEW ? most : FEW + (unsigned)needed;
 }
 
-/* Twice what is on its way: who has more to carry than that is found out. */
+/* Twice the bytes under way, so that a higher rate can be noticed. */
 unsigned distance_streams_at(uint64_t rate, long us, unsigned most)
 {
     const uint64_t needed = FEW + 2 * rate / 1000 * (uint64_t)us / 1000 / window_of_one();
@@ -63,12 +64,12 @@ unsigned distance_streams_at(uint64_t rate, long us, unsigned most)
     return needed > most ? most : (unsigned)needed;
 }
 
-/* The system gives a connection room as it finds out what it needs, and until then who writes waits for round trips.
- * What is asked for stays, so nothing is, where that would be less. */
+/* The system enlarges a connection's buffer as it learns what it needs, and until then a writer waits for round trips.
+ * A size that is set stays fixed, so it is not set where it would be less. */
 void distance_make_room(int fd, long us)
 {
     const uint64_t most = most_of("/proc/sys/net/ipv4/tcp_wmem", 4 << 20);
-    const int half = (int)(most / 2); /* which the system takes twice */
+    const int half = (int)(most / 2); /* which the system doubles */
     FILE *file = us < NEAR_US ? NULL : fopen("/proc/sys/net/core/wmem_max", "re");
     unsigned long allowed = 0;
 

@@ -1,6 +1,6 @@
 /*
- * Frames over TLS, bells, and what is to be said of bulk data: messages on one connection. A frame that would wait
- * there goes by another one (aside.c), and has its place here.
+ * Frames over streams, the bell, and messages about bulk data: all on one connection. A frame that would wait there
+ * goes by another one (aside.c), and has its place here.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "transport/stream/stream.h"
 
-#define UNSENT_MOST (16u << 20) /* bytes that the connection has not taken: no frames are then */
+#define UNSENT_MOST (16u << 20) /* bytes that the connection has not taken: no more frames are accepted then */
 
 /* ---- out ---- */
 
@@ -40,7 +40,7 @@ static void text_free(struct text *text)
     *text = (struct text){0};
 }
 
-/* As much of it as the connection takes; false if that is not all. */
+/* Writes as much as the connection takes; false if that is not all. */
 static bool write_text(struct streams *streams, struct text *text, size_t length, int *error)
 {
     while (length && !*error) {
@@ -102,7 +102,7 @@ void frames_push(struct transport *t, unsigned number)
     streams->frames.blocked = streams->urgent.at < streams->urgent.end ||
                               streams->ordinary.at < streams->ordinary.end ||
                               streams->frames.by->waits(streams->frames.tls);
-    if (error < 0) /* what it had said before is still to be heard */
+    if (error < 0) /* messages that the peer sent before are still to be received */
         t->peers[number].bell.lost = true;
     else if (streams->frames.blocked)
         streams_wake(t);
@@ -117,11 +117,11 @@ static bool add_message(struct text *text, enum message_kind kind, const void *f
     if (text_add(text, &message, sizeof(message)) && text_add(text, first, first_length) &&
         text_add(text, second, second_length))
         return true;
-    text->end = text->at + end; /* none of it */
+    text->end = text->at + end; /* removes a partial message */
     return false;
 }
 
-/* If none has room now, each is waited for already. */
+/* If no connection has room now, each is waited for already. */
 static void give_aside(struct transport *t, unsigned peer)
 {
     struct streams *streams = streams_of(t, peer);
@@ -139,7 +139,7 @@ static void give_aside(struct transport *t, unsigned peer)
     }
 }
 
-/* By another connection: here is its place. */
+/* Sends a frame by another connection, and its place here. */
 static bool add_aside(struct transport *t, unsigned peer, const struct frame_header *header, const void *bytes,
                       size_t length)
 {
@@ -157,9 +157,9 @@ static bool add_aside(struct transport *t, unsigned peer, const struct frame_hea
     return true;
 }
 
-/* The rest follows in parts, between which other things may be said. Far away these go aside from the first one on, and
- * it begins when there is room for all: on the one connection, which takes megabytes, it would keep what comes behind
- * it waiting, also what is there already. */
+/* Sends a large frame in parts, with other messages between them. Over long distances the parts go aside from the first
+ * one on, and only when there is room for all: this connection buffers megabytes, and would delay later frames, also
+ * those that have arrived already. */
 static bool add_large(struct transport *t, unsigned peer, struct frame_header header, const uint8_t *bytes,
                       size_t length)
 {
@@ -220,7 +220,7 @@ void streams_want(struct transport *t, unsigned peer, uint32_t id)
         frames_push(t, peer);
 }
 
-/* Goodbye is the last thing that is said. */
+/* Goodbye is the last message. */
 void tls_ring(void *owner, unsigned peer, const struct bell_record *record)
 {
     struct transport *t = owner;
@@ -239,7 +239,7 @@ static const uint8_t *message_at(const struct streams *streams, struct message *
     return streams->in + streams->in_at + sizeof(*message);
 }
 
-/* What lengths a message may have. */
+/* Whether a message can have this length. */
 static bool is_possible(const struct message *message)
 {
     switch (message->kind) {
@@ -286,7 +286,7 @@ static const char *add_part(struct streams *streams, const uint8_t *bytes, size_
     return NULL;
 }
 
-/* If what was waited for is here, it is a frame, or a part of one. */
+/* If the frame aside in question has arrived, takes it: it is a frame, or a part of one. */
 static const char *take_aside(struct transport *t, unsigned number)
 {
     struct streams *streams = streams_of(t, number);
@@ -334,7 +334,7 @@ static const char *take_message(struct transport *t, unsigned number, const stru
     }
 }
 
-/* What has come as a whole, up to a frame, which is for tls_receive(). */
+/* Handles the complete messages, up to a frame, which is left for tls_receive(). */
 static int take_messages(struct transport *t, unsigned number)
 {
     struct streams *streams = streams_of(t, number);
@@ -448,7 +448,7 @@ void tls_taken(struct transport *t, unsigned number)
 void frames_say_able(struct streams *streams)
 {
     add_message(&streams->urgent, MESSAGE_ABLE, &streams->able, sizeof(streams->able), NULL, 0);
-    streams->frames.blocked = true; /* it is sent with what comes next, or by the next poll */
+    streams->frames.blocked = true; /* sent with the next message, or by the next poll */
 }
 
 void frames_free(struct streams *streams)

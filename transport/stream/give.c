@@ -1,6 +1,6 @@
 /*
- * Bulk data over TLS, the giver's side: which piece goes next by a connection, and how. Where the link is slow a piece
- * that the other side has is only named, and one that gets short is packed (pace.h, dedup.h, transport/plugin/pack.h).
+ * Bulk data over streams, the giver's side: which piece a connection sends next, and how. On a slow link a piece that
+ * the other side has is only referred to, and one that compresses is packed (pace.h, dedup.h, transport/plugin/pack.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "base/timeline.h"
 #include "transport/stream/stream.h"
 
-#define TURNS 64                                /* chunks that one goes before those that come after it */
-#define LEAST (16u << 10)                       /* of a chunk, if there is more */
-#define AT_ONCE (1u << 20)                      /* bytes of a connection, and then it is the next one's turn */
-#define WORTH(length) ((length) - (length) / 8) /* what packed bytes may be at most */
+#define TURNS 64                                /* chunks of an operation before later operations go first */
+#define LEAST (16u << 10)                       /* bytes of a chunk, if there are more */
+#define AT_ONCE (1u << 20)                      /* bytes of a connection, before the next one's turn */
+#define WORTH(length) ((length) - (length) / 8) /* the most that packed bytes may be */
 
 /* ---- one chunk ---- */
 
-/* The header and the first bytes make a record together. */
+/* The header and the first bytes share a TLS record. */
 static void load(struct streams *streams, struct pipe *pipe, struct bulk *bulk, const struct chunk *chunk,
                  const uint8_t *bytes, size_t length)
 {
@@ -51,7 +51,7 @@ static bool is_there(uint8_t **bytes)
     return *bytes != NULL;
 }
 
-/* By the connection whose slot it is; the offer itself goes here, with nothing. */
+/* Has the connection of the slot send the chunk; the offer itself goes by this one, without bytes. */
 static bool refer(struct streams *streams, struct pipe *pipe, struct bulk *bulk, struct chunk chunk,
                   unsigned connection, const uint8_t *hash)
 {
@@ -79,8 +79,9 @@ static bool refer(struct streams *streams, struct pipe *pipe, struct bulk *bulk,
     return true;
 }
 
-/* What is said of a piece that the other side has, or is to keep. The bytes are copied first: those that are hashed are
- * those that are sent, whatever the program does meanwhile. 1: it is said; 0: it is to be sent, with chunk->slot. */
+/* Handles a piece that the other side has, or is to keep. The bytes are copied first: the hashed bytes are those that
+ * are sent, even if the program changes the memory. Returns 1: a reference is sent; 0: the piece has to be sent, with
+ * chunk->slot. */
 static int look_for(struct streams *streams, struct pipe *pipe, struct bulk *bulk, struct chunk *chunk,
                     const uint8_t **bytes)
 {
@@ -110,7 +111,7 @@ static int look_for(struct streams *streams, struct pipe *pipe, struct bulk *bul
     return 1;
 }
 
-/* Of this thread: what others take of the processor says nothing about packing. */
+/* The thread's CPU time: other processes' use of the processor says nothing about packing. */
 static long worked_ns(void)
 {
     struct timespec time;
@@ -119,7 +120,7 @@ static long worked_ns(void)
     return time.tv_sec * 1000000000L + time.tv_nsec;
 }
 
-/* How many bytes it has become, or 0: it goes as it is. */
+/* Returns the packed length, or 0: the piece is sent as it is. */
 static size_t pack(struct streams *streams, struct pipe *pipe, const uint8_t *bytes, size_t length)
 {
     const struct pack_plugin *packing =
@@ -209,9 +210,9 @@ static void begin_reference(struct streams *streams, struct pipe *pipe)
 
 /* ---- which ---- */
 
-/* Far away each connection has only so much under way: a piece for each, as long as they are not too small for it, and
- * there is no other work for them. Where it is looked for what the other side has, the same bytes are cut at the same
- * places each time, however much goes with the offer. */
+/* The length of the next chunk. Over long distances each connection has a limit of bytes under way: so an operation is
+ * divided among them, if the pieces are not too small, and there are no other operations for them. If pieces are looked
+ * for that the other side has, the cuts are always at the same places, however many bytes go with the offer. */
 static size_t chunk_of(const struct streams *streams, const struct bulk *bulk)
 {
     const bool looks = streams->known && pace_is_slow(&streams->pace, streams->given),
@@ -228,9 +229,9 @@ static bool has_window(const struct streams *streams, size_t length)
     return streams->given - streams->given_taken + length <= streams->window;
 }
 
-/* How much of it may go next, or -1: nothing; an offer may go without bytes. full: there is no
- * window for one before it, nor is there then for this: smaller pieces of what is wanted later would keep that one
- * waiting. */
+/* Returns how many bytes of an operation may go next, or -1 for none; an offer may go without bytes. full: the window
+ * has no room for an earlier operation. Then it has none for this one: otherwise later, smaller pieces would keep the
+ * earlier one waiting. */
 static ssize_t next_length(const struct streams *streams, const struct bulk *bulk, bool *full)
 {
     const size_t left = bulk->length - bulk->tls.begun, most = chunk_of(streams, bulk);
@@ -242,7 +243,7 @@ static ssize_t next_length(const struct streams *streams, const struct bulk *bul
     return left && (bulk->tls.wanted || !*full) ? (ssize_t)length : -1;
 }
 
-/* What is to be sent next: in order, but what is very long lets others go first every other time. */
+/* Chooses the next operation: in order, but after many chunks a long one lets others go first every other time. */
 static struct bulk *choose(struct streams *streams, size_t *length)
 {
     const bool in_order = streams->choices++ & 1;
@@ -263,7 +264,7 @@ static struct bulk *choose(struct streams *streams, size_t *length)
     return best;
 }
 
-/* Whether it gets something new. */
+/* Whether the connection gets new chunks. */
 static bool is_used(const struct streams *streams, const struct pipe *pipe)
 {
     return pipe < streams->pipes + streams->used;
@@ -279,7 +280,7 @@ static bool next_chunk(struct streams *streams, struct pipe *pipe)
         begin_reference(streams, pipe);
         return true;
     }
-    while (is_used(streams, pipe) && !pipe->giving) { /* what another connection knows is said by that one */
+    while (is_used(streams, pipe) && !pipe->giving) { /* a piece in another connection's slot is sent by that one */
         size_t length = 0;
         struct bulk *bulk = choose(streams, &length);
 
@@ -297,7 +298,7 @@ static bool is_sending(const struct pipe *pipe)
     return pipe->first_at < pipe->first_end || pipe->rest_length;
 }
 
-/* True: the chunk is all with the connection. */
+/* True: the connection has taken the whole chunk. */
 static bool write_chunk(struct pipe *pipe, ssize_t *error, size_t *moved)
 {
     while (is_sending(pipe)) {
@@ -325,7 +326,7 @@ static void chunk_sent(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     struct bulk *bulk = pipe->giving;
 
-    if (!bulk) /* nothing, which followed something */
+    if (!bulk) /* an empty chunk */
         return;
     pipe->giving = NULL;
     bulk->tls.chunks--;
@@ -339,7 +340,7 @@ static void chunk_sent(struct transport *t, unsigned peer, struct pipe *pipe)
 int tls_give(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     struct streams *streams = streams_of(t, peer);
-    const size_t most = streams->pipe_count > 2 ? 1 : AT_ONCE; /* where they are many: in turns */
+    const size_t most = streams->pipe_count > 2 ? 1 : AT_ONCE; /* with many connections: in turns */
     ssize_t error = 0;
     size_t moved = 0;
     int count = 0;
@@ -375,7 +376,7 @@ void tls_give_nothing(struct transport *t, unsigned peer, struct pipe *pipe)
     if (write_chunk(pipe, &error, &moved))
         error = pipe->stream.by->flush(pipe->stream.tls);
     pipe->said = !moved;
-    if (moved && is_sending(pipe)) { /* it took a part */
+    if (moved && is_sending(pipe)) { /* only a part was taken */
         pipe->stream.blocked = true;
         streams->pipes_blocked = true;
     } else {

@@ -1,4 +1,4 @@
-/* See pace.h. */
+/* The rate of a link: see pace.h. */
 #include "transport/stream/pace.h"
 
 #include <linux/tcp.h>
@@ -8,16 +8,17 @@
 
 #include "base/settings.h"
 
-#define EVERY_NS 5000000      /* it is looked at */
-#define MOST_GAP_NS 200000000 /* between two looks, or nothing is known of what was between them */
+#define EVERY_NS 5000000      /* between two looks */
+#define MOST_GAP_NS 200000000 /* between two looks; after more the time between them does not count */
 #define ENOUGH_NS 60000000    /* of waiting for the link make a measurement, */
-#define ENOUGH_TURNS 2        /* or so many round trips */
-#define STILL 2               /* A connection is slow at first, and grows: so many that are no better make a rate. */
-#define OLD_NS 10000000000    /* after that it is measured again, with nothing packed */
-#define SLOW 60000000u        /* bytes in a second: below, hashing and copying are cheap beside sending */
-#define WORTH 100000000u      /* below, packing may be */
+#define ENOUGH_TURNS 2        /* or this many round trips */
+/* A connection is slow at first, and grows: a rate is the best measurement after so many that are no better. */
+#define STILL 2
+#define OLD_NS 10000000000 /* after that the rate is measured again, with nothing packed */
+#define SLOW 60000000u     /* bytes per second: below, hashing and copying are cheap compared with sending */
+#define WORTH 100000000u   /* below, packing may be worth it */
 #define CRAWLING 20000000u
-#define UNKNOWN_MOST (8u << 20) /* bytes far away before it is known how fast it is */
+#define UNKNOWN_MOST (8u << 20) /* bytes to a distant peer before the rate is known */
 #define FAR_US 1000
 #define SAMPLE (16u << 10)
 #define MOST_SKIP 64
@@ -30,8 +31,8 @@ void pace_open(struct pace *pace, long us)
     pace->enough_ns = us * 1000 * ENOUGH_TURNS > ENOUGH_NS ? us * 1000 * ENOUGH_TURNS : ENOUGH_NS;
 }
 
-/* What has arrived there of all connections together, also behind what was lost, or the end of each gap would look like
- * a fast link; waits: something waits here that could be sent. */
+/* Sums up what has arrived on all connections, including bytes behind lost ones: otherwise the end of each gap would
+ * look like a fast link. waits: bytes wait here that could be sent. */
 static bool ask(const int *fds, unsigned count, uint64_t *arrived, bool *waits)
 {
     *arrived = 0;
@@ -49,7 +50,7 @@ static bool ask(const int *fds, unsigned count, uint64_t *arrived, bool *waits)
     return true;
 }
 
-/* One more measurement. True: there is a rate. */
+/* Takes a measurement. True: there is a new rate. */
 static bool learn(struct pace *pace, uint64_t rate)
 {
     const bool grows = rate > pace->best + pace->best / 4;
@@ -58,7 +59,7 @@ static bool learn(struct pace *pace, uint64_t rate)
     pace->still = grows ? 0 : pace->still + 1;
     if (pace->still < STILL)
         return false;
-    /* one that seems slower may have been idle */
+    /* a slower result may be due to an idle link */
     pace->last = pace->best;
     pace->rate = pace->best > pace->rate ? pace->best : (pace->best + pace->rate) / 2;
     pace->best = 0;
@@ -121,7 +122,7 @@ bool pace_tried(struct pace *pace, size_t length, size_t made, long ns)
 
     pace->cost = 0.75 * pace->cost + 0.25 * cost;
     pace->share = share;
-    /* the other side unpacks, which takes half as long */
+    /* the other side unpacks, in half the time */
     if (1.5 * pace->cost + share * link < 0.95 * link) {
         pace->failures = 0;
         return true;

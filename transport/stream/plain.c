@@ -10,19 +10,19 @@
 struct tls {
     int fd;
     bool accepts;
-    pid_t process; /* that the kernel says is at the other end, or 0; */
-    bool asks;     /* and whether it is to say so with what comes next */
-    size_t known;  /* bytes of the identity that have been said, or heard */
+    pid_t process; /* the PID at the other end, as the kernel reports it, or 0; */
+    bool asks;     /* and whether it has to report it with the next bytes */
+    size_t known;  /* bytes of the identity that have been sent or received */
     char identity[TLS_IDENTITY];
 };
 
-/* The program may have closed a descriptor that it does not know, and the session gets it back (use()). */
+/* The program may have closed a descriptor that it does not know, which the session replaces (use()). */
 static bool is_later(int error)
 {
     return error == EAGAIN || error == EINTR || error == EBADF || error == ENOTSOCK;
 }
 
-/* Also of what the other end has said before this one is there, if it is such a socket there, too. */
+/* The kernel then also reports it for bytes that were sent earlier, if the other end is a Unix socket, too. */
 static bool ask_for_process(int fd)
 {
     struct sockaddr_un address;
@@ -33,7 +33,7 @@ static bool ask_for_process(int fd)
            !setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 }
 
-/* There is no room for descriptors, which the kernel then closes. */
+/* There is no room for descriptors, so the kernel closes any that arrive. */
 static ssize_t receive(struct tls *tls, void *bytes, size_t length)
 {
     union {

@@ -1,13 +1,13 @@
 /*
- * Where a member has connections with many others, to ask each whether something has come costs more than what comes.
- * An epoll descriptor has them all, and each poll of the transport asks it once: who has nothing is not read from
- * (round), and who sleeps sleeps on that one. For few connections there is none: it made a launch and clFinish between
- * two hosts 1.15 times as long, and a program that takes all numbers for its own meets this one as it is made anew
- * (tests/parity/descriptors: dup2() gives EBUSY).
+ * If a member has connections with many others, reading from each costs more than handling what arrives. So an epoll
+ * descriptor holds them all, and each poll of the transport asks it once: a connection that is not readable in this
+ * round is not read from, and a sleeper sleeps on this one descriptor. With few connections there is no poll set: it
+ * made a launch and clFinish between two hosts 1.15 times as long. A program that takes all descriptor numbers can also
+ * hit it while it is being recreated (tests/parity/descriptors: dup2() fails with EBUSY).
  *
- * What it has are open files, not numbers: if the program closes one of these, the store still has the file
- * (transport/alive/fd_store.h). If it closes this one, its number may be that of another. Ours is the one that has the
- * session's pipe.
+ * The set holds open files, not numbers: if the program closes a socket's descriptor, the store still has the file
+ * (transport/alive/fd_store.h). If the program closes the epoll descriptor, its number may become another file's. It is
+ * ours if it holds the session's pipe.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int control(const struct transport *t, int what, int fd, uint64_t name)
     return epoll_ctl(t->poll_set, what, fd, &event) ? -errno : 0;
 }
 
-/* Those whose sockets the program has just closed are added when they are there again. */
+/* Sockets that the program has just closed are added when they have been replaced. */
 static void add(struct transport *t, unsigned number)
 {
     struct streams *streams = t->peers[number].way;
@@ -61,7 +61,7 @@ static void renew(struct transport *t)
     }
 }
 
-/* In a worker nobody else closes descriptors. */
+/* In a worker no other code closes descriptors. */
 static bool is_ours(const struct transport *t, int wake)
 {
     int error;
@@ -115,7 +115,7 @@ bool poll_set_are_quiet(const struct transport *t, const struct stream *stream)
     return (is_plain || stream->dry) && stream->round != t->round; /* TLS may have read ahead */
 }
 
-/* False: of one that is not there any more, and goes on being heard. */
+/* False: the event is of a lost peer, and would be reported again and again. */
 static bool note(struct transport *t, uint64_t name)
 {
     const unsigned number = (unsigned)(name >> 32), index = (unsigned)name;

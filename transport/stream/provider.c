@@ -1,7 +1,6 @@
 /*
- * The provider over TLS: frames, bells and what is to be said of bulk data go through one connection
- * (frames.c); bulk data through others (bulk.c). Who has lost a byte of it, or got one that was not
- * sent, has lost the peer: TLS tells.
+ * The provider by streams: frames, the bell and messages about bulk data go by one connection (frames.c); bulk data by
+ * others (bulk.c). If bytes are lost or forged the peer is lost: TLS reports it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,8 +14,8 @@
 #include "transport/stream/distance.h"
 #include "transport/stream/stream.h"
 
-#define FRAMES_MOST 65536 /* on the way to one peer: the connection says when it is enough */
-#define LAST_WORDS_MS 500 /* for what is to be sent yet when the session ends */
+#define FRAMES_MOST 65536 /* on the way to one peer: the connection has its own limit */
+#define LAST_WORDS_MS 500 /* for unsent messages when the session ends */
 
 const struct tls_plugin *tls_plugin;
 
@@ -42,7 +41,7 @@ bool stream_ready(struct stream *stream)
     return fd >= 0;
 }
 
-/* 0: nothing is to be written down of it. */
+/* Returns the time in ns, or 0 if the timeline does not record this. */
 static uint64_t began(const struct stream *stream)
 {
     return timeline_wanted() && stream->by == tls_plugin ? (uint64_t)clock_ns() : 0;
@@ -71,8 +70,8 @@ ssize_t stream_write(struct stream *stream, const void *bytes, size_t length)
 
 /* ---- a peer ---- */
 
-/* transport/start/job.c's, or rather transport/rendezvous/rendezvous.c's, has made it. */
-/* Words without a connection; what has one is the owner's (transport/join/join.c). */
+/* Takes reports that the program lives, which have no connection; connections are taken elsewhere
+ * (transport/join/join.c). */
 static void take_vouchers(struct streams *streams, struct beat *beat)
 {
     struct tunnel_call call;
@@ -83,7 +82,7 @@ static void take_vouchers(struct streams *streams, struct beat *beat)
     }
 }
 
-/* On a connection that no other thread uses: a byte each way. */
+/* Sends and receives heartbeats, of one byte, on a connection that no other thread uses. */
 static void carry_beat(struct beat *beat, bool say)
 {
     struct streams *streams = beat->carrier;
@@ -142,7 +141,7 @@ static int stream_open(struct transport *t, unsigned number)
     return 0;
 }
 
-/* Or may have. */
+/* Whether bulk data has arrived, or may have. */
 static bool has_come(const struct transport *t, const struct streams *streams)
 {
     bool come = t->poll_set < 0 && t->listens;
@@ -180,7 +179,7 @@ static void tls_follow(struct transport *t, unsigned number)
     tls_bulk_follow(t, number);
 }
 
-/* The poll set has what can be read. */
+/* The poll set holds what can be read. */
 static unsigned sleep_on_blocked(struct streams *streams, struct pollfd *descriptors)
 {
     unsigned count = 0;
@@ -214,7 +213,7 @@ static unsigned tls_sleep_on(struct transport *t, unsigned number, struct pollfd
     return count;
 }
 
-/* It hears no more of us either. */
+/* The peer receives no more from this side either. */
 static void cut(struct stream *stream)
 {
     const int fd = stored_fd(&stream->socket);
@@ -236,7 +235,7 @@ static void tls_lose(struct transport *t, unsigned number)
         cut(&streams->pipes[i].stream);
 }
 
-/* What was said last gets a little time. */
+/* Gives the last messages a little time. */
 static void say_last_words(struct transport *t, unsigned number)
 {
     struct streams *streams = streams_of(t, number);

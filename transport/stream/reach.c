@@ -1,13 +1,14 @@
 /*
- * Bulk data of two members of one host that have sockets between them, by cross memory attach: the giver says where in
- * its memory they are, and the taker has the kernel copy them from there into its own memory (process_vm_readv), once
- * instead of through a socket. So nobody writes to another's memory. Whose memory is read the kernel says, with what
- * comes through the socket (plain.c): a member that lies has the taker read nobody else's.
+ * Bulk data of two members of one host that are connected by sockets, by cross-memory copies (cross memory attach): the
+ * giver announces the address in its memory, and the taker has the kernel copy the data from there into its own memory
+ * (process_vm_readv), once, instead of through a socket. So no process writes to another's memory. The kernel reports,
+ * with the bytes on the socket (plain.c), whose memory is read: a lying member cannot make the taker read another
+ * process's.
  *
- * What cannot be read so goes through the sockets after all: the system may forbid it (Yama, seccomp, another user or
- * namespace), and a device's memory may not be such as can be read. Each time the taker also reads, after the bytes,
- * what only the giver has: its witness. It is gone before memory that was given is its owner's again without having
- * been taken, so whoever finds it has read what was meant.
+ * Data that cannot be copied go through the sockets after all: the system may forbid it (Yama, seccomp, another user or
+ * namespace), and a device's memory may not be readable. Each time the taker also reads, after the bytes, a secret that
+ * only the giver has: its witness. The giver erases it before memory that was given and not taken returns to its owner,
+ * so a taker that finds the witness has read valid bytes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,18 +24,18 @@
 #include "transport/stream/plain.h"
 #include "transport/stream/stream.h"
 
-#define LEAST (16u << 10)  /* what is less goes through a socket as fast */
-#define AT_ONCE (4u << 20) /* bytes, and then there is something else to be looked at */
+#define LEAST (16u << 10)  /* bytes; fewer go through a socket as fast */
+#define AT_ONCE (4u << 20) /* bytes, before other work has its turn */
 
-/* Frames: of who gives; and of who has taken it, or could not. */
+/* The taker's answer to a struct reach_offer: it has copied the data, or failed to. */
 struct reach_answer {
     uint32_t id, failed;
 };
 
 /* ---- the witness ---- */
 
-/* Yama lets nobody read but who has started a process, or was named by it, and there is room for one name: anybody of
- * this user, as without Yama. MPI does the same. */
+/* With Yama only a parent, or one process that was named, may read: any process of this user is allowed, as without
+ * Yama. MPI does the same. */
 static void let_others_read(void)
 {
     static bool done;
@@ -44,7 +45,7 @@ static void let_others_read(void)
     done = true;
 }
 
-/* In a page that no child has. */
+/* Creates the witness, in a page that a child does not inherit. */
 static bool have_witness(struct streams *streams)
 {
     void *page;
@@ -69,12 +70,12 @@ static void drop_witness(struct streams *streams)
     if (!streams->reach.witness)
         return;
     explicit_bzero(streams->reach.witness, REACH_WITNESS);
-    __sync_synchronize(); /* as atomic_thread_fence(), which the thread sanitizer refuses here */
+    __sync_synchronize(); /* like atomic_thread_fence(), which the thread sanitizer refuses here */
 }
 
 /* ---- giving ---- */
 
-/* A socket of TCP has nobody's user, and another user's memory is not to be read. */
+/* A TCP socket does not tell the peer's user, and another user's memory must not be read. */
 static bool is_within_host(const struct streams *streams)
 {
     return streams->frames.by == &plain_plugin && !streams->tunnelled && socket_same_user(streams->frames.socket.fd);
@@ -170,7 +171,7 @@ static bool offered(struct transport *t, unsigned peer, const uint8_t *bytes, si
     return tls_bulk_offered(t, peer, &offer);
 }
 
-/* How much came, up to so much: 0 is nothing, or not what was meant. */
+/* Returns length, or 0 if fewer bytes were read, or invalid ones. */
 static size_t read_from(pid_t process, const struct reach_place *place, uint64_t offset, uint8_t *into, size_t length)
 {
     uint8_t witness[REACH_WITNESS];
@@ -184,7 +185,7 @@ static size_t read_from(pid_t process, const struct reach_place *place, uint64_t
     return length;
 }
 
-/* What comes by the sockets instead begins anew. */
+/* If it failed, the data come through the sockets, from the beginning. */
 static int answer(struct transport *t, struct bulk *bulk, bool failed)
 {
     const struct reach_answer words = {bulk->tls.id, failed};

@@ -105,7 +105,7 @@ bool pair_settle(struct streams *streams, const int sockets[PAIR_SOCKETS])
 {
     bool good = true;
 
-    for (unsigned i = 0; i < PAIR_SOCKETS; i++) /* all of them belong to streams */
+    for (unsigned i = 0; i < PAIR_SOCKETS; i++) /* the streams own all of them, even if one fails */
         good &= settle(i == 0 ? &streams->frames : i == 1 ? &streams->beat : &streams->pipes[0].stream, sockets[i]);
     return good;
 }

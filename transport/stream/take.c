@@ -1,4 +1,4 @@
-/* Bulk data that comes over TLS: see bulk.c. What is offered, what comes of it, and where that belongs. */
+/* Bulk data over streams, the taker's side: see bulk.c. Offers, their bytes, and where these belong. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "base/timeline.h"
 #include "transport/stream/stream.h"
 
-#define TOLD (1u << 20) /* so much of it taken is worth a message */
+#define TOLD (1u << 20) /* bytes taken, after which a message reports it */
 #define MOST_OFFERS (1u << 20)
-#define AT_ONCE (1u << 20) /* bytes of a connection, and then it is the next one's turn */
+#define AT_ONCE (1u << 20) /* bytes of a connection, before the next one's turn */
 
 static void offer_free(struct streams *streams, struct offer *offer)
 {
@@ -45,7 +45,7 @@ static void complete(struct transport *t, struct bulk *bulk)
     streams_of(t, bulk->peer)->takes--;
 }
 
-/* Bytes that have got where they belong; now and then the other side is told. */
+/* Counts bytes that have reached their memory, and reports them to the other side from time to time. */
 static void have_taken(struct transport *t, unsigned peer, uint64_t bytes)
 {
     struct streams *streams = streams_of(t, peer);
@@ -55,7 +55,7 @@ static void have_taken(struct transport *t, unsigned peer, uint64_t bytes)
         streams_want(t, peer, 0);
 }
 
-/* What was kept, or is just coming, is the taker's now. */
+/* Moves kept bytes, and those that are just arriving, to the taker's memory. */
 static void move_kept(struct streams *streams, struct bulk *bulk, struct offer *offer)
 {
     for (struct kept_bytes *kept = offer->kept; kept; kept = kept->next) {
@@ -72,7 +72,7 @@ static void move_kept(struct streams *streams, struct bulk *bulk, struct offer *
     }
 }
 
-/* False: he has agreed to another length. */
+/* False: the take has another length. */
 static bool bind_offer(struct transport *t, struct bulk *bulk, struct offer *offer)
 {
     struct streams *streams = streams_of(t, bulk->peer);
@@ -125,7 +125,7 @@ static struct bulk *find_taking(struct streams *streams, uint32_t id)
     return NULL;
 }
 
-/* Of which something came; or it is a new one. NULL: no memory, or too many. */
+/* Finds the offer of a chunk, or makes a new one. NULL: memory is exhausted, or there are too many. */
 static struct offer *find_offer(struct streams *streams, const struct chunk *chunk)
 {
     struct offers *list = &streams->offers[bucket(chunk->id)];
@@ -176,7 +176,7 @@ static bool take_data(struct transport *t, unsigned peer, struct pipe *pipe)
     if (bulk) {
         if (chunk->whole != bulk->length || chunk->length > bulk->length - bulk->tls.promised)
             return false;
-        bulk->tls.promised += chunk->length; /* never more than all: so it is complete only when nothing can come */
+        bulk->tls.promised += chunk->length; /* at most the whole: complete only when no more can arrive */
         pipe->taking = bulk;
         pipe->into = bulk->memory + chunk->offset;
         return true;
@@ -185,7 +185,7 @@ static bool take_data(struct transport *t, unsigned peer, struct pipe *pipe)
     return offer && offer->length == chunk->whole && offer->tag == chunk->tag && keep(streams, pipe, offer);
 }
 
-/* The one of the bucket whose turn it is, or NULL. False: it is not what was agreed. */
+/* Finds the bucket's offer whose turn it is, or NULL, and gives it to its take. False: the lengths differ. */
 static bool offer_in_turn(struct transport *t, unsigned peer, uint32_t tag, struct offer **out)
 {
     struct streams *streams = streams_of(t, peer);
@@ -203,13 +203,14 @@ static bool offer_in_turn(struct transport *t, unsigned peer, uint32_t tag, stru
     streams->turns_taken[bucket(tag)]++;
     TAILQ_REMOVE(early, offer, by_tag);
     offer->early = false;
-    offer->offered = true; /* the offers of a tag are in order of their offering, whatever came of them before */
+    /* The offers of a tag are in the order of their turns, in whatever order their chunks arrived. */
+    offer->offered = true;
     TAILQ_INSERT_TAIL(&streams->offered[bucket(tag)], offer, by_tag);
     bulk = find_taker(streams, offer->tag);
     return !bulk || bind_offer(t, bulk, offer);
 }
 
-/* Whether it may be the offer of this. */
+/* Whether this chunk may be the offer's first. */
 static bool is_new(const struct streams *streams, const struct offer *offer, const struct chunk *chunk)
 {
     return !offer->offered && !offer->early && chunk->turn - streams->turns_taken[bucket(chunk->tag)] <= MOST_OFFERS &&
@@ -253,7 +254,8 @@ bool tls_bulk_offered(struct transport *t, unsigned peer, const struct reach_off
         return false;
     offer->there = true;
     offer->place = said->place;
-    offer_comes(t, peer, offer, chunk.turn); /* what was not agreed is broken, and bulk_poll() says so */
+    /* If the lengths differ the operation is broken, and bulk_poll() reports it. */
+    offer_comes(t, peer, offer, chunk.turn);
     return true;
 }
 
@@ -267,7 +269,7 @@ void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed)
     bulk_list(bulk, &streams_of(t, bulk->peer)->taking[bucket(bulk->tls.id)]);
 }
 
-/* What every chunk has to be. */
+/* Whether a chunk is valid. */
 static bool is_possible(const struct streams *streams, const struct chunk *chunk)
 {
     switch (chunk->how) {
@@ -334,7 +336,7 @@ static void arrived(struct transport *t, unsigned peer, struct pipe *pipe, size_
     complete(t, bulk);
 }
 
-/* What is in a slot is what it is to be. */
+/* Copies the bytes of a slot, if they have the wanted hash. */
 static bool expand_known(struct streams *streams, unsigned number, const struct chunk *chunk, const uint8_t *hash,
                          uint8_t *into)
 {
@@ -348,7 +350,7 @@ static bool expand_known(struct streams *streams, unsigned number, const struct 
     return true;
 }
 
-/* What was not plain is here. */
+/* Unpacks or looks up content that is complete and not plain. */
 static bool expand(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     struct streams *streams = streams_of(t, peer);
@@ -368,7 +370,7 @@ static bool expand(struct transport *t, unsigned peer, struct pipe *pipe)
     return good;
 }
 
-/* A chunk is here: its place is the owner's own until it is told. */
+/* Keeps a copy of a complete chunk. Its memory is not the owner's before done() is called. */
 static bool keep_copy(struct streams *streams, struct pipe *pipe)
 {
     const size_t length = (size_t)pipe->chunk.length;
@@ -380,7 +382,7 @@ static bool keep_copy(struct streams *streams, struct pipe *pipe)
            dedup_store_put(streams->store, (unsigned)(pipe - streams->pipes), pipe->chunk.slot, bytes, length);
 }
 
-/* Where the next plain bytes of the chunk belong. */
+/* Returns the place for the chunk's next plain bytes. */
 static uint8_t *place_of(const struct pipe *pipe)
 {
     if (pipe->taking)
@@ -388,7 +390,7 @@ static uint8_t *place_of(const struct pipe *pipe)
     return pipe->arriving ? pipe->arriving->bytes + pipe->chunk_got : pipe->keeping->bytes + pipe->chunk_got;
 }
 
-/* Of the bytes of a chunk: how much, or 0, or negative errno. */
+/* Receives content of a chunk. Returns the number of bytes, 0, or a negative errno. */
 static ssize_t take_bytes(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     const bool plain = pipe->chunk.how == CHUNK_PLAIN;
@@ -415,7 +417,7 @@ static ssize_t take_bytes(struct transport *t, unsigned peer, struct pipe *pipe)
     return got;
 }
 
-/* A header or bytes: how much, or 0, or negative errno. */
+/* Receives a header or content. Returns the number of bytes, 0, or a negative errno. */
 static ssize_t take_some(struct transport *t, unsigned peer, struct pipe *pipe)
 {
     ssize_t got;

@@ -29,7 +29,7 @@ END
 }
 
 # Restored programs that do not end as natively: they create objects with contents that they need, and get those of the
-# checkpoint instead, as documented (doc/internals/moving.md, "What is given back").
+# checkpoint instead, as documented (doc/internals/checkpoints.md, "What is restored").
 restored_otherwise()
 {
     cat <<'END'

@@ -22,7 +22,7 @@ struct bell {
     void *carrier;
     unsigned number;
     bool peer_sleeps, lost, rung;
-    uint32_t rung_for; /* frames that it had sent then */
+    uint32_t rung_for; /* frames that the peer had sent when it rang */
     const char *why;   /* why it is lost, if not because its peer has ended */
     bool bye;          /* the peer has said that it ends */
     bool ring;         /* the peer has accepted the shared-memory ring that it was offered */

@@ -107,7 +107,7 @@ struct member_news {
     char host[64], endpoint[128];
 };
 
-/* The link does not know the session's members, and who joins or leaves: it calls these functions
+/* The link does not keep track of members that join or leave the session: it calls these functions
  * (transport/join/join.c). */
 struct membership {
     /* A peer sends news of a member. Negative: the news is not allowed. */

@@ -1,4 +1,4 @@
-/* Which network a session has. */
+/* Chooses a session's network: MPI, TLS, TLS or plain sockets through ssh, or socket pairs within a host. */
 #ifndef VOCL_TRANSPORT_LAUNCH_NETWORK_H
 #define VOCL_TRANSPORT_LAUNCH_NETWORK_H
 

@@ -90,7 +90,7 @@ void poll_set_close(struct transport *t)
     t->poll_set = -1;
 }
 
-/* ---- who is heard ---- */
+/* ---- the peers in it ---- */
 
 void poll_set_meet(struct transport *t, unsigned number)
 {

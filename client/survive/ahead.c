@@ -1,12 +1,12 @@
-/* Contents are copied while the program goes on. */
+/* Copies contents while the program runs. */
 #include "client/survive/ahead.h"
 
 #include "client/core/halt.h"
 #include "client/survive/pause.h"
 
 #define MOST_ROUNDS 8
-#define LITTLE ((size_t)1 << 20) /* is sooner done in the pause */
-#define ENDS_NS 1000000000       /* that what was enqueued may take before */
+#define LITTLE ((size_t)1 << 20) /* bytes that are copied sooner in the pause */
+#define ENDS_NS 1000000000       /* longest wait, in a round, for what was enqueued */
 
 static size_t find_all(struct pause *p, const struct ahead *all, unsigned count)
 {

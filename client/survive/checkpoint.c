@@ -1,6 +1,7 @@
 /*
- * A checkpoint for files: what all memory objects hold is taken into a store, as when the session is suspended, but
- * the workers stay; calls go on, and what was taken goes through a pipe to who asked, who writes the files.
+ * A checkpoint for files: the contents of all memory objects are taken into a store, as for a suspension, but the
+ * workers stay; calls continue, and what was taken goes through a pipe to the process that asked, which writes the
+ * files.
  */
 #include "client/survive/checkpoint.h"
 
@@ -29,24 +30,24 @@
 
 #define PIPE_BYTES (1 << 20)
 
-struct kept { /* a memory object, as it was */
+struct kept { /* a memory object, as it was at that moment */
     cl_mem memory;
     uint64_t number;
-    bool linear; /* a buffer: places in it are those of its contents */
+    bool linear; /* a buffer: offsets in it are those of its contents */
     char what[SAVED_WHAT];
 };
 
 struct save {
     struct pause pause;
     struct held held;
-    struct kept *kept; /* the same, in the order of their addresses */
+    struct kept *kept; /* the objects of held, in the order of their addresses */
     unsigned kept_count;
     struct store *store;
-    size_t paused; /* so many bytes were taken in the pause */
+    size_t paused; /* bytes taken in the pause */
     int pipe;
 };
 
-static PER_PROCESS atomic_int svm; /* allocations */
+static PER_PROCESS atomic_int svm; /* SVM allocations */
 
 bool checkpoint_any_svm(void)
 {
@@ -133,7 +134,7 @@ static int keep(struct save *s)
     return 0;
 }
 
-/* Those that a node has are first in the list. */
+/* Moves the objects that the node has to the front of the list, and returns their number. */
 static unsigned gather(struct save *s, const struct node *node)
 {
     unsigned count = 0;
@@ -179,7 +180,7 @@ static int plan(struct save *s)
     return error ? error : keep(s);
 }
 
-/* Calls of the program wait from pause_begin() on. */
+/* Takes all contents. Calls of the program wait from pause_begin() on. */
 static int take(struct save *s)
 {
     struct pause *p = &s->pause;
@@ -203,7 +204,7 @@ static int take(struct save *s)
         pause_phase(p, "save");
     if (!error)
         error = store_take(s->store, p->reason, p->reason_size);
-    if (p->halted) /* else it is another halt, of what is suspended */
+    if (p->halted) /* else the halt is another one, of a suspended session */
         halt_set(HALT_NONE);
     coherence_watch(false);
     ends_free(&p->ends);
@@ -213,7 +214,7 @@ static int take(struct save *s)
 
 /* ---- where it goes ---- */
 
-/* The end of a pipe of the process that asks, which the kernel opens only if that is the same user's. */
+/* Opens the end of a pipe of the process that asks; the kernel allows that only if it is the same user's. */
 static int open_pipe(const char *words)
 {
     struct stat file;
@@ -225,7 +226,7 @@ static int open_pipe(const char *words)
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, number);
     if (stat(path, &file))
         return -errno;
-    if (!S_ISFIFO(file.st_mode)) /* others might do something when they are opened */
+    if (!S_ISFIFO(file.st_mode)) /* opening other files might have side effects */
         return -EINVAL;
     fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
@@ -234,11 +235,11 @@ static int open_pipe(const char *words)
         close(fd);
         return -EINVAL;
     }
-    fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* or as it is */
+    fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it keeps its size */
     return fd;
 }
 
-/* By a thread for which SIGPIPE is blocked, as all signals are. */
+/* Writes to the pipe, in a thread for which SIGPIPE is blocked, as all signals are. */
 static int put(struct save *s, const void *bytes, size_t size)
 {
     for (size_t at = 0; at < size;) {

@@ -1,7 +1,7 @@
 /*
- * The contents of a node that moves go to its target, from member to member, in pieces of which some are under way at
- * once, by one queue at the target: with a queue for each piece one of twenty runs of parity/buffer_ops between two
- * hosts read something else, and whether for that is not known.
+ * Copies the contents of a node that moves to its target, from member to member, in pieces of which several are under
+ * way at once, by one queue at the target. With a queue for each piece one of twenty runs of parity/buffer_ops between
+ * two hosts read wrong data; whether the queues were the reason is not known.
  */
 #include <errno.h>
 
@@ -63,7 +63,7 @@ static int wait_for_slot(struct copying *c, unsigned slot)
                : pause_refuse(c->move->pause, -ENOMEM, "contents cannot be moved: error %d", status);
 }
 
-/* What is under way uses memory of both sides. */
+/* Waits for all pieces under way, since they use memory of both sides. */
 static int copying_end(struct copying *c, int error)
 {
     for (unsigned i = 0; i < CONTENTS_UNDER_WAY; i++) {
@@ -77,7 +77,7 @@ static int copying_end(struct copying *c, int error)
     return error;
 }
 
-/* The piece that begins next: where its event is put. */
+/* Waits until another piece may begin: *slot is the place of its event. */
 static int next_slot(struct copying *c, cl_context context, unsigned *slot)
 {
     int error = c->context == context ? 0 : copying_end(c, 0);
@@ -115,7 +115,7 @@ static int copy_region(struct copying *c, cl_mem whole, const struct wire_region
     in.queue = c->queue->object.id;
     out.event = in.event = event->object.id;
     session_lock(m->node->session);
-    lost = pause_is_broken(m->pause); /* the node may have another worker, from which nothing would come */
+    lost = pause_is_broken(m->pause); /* the node may have another worker, which would send nothing */
     if (!lost) {
         wire_put_migrate_out(&m->node->batch, &out);
         stream_finish(m->node, STREAM_NOW);
@@ -146,7 +146,7 @@ static int copy_range(void *argument, cl_mem whole, size_t start, size_t end)
     return error;
 }
 
-/* What the members share is where it was; pipes go empty, or not at all. */
+/* Memory that the members share need not be copied; pipes move empty, or not at all. */
 bool has_contents(const struct object *object)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
@@ -160,7 +160,7 @@ static bool goes(const struct move *m, const struct object *object)
     return has_contents(object) || unshare_goes(m, object);
 }
 
-/* In a context of several nodes another one may have what is newer. */
+/* In a context of several nodes another node may have newer contents. */
 static bool can_go_early(const struct _cl_mem *memory)
 {
     return !memory->coherence && may_go_ahead(memory);
@@ -183,7 +183,7 @@ int copy_all(struct move *m)
 
 /* ---- while the program goes on ---- */
 
-/* The memory object, used; NULL: it is no more. */
+/* Returns the memory object, held, or NULL if it has been released or must wait for the pause. */
 static cl_mem early_use(struct move *m, const struct made *made)
 {
     struct object *object = NULL;
@@ -197,7 +197,7 @@ static cl_mem early_use(struct move *m, const struct made *made)
     return (cl_mem)object;
 }
 
-/* Those that were written since. */
+/* Finds the objects that were written since. */
 static size_t find_written(void *argument)
 {
     struct objects_ahead *o = argument;
@@ -220,7 +220,8 @@ static size_t find_written(void *argument)
     return bytes;
 }
 
-/* Those of which pieces may be under way, in use: when as many others have begun since, one's are over. */
+/* Objects of which pieces may be under way, held. An object is released when as many others have begun since, as its
+ * pieces have ended then. */
 struct going {
     cl_mem memories[CONTENTS_UNDER_WAY];
     unsigned next;

@@ -1,9 +1,9 @@
-/* Passes over commands.def for what journals have to know of commands. */
+/* Passes over commands.def for what journals need to know about commands. */
 #include "client/survive/effects.h"
 
 #include "client/memory/arena.h"
 
-/* Exactly one word for each command: with none, or with two, it does not compile. */
+/* Needs exactly one word for each command: with none, or with two, this does not compile. */
 static const uint8_t effects[] = {
 #define SEND(name, number) [number] =
 #define ENQUEUE(name, number) [number] = EFFECT_RUNS
@@ -40,7 +40,7 @@ static void visit_each(effect_visit *visit, void *argument, unsigned kind, const
         visit(argument, kind, ids[i], makes);
 }
 
-/* Both of what is asked for; visit may be NULL. */
+/* Gets the outline, and calls visit, which may be NULL. */
 static bool read_command(uint16_t number, struct wire_cursor fields, struct outline *out, effect_visit *visit,
                          void *argument)
 {

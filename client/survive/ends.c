@@ -1,4 +1,4 @@
-/* What was enqueued so far, in all queues, and waiting for its end while the program goes on. */
+/* Waits, while the program runs, for the end of what was enqueued so far in all queues. */
 #include "client/survive/ends.h"
 
 #include "base/clock.h"
@@ -51,7 +51,7 @@ void ends_put(struct ends *ends, struct session *session)
         end->event->subscribed = marker.subscribe;
         marker.event = end->event->object.id;
         wire_put_enqueue_marker(stream_begin(end->queue->node), &marker);
-        if (stream_end(end->queue->node, STREAM_NOW)) { /* its event would never be over */
+        if (stream_end(end->queue->node, STREAM_NOW)) { /* its event would never complete */
             node_set_clear(&end->event->known);
             handle_release(end->event, WIRE_EVENT, 0);
             end->event = NULL;

@@ -1,4 +1,4 @@
-/* The journal of a node: what is kept, and how it is made less at a snapshot. */
+/* The journal of a node: what it records, and how a snapshot compacts it. */
 #include "client/survive/journal.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct kept {
 
 /* ---- turns ---- */
 
-/* Whose the last words were, of all journals. */
+/* The journal that recorded last, of all journals. */
 static PER_PROCESS const struct journal *speaker;
 static PER_PROCESS uint64_t turns;
 
@@ -97,7 +97,7 @@ void journal_off(struct journal *j)
     journal_end_turn(j);
     wire_buffer_free(&j->base);
     wire_buffer_free(&j->log);
-    if (j->giving || j->replay) /* it is being sent */
+    if (j->giving || j->replay) /* they are being sent */
         return;
     journal_drop_data(j);
     window_free(j);
@@ -129,7 +129,7 @@ static void look_if_full(struct journal *j)
     }
 }
 
-/* What goes to the target of a move, and what is never told again. */
+/* Whether a command names the target of a move, or is never replayed. */
 static bool is_left_out(const struct journal *j, uint16_t number, struct wire_cursor fields)
 {
     const bool passes = effect_of(number) == EFFECT_PASSES;
@@ -250,7 +250,7 @@ static const char *bound_in(const struct wire_buffer *commands)
     return m.bound;
 }
 
-/* Of what workers keep. */
+/* Whether any contents have no replica left. */
 static bool any_missing(const struct journal *j)
 {
     bool any = false;
@@ -304,7 +304,7 @@ bool journal_save(struct journal *j, uint32_t memory, const struct wire_region *
     return true;
 }
 
-/* They stay in their lists, which a replay may be at. */
+/* The entries stay in their lists, which a replay may be reading. */
 void journal_drop_next(struct journal *j)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
@@ -325,7 +325,7 @@ void journal_unshare(struct journal *j)
     }
 }
 
-/* They stay in their lists, as above. */
+/* The entries stay in their lists, as above. */
 void journal_drop_waiting(struct journal *j)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {

@@ -1,6 +1,6 @@
 /*
- * Contents that workers keep: see keep.h. They go in pieces, each under a number of its own. What is said of them goes
- * beside the node's batch, so that none of it comes into journals, or to another worker than it was meant for.
+ * Replicas of contents, kept by workers: see keep.h. Contents go in pieces, each under a number of its own. Commands
+ * about them are sent beside the node's batch, so that none gets into journals, or to another worker than was meant.
  */
 #include "client/survive/keep.h"
 
@@ -17,27 +17,27 @@
 #include "client/survive/journal.h"
 #include "client/survive/recover.h"
 
-#define ENOUGH 2  /* members have contents each */
-#define HOLDERS 4 /* those, and others while some go */
+#define ENOUGH 2  /* members that have each of the contents */
+#define HOLDERS 4 /* those, and others while some leave */
 
-/* A member that has it, or to which it comes. */
+/* A member that has the contents, or to which they are on their way. */
 struct holder {
-    unsigned peer; /* or 0 */
+    unsigned peer; /* 0: none */
     bool there;
 };
 
 struct keep {
     LIST_ENTRY(keep) in;
-    struct node *node; /* whose contents they are */
+    struct node *node; /* whose contents these are */
     struct wire_region whole;
-    uint32_t first, count; /* the numbers of the pieces */
+    uint32_t first, count; /* numbers of the pieces */
     struct holder holders[HOLDERS];
-    bool made;    /* by all that are to have it */
-    bool dropped; /* it is freed when nobody uses it any more */
+    bool made;    /* by all members that are to have it */
+    bool dropped; /* to be freed when it has no more users */
     unsigned users;
 };
 
-/* What a member is asked to do with a piece, and has not answered. */
+/* A request to a member about a piece, not answered yet. */
 struct asked {
     LIST_ENTRY(asked) in;
     uint32_t contents;
@@ -49,8 +49,8 @@ struct asked {
 /* Under the session's lock. */
 static PER_PROCESS struct {
     bool on;
-    uint32_t last;    /* number */
-    unsigned leaving; /* a member that is about to forget all, or 0 */
+    uint32_t last;    /* last number given to a piece */
+    unsigned leaving; /* a member that is about to forget everything, or 0 */
     LIST_HEAD(, keep) keeps;
     LIST_HEAD(, asked) asked;
 } keeping;
@@ -111,7 +111,7 @@ static bool holds(const struct keep *keep, unsigned peer)
     return holder && holder->there;
 }
 
-/* Any of them; 0: nobody has it. */
+/* Returns any member that has the contents, or 0. */
 static unsigned any_holder(const struct keep *keep)
 {
     unsigned peer = 0;
@@ -136,7 +136,8 @@ bool keep_is_whole(const struct keep *keep)
     return another && holds(keep, keep->node->peer);
 }
 
-/* It comes to that member, unless it does so already or is there. */
+/* Adds a member to which the contents go. Returns false if it has them, or they are on their way, or there is no
+ * place. */
 static bool add_holder(struct keep *keep, unsigned peer)
 {
     struct holder *place = find_holder(keep, peer) ? NULL : find_holder(keep, 0);
@@ -161,12 +162,12 @@ static struct wire_region piece_of(const struct keep *keep, uint32_t index)
     return region_piece(&keep->whole, index * CONTENTS_PIECE);
 }
 
-/* One thing that a node's member is to do with all pieces. */
+/* A task of a node's member for all pieces. */
 struct task {
     struct keep *keep;
     struct node *node;
     unsigned peer; /* the member */
-    bool again;    /* it is a new one that is told all again: what the node's batch has is not for it yet */
+    bool again;    /* the member is a new one, in a replay: what is in the node's batch is not for it yet */
     uint32_t memory;
     unsigned from;
     void (*put)(struct wire_buffer *out, const struct task *task, uint32_t index);
@@ -213,7 +214,7 @@ static bool is_gone(const struct task *task)
            (!task->again && (!node->alive || node->mending)) || session_stops(node->session);
 }
 
-/* Behind what the node was told before. */
+/* Sends the request behind what was put for the node before. */
 static bool sent(void *argument)
 {
     struct task *task = argument;
@@ -270,7 +271,7 @@ static int await(struct task *task, struct asked *asked)
     return asked->over ? asked->error : -ECONNRESET;
 }
 
-/* These pieces, some at a time. */
+/* Does the task for these pieces, several at a time. */
 static int do_all(struct task *task, uint32_t first, uint32_t count)
 {
     struct asked asked[CONTENTS_UNDER_WAY];
@@ -291,7 +292,7 @@ static int do_all(struct task *task, uint32_t first, uint32_t count)
     return error;
 }
 
-/* What the member has of it by now goes. */
+/* Makes the member drop what it has of the contents. */
 static void not_kept(struct task *task)
 {
     int error = 0;
@@ -302,14 +303,14 @@ static void not_kept(struct task *task)
     remove_holder(task->keep, task->peer);
 }
 
-/* The member has it now: 0, or there is another error. */
+/* Ends a task with its error: notes that the member has the contents, or makes it drop them. Returns 0 or the error. */
 static int is_kept(struct task *task, int error)
 {
     struct holder *holder = find_holder(task->keep, task->peer);
 
     if (!error && !holder)
         error = -ECONNRESET;
-    if (error > 0) /* who should have it has not */
+    if (error > 0) /* the member that should have it does not */
         error = -EIO;
     if (!error)
         holder->there = true;
@@ -318,7 +319,7 @@ static int is_kept(struct task *task, int error)
     return error;
 }
 
-/* The node's member gets it from one that has it; from the next, if that is lost. */
+/* Copies the contents to the node's member from a member that has them, or from the next if that is lost. */
 static int keep_too(struct keep *keep, struct node *node, bool again)
 {
     struct task task = {.keep = keep, .node = node, .peer = node->peer, .again = again};
@@ -347,7 +348,7 @@ static int error_of(cl_int status)
         return 0;
     case CL_OUT_OF_HOST_MEMORY:
         return -ENOMEM;
-    case CL_OUT_OF_RESOURCES: /* another member was lost, as far as this one knows */
+    case CL_OUT_OF_RESOURCES: /* this member has lost another one */
         return -ECONNRESET;
     }
     return 1;
@@ -437,7 +438,7 @@ static void put_no_more(struct keep *keep, struct node *node)
         return;
     for (uint32_t i = 0; i < keep->count; i++)
         put_keep_no_more(&node->batch, &task, i);
-    node->repeats = 0; /* the last one is elsewhere in the batch */
+    node->repeats = 0; /* the last launch is elsewhere in the batch */
     session_need_progress(node->session);
 }
 
@@ -468,12 +469,12 @@ int keep_restore(struct keep *keep, uint32_t memory)
     if (!error)
         error = do_all(&task, 0, keep->count);
     wire_buffer_free(&task.out);
-    return error > 0 ? 0 : error; /* above 0: the object has failed to come into being */
+    return error > 0 ? 0 : error; /* above 0: the object could not be created natively */
 }
 
 /* ---- members that go ---- */
 
-/* How many of those that have it go, and how many do not. */
+/* Returns how many members that have the contents leave, or stay. */
 static unsigned going(const struct keep *keep, const struct leaving *leaving)
 {
     unsigned count = 0;
@@ -492,7 +493,7 @@ static unsigned staying(const struct keep *keep, const struct leaving *leaving)
     return count - going(keep, leaving);
 }
 
-/* Lets go of the lock: it may be dropped meanwhile. */
+/* Releases the lock meanwhile: the contents may be dropped. */
 static void hand_over(struct keep *keep, const struct leaving *leaving, struct node *const *to, unsigned count)
 {
     for (unsigned i = 0; i < count && staying(keep, leaving) < ENOUGH && !keep->dropped; i++) {
@@ -501,7 +502,7 @@ static void hand_over(struct keep *keep, const struct leaving *leaving, struct n
     }
 }
 
-/* It is used no more by who has let go of the lock meanwhile. The next one. */
+/* Ends a use, during which the lock was released. Returns the next one in the list. */
 static struct keep *use_over(struct keep *keep)
 {
     struct keep *next = LIST_NEXT(keep, in);

@@ -1,4 +1,4 @@
-/* The objects of a node that moves are made again at its target. */
+/* Recreates the objects of a node that moves at its target. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "client/memory/memory.h"
 #include "client/survive/moving.h"
 
-#define ASKED 64 /* outcomes at a time */
+#define ASKED 64 /* outcomes asked for at a time */
 
-/* What this thread makes on the node is made at the target. */
+/* Directs what this thread creates on the node to the target. */
 static void aim(struct move *m, bool at_target)
 {
     session_lock(m->node->session);
@@ -19,7 +19,7 @@ static void aim(struct move *m, bool at_target)
     session_unlock(m->node->session);
 }
 
-/* Shared virtual memory that the program and the node each have is there only in the pause. */
+/* SVM of which program and node each have a copy exists at the target only in the pause. */
 static bool is_over_svm(const struct object *object)
 {
     return atomic_load(&object->kind) == WIRE_MEMORY && memory_root((cl_mem)(uintptr_t)object)->svm_remote;
@@ -44,7 +44,7 @@ static void collect(struct object *object, void *argument)
         m->objects[m->count++] = object, m->objects[m->count] = NULL;
 }
 
-/* What an object is made from comes before it. */
+/* Returns how many objects this one is made from: those are created first. */
 static unsigned depth_of(const struct object *object)
 {
     unsigned depth = 0;
@@ -78,7 +78,7 @@ static int check_bound(struct move *m, const struct object *object)
     return bound ? pause_refuse(m->pause, -ENOTSUP, "%s", bound) : 0;
 }
 
-/* why: a negative errno value, or what native OpenCL said (call_verdict()). */
+/* why: a negative errno, or native OpenCL's error (call_verdict()). */
 static int cannot(struct move *m, const struct object *object, int error, int why)
 {
     return pause_refuse(m->pause, error, "%s cannot be made there: %s %d", name_of(object),
@@ -96,7 +96,7 @@ static int make_one(struct move *m, struct object *object)
     return 0;
 }
 
-/* What native OpenCL says to so many of them at a member. */
+/* Asks a member for native OpenCL's result of creating so many objects. */
 static void ask_outcomes(struct node *member, struct object *const *objects, unsigned count, int outcomes[ASKED])
 {
     struct call calls[ASKED];
@@ -117,7 +117,7 @@ static void ask_outcomes(struct node *member, struct object *const *objects, uns
     }
 }
 
-/* Of a node that is suspended it is known from before. */
+/* Returns native OpenCL's result at the node; for a suspended node it was noted before. */
 static int outcome_here(const struct move *m, const struct object *object)
 {
     if (!m->node->suspended)
@@ -129,7 +129,7 @@ static int outcome_here(const struct move *m, const struct object *object)
     return 0;
 }
 
-/* What native OpenCL says to them there, it said here. */
+/* Checks that native OpenCL refuses at the target only what it refused here, with the same error. */
 static int check_outcomes(struct move *m, unsigned first)
 {
     int error = 0;
@@ -147,7 +147,8 @@ static int check_outcomes(struct move *m, unsigned first)
     return error;
 }
 
-/* What has to be done with them before others can be made. */
+/* Does what kinds have to do with their objects before others can be created, in an order that satisfies their
+ * dependencies. */
 static int settle(struct move *m, unsigned first)
 {
     const struct kind *kind = first < m->count ? handle_kind(m->objects[first]) : NULL;
@@ -204,7 +205,7 @@ static int collect_kind(struct move *m, unsigned kind)
     return m->failed ? pause_refuse(m->pause, -ENOMEM, "no memory") : 0;
 }
 
-/* Those from that one on, which are of one kind. */
+/* Creates the objects from that one on, which are of one kind. */
 static int make_collected(struct move *m, unsigned first)
 {
     unsigned made = 0;
@@ -216,7 +217,7 @@ static int make_collected(struct move *m, unsigned first)
             if (depth_of(m->objects[i]) != depth)
                 continue;
             made++;
-            error = check_bound(m, m->objects[i]); /* what was made early may be mapped since */
+            error = check_bound(m, m->objects[i]); /* what was created early may be mapped since */
             if (!error && !made_early(m, m->objects[i]))
                 error = make_one(m, m->objects[i]);
         }
@@ -242,7 +243,7 @@ static uint32_t state_of(const struct object *object)
     return kind->state ? kind->state(object) : 0;
 }
 
-/* What was made is known as such, and the program's again. */
+/* Notes what was created early. */
 static int keep_early(struct move *m)
 {
     struct made *more = realloc(m->early, (m->early_count + m->count + 1) * sizeof(*more));
@@ -254,7 +255,7 @@ static int keep_early(struct move *m)
         const struct object *object = m->objects[i];
 
         if (atomic_load(&object->kind) == WIRE_MEMORY)
-            atomic_fetch_or(&((cl_mem)m->objects[i])->written, WRITTEN_MOVE); /* for the target has nothing yet */
+            atomic_fetch_or(&((cl_mem)m->objects[i])->written, WRITTEN_MOVE); /* as the target has no contents yet */
         more[m->early_count++] = (struct made){.kind = atomic_load(&object->kind), .id = object->id};
     }
     return 0;
@@ -293,7 +294,7 @@ int make_programs_early(struct move *m)
     int error = states ? 0 : pause_refuse(m->pause, -ENOMEM, "no memory");
 
     for (unsigned i = 0; !error && i < m->count; i++)
-        states[i] = state_of(m->objects[i]); /* if it changes from now on, it is made anew */
+        states[i] = state_of(m->objects[i]); /* a program that changes from now on is recreated */
     if (!error)
         error = make_collected(m, 0);
     if (!error)
@@ -311,7 +312,7 @@ void make_drop(struct move *m)
         handle_unhold(m->node->session, m->objects[--m->count]);
 }
 
-/* What the program has released or changed since: numbers may be others' by now. */
+/* Releases at the target what the program has released or changed since, as numbers may have been reused. */
 static void release_early(struct move *m, unsigned kind)
 {
     session_lock(m->node->session);
@@ -366,7 +367,7 @@ int make_list(struct move *m)
     return error;
 }
 
-/* Memory objects and arguments of kernels may name shared virtual memory. */
+/* Creates the objects of a kind, and SVM after contexts, as memory objects and kernel arguments may refer to it. */
 static int make_next(struct move *m, unsigned kind)
 {
     const int error = make_kind(m, kind);

@@ -9,7 +9,7 @@ enum { WINDOW = 32, MAPPED = 16 << 20 };
 static const struct size {
     const char *name;
     size_t bytes;
-    int transfers; /* a round: enough to be measured */
+    int transfers; /* per round: enough to be measured */
     int windows;
 } sizes[] = {
     {"4KiB", 4 << 10, 512, 16}, {"16KiB", 16 << 10, 256, 16}, {"64KiB", 64 << 10, 256, 8}, {"256KiB", 256 << 10, 64, 4},
@@ -58,7 +58,7 @@ static void measure_window(const struct bench *b, cl_mem buffer, const struct si
     series_report(&rate, name, "GB/s");
 }
 
-/* Writes and reads in turn; what was written has to come back. */
+/* Writes and reads alternately; the data read must be those written. */
 static void measure_transfers(const struct bench *b, const struct size *size)
 {
     cl_mem buffer = bench_buffer(b, CL_MEM_READ_WRITE, size->bytes);
@@ -110,7 +110,7 @@ static void measure_map(const struct bench *b)
         unmap(b, buffer, mapped);
         double second = bench_now();
 
-        /* The device has the newest contents now, so that a map has something to bring. */
+        /* The newest contents are now on the device, so that a map has to transfer something. */
         CHECK(
             clEnqueueReadBuffer(b->queue, buffer, CL_TRUE, MAPPED - sizeof(last), sizeof(last), &last, 0, NULL, NULL));
         EXPECT(last == 0x01010101u * number);

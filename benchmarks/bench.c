@@ -104,7 +104,7 @@ void bench_touch(size_t size)
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     EXPECT(memory != MAP_FAILED);
-    madvise(memory, size, MADV_HUGEPAGE); /* or who asks for large pages gets others */
+    madvise(memory, size, MADV_HUGEPAGE); /* so that huge pages are there as well */
     memset(memory, 1, size);
     munmap(memory, size);
 }

@@ -1,6 +1,6 @@
 /*
- * The calls that create and release each kind of object, and those that ask about it, us each. A kind that the device
- * does not offer is left out, with a line that says so.
+ * The calls that create and release each kind of object, and queries of objects, us each. A kind that the device does
+ * not offer is left out, with a line that says so.
  */
 #include "bench.h"
 
@@ -17,7 +17,7 @@ static cl_program built;
 
 struct kind {
     const char *name;
-    int count; /* so many are created in a row, then released in a row */
+    int count; /* how many are created in a row, and then released in a row */
     void *(*create)(cl_int *status);
     cl_int (*release)(void *object);
 };
@@ -143,7 +143,7 @@ static cl_int release_kernel(void *object)
     return clReleaseKernel(object);
 }
 
-/* Left pending, as a program in a hurry would. */
+/* Leaves the event incomplete, as a program in a hurry would. */
 static cl_int release_event(void *object)
 {
     return clReleaseEvent(object);
@@ -215,7 +215,7 @@ static void measure(const struct kind *kind)
 
 /* ---- queries ---- */
 
-/* What a program may ask of an object that it made just now: the first answer, then the same again. */
+/* A query of a new object: the first answer, and then the same again. */
 struct query {
     const char *name;
     void *(*create)(cl_int *status);

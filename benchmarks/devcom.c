@@ -1,14 +1,13 @@
 /*
- * devcom beside MPI's one-sided operations and plain copies, two ranks of one host: half round trips of a write with
+ * devcom, MPI's one-sided operations and plain copies between two ranks of one host: half round trips of a write with
  * notification, by the host and by kernels, bandwidth, rate by queues, chains, strided blocks, barrier and allreduce.
- * Started by mpiexec; benchmarks/devcom_run takes medians of several runs of both MPIs. MPI polls without
- * end; with VOCL_SPIN_US=1000000 devcom does, too, which on a busy machine is another thing than sleeping.
+ * Started by mpiexec; benchmarks/devcom_run takes medians of several runs of both MPIs. MPI always polls; with
+ * VOCL_SPIN_US=1000000 devcom does, too, which differs from sleeping on a loaded machine.
  *
  *     mpi_put    MPI_Put of the data, flush, MPI_Put of the flag, flush; the target polls the flag
  *     memcpy     by one process, within its own segment
- *     copy       memcpy into the other's memory and a flag that it polls, in turns: what the two caches allow
- *     copy_run   the same, between runs of kernels and timed as they are: a run of many rounds, as kernels have no
- * clock
+ *     copy       memcpy into the other's memory and a flag that it polls, alternately: what the two caches permit
+ *     copy_run   the same, between runs of kernels and timed like these: a run of many rounds, as kernels have no clock
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -18,7 +17,7 @@
 #include "devcom.h"
 #include "pair.h"
 
-/* A segment: what the other writes, a flag, and what is written to the other. */
+/* The layout of a segment: the data that the other rank writes, a flag, and the data to be written to it. */
 enum {
     SEGMENT,
     DEVICE,
@@ -36,7 +35,7 @@ static struct devcom_endpoint *endpoint;
 static struct bench bench;
 static struct pair pair;
 static int rank, other;
-static uint8_t *window, *mine, *theirs; /* MPI's, and the devices' segments */
+static uint8_t *window, *mine, *theirs; /* MPI's window, and the segments on the devices */
 static MPI_Win win;
 
 static void meet(void)
@@ -115,7 +114,7 @@ static void copies(void)
     }
 }
 
-/* ---- bandwidth and rate: rank 0 writes, the other hears of the last ---- */
+/* ---- bandwidth and rate: rank 0 writes, the other rank is notified of the last write ---- */
 
 static void devcom_begin(size_t bytes)
 {
@@ -188,7 +187,7 @@ static void chains(void)
                                       .shape = {.bytes = BLOCK},
                                       .rank = other};
     EXPECT(!devcom_chain_create(d, puts, CHAIN, 0, &chain));
-    for (int i = 0; i < CHAIN; i++) /* every second block, from the last on */
+    for (int i = 0; i < CHAIN; i++) /* every second block, from the last to the first */
         puts[i].offset = puts[i].remote_offset = (size_t)(CHAIN - 1 - i) * 2 * BLOCK;
     EXPECT(!devcom_chain_create(d, puts, CHAIN, 0, &apart));
     meet();
@@ -254,7 +253,7 @@ static double run_kernel(cl_kernel kernel)
     return (bench_now() - start) / 1000;
 }
 
-/* us for half a round trip; the other side has the same rounds. */
+/* Returns the us of half a round trip; the other side does the same rounds. */
 static double run_copies(size_t bytes, int rounds)
 {
     static int64_t round = (int64_t)1 << 32;
@@ -273,7 +272,7 @@ static double run_copies(size_t bytes, int rounds)
     return (bench_now() - start) / 1000 / rounds / 2;
 }
 
-/* What a launch costs is taken off: runs of many and of few rounds differ in the rest. */
+/* Subtracts the time of a launch, by runs of many and of few rounds. */
 static void kernels(void)
 {
     cl_program program;

@@ -1,6 +1,6 @@
 /*
  * devcom or plain messages of MPI between two hosts, for transfers of 64 KiB and more: half round trips and bandwidth.
- * benchmarks/devcom_run starts it in two network namespaces, once for either: MPI without devcom's thread beside it.
+ * benchmarks/devcom_run starts it in two network namespaces, once for each: so MPI runs without devcom's thread.
  *
  *     devcom_far devcom [--quick]    devcom_write_notify, devcom_signal_wait; many devcom_write and a fence
  *     devcom_far mpi [--quick]       MPI_Send and MPI_Recv; many MPI_Isend and the answer of the receiver
@@ -57,7 +57,7 @@ static void mpi_pong(int64_t round)
     MPI_Recv(data, PAIR_MOST, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* The other receives whatever comes until there is nothing in it, and says that it has. */
+/* Starts a message; the receiver takes messages until one is empty, and then answers. */
 static void mpi_begin(size_t bytes)
 {
     EXPECT(sent < MOST_SENDS);
@@ -91,7 +91,7 @@ static void mpi_meet(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Two hosts have processors of their own; here each rank and its threads have one. */
+/* Binds each rank and its threads to one core, since two hosts would have processors of their own. */
 static void take_core(void)
 {
     const char *number = getenv("PMI_RANK");

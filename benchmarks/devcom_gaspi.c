@@ -1,5 +1,5 @@
 /*
- * What benchmarks/devcom measures, by GASPI (GPI-2): two processes of one host. Not built with the rest:
+ * The measurements of benchmarks/devcom with GASPI (GPI-2): two processes of one host. Not built with the rest:
  * benchmarks/devcom_run compiles it with the GPI-2 that is installed at GPI2_DIR, and starts both processes.
  *
  *     gaspi    gaspi_write_notify, gaspi_notify_waitsome and _reset; many gaspi_write and, as completion is local

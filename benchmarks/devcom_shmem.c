@@ -1,5 +1,5 @@
 /*
- * What benchmarks/devcom measures, by OpenSHMEM: two processes of one host. Not built with the rest:
+ * The measurements of benchmarks/devcom with OpenSHMEM: two processes of one host. Not built with the rest:
  * benchmarks/devcom_run compiles it by oshcc, where there is one, and starts it by oshrun.
  *
  *     shmem    shmem_putmem, shmem_fence, a put of the flag, for which the other waits; many puts and shmem_quiet

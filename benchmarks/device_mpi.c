@@ -1,7 +1,7 @@
 /*
- * Messages between two ranks: half of there and back again in us, the median of 25 rounds. Host memory, which shows
- * what libxtqmpi costs who does not need it (run with and without LD_PRELOAD=libxtqmpi.so, in turns); with it, device
- * memory as well: staged by the program's own hands, by libxtqmpi, and by it in pieces.
+ * Messages between two ranks: half round trips in us, the median of 25 rounds. With host memory, which shows what
+ * libxtqmpi costs programs that do not need it (run with and without LD_PRELOAD=libxtqmpi.so, alternately); with
+ * libxtqmpi, device memory as well: staged by the program itself, by libxtqmpi, and by libxtqmpi in pieces.
  */
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -78,7 +78,7 @@ static void measure(enum way way, const char *name, int bytes)
         printf("%-24s %9d %10.2f\n", name, bytes, median);
 }
 
-/* What the calls themselves cost: messages to itself, the least of many, as nobody else has to be there in time. */
+/* Measures the calls alone: messages to itself, the least of many, since no other rank has to be on time. */
 static void measure_calls(const char *name)
 {
     double least = 1e9;
@@ -100,7 +100,7 @@ static void measure_calls(const char *name)
         printf("%-24s %9d %10.4f\n", name, 8, least);
 }
 
-/* Whether there is a libxtqmpi. */
+/* Opens the device, and returns true, if libxtqmpi is loaded. */
 static bool device_open(void)
 {
     int (*address)(cl_command_queue, cl_mem, void **);

@@ -1,6 +1,6 @@
 /*
- * What the OpenCL of this machine takes for the calls that a worker makes of it, one by one: where time goes that a
- * session adds, and what tests/drivers/discrete imitates. Natively only, as it measures calls and not commands.
+ * The time that this machine's OpenCL takes for each call that a worker makes: shows where a session's overhead goes,
+ * and what tests/drivers/strict.c imitates. Runs natively only, since it measures calls and not commands.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -54,7 +54,7 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *argument)
     called++;
 }
 
-/* ---- the end of a kernel, by each way to learn of it ---- */
+/* ---- the end of a kernel, by each way to learn about it ---- */
 
 static void by_finish(const struct bench *b, cl_event event)
 {
@@ -95,7 +95,7 @@ static void by_callback_asking(const struct bench *b, cl_event event)
         status_of(event);
 }
 
-/* As a worker does it: the kernel, a marker behind it, and that asked for. */
+/* As a worker does: the kernel, a marker behind it, and queries of the marker's status. */
 static void by_marker(const struct bench *b, cl_event event)
 {
     cl_event marker;
@@ -129,7 +129,7 @@ static void measure_ends(const struct bench *b)
     }
 }
 
-/* ---- what single calls cost ---- */
+/* ---- single calls ---- */
 
 static void measure_calls(const struct bench *b)
 {
@@ -187,7 +187,7 @@ static void measure_calls(const struct bench *b)
     report(&gated, "user_event_set_to_barrier_over");
 }
 
-/* ---- transfers, by where the program's memory is ---- */
+/* ---- transfers, by the kind of the program's memory ---- */
 
 static void measure_pair(const struct bench *b, cl_mem buffer, void *memory, size_t bytes, const char *where)
 {
@@ -272,7 +272,7 @@ static void measure_transfers(const struct bench *b)
     munmap(registered, MOST);
 }
 
-/* One direction alone, and both at once in two queues. */
+/* Measures each direction alone, and both at once in two queues. */
 static void measure_both_ways(const struct bench *b)
 {
     enum { BYTES = 32 << 20 };

@@ -1,8 +1,8 @@
 /*
- * What distance costs a program, for benchmarks/run --far: how long it waits where it has to, and what it can move
- * where it need not. FAR_WAITS, FAR_RATES: only these; FAR_ONLY=NAME,...: of the rates only those. FAR_WINDOW=MIB: so
- * much of what moves is under way; FAR_SECONDS: so long is measured. A wait is the best of its rounds, as other work on
- * the machine only takes away.
+ * What distance costs a program, for benchmarks/run --far: how long it waits where it has to wait, and its transfer
+ * rates where it need not. FAR_WAITS, FAR_RATES: only these; FAR_ONLY=NAME,...: only those rates. FAR_WINDOW=MIB: how
+ * much is under way; FAR_SECONDS: how long to measure. A wait is the best of its rounds, since other load on the
+ * machine only adds time.
  */
 #include <pthread.h>
 
@@ -24,7 +24,7 @@ static const char source[] = "kernel void seven(global int *counter, global cons
 
 static char *there, *back;
 
-/* The shortest of some rounds of `what`, in microseconds. */
+/* Returns the shortest of some rounds of `what`, in microseconds. */
 static double shortest(const struct bench *b, int rounds, void (*what)(const struct bench *, void *), void *argument)
 {
     double best = 0;
@@ -123,7 +123,7 @@ static void build_anew(const struct bench *b, void *argument)
     char options[64];
 
     (void)argument;
-    snprintf(options, sizeof(options), "-DNUMBER=%u", (unsigned)bench_now() + number++); /* that no cache knows */
+    snprintf(options, sizeof(options), "-DNUMBER=%u", (unsigned)bench_now() + number++); /* in no cache */
     CHECK(clReleaseProgram(bench_program(b, source, options)));
 }
 
@@ -155,19 +155,20 @@ enum { BUFFERS = 16, BATCH = 4 << 20, WINDOW = 256 << 20 /* more than a link of 
 
 static size_t window = WINDOW; /* bytes under way */
 
-/* Commands of one size, as many under way as the window takes. */
+/* A stream of commands of one size, as many under way as the window permits. */
 struct stream {
     cl_command_queue queue;
     cl_mem buffers[BUFFERS];
     bool writes;
     size_t bytes;
-    double before, time; /* ns until it counts, and for how long it does, at least */
-    double rate;         /* in that time, GB/s */
+    double before, time; /* ns until it counts, and for how long it counts, at least */
+    double rate;         /* measured in that time, GB/s */
 };
 
 static pthread_barrier_t all_have_begun;
 
-/* Each at its own place of the program's memory until the window is full. The event is its last command's. */
+/* Enqueues commands for successive places of the program's memory, around the window. Returns the last command's
+ * event. */
 static cl_event enqueue_batch(const struct stream *s, size_t number)
 {
     const size_t commands = s->bytes < BATCH ? BATCH / s->bytes : 1, first = number * commands;
@@ -185,7 +186,7 @@ static cl_event enqueue_batch(const struct stream *s, size_t number)
     return last;
 }
 
-/* It counts from the end of one batch to that of another. */
+/* Counts from the end of one batch to the end of another. */
 static void *keep_moving(void *argument)
 {
     struct stream *s = argument;
@@ -218,8 +219,8 @@ static void *keep_moving(void *argument)
     return NULL;
 }
 
-/* As raw TCP is measured: some seconds, after one for a connection to come to its rate. Both: one beside the other.
- * GB/s of each. */
+/* Measures as raw TCP is measured: for some seconds, after one in which a connection gets up to speed. With second,
+ * both run side by side. Returns the GB/s of the slower one. */
 static double rate(const struct bench *b, struct stream *first, struct stream *second, size_t bytes)
 {
     struct stream *const streams[] = {first, second};
@@ -241,7 +242,7 @@ static double rate(const struct bench *b, struct stream *first, struct stream *s
     return least;
 }
 
-/* With what does not get shorter: raw TCP, which this is compared with, packs nothing. */
+/* Fills memory with incompressible data: raw TCP, with which this is compared, does not compress. */
 static void fill(char *memory, size_t size)
 {
     uint64_t state = 1;
@@ -262,14 +263,14 @@ static void stream_open(const struct bench *b, struct stream *s, bool writes)
     *s = (struct stream){.writes = writes};
     s->queue = clCreateCommandQueueWithProperties(b->context, b->device, NULL, &status);
     CHECK(status);
-    for (int i = 0; i < BUFFERS; i++) { /* memory that nobody has touched yet takes longer */
+    for (int i = 0; i < BUFFERS; i++) { /* the first access to memory takes longer */
         s->buffers[i] = bench_buffer(b, CL_MEM_READ_WRITE, MAPPED);
         CHECK(clEnqueueFillBuffer(s->queue, s->buffers[i], &zero, sizeof(zero), 0, MAPPED, 0, NULL, NULL));
     }
     CHECK(clFinish(s->queue));
 }
 
-/* Whether FAR_ONLY has it, or is not set. */
+/* Whether FAR_ONLY contains the rate, or is not set. */
 static bool is_wanted(const char *way, const char *size)
 {
     const char *only = getenv("FAR_ONLY");

@@ -1,6 +1,6 @@
 /*
- * C = A B with n x n numbers, ms: the whole with its transfers, and the kernel alone. The kernel suits CPUs: a
- * work-item keeps a block of 8 rows and two vectors of C in registers. Compiled as sgemm and as dgemm.
+ * C = A B with n x n matrices, ms: in total with transfers, and the kernel alone. The kernel suits CPUs: a work-item
+ * keeps a block of 8 rows and two vectors of C in registers. Compiled as sgemm and as dgemm.
  */
 #include "bench.h"
 
@@ -40,7 +40,7 @@ static void launch(int n)
                                  (size_t[]){1, 1}, 0, NULL, NULL));
 }
 
-/* Some elements of the product: the whole would take longer than all that is measured. */
+/* Checks some elements of the product: checking all would take longer than the measurement. */
 static void check_product(const real *left, const real *right, const real *product, int n)
 {
     for (int i = 0; i < n; i += 37) {

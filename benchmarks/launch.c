@@ -1,6 +1,6 @@
 /*
- * Launches of kernels that do nothing worth mentioning, us each: one at a time with a finish after each, many with one
- * finish at the end, and many with seven arguments set before each.
+ * Launches of almost empty kernels, us each: one at a time with a finish after each, many with one finish at the end,
+ * and many with seven arguments set before each.
  */
 #include "bench.h"
 
@@ -50,7 +50,7 @@ static void measure_stream(const struct bench *b, cl_kernel empty)
     series_report(&enqueue, "launch_4000_enqueue_call", "us");
 }
 
-/* What the call itself costs: nothing runs meanwhile, as all wait for a user event. */
+/* Measures the call alone: nothing runs meanwhile, since all launches wait for a user event. */
 static void measure_gated(const struct bench *b, cl_kernel empty)
 {
     struct series call = {0};
@@ -73,7 +73,7 @@ static void measure_gated(const struct bench *b, cl_kernel empty)
     series_report(&call, "launch_gated_call", "us");
 }
 
-/* All seven are set each time, two of them to another value than before, as a loop over blocks would. */
+/* Sets all seven each time, two of them to new values, as a loop over blocks would. */
 static void launch_seven(const struct bench *b, cl_kernel seven, cl_mem buffers[3], cl_int i)
 {
     cl_int minus = -i;

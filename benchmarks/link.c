@@ -1,6 +1,6 @@
 /*
- * The limits to compare with: what MPI itself does between two ranks, and memcpy. Not an OpenCL program: run by mpiexec
- * with two ranks, over the same kind of link as the sessions.
+ * Limits for comparison: MPI itself between two ranks, and memcpy. Not an OpenCL program: run by mpiexec with two
+ * ranks, over the same kind of link as the sessions.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void report(const char *name, struct series *samples, const char *unit)
         printf("%s %g %s\n", name, median, unit);
 }
 
-/* One way, half of there and back. */
+/* Measures one way, as half a round trip. */
 static void latency(const char *name, void *bytes, int length)
 {
     enum { ROUNDS = 21, TURNS = 500 };
@@ -40,7 +40,7 @@ static void latency(const char *name, void *bytes, int length)
     report(name, &samples, "us");
 }
 
-/* One message, until the other says that it has it. */
+/* Measures one message, until the other rank confirms it. */
 static void bandwidth(const char *name, void *bytes, int length)
 {
     enum { ROUNDS = 15 };

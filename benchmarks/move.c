@@ -1,18 +1,18 @@
 /*
- * What a move of the session to a spare worker costs, against the same link's rate: run through VOCL with
- * `--through "env VOCL_SHARE=0 vocl run --workers 2 --spare 1 --"`, one context on the first device, of which the
- * contents go, and one on both to measure the rate from worker to worker. 1 GiB of buffers (--quick: 128 MiB).
+ * The cost of moving the session to a spare worker, relative to the link's rate: run through VOCL with
+ * `--through "env VOCL_SHARE=0 vocl run --workers 2 --spare 1 --"`, with a context on the first device, whose contents
+ * move, and one on both devices to measure the rate between the workers. 1 GiB of buffers (--quick: 128 MiB).
  *
- *   move_link        from one worker to another, as a migration
- *   move_link_fresh  the same into memory that nobody has touched yet, as that at a move's target is
- *   move_link_busy   the same while 64 MiB are rewritten all the time, which takes processors and memory from it
- *   move_rest_*      nothing is written meanwhile: whole is the time of the move by that of its bytes at the link's
- *                    rate, pause in ms
- *   move_rewritten_* a sixteenth is rewritten all the time: the pause also by the time that is allowed, which is that
- *                    of twice what is rewritten at the link's rate and 50 ms
- *   *_touched_*      the same where a virtual machine has had the memory for the target from its host before
+ *   move_link        a migration from one worker to another
+ *   move_link_fresh  the same into memory that has not been touched yet, like a move's target memory
+ *   move_link_busy   the same while 64 MiB are rewritten constantly, which takes processor time and memory bandwidth
+ *   move_rest_*      nothing is written meanwhile: whole is the time of the move, divided by the time of its bytes at
+ *                    the link's rate; pause in ms
+ *   move_rewritten_* a sixteenth is rewritten constantly: the pause also divided by the permitted time, which is that
+ *                    of twice the rewritten bytes at the link's rate, and 50 ms
+ *   *_touched_*      the same where a virtual machine has already got the memory for the target from its host
  *
- * whole_by_fresh is by the time of the bytes at the rate of move_link_fresh, whole_by_busy at that of move_link_busy.
+ * whole_by_fresh uses the rate of move_link_fresh, whole_by_busy that of move_link_busy.
  */
 #include <stdatomic.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ struct moved {
     long pause_us, all_us;
 };
 
-/* Of the link, in bytes in a nanosecond. */
+/* The link's rates, in bytes per nanosecond. */
 struct rates {
     double used, fresh, busy;
 };
@@ -37,7 +37,7 @@ static cl_command_queue queues[2];
 static cl_mem parts[PARTS];
 static atomic_bool stop;
 
-/* All nodes move, one after the other: of the one with the contents. */
+/* Moves all nodes, one after the other. Returns the move of the node that has the contents. */
 static struct moved move(void)
 {
     struct moved m = {0};
@@ -88,7 +88,7 @@ static void rewrite_end(void)
     pthread_join(writer, NULL);
 }
 
-/* Bytes in a nanosecond. */
+/* Returns the rate in bytes per nanosecond. */
 static double link_rate(const struct bench *b, cl_context context, bool fresh, const char *name)
 {
     struct series rate = {0}, shown = {0};

@@ -1,6 +1,6 @@
 /*
- * 10 steps of n bodies under gravity, ms, with their transfers: places and speeds to the device, a launch for each step
- * between two buffers of places, places back. Compiled in single and in double precision.
+ * 10 steps of n bodies under gravity, ms, with their transfers: positions and speeds to the device, a launch for each
+ * step between two buffers of positions, positions back. Compiled in single and in double precision.
  */
 #include "bench.h"
 
@@ -10,7 +10,7 @@ enum { STEPS = 10, GROUP = 8 };
 #define TIME ((real)0.001)
 #define SOFTENING ((real)0.01)
 
-/* Bodies are four rows: x, y, z, mass. A work-item moves as many as a vector register of a CPU holds. */
+/* Bodies are four rows: x, y, z, mass. A work-item moves as many bodies as a vector register of a CPU holds. */
 static const char *source =
     "kernel void advance(global const real *from, global real *to, global real *velocity, int bodies, real time,\n"
     "                    real softening)\n"
@@ -40,7 +40,7 @@ static const char *source =
 
 static struct bench b;
 static cl_kernel kernel;
-static real *start, *result, *rest; /* places and masses, places, speeds */
+static real *start, *result, *rest; /* positions and masses, positions, speeds */
 
 static void simulate(cl_int bodies, cl_mem places[2], cl_mem velocity)
 {
@@ -63,8 +63,8 @@ static void simulate(cl_int bodies, cl_mem places[2], cl_mem velocity)
 }
 
 /*
- * In so short a time a body's acceleration stays what it was at the start, within the tolerance; so how far it came
- * tells that every step was made.
+ * In so short a time a body's acceleration is constant within the tolerance, so the distance that it has moved shows
+ * whether every step was made.
  */
 static void check_body(int bodies, int body)
 {

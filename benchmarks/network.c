@@ -1,7 +1,7 @@
 /*
- * What a session's network costs, for benchmarks/networks to compare: transfers one after the other and 16 side by
- * side, launches, and the processor's time of all processes of the session. The best of several rounds: other work on
- * the machine only takes away. A session's processes are known by VOCL_BENCH_MARK in their environment.
+ * What a session's network costs, for benchmarks/networks to compare: transfers one after the other and 16 at a time,
+ * launches, and the processor time of all processes of the session. The best of several rounds, since other load on the
+ * machine only adds time. A session's processes have VOCL_BENCH_MARK in their environment.
  */
 #include <dirent.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ static double processor_of(const char *pid)
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Seconds, of this process and its workers. */
+/* Returns the processor time of this process and its workers, in seconds. */
 static double processor(void)
 {
     DIR *folder = opendir("/proc");

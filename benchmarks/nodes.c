@@ -1,14 +1,14 @@
 /*
- * What it costs that commands, events and contents cross from one device to the next, in one context of all devices:
- * run through VOCL with `--through "vocl run --workers 2 --"`. With one device both queues are of that one.
+ * The cost of commands, events and contents that cross from one device to the next, in one context of all devices: run
+ * through VOCL with `--through "vocl run --workers 2 --"`. With one device both queues are on it.
  *
  *   hop_alternating    a command of a chain that alternates between two queues, each behind the event of the last
  *   hop_one_queue      the same on one queue
- *   hop_by_application the same alternating, but the application waits for each before it enqueues the next
- *   chain_N            from the first of N commands that alternate to the end of the last, as the program sees it, ms
- *   migrate_64MiB      from one device to the other: a kernel there writes it, and it is migrated here
- *   copy_64MiB         into another buffer, the same
- *   copy_4MiB          the same in small: contiguous, and 1,024 rows of 4 KiB out of twice as wide ones
+ *   hop_by_application alternating as well, but the program waits for each command before it enqueues the next
+ *   chain_N            from the first of N alternating commands to the end of the last, as the program sees it, ms
+ *   migrate_64MiB      a kernel on one device writes it, and it is migrated to the other
+ *   copy_64MiB         the same, but copied into another buffer
+ *   copy_4MiB          the same in small: contiguous, and 1,024 rows of 4 KiB out of rows twice as wide
  */
 #include "bench.h"
 

@@ -1,4 +1,4 @@
-/* The nodes that pool_nodes plays: their connections with the real daemon, and what they say. */
+/* The nodes that pool_nodes simulates: their connections with the real daemon, and their messages. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void say(struct link *link, json_t *message)
     uint8_t *record = channel_seal(&link->channel, message, &length);
 
     json_decref(message);
-    bytes_in += length; /* the daemon's */
+    bytes_in += length; /* counted as the daemon's */
     messages_in++;
     if (!record || socket_write_all(link->fd, record, length))
         fail("the daemon does not take a message");
@@ -106,7 +106,7 @@ void make_link(unsigned number)
     say(link, json_pack("{s:s, s:s}", "do", "watch", "news", "all"));
 }
 
-/* ---- what the nodes say ---- */
+/* ---- the nodes' messages ---- */
 
 static json_t *describe(const struct node *node)
 {
@@ -144,7 +144,7 @@ static void tell_record(struct link *link, const char *name)
                         "age", (json_int_t)0, "tree", (json_int_t)0, "state", describe(&nodes[number])));
 }
 
-/* What is new, or with everything all, to those that the daemon watches. */
+/* Sends new versions, or with all every version, to the real daemon. */
 static void tell_news(struct link *link, bool all)
 {
     json_t *have = json_object();
@@ -206,14 +206,14 @@ static void hear(struct link *link, const json_t *message)
     } else if (have) {
         const long long version = json_integer_value(json_object_get(have, nodes[0].name));
 
-        if (version > real_version) { /* the first that hears of it asks, and the others have it from there */
+        if (version > real_version) { /* the first node to learn of it asks, and the others get it there */
             real_version = version;
             say(link, json_pack("{s:s, s:{s:I}}", "do", "want", "nodes", nodes[0].name, (json_int_t)version));
         }
     }
 }
 
-/* False: it is closed. */
+/* Returns false if the connection is closed. */
 static bool read_link(struct link *link)
 {
     static uint8_t box[CHANNEL_MOST];
@@ -236,7 +236,7 @@ static bool read_link(struct link *link)
     return true;
 }
 
-/* ---- the others, as a thread ---- */
+/* ---- the simulated nodes, as a thread ---- */
 
 void listen_all(unsigned port)
 {
@@ -257,7 +257,7 @@ void listen_all(unsigned port)
     }
 }
 
-/* Sessions begin and end at other brokers, too. */
+/* Makes sessions begin and end through other brokers, too. */
 static void stir(long *next_us, long every_us)
 {
     static unsigned turn;

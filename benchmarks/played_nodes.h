@@ -1,4 +1,4 @@
-/* The nodes that pool_nodes plays: as far as the real daemon sees they are daemons. */
+/* The nodes that pool_nodes simulates: to the real daemon they are daemons. */
 #ifndef VOCL_BENCHMARKS_PLAYED_NODES_H
 #define VOCL_BENCHMARKS_PLAYED_NODES_H
 
@@ -15,10 +15,10 @@ struct node {
     int listener;
     long long version;
     unsigned sessions[GPUS];
-    bool told; /* to who watches it: its present version */
+    bool told; /* the present version is known to the node's watchers */
 };
 
-/* Of the real daemon's: it came, or was made by a node that watches it. */
+/* A connection with the real daemon: accepted by a node, or made by a node that watches the daemon. */
 struct link {
     int fd;
     unsigned node;
@@ -26,21 +26,21 @@ struct link {
     struct channel channel;
 };
 
-extern struct node nodes[MOST]; /* the first is the real one */
+extern struct node nodes[MOST]; /* the first is real */
 extern struct link links[CONNECTIONS];
 extern unsigned node_count, link_count;
 extern const struct auth_plugin *plugin;
 extern char keys[64], real_address[32];
-extern unsigned long long bytes_in, bytes_out, messages_in, messages_out, records; /* the daemon's */
+extern unsigned long long bytes_in, bytes_out, messages_in, messages_out, records; /* as the daemon counts them */
 extern atomic_bool over;
 extern atomic_uint changes;
-extern _Atomic long stir_us; /* between two changes at nodes, 0: there are none */
+extern _Atomic long stir_us; /* time between two changes at nodes; 0: no changes */
 
 __attribute__((noreturn)) void fail(const char *what);
 void listen_all(unsigned port);
-/* One of those that watch the real daemon. */
+/* Connects a node that watches the real daemon. */
 void make_link(unsigned number);
-/* The others, as a thread, until over. */
+/* Runs the simulated nodes, as a thread, until over. */
 void *play(void *argument);
 
 #endif

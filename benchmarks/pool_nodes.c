@@ -1,11 +1,11 @@
 /*
- * pool_nodes VOCL-PROXY [NODES [REQUESTS]]: a pool of 1,000 nodes of 4 GPUs each, of which one has a real daemon, that
- * is started here, and the others are played: as far as that daemon sees they are daemons, each at an address of its
- * own on the loopback device, with a key of its own. Requests come to the real one, which places them with the others,
- * while these change as they do when 10,000 sessions an hour begin and end. Figures on standard output.
+ * pool_nodes VOCL-PROXY [NODES [REQUESTS]]: a pool of 1,000 nodes of 4 GPUs each. One node has a real daemon, which
+ * this program starts, and the others are simulated: to that daemon they are daemons, each with its own address on the
+ * loopback device and its own key. The real daemon gets requests, and places them on the others, which change meanwhile
+ * as they do when 10,000 sessions an hour begin and end. Prints figures on standard output.
  *
- * What a real daemon cannot tell, how the others gossip, is left out: each of the others knows at once what
- * another knows. tests/pool/gossip.sh has real daemons.
+ * The gossip among the other nodes, which a single real daemon does not see, is left out: each of them knows at once
+ * what another knows. tests/pool/gossip.sh has real daemons.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -165,7 +165,7 @@ static unsigned long memory_kb(void)
     return kb;
 }
 
-/* From a client's connecting to its having them. */
+/* Measures from a client's connecting until it has its devices. */
 static void request_often(unsigned count, const char *name, unsigned devices)
 {
     double *took = calloc(count, sizeof(*took)), processor = processor_seconds();
@@ -197,7 +197,7 @@ static void request_often(unsigned count, const char *name, unsigned devices)
     free(took);
 }
 
-/* How many nodes the daemon takes for up, and how many sessions it sees. */
+/* Returns how many nodes the daemon takes for up; *sessions is how many sessions it sees. */
 static unsigned count_up(unsigned *sessions)
 {
     json_t *question = json_pack("{s:s}", "do", "status"), *answer = NULL, *node;
@@ -260,7 +260,7 @@ static void converge(void)
     printf("connections %u number\nfirst_bytes %.1f KiB\n", links_now, (double)(bytes_in + bytes_out) / 1024);
 }
 
-/* What comes and goes in some seconds, with so many changes a second elsewhere. */
+/* Measures the daemon's traffic for some seconds, with so many changes a second at other nodes. */
 static void traffic(const char *name, double changes_a_second, unsigned seconds)
 {
     const double processor = processor_seconds();

@@ -1,8 +1,8 @@
 /*
  * How much faster several devices are than one, all in one context: n-body, where each device moves its share of the
- * bodies and all need all new places for the next step, copied from device to device; and SGEMM, where each has its
- * share of the rows. Compare `--through "vocl run --workers 1 --"` with `--workers 2`, POCL_MAX_PTHREAD_COUNT=1 set:
- * a worker is then one core. Compiled in single and in double precision.
+ * bodies and all need all new positions for the next step, copied from device to device; and SGEMM, where each has its
+ * share of the rows. Compare `--through "vocl run --workers 1 --"` with `--workers 2`, POCL_MAX_PTHREAD_COUNT=1 set: a
+ * worker is then one core. Compiled in single and in double precision.
  */
 #include "bench.h"
 
@@ -60,7 +60,7 @@ static void finish_all(void)
         CHECK(clFinish(queues[d]));
 }
 
-/* Every device then has what all of them have made; taken: nobody needs one's own any more. */
+/* Copies every device's results to every device; taken: the events after which a device may overwrite its own. */
 static void exchange(cl_mem *own, cl_mem *all, size_t share, const cl_event *made, cl_event taken[MOST][MOST])
 {
     for (cl_uint to = 0; to < devices_count; to++) {

@@ -1,4 +1,4 @@
-/* The samples of one figure: of many rounds there is one of each. For benchmarks that use OpenCL, and others. */
+/* The samples of a figure, one for each round. For all benchmarks, whether they use OpenCL or not. */
 #ifndef SERIES_H
 #define SERIES_H
 
@@ -14,7 +14,7 @@ struct series {
 void series_add(struct series *s, double sample);
 
 /*
- * The rounds that a figure is the median of, after some that warm up and whose samples do not count:
+ * The rounds whose median a figure is, after warm-up rounds, whose samples are not counted:
  *
  *     EACH_ROUND (round, 1, bench_rounds(b, 21, 5)) {
  *         double start = bench_now();
@@ -22,12 +22,12 @@ void series_add(struct series *s, double sample);
  *         round_add(&round, &series, bench_now() - start);
  *     }
  *
- * What is compared is measured in each round one after the other, so that whatever else the machine does falls on all.
- * With BENCH_ONCE set there is one round and none before it, and what is computed is small, where that is most of the
- * time: it says that the program works and nothing of time.
+ * Things that are compared are measured one after the other in each round, so that other load on the machine affects
+ * all of them. With BENCH_ONCE set there is one round without a warm-up, and the computation is small where it takes
+ * most of the time: this shows that the program works, and nothing about times.
  */
 struct round {
-    int number, count; /* below 0: it warms up */
+    int number, count; /* below 0: a warm-up round */
 };
 #define EACH_ROUND(name, warm, rounds)                                                                                 \
     for (struct round name = rounds_begin(warm, rounds); name.number < name.count; name.number++)
@@ -37,11 +37,10 @@ void round_add(const struct round *round, struct series *s, double sample);
 
 double series_median(struct series *s);
 
-/* `name value unit`, where the value is the median. */
+/* Prints `name value unit`, where the value is the median. */
 void series_report(struct series *s, const char *name, const char *unit);
 
-/* The median, and on a line for people what else there is; or, if BENCH_SAMPLES is set, `samples name unit value...`.
- */
+/* Prints the median, and the spread on a line for people; or, if BENCH_SAMPLES is set, `samples name unit value...`. */
 void series_spread(struct series *s, const char *name, const char *unit);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A program with everything open and nothing to do, for benchmarks/idle: it queries the devices, runs one kernel, says
- * "ready", and sleeps for as many seconds as it was told.
+ * A program with all objects open and nothing to do, for benchmarks/idle: it queries the devices, runs one kernel,
+ * prints "ready", and sleeps for the given number of seconds.
  */
 #include "bench.h"
 

@@ -1,4 +1,4 @@
-/* clSetKernelArg by itself, ns a call: a value that stays, a value that changes, a buffer, local memory, a vector. */
+/* clSetKernelArg alone, ns per call: a constant value, a changing value, a buffer, local memory, a vector. */
 #include "bench.h"
 
 enum { CALLS = 100000 };
@@ -11,7 +11,7 @@ static const char *source = "kernel void four(global int *buffer, int number, fl
 
 static cl_kernel kernel;
 
-/* With `change`, every call has a value that differs from the one before in its first word. */
+/* With `change`, the first word of the value differs in every call. */
 static void measure(const struct bench *b, const char *name, cl_uint index, size_t size, void *value, bool change)
 {
     struct series series = {0};
@@ -27,7 +27,7 @@ static void measure(const struct bench *b, const char *name, cl_uint index, size
     series_report(&series, name, "ns");
 }
 
-/* Buffers that take turns, as in programs with two of a kind. */
+/* Alternates between two buffers, as programs with two of a kind do. */
 static void measure_buffers(const struct bench *b, const char *name, cl_mem buffers[2])
 {
     struct series series = {0};
@@ -57,7 +57,7 @@ int main(int count, char **words)
     measure(&b, "setarg_buffer_same", 0, sizeof(cl_mem), &buffers[0], false);
     measure_buffers(&b, "setarg_buffer_changing", buffers);
 
-    /* Set arguments have to be of use as well: the last value of each counts. */
+    /* The arguments must take effect, too: the last value of each counts. */
     cl_int result;
     number = 41;
     vector = (cl_float16){{1}};

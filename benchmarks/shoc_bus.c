@@ -1,7 +1,7 @@
 /*
- * What the SHOC suite's BusSpeedDownload and BusSpeedReadback measure, as a program of its own: transfers of 1 KiB to
- * 64 MiB between a buffer and host memory that OpenCL allocated, timed by the events' profiling information, from
- * submission to end; the best of ten passes that run alternately up and down the sizes, GB/s (10^9).
+ * The measurements of the SHOC suite's BusSpeedDownload and BusSpeedReadback in a program of its own: transfers of 1
+ * KiB to 64 MiB between a buffer and host memory that OpenCL allocated, timed by the events' profiling information,
+ * from submission to end; the best of ten passes that run alternately up and down the sizes, GB/s (10^9).
  */
 #include <CL/cl.h>
 #include <stdbool.h>

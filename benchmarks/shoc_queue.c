@@ -1,7 +1,7 @@
 /*
- * What the SHOC suite's QueueDelay measures, as a program of its own: how long a kernel that is enqueued waits before
- * it starts, and until it has ended, by the events' profiling information; with 1, 8 and 64 of them enqueued together,
- * the median of the averages, us.
+ * The measurements of the SHOC suite's QueueDelay in a program of its own: how long an enqueued kernel waits until it
+ * starts, and until it has ended, by the events' profiling information; with 1, 8 and 64 kernels enqueued together, the
+ * median of the averages, us.
  */
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * The score of the best local alignment of two sequences of n letters, ms, with the transfers: a launch for each of the
- * 2 n - 1 anti-diagonals, with seven arguments set before each. The paper's Tables 1 and 2 are such launches, 6144
- * letters: what the calls that set arguments take of it, and all the rest.
+ * 2 n - 1 anti-diagonals, with seven arguments set before each. The paper's Tables 1 and 2 have such launches, with
+ * 6144 letters: the share of the calls that set arguments, and all the rest.
  */
 #include "bench.h"
 
@@ -38,7 +38,7 @@ static void sequence_make(char *sequence, uint32_t seed)
         sequence[i] = "ACGT"[bench_random(&seed) % 4];
 }
 
-/* The same by the host, row by row. */
+/* The same on the host, row by row. */
 static int align_here(void)
 {
     static int row[LONGEST + 1];

@@ -1,6 +1,6 @@
 /*
- * The first query of an OpenCL program, ms: clGetPlatformIDs and clGetDeviceIDs in fresh processes, and how long such
- * a process lives altogether. The process that reports these never calls OpenCL itself; it runs itself again.
+ * The first query of an OpenCL program, ms: clGetPlatformIDs and clGetDeviceIDs in fresh processes, and the lifetime of
+ * such a process. The reporting process never calls OpenCL itself; it runs itself again.
  */
 #include "bench.h"
 
@@ -10,7 +10,7 @@
 
 extern char **environ;
 
-/* What a fresh process does: the only output is the time, then the names. */
+/* Run in a fresh process: prints the time and then the names. */
 static int query_once(void)
 {
     cl_platform_id platform;

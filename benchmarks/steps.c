@@ -1,7 +1,7 @@
 /*
- * Small steps that the program waits for, us each: what an iterative program does that leaves little to the device.
- * Waiting for an event of a launch; some bytes written, a launch, and some read; the same with events and their times;
- * maps around a launch, and where nothing runs; maps of shared virtual memory.
+ * Small steps for which the program waits, us each: as in an iterative program that leaves the device little to do.
+ * Waiting for the event of a launch; writing some bytes, a launch, and reading some; the same with events and their
+ * times; maps around a launch, and where nothing runs; maps of shared virtual memory.
  */
 #include "bench.h"
 

@@ -1,9 +1,9 @@
 /*
- * A session that is suspended and resumed by `vocl suspend` and `vocl resume`, of the program itself: how fast contents
- * of 256 MiB come, all of the suspend counted, as most of them come before its pause, and go (GB/s, 10^9 bytes), beside
- * the program's own writes of as much into a new buffer and reads into new memory in the same rounds, and what all of
- * it takes (ms). Run it as VOCL_NETWORK=tls VOCL_SHARE=0 vocl run -- build/benchmarks/suspend, with VOCL_HOSTS for the
- * rate of a link.
+ * A session that the program itself suspends and resumes by `vocl suspend` and `vocl resume`: the rates (GB/s, 10^9
+ * bytes) at which 256 MiB of contents come, over the whole suspend, since most of them come before its pause, and go,
+ * beside the rates of the program's own writes of as much into a new buffer and reads into new memory in the same
+ * rounds, and the time of each command (ms). Run it as VOCL_NETWORK=tls VOCL_SHARE=0 vocl run --
+ * build/benchmarks/suspend, with VOCL_HOSTS for the rate of a link.
  */
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 enum { BYTES = 256 << 20 };
 
-/* What the command says of it, behind its first colon. */
+/* Runs the command, and returns its message after the first colon. */
 static void ask(const char *what, char line[512])
 {
     char command[64];

@@ -1,11 +1,11 @@
-/* How often the congestion model can be asked in a second: the factors of 2, 4 and 8 transfers in the paper's T2, and
- * all orders of its 3D halo exchange. */
+/* How many queries of the congestion model are possible per second: the factors of 2, 4 and 8 transfers in the paper's
+ * T2, and all orders of its 3D halo exchange. */
 #include "bench.h"
 #include "tools/topo/halo.h"
 #include "topology/bus.h"
 
-/* A 2D halo exchange of 64 MiB in a simulated node, neighbours in a random order: what first come first served takes of
- * the time that the model's order takes. */
+/* A 2D halo exchange of 64 MiB in a simulated node, neighbours in a random order: the time of first come first served
+ * relative to that of the model's order. */
 static void compare_orders(const struct topology *t)
 {
     static const int steps[] = {-1, 1, 4};

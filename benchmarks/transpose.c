@@ -1,6 +1,6 @@
 /*
- * A matrix of n x n numbers and its transpose, ms: to the device, one launch, and back; and the kernel alone. Compiled
- * in single and in double precision.
+ * A matrix of n x n numbers is transposed, ms: to the device, one launch, and back; and the kernel alone. Compiled in
+ * single and in double precision.
  */
 #include "bench.h"
 

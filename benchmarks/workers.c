@@ -1,7 +1,7 @@
 /*
- * What a program pays for having many workers: until their devices are known, a context with all of them, a queue, a
- * launch and a finish on each, its memory for each, and how often it wakes while nothing happens. To be run by
- * `vocl run --workers N --`.
+ * What a program pays for many workers: the time until their devices are known, for a context with all of them, for a
+ * queue, a launch and a finish on each, its memory for each, and how often it wakes up while nothing happens. To be run
+ * by `vocl run --workers N --`.
  */
 #include "bench.h"
 

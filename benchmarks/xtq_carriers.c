@@ -1,11 +1,11 @@
 /*
  * How a message of XTQ should travel to another host: from the initiator's call until it knows that the target's
- * thread, which stands for the NIC, has seen the message whole. Run by mpiexec with two ranks that share no memory, as
+ * thread, which stands for the NIC, has seen the whole message. Run by mpiexec with two ranks that share no memory, as
  * with UCX_TLS=tcp,self MPIR_CVAR_NOLOCAL=1.
  *
- *     put      MPI_Put of the message, flush, MPI_Put of the bell, flush
- *     ordered  MPI_Put of the message, flush, MPI_Accumulate of the bell
- *     sent     MPI_Send, which the thread receives into its place
+ *     put      MPI_Put of the message, flush, MPI_Put of the doorbell, flush
+ *     ordered  MPI_Put of the message, flush, MPI_Accumulate of the doorbell
+ *     sent     MPI_Send, which the thread receives into the message's place
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static void wait_for_bell(long number)
     int found;
 
     while (atomic_load((_Atomic long *)(region + BELL)) < number)
-        MPI_Iprobe(MPI_ANY_SOURCE, MESSAGE_TAG, comm, &found, MPI_STATUS_IGNORE); /* MPI goes on in here only */
+        MPI_Iprobe(MPI_ANY_SOURCE, MESSAGE_TAG, comm, &found, MPI_STATUS_IGNORE); /* MPI progresses only in here */
 }
 
 static void *target(void *argument)

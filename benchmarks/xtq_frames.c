@@ -1,7 +1,7 @@
 /*
- * Is memory a faster way for a session's frames than the messages they are? A frame of a launch (160 bytes) from one
- * rank to another and back, and a stream of them one way, by MPI as transport/plugin/mpi.c does it (receives posted
- * before, MPI_Test) and by XTQ into a queue that the receiver polls. Run by mpiexec with two ranks of one host.
+ * Is memory faster for a session's frames than messages? A frame with a launch (160 bytes) from one rank to another and
+ * back, and a stream of them one way, by MPI as transport/plugin/mpi.c does it (receives posted before, MPI_Test) and
+ * by XTQ into a queue that the receiver polls. Run by mpiexec with two ranks of one host.
  */
 #include <mpi.h>
 
@@ -66,7 +66,7 @@ static void poll_xtq(void)
     xtq_progress(x);
 }
 
-/* One way, half of there and back; in microseconds. */
+/* Returns half a round trip, in microseconds. */
 static double turns(void (*send)(void), void (*poll)(void))
 {
     double start;
@@ -85,7 +85,7 @@ static double turns(void (*send)(void), void (*poll)(void))
     return (bench_now() - start) / TURNS / 2 / 1000;
 }
 
-/* For each of a stream, until the receiver has the last. */
+/* Returns the time per frame of a stream, until the receiver has the last. */
 static double stream(void (*send)(void), void (*poll)(void))
 {
     double start;

@@ -1,21 +1,21 @@
 /*
- * Launch latency of a small task on another rank's device, the paper's Figure 7: from the initiator's call to the
- * target's seeing that the task has ended. Not an OpenCL program only: run by mpiexec with two ranks of one host, whose
- * clock both read. Three ways, in turns, whose order is another one each time:
+ * Launch latency of a small task on another rank's device, the paper's Figure 7: from the initiator's call until the
+ * target sees that the task has ended. Not just an OpenCL program: run by mpiexec with two ranks of one host, which
+ * read the same clock. Three ways, in an order that changes each time:
  *
  *     cpu     two-sided: the target receives and computes itself
- *     hsa     two-sided: the target receives, and its CPU enqueues the kernel; the end is seen by clWaitForEvents, by
- *             a callback of the event (hsa_callback), or by asking for its state again and again (hsa_polled)
+ *     hsa     two-sided: the target receives, and its CPU enqueues the kernel; it learns of the end by clWaitForEvents,
+ *             by a callback of the event (hsa_callback), or by querying the event's status repeatedly (hsa_polled)
  *     xtq     xtq_put into a queue with a command processor (xtq_host) or a persistent kernel (xtq_device), or of a
- *             function (xtq_function). With a persistent kernel no thread of the target has a part in it, and the end
- *             is what the initiator sees, by xtq_fence. The kernel polls, as the message before came a moment ago;
- *             or sleeps on the device (xtq_device_asleep), or has left it (xtq_device_away)
+ *             function (xtq_function). With a persistent kernel no thread of the target takes part, and the end is when
+ *             the initiator sees it, by xtq_fence. The kernel polls, since the previous message came a moment ago; or
+ * it sleeps on the device (xtq_device_asleep), or has left it (xtq_device_away)
  *
- * A device with memory of its own can have no persistent kernel, and is given the payload by a command.
- * With --one-core both ranks share one, and of the ways there are only cpu and xtq_device.
- * call: the initiator's call; transfer: from its begin to when the target's CPU has the message, where it gets it;
- * task: from its begin to the end: what is between those two is the launch and the kernel. cpu_time: what the target's
- * threads, but for the device's own, use for a message in a stream of them.
+ * A device with its own memory can have no persistent kernel, and gets the payload by a command.
+ * With --one-core both ranks share one core, and only cpu and xtq_device are measured.
+ * call: the initiator's call; transfer: from its begin until the target's CPU has the message, where it gets it; task:
+ * from its begin to the end: the difference of these two is the launch and the kernel. cpu_time: the processor time
+ * that the target's threads, without the device's own, use per message in a stream of messages.
  */
 #include <mpi.h>
 #include <dirent.h>
@@ -30,8 +30,8 @@
 
 enum { ROUNDS = 200, WARM = 20, MOST = 4096, QUEUE_HOST = 0, QUEUE_DEVICE = 1, INDEX = 1, NOTHING = 2, IDLE_US = 5000 };
 
-static int rank, apart; /* apart: the device has memory of its own, so that it cannot run a persistent kernel */
-static cl_mem there[2]; /* there: what sums and payload are elsewhere */
+static int rank, apart; /* apart: the device has its own memory, so that it cannot run a persistent kernel */
+static cl_mem there[2]; /* there: sums and payload on such a device */
 static struct bench b;
 static struct xtq *x;
 static float *sums, *payload;
@@ -48,7 +48,7 @@ static const char body_source[] = "int add(const struct xtq_task *t, ulong first
                                   "    return 0;\n"
                                   "}\n";
 
-static double arrived; /* when this rank's CPU had the message; 0: it never does */
+static double arrived; /* when this rank's CPU got the message; 0: it does not get it */
 
 static int add(const struct xtq_task *task, void *argument)
 {
@@ -69,7 +69,7 @@ static int nothing(const struct xtq_task *task, void *argument)
     return 0;
 }
 
-/* ---- the target's part in each way; the initiator's is below ---- */
+/* ---- the target's part in each way; the initiator's follows ---- */
 
 static _Atomic int called_back;
 
@@ -152,7 +152,7 @@ static void take_xtq(size_t bytes)
         xtq_progress(x);
 }
 
-/* The thread is free, and looks from time to time. */
+/* The thread is idle, and checks from time to time. */
 static void take_asleep(size_t bytes)
 {
     static const struct timespec pause = {.tv_nsec = 500000};
@@ -194,7 +194,7 @@ static void put_function(size_t bytes)
     EXPECT(!xtq_put(x, 1, &packet, sizeof(packet), payload, bytes, 0, NULL));
 }
 
-/* Where the persistent kernel is when the message comes. */
+/* The state of the persistent kernel when the message comes. */
 enum kernel_is { NOWHERE, POLLING, ASLEEP, AWAY };
 
 static const struct {
@@ -230,7 +230,7 @@ static bool one_sided(unsigned way)
     return ways[way].send != send_two_sided;
 }
 
-/* The kernel left the device while other ways had their turns. */
+/* Brings the kernel into its state: it left the device while other ways were measured. */
 static void prepare_kernel(unsigned way, size_t bytes)
 {
     double start;
@@ -245,8 +245,8 @@ static void prepare_kernel(unsigned way, size_t bytes)
         ;
 }
 
-/* A message of nothing by MPI, and one by XTQ, before each task, whichever way that goes: MPI is in the caches anyhow,
- * by the barrier that makes the ranks meet, and XTQ would not be. */
+/* Sends an empty message by MPI, and one by XTQ, before each task, whichever way follows: MPI is in the caches anyway,
+ * because of the barrier between the ranks, and XTQ would not be. */
 static void warm_up(void)
 {
     struct xtq_function_packet packet;
@@ -264,7 +264,8 @@ static void warm_up(void)
     }
 }
 
-/* One task. The target waits first, so that nobody comes late, and the initiator is not in its way afterwards. */
+/* Measures one task. The target waits first, so that it is not late, and the initiator does not disturb it
+ * afterwards. */
 static void one(const struct round *round, unsigned way, size_t bytes, struct series *call, struct series *transfer,
                 struct series *task)
 {
@@ -300,7 +301,8 @@ static void one(const struct round *round, unsigned way, size_t bytes, struct se
     }
 }
 
-/* The threads there were before the device had its own, and those that XTQ has started since: time on a processor. */
+/* The threads that existed before the device had its own are counted, and those that XTQ has started since; not
+ * these. */
 static char device_threads[4096];
 
 static void list_threads(char *list, size_t size)
@@ -403,7 +405,8 @@ static void report(struct series *series, unsigned way, size_t bytes, const char
         series_spread(series, name, "us");
 }
 
-/* The same on both ranks. Whoever comes after one that has just used OpenCL, or MPI, finds it in the caches. */
+/* Gives both ranks the same random order. A way that follows one which has just used OpenCL, or MPI, finds it in the
+ * caches. */
 static void shuffle(unsigned *order)
 {
     static unsigned seed = 1;

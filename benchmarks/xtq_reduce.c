@@ -1,16 +1,15 @@
 /*
  * Accumulate, reduce and allreduce of floats (SUM) by size, as in the paper's Figure 9, and a data-parallel SGD step
- * with an allreduce of 1 MiB, as in its Figure 10. Run by mpiexec with two or more ranks. Three ways, turn by turn:
+ * with an allreduce of 1 MiB, as in its Figure 10. Run by mpiexec with two or more ranks. Three ways, alternately:
  *
  *     cpu         MPI's own MPI_Accumulate, MPI_Reduce and MPI_Allreduce
- *     hsa         two-sided: what is received is combined by a kernel that the target's CPU enqueues (allreduce: by
- *                 recursive halving, then an allgather, as xtq does)
- *     xtq         XTQ's, computed by functions; xtq_device: by a persistent kernel, with --device, without hsa then, as
- *                 that kernel stays on the device
+ *     hsa         two-sided: a kernel that the target's CPU enqueues combines the received data (allreduce: by
+ * recursive halving, then an allgather, as xtq does) xtq         XTQ's, computed by functions; xtq_device: by a
+ * persistent kernel, with --device, and then without hsa, as that kernel stays on the device
  *
- * With --mpi there are MPI's functions by their names, with libxtqmpi.so preloaded its own (cpu), and MPI's own by the
- * names that no library takes (own). Each sample is the time until the slowest rank has its result, or the initiator's
- * time for an accumulate.
+ * With --mpi, MPI's functions are called by their names, which are libxtqmpi's if it is preloaded (cpu), and by the
+ * names that no library replaces (own). Each sample is the time until the slowest rank has its result, or the
+ * initiator's time for an accumulate.
  */
 #include <mpi.h>
 
@@ -28,7 +27,7 @@ static enum { BOTH, DEVICE, MPI_ALONE } mode;
 static float *data, *result, *received;
 static cl_kernel kernel;
 static MPI_Win win;
-static bool even; /* a power of two ranks, as hsa's allreduce wants; it halves the data for each doubling */
+static bool even; /* a power of two ranks, as hsa's allreduce needs; it halves the data for each doubling */
 
 static const char source[] = "kernel void add(global float *sum, global const float *more)\n"
                              "{ size_t i = get_global_id(0); sum[i] += more[i]; }\n";
@@ -48,7 +47,7 @@ static void add_by_kernel(float *sum, const float *more, size_t count)
     clReleaseEvent(event);
 }
 
-/* In pieces, the next of which travels while this one is combined. */
+/* Receives in pieces; the next piece travels while this one is combined. */
 static void receive_and_add(int from, float *sum, size_t count)
 {
     enum { PIECE = 16384 };
@@ -166,7 +165,7 @@ static void cpu_allreduce(size_t count)
     MPI_Allreduce(data, result, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* MPI's own, whatever is preloaded. */
+/* MPI's own function, whatever is preloaded. */
 static void own_accumulate(size_t count)
 {
     if (rank != 0)
@@ -268,7 +267,7 @@ static const struct {
 };
 enum { ACCUMULATE, ACCUMULATE_WOKEN, REDUCE, ALLREDUCE, SGD };
 
-/* The target of accumulates waits as it would with either: in MPI, or in XTQ until it is told. */
+/* Makes the target of accumulates wait as it would in each way: in MPI, or in XTQ until it is notified. */
 static void wait_for_the_end(unsigned operation, unsigned way)
 {
     struct xtq_function_packet packet;
@@ -284,7 +283,7 @@ static void wait_for_the_end(unsigned operation, unsigned way)
     }
 }
 
-/* The ranks meet by MPI's own functions for those: else the target of an accumulate would wait in the other's. */
+/* The barrier is also MPI's own for `own`: otherwise the target of an accumulate would wait in the other library. */
 static double one(unsigned operation, unsigned way, size_t count)
 {
     double start, taken, slowest;

@@ -11,7 +11,7 @@ static struct devcom_control *control;
 static unsigned rounds = 1;
 static const char *only, *label;
 
-/* What a run of a form took: time, processor time of all processes, and of their threads that called; in seconds. */
+/* The time of a run of a form, the processor time of all processes, and that of the calling threads; in seconds. */
 struct taken {
     double time, cpu, client;
 };
@@ -188,7 +188,7 @@ cl_kernel app_device_kernel(const char *name, const struct devcom_argument *argu
 
 void app_run_group(const char *name, const struct devcom_argument *arguments, unsigned count)
 {
-    static const size_t items = 1; /* which suits a processor */
+    static const size_t items = 1; /* for a CPU */
     cl_kernel kernel = app_device_kernel(name, arguments, count);
 
     app_check(devcom_enqueue_kernel(app.endpoint, app.queue, kernel, 1, &items, &items, NULL), name);
@@ -203,7 +203,7 @@ void app_finish(void)
 
 /* ---- control programs ---- */
 
-/* What is written down points to copies, until devcom has its own. */
+/* The commands of a control program point to these copies until devcom has its own. */
 static struct {
     struct devcom_command commands[MOST_COMMANDS];
     struct devcom_argument arguments[MOST_COMMANDS];
@@ -379,7 +379,7 @@ void app_run(const struct app_problem *problem, const struct app_form *forms, un
     unsigned ran = 0;
 
     app_check(count > MOST_FORMS, "too many forms");
-    for (unsigned round = 0; round <= rounds; round++) { /* once without the clock: kernels are compiled at first */
+    for (unsigned round = 0; round <= rounds; round++) { /* the first is not timed, since it compiles kernels */
         for (unsigned i = 0; i < count; i++) {
             if (!is_wanted(&forms[i]))
                 continue;

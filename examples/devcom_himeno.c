@@ -3,14 +3,14 @@
  * the grid are divided among the ranks, and each step exchanges one plane of floats with either neighbour
  * (sections 4.5, 5.8 and 6.9.1 of the dissertation). devcom_app.h has the forms.
  *
- *     mpiexec -n 2 devcom_himeno [--planes 32] [--rows 64] [--columns 96]    so many planes of each rank (weak scaling)
- *     mpiexec -n 2 devcom_himeno --total 96 ...                              so many of all ranks (strong scaling)
+ *     mpiexec -n 2 devcom_himeno [--planes 32] [--rows 64] [--columns 96]    planes of each rank (weak scaling)
+ *     mpiexec -n 2 devcom_himeno --total 96 ...                              planes of all ranks (strong scaling)
  */
 #include "devcom_app.h"
 
 enum { FROM_ABOVE, FROM_BELOW, SIGNALS, COEFFICIENTS = 12, OPERATIONS = 34 };
 
-/* c: for each cell of a grid four a, three b, three c, the source, and where the boundary is. */
+/* c has for each cell of a grid: four a, three b, three c, the source, and the boundary. */
 #define global
 APP_BOTH(
     row_text,
@@ -40,7 +40,7 @@ static const char kernel_text[] =
     "    ulong plane = rows * columns, row = (get_global_id(1) + 1) * plane + (get_global_id(0) + 1) * columns;\n"
     "    himeno_row(grids + (step + 1) % 2 * cells, grids + step % 2 * cells, c, cells, row, columns, plane);\n"
     "}\n"
-    /* the rows at both ends are stored into the neighbours' grids, too: `above` has so many planes */
+    /* the rows at both ends are also stored into the neighbours' grids; planes_above: of the rank above */
     "kernel void one_step_ggas(global struct devcom_device *d, global const float *c, ulong cells, ulong rows,\n"
     "                          ulong columns, uint step, ulong planes, ulong planes_above)\n"
     "{\n"
@@ -61,7 +61,8 @@ static const char kernel_text[] =
     "    }\n"
     "    devcom_ggas_barrier_at_end(d);\n"
     "}\n"
-    /* At an end of the grid nothing is put to this rank itself, since calls with barriers belong in no branch. */
+    /* At an end of the grid, puts of no bytes go to this rank itself, since calls with barriers may not be in
+     * branches. */
     "kernel void all_steps(global struct devcom_device *d, global const float *c, ulong cells, ulong rows,\n"
     "                      ulong columns, uint steps, ulong planes, ulong planes_above)\n"
     "{\n"
@@ -85,8 +86,8 @@ static const char kernel_text[] =
     "}\n";
 
 static unsigned planes_each = 32, total, rows_all = 64, columns_all = 96;
-static cl_ulong rows, columns, cells;        /* cells: of a grid with a plane at either end */
-static cl_ulong planes, planes_above, first; /* of this rank, and of the one above; the plane above this rank's first */
+static cl_ulong rows, columns, cells;        /* cells: of a grid, with a plane at either end */
+static cl_ulong planes, planes_above, first; /* of this rank; of the one above; the plane above this rank's first */
 static size_t plane;
 static cl_mem buffer, coefficients;
 static float *grids;
@@ -97,7 +98,7 @@ static cl_ulong planes_of(int rank)
     return total / (unsigned)app.size + ((unsigned)rank < total % (unsigned)app.size);
 }
 
-/* Where a plane of the grid that a step makes lies in the segment. */
+/* Returns the offset in the segment of a plane of the grid that a step makes. */
 static size_t plane_at(unsigned step, cl_ulong z)
 {
     return ((step + 1) % 2 * cells + z * plane) * sizeof(float);
@@ -243,7 +244,7 @@ static void run_control(void)
     app_run_control(control_step);
 }
 
-/* The steps are last, or set in each. */
+/* The number of steps is last, or set in each step. */
 static const struct devcom_argument device_arguments[] = {{1, sizeof(coefficients), &coefficients, 0},
                                                           {2, sizeof(cells), &cells, 0},
                                                           {3, sizeof(rows), &rows, 0},
@@ -257,8 +258,8 @@ static void run_kernel(void)
     app_run_group("all_steps", device_arguments, 7);
 }
 
-/* A step stores into the neighbours' grids, and the last of its work-groups meets the other ranks; of these one at a
- * time waits, as the queue is in-order. */
+/* Each step stores into the neighbours' grids, and the last of its work-groups enters a barrier with the other ranks;
+ * one of these work-groups waits at a time, since the queue is in-order. */
 static void run_ggas(void)
 {
     cl_kernel kernel = app_device_kernel("one_step_ggas", device_arguments, 6);
@@ -289,7 +290,7 @@ static void fill_coefficients(float *c, size_t count)
         c[i] = values[i / count];
 }
 
-/* Both grids, as the boundary stays as it is. */
+/* Fills both grids, since the boundary never changes. */
 static void fill(void)
 {
     fill_planes(grids, first, planes + 2);

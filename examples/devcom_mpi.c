@@ -1,6 +1,6 @@
 /*
- * MPI on device memory: each rank has a row of numbers on its device, and each step a kernel adds its neighbours'
- * edges to its own. MPI is handed the device's addresses, as it would be the host's:
+ * MPI on device memory: each rank has a row of numbers on its device, and in each step a kernel adds its neighbours'
+ * edges to its own. MPI gets the device's addresses, as if they were the host's:
  *
  *     mpiexec -n 4 examples/devcom_mpi [STEPS]
  *
@@ -52,7 +52,7 @@ int main(int count, char **words)
     cl_program program;
     cl_kernel meet, sum;
     cl_mem row, sums;
-    float *at; /* which is nobody's to touch but MPI's */
+    float *at; /* only MPI may access it */
     double *sum_at, total = 0;
     float first;
     void *address;
@@ -98,7 +98,7 @@ int main(int count, char **words)
         MPI_Request requests[4];
         MPI_Status statuses[4];
 
-        /* the kernel before is in the queue that the copies go through, so nobody has to wait for it */
+        /* the previous kernel is in the queue that the copies use, so no wait is needed */
         MPI_Irecv(at, 1, MPI_FLOAT, before, 0, MPI_COMM_WORLD, &requests[0]);
         MPI_Irecv(at + LENGTH + 1, 1, MPI_FLOAT, after, 0, MPI_COMM_WORLD, &requests[1]);
         MPI_Isend(at + 1, 1, MPI_FLOAT, before, 0, MPI_COMM_WORLD, &requests[2]);

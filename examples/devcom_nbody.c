@@ -1,13 +1,15 @@
 /*
- * Bodies that attract each other, divided among the ranks: in each step all blocks of bodies go round a ring, and each
- * rank has its own ones pulled by the block that it holds while that goes on to the next. devcom_app.h has the forms.
+ * Bodies that attract each other, divided among the ranks: in each step all blocks of bodies go around a ring, and each
+ * rank computes the pull of the block that it holds on its own bodies while the block goes on to the next rank.
+ * devcom_app.h has the forms.
  *
- *     mpiexec -n 2 devcom_nbody [--bodies 256]    so many of each rank
+ *     mpiexec -n 2 devcom_nbody [--bodies 256]    bodies of each rank
  *
- *     ggas   no ring: who has moved a block stores it into the memory of all; a barrier of devices between steps
+ *     ggas   no ring: a rank stores the block that it has moved into the memory of all; a barrier of devices between
+ * steps
  *
- * A block is the places and masses of its bodies: x, y, z, and mass, one after the other. The segment has room for all
- * blocks, for even and for odd steps: who begins a step knows that all have done with the last but one.
+ * A block has the positions and masses of its bodies: x, y, z, and mass, one after the other. The segment has room for
+ * all blocks, for even and for odd steps: a rank that begins a step knows that all have finished the last step but one.
  */
 #include <math.h>
 
@@ -17,7 +19,7 @@ enum { CHUNK = 32, MOST_RANKS = 64 };
 
 #define global
 #define sqrt(X) sqrtf(X)
-/* In this order for each body, whoever computes it: the same bits. */
+/* The order of additions for each body is fixed, so that the result is the same bit by bit. */
 APP_BOTH(
     pull_text, static void nbody_pull(global float *restrict force, global const float *restrict own,
                                       global const float *restrict block, ulong bodies, ulong from, ulong to) {
@@ -34,7 +36,7 @@ APP_BOTH(
             }
         }
     })
-/* Forces are 0 afterwards. */
+/* Sets the forces to 0 afterwards. */
 APP_BOTH(
     move_text,
     static void nbody_move(global float *restrict next, global float *restrict force, global float *restrict speed,
@@ -52,7 +54,7 @@ APP_BOTH(
 #undef sqrt
 
 static const char kernel_text[] =
-    /* blocks are told by where they begin in the segment */
+    /* own and block are offsets in the segment */
     "kernel void pull(global float *force, global const float *segment, ulong own, ulong block, ulong bodies, ulong "
     "chunk)\n"
     "{\n"
@@ -117,13 +119,13 @@ static cl_mem buffer, force, speed;
 static float *segment;
 static cl_kernel pull, move;
 
-/* Where a rank's block of a step is, in floats. */
+/* Returns the offset of a rank's block of a step, in floats. */
 static cl_ulong block_at(unsigned step, int rank)
 {
     return (step % 2 * (unsigned)app.size + (unsigned)rank) * 4 * bodies;
 }
 
-/* The block that this rank holds after so many exchanges. */
+/* Returns the block that this rank holds after so many exchanges. */
 static int held_block(int exchanges)
 {
     return (app.rank - exchanges + app.size) % app.size;
@@ -157,7 +159,7 @@ static void enqueue_move(unsigned step)
 
 /* ---- the forms ---- */
 
-/* Blocks are exchanged while the device computes. */
+/* Exchanges blocks while the device computes. */
 static void run_mpi(void)
 {
     float *host = malloc((size_t)app.size * block_bytes);
@@ -187,7 +189,7 @@ static void run_mpi(void)
     free(host);
 }
 
-/* A block to the next rank; signal r follows the block of rank r. */
+/* Puts a block to the next rank; signal r announces the block of rank r. */
 static struct devcom_put put_of(unsigned step, int held)
 {
     size_t at = block_at(step, held) * sizeof(float);

@@ -1,15 +1,15 @@
 /*
  * RandomAccess of the HPC Challenge, with mailboxes (section 6.9.3 of the dissertation): a table is divided among the
- * ranks; each draws random numbers, whose most significant bits say which word of the table, of whatever rank, is to be
- * XORed with them. In a step each rank puts up to 1024 of them, the look-ahead, into boxes, one for each owner, and
- * applies what has come to itself. Four updates for each word of the table. devcom_app.h has the forms.
+ * ranks; each draws random numbers, whose most significant bits select the word of the table, on any rank, with which
+ * they are XORed. In a step each rank puts up to 1024 of them, the look-ahead, into boxes, one for each owner, and
+ * applies the numbers that it has received. Four updates for each word of the table. devcom_app.h has the forms.
  *
- *     mpiexec -n 2 devcom_random_access [--table 16384] [--look-ahead 1024]    so many words of each rank
+ *     mpiexec -n 2 devcom_random_access [--table 16384] [--look-ahead 1024]    words of each rank
  *
  *     mpi      the host draws the numbers and sends them; the device applies them (as in the dissertation)
- *     hybrid   the device draws them, the host asks how many and puts so many
+ *     hybrid   the device draws them, the host reads how many, and puts so many
  *     stream, control
- *              what puts carry is said beforehand: whole boxes
+ *              the puts' sizes are fixed beforehand: whole boxes
  *     ggas     each number is stored into its owner's box when it is drawn
  */
 #include "devcom_app.h"
@@ -22,7 +22,7 @@ APP_BOTH(
     next_text, static ulong random_next(ulong x) { return x << 1 ^ (x >> 63 ? 7ul : 0ul); })
 APP_BOTH(
     word_text, static ulong random_word(ulong x, ulong words) { return mul_hi(x, words); })
-/* Draw numbers into boxes (how many, and these), for each owner one; the state of the generator. */
+/* Draws numbers into boxes (their count, then the numbers), one for each owner; returns the generator's state. */
 APP_BOTH(
     draw_text, static ulong random_draw(ulong x, global ulong *boxes, ulong count, ulong words, ulong size) {
         for (ulong r = 0; r < size; r++)
@@ -38,7 +38,7 @@ APP_BOTH(
     })
 #undef global
 
-/* The segment: boxes to be sent in even and in odd steps, then boxes that have come, likewise. */
+/* The segment: boxes to be sent in even and in odd steps, then boxes received, likewise. */
 static const char kernel_text[] =
     "void apply_box(global ulong *table, global const ulong *box, ulong words, ulong rank, ulong size)\n"
     "{\n"
@@ -51,7 +51,7 @@ static const char kernel_text[] =
     "    for (ulong r = 0; r < size; r++)\n"
     "        apply_box(table, (r == rank ? out : in) + r * (count + 1), words, rank, size);\n"
     "}\n"
-    /* counts: how many are in each box */
+    /* counts: the count of each box */
     "kernel void draw(global ulong *segment, global ulong *state, ulong count, ulong words, ulong size, uint step,\n"
     "                 global ulong *counts)\n"
     "{\n"
@@ -115,7 +115,7 @@ static uint64_t seed(int rank)
     return app_mix((uint64_t)rank, 2) | 1;
 }
 
-/* Where boxes are, in words. */
+/* Return the offset of a box, in words. */
 static size_t out_box(unsigned step, int to)
 {
     return (step % 2 * size + (unsigned)to) * (count + 1);
@@ -144,7 +144,7 @@ static void enqueue_one(cl_kernel kernel, unsigned step)
 static void exchange_by_mpi(const uint64_t *out, uint64_t *in)
 {
     MPI_Request requests[2 * MOST_RANKS];
-    MPI_Status statuses[2 * MOST_RANKS]; /* gcc warns of MPI_STATUSES_IGNORE */
+    MPI_Status statuses[2 * MOST_RANKS]; /* gcc warns about MPI_STATUSES_IGNORE */
     int number = 0;
 
     for (int i = 1; i < app.size; i++) {
@@ -162,7 +162,7 @@ static void write_box(size_t at, const uint64_t *box)
     app_check(clEnqueueWriteBuffer(app.queue, buffer, CL_FALSE, at * 8, (box[0] + 1) * 8, box, 0, NULL, NULL), "write");
 }
 
-/* The device applies a step while the host draws the next. */
+/* The device applies a step while the host draws the next one. */
 static void run_mpi(void)
 {
     size_t boxes = size * (count + 1);
@@ -188,7 +188,7 @@ static void run_mpi(void)
     free(host);
 }
 
-/* To all others, of so many numbers each (NULL: whole boxes); from rank r comes signal r. */
+/* Puts to all others, so many numbers each (NULL: whole boxes); signal r comes from rank r. */
 static unsigned step_puts(unsigned step, const uint64_t *numbers, struct devcom_put *puts)
 {
     unsigned number = 0;

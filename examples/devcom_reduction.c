@@ -1,18 +1,19 @@
 /*
  * The global reduction of section 6.9.2 of the dissertation: each device adds up its part of an array, an allreduce of
- * that one value follows, and all devices have the result, which goes into the next step. devcom_app.h has the forms.
+ * that one value follows, and all devices get the result, which enters the next step. devcom_app.h has the forms.
  *
- *     mpiexec -n 2 devcom_reduction [--values 16384]    so many 64-bit values of each rank
+ *     mpiexec -n 2 devcom_reduction [--values 16384]    64-bit values of each rank
  *
  *     mpi              value read from the device, MPI_Allreduce, result written to it
  *     hybrid           devcom_allreduce() on device memory
  *     stream, control, kernel
- *                      the value is put to everybody, each adds up what all have put
+ *                      the value is put to every rank, and each adds up the values of all
  *     ggas             devcom_ggas_allreduce() in the kernel
  */
 #include "devcom_app.h"
 
-/* The segment: the value, which is the result after an allreduce, and so many of all ranks, in turns. */
+/* The segment: the value, which is the result after an allreduce, and the values of all ranks, alternately in two
+ * places. */
 enum { PARTS = 64, MOST_RANKS = 64 };
 
 #define global
@@ -34,7 +35,7 @@ static const char kernel_text[] =
     "        sum += parts[i];\n"
     "    return sum;\n"
     "}\n"
-    /* each work-item adds up a part; result: of the step before */
+    /* each work-item adds up a part; result: of the previous step */
     "kernel void add_parts(global const ulong *values, global ulong *parts, ulong per, global const ulong *result)\n"
     "{\n"
     "    ulong i = get_global_id(0);\n"
@@ -44,7 +45,7 @@ static const char kernel_text[] =
     "{\n"
     "    segment[to] = reduction_total(parts, count);\n"
     "}\n"
-    /* behind the exchange: what all have put in this turn */
+    /* after the exchange: adds up the values that all ranks have put in this step */
     "kernel void add_ranks(global ulong *segment, uint size, uint from)\n"
     "{\n"
     "    segment[0] = reduction_total(segment + from, size);\n"
@@ -86,13 +87,13 @@ static uint64_t first_value(uint64_t i)
     return app_mix(i, 1);
 }
 
-/* Where what the ranks put in a step begins, in words. */
+/* Returns the offset of the values that the ranks put in a step, in words. */
 static cl_uint turn_at(unsigned step)
 {
     return 1 + step % 2 * MOST_RANKS;
 }
 
-/* This rank's sum into a word of the segment. */
+/* Stores this rank's sum into a word of the segment. */
 static void enqueue_sum(cl_uint to)
 {
     static const size_t items = PARTS, one = 1;
@@ -126,7 +127,7 @@ static void run_hybrid(void)
     }
 }
 
-/* To all others; from rank r comes signal r. */
+/* Puts to all others; signal r comes from rank r. */
 static unsigned step_puts(unsigned step, struct devcom_put *puts)
 {
     size_t at = (turn_at(step) + (unsigned)app.rank) * sizeof(uint64_t);
@@ -209,7 +210,7 @@ static void fill(void)
     memset(segment, 0, (1 + 2 * MOST_RANKS) * sizeof(*segment));
 }
 
-/* All have the result. */
+/* All ranks have the result. */
 static uint64_t sum(void)
 {
     return app_mix((uint64_t)app.rank, segment[0]);

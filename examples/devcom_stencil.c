@@ -1,8 +1,8 @@
 /*
- * A stencil of five points on a grid that is divided by rows among the ranks, and closed to a ring: each step exchanges
- * one row of floats with either neighbour. devcom_app.h has the forms.
+ * A five-point stencil on a grid that is divided by rows among the ranks, and closed to a ring: each step exchanges one
+ * row of floats with either neighbour. devcom_app.h has the forms.
  *
- *     mpiexec -n 2 devcom_stencil [--rows 64] [--columns 256]    so many rows of each rank
+ *     mpiexec -n 2 devcom_stencil [--rows 64] [--columns 256]    rows of each rank
  */
 #include "devcom_app.h"
 
@@ -65,7 +65,7 @@ static const char kernel_text[] =
 
 static unsigned rows_each = 64, columns_all = 256;
 static cl_ulong rows, columns;
-static cl_mem buffer; /* both grids, each with a row of a neighbour's at either end */
+static cl_mem buffer; /* both grids, each with a row of a neighbour at either end */
 static float *grids;
 static cl_kernel one_step;
 
@@ -74,7 +74,7 @@ static size_t grid_cells(void)
     return (rows + 2) * columns;
 }
 
-/* Where a row of the grid that a step makes lies in the segment. */
+/* Returns the offset in the segment of a row of the grid that a step makes. */
 static size_t row_at(unsigned step, cl_ulong row)
 {
     return ((step + 1) % 2 * grid_cells() + row * columns) * sizeof(float);
@@ -243,7 +243,7 @@ static uint64_t sum(void)
     return sum_rows(grids + app.steps % 2 * grid_cells(), (cl_ulong)app.rank * rows, rows);
 }
 
-/* The grid with one row more at either end, as each rank has it. */
+/* Computes the whole grid, with one more row at either end, as each rank has it. */
 static uint64_t serial(void)
 {
     size_t all = (whole() + 2) * columns;

@@ -1,6 +1,6 @@
 /*
- * Adds two vectors on the first OpenCL device and checks the sum. Plain OpenCL, but for a question
- * that other platforms leave without an answer: on which host the device is.
+ * Adds two vectors on the first OpenCL device and checks the sum. Plain OpenCL, except for a query that other platforms
+ * do not answer: on which host the device is.
  *
  *     cc vector_add.c -lOpenCL -o vector_add
  *     ./vector_add               on a device of this machine
@@ -18,7 +18,7 @@ static const char *source = "kernel void add(global const float *a, global const
                             "    sum[i] = a[i] + b[i];\n"
                             "}\n";
 
-/* Where it is, which only VOCL can tell. */
+/* Gets the device's host, which only VOCL can tell. */
 static void device_host(cl_platform_id platform, cl_device_id device, size_t size, char *host)
 {
     cl_int (*get_host)(cl_device_id device, size_t size, char *value, size_t *size_ret);

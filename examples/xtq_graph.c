@@ -1,7 +1,7 @@
 /*
- * A task graph that hops between ranks: each task, when it has done its part, puts the next ones, so nobody waits in
+ * A task graph that hops between ranks: each task that has done its part puts the next ones, so that no rank waits in
  * between. A tree of sums: leaves are on all ranks; a task that has both of its inputs passes their sum to the rank of
- * its parent; the root's is the result.
+ * its parent; the root's sum is the result.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int send(unsigned long node, long value)
     return xtq_put(x, rank_of(node), &packet, sizeof(packet), NULL, 0, 0, NULL);
 }
 
-/* arg[2]: the node; arg[3]: an input of it. */
+/* arg[2]: the node; arg[3]: one of its inputs. */
 static int on_input(const struct xtq_task *task, void *argument)
 {
     struct node *node = &nodes[task->arg[2]];

@@ -1,6 +1,6 @@
 /*
- * The program of the XTQ paper's Figure 6: one rank puts a task into the queue of another rank's device, which waits
- * for a signal. Run by mpiexec with two ranks.
+ * The program of the XTQ paper's Figure 6: one rank puts a task into the queue of another rank's device, and that rank
+ * waits for a signal. Run by mpiexec with two ranks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void initiate(struct xtq *x)
 static void serve(struct xtq *x)
 {
     static const char *bodies[] = {"add_one"};
-    static float out[COUNT]; /* (4) the lanes receive; this is where the kernel writes */
+    static float out[COUNT]; /* (4) the kernel writes here; rings receive the messages */
     struct xtq_queue_entry queue = {.engine = XTQ_DEVICE, .source = source, .bodies = bodies, .body_count = 1};
     struct xtq_kernel_entry kernel = {.body = 1, .address = out, .buffer_bytes = sizeof(out)};
     cl_platform_id platform;

@@ -1,7 +1,7 @@
 /*
  * Data-parallel stochastic gradient descent: each rank has its own samples of y = w.x and computes the gradient on a
- * batch of them; an allreduce sums the gradients, and all ranks take the same step. With any argument the sums are
- * computed by a persistent kernel on the first OpenCL device.
+ * batch of them; an allreduce sums the gradients, and all ranks take the same step. With an argument, a persistent
+ * kernel on the first OpenCL device computes the sums.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static float random_float(uint32_t *state)
     return (float)(*state >> 8) / (float)(1 << 24) - 0.5f;
 }
 
-/* All ranks look for the same w, in different samples. */
+/* All ranks look for the same w, with different samples. */
 static void make_samples(int rank)
 {
     uint32_t truth = 1, own = (uint32_t)rank + 100;

@@ -301,8 +301,8 @@ static void one(const struct round *round, unsigned way, size_t bytes, struct se
     }
 }
 
-/* The threads that existed before the device had its own are counted, and those that XTQ has started since; not
- * these. */
+/* The device's own threads, which threads_us() leaves out: it counts those that existed before, and those that XTQ has
+ * started since. */
 static char device_threads[4096];
 
 static void list_threads(char *list, size_t size)

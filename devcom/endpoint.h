@@ -1,10 +1,10 @@
-/* A device that communicates, as the files that serve it know it. */
+/* Endpoints, devices that communicate: declarations for endpoint.c and stream.c. */
 #ifndef DEVCOM_ENDPOINT_H
 #define DEVCOM_ENDPOINT_H
 
 #include "devcom/internal.h"
 
-/* The structs of vocl_dev.cl. */
+/* The same structs as in vocl_dev.cl. */
 struct device_place {
     uint64_t address, bytes;
 };
@@ -36,13 +36,13 @@ struct device_words {
     uint64_t places, ranks, rings, bell;
     _Atomic uint32_t stop;
     _Atomic int32_t error;
-    uint32_t alone; /* polls before the processor is first left to others */
+    uint32_t alone; /* polls before the first yield of the processor */
     uint32_t arrived;
     int32_t results[1024];
 };
 _Static_assert(offsetof(struct device_words, results) == 80, "vocl_dev.cl has the same");
 
-/* A command queue with waits in it, of which one runs at a time. */
+/* A command queue with waits in it, which run one after the other. */
 struct stream {
     cl_command_queue commands;
     unsigned pending;
@@ -54,15 +54,15 @@ struct devcom_endpoint {
     cl_context context;
     cl_device_id device;
     cl_uint units;
-    bool rings_bells; /* its kernels may wake who sleeps */
+    bool rings_bells; /* its kernels can wake threads that sleep */
     struct device_words *words;
     struct device_place *places;
     struct device_rank *ranks;
     struct device_ring *rings;
     struct device_command *commands;
-    _Atomic uint32_t bell; /* a doze, of the thread */
-    pthread_mutex_t lock;  /* of what follows */
-    size_t waiting;        /* work-groups and native kernels that may wait */
+    _Atomic uint32_t bell; /* a doze (ground/doze.h), of the thread */
+    pthread_mutex_t lock;  /* of the members that follow */
+    size_t waiting;        /* number of work-groups and native kernels that may wait */
     struct stream streams[MOST_STREAMS];
     struct reservation *first_reservation, **last_reservation;
     unsigned reservations;
@@ -76,7 +76,7 @@ void endpoint_fail(struct devcom_endpoint *e, int error);
 
 void reservations_open(struct devcom_endpoint *e);
 void reservations_close(struct devcom_endpoint *e);
-/* Which commands have ended, and how. */
+/* Drops the reservations of commands that have ended, and notes their errors. */
 void reservations_look(struct devcom_endpoint *e);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * What the files of devcom/ share. MPI is called by its profiling names, PMPI_*, as what catches an application's calls
- * is not to catch ours.
+ * Declarations that the files of devcom/ share. devcom calls MPI by its profiling names, PMPI_*, so that a library that
+ * intercepts the application's calls does not intercept devcom's.
  *
- * Ranks of one host are near: each has a board in shared memory, which the others write. The others are far: what is
- * for them goes to their progress threads by messages (nic.c).
+ * Ranks of this host are "near": each has a board in shared memory, which the others write. The other ranks are "far":
+ * data for them are sent as messages to their progress threads (nic.c).
  */
 #ifndef DEVCOM_INTERNAL_H
 #define DEVCOM_INTERNAL_H
@@ -19,29 +19,29 @@
 #define MOST_SEGMENTS 256
 #define MOST_SIGNALS 65535
 #define MOST_QUEUES 32
-#define YIELD_EVERY 512  /* spins: there may be fewer cores than threads that wait for each other */
-#define ALONE_POLLS 4096 /* before the first look, some 10 us: one that comes late costs half a us */
+#define YIELD_EVERY 512  /* polls: there may be fewer cores than threads that wait for each other */
+#define ALONE_POLLS 4096 /* before the first yield, some 10 us: a yield delays a signal by half a us */
 #define ALONE_KERNEL_POLLS 16384
-#define PIECE_BYTES ((size_t)64 << 20) /* what one message carries at most */
+#define PIECE_BYTES ((size_t)64 << 20) /* the most that one message carries */
 
-/* ---- signals beyond the user's, of each rank ---- */
+/* ---- the library's own signals of each rank, after the program's ---- */
 enum {
-    OWN_BARRIER, /* by round: how often it was told */
+    OWN_BARRIER, /* by round: how often the rank was notified */
     OWN_FIXED =
-        32, /* then two words for each rank of the agreement, and two of collectives, of the host's and of kernels' */
+        32, /* then for each rank two words of the agreement, and one each of the host's and of kernels' collectives */
 };
 
-/* ---- board.c: what a rank's neighbours read and write ---- */
+/* ---- board.c: memory of a rank that its neighbours read and write ---- */
 
-/* A segment as its owner lists it. */
+/* A segment, as its owner publishes it. */
 struct listing {
-    _Atomic uint64_t generation; /* 0: none */
-    uint64_t bytes, address;     /* address: in the owner's process, where it is bound memory */
-    int32_t fd;                  /* of the owner's process, where it is shared; else -1 */
+    _Atomic uint64_t generation; /* 0: no segment */
+    uint64_t bytes, address;     /* address: in the owner's process, for bound memory */
+    int32_t fd;                  /* of the owner's process, for shared memory; otherwise -1 */
     uint32_t path;               /* enum devcom_path */
 } __attribute__((aligned(LINE)));
 
-/* A passive message; the sender fills it, the receiver empties it. */
+/* A passive message ("letter"): the sender fills it, the receiver empties it. */
 enum { LETTER_EMPTY, LETTER_BEING_WRITTEN, LETTER_FULL };
 struct letter {
     _Atomic uint32_t full;
@@ -51,22 +51,22 @@ struct letter {
 
 struct board {
     struct memory_owner owner;
-    _Atomic uint32_t bell __attribute__((aligned(LINE))); /* a doze, of the owner's threads */
-    _Atomic uint32_t mute;                                /* how many devices write signals here that cannot ring */
-    struct listing listings[MOST_SEGMENTS + 1];           /* the last is scratch memory of collectives */
+    _Atomic uint32_t bell __attribute__((aligned(LINE))); /* a doze (ground/doze.h), of the owner's threads */
+    _Atomic uint32_t mute;                      /* number of devices that write signals here and cannot ring */
+    struct listing listings[MOST_SEGMENTS + 1]; /* the last one is the collectives' scratch memory */
 };
 
-/* Collective: 0, or a negative errno on all ranks. */
+/* Collective. Returns 0, or a negative errno on all ranks. */
 int board_open(struct devcom *d);
 void board_close(struct devcom *d);
 _Atomic int64_t *board_signals(const struct devcom *d, int rank);
-/* How many threads of a visitor copy by the system, at this moment, to or from what a rank of this host has there. */
+/* Returns the counter of threads of a visiting rank that now copy to or from a near rank's segment by system calls. */
 _Atomic uint32_t *board_visits(const struct devcom *d, int rank, unsigned segment, int visitor);
-/* From a sender, at a rank of this host. */
+/* Returns the place of a sender's passive message at a near rank. */
 struct letter *board_letter(const struct devcom *d, int rank, int sender);
-/* After a word of a board was written: wake the owner's threads if they sleep. */
+/* Wakes the owner's threads if they sleep. Called after a word of its board was written. */
 void board_ring(struct board *board);
-/* Whether a rank of this host, or another, has been lost. */
+/* Whether a rank has been lost; whether any has. */
 bool board_lost(const struct devcom *d, int rank);
 bool board_any_lost(struct devcom *d);
 
@@ -75,7 +75,7 @@ bool board_any_lost(struct devcom *d);
 struct nic;
 struct segment;
 
-/* Another's segment as it is reached from here. */
+/* How a near rank's segment is reached from here. */
 struct attachment {
     _Atomic uint64_t generation;
     _Atomic uint32_t users;
@@ -83,26 +83,26 @@ struct attachment {
     size_t bytes, mapped_bytes;
     uint64_t address;
     enum devcom_path path;
-    bool by_messages; /* near, but not for loads, stores or copies */
-    bool fixed;       /* mapped where the global address space has it, which unmaps it */
+    bool by_messages; /* near, but reached neither by loads and stores nor by system calls */
+    bool fixed;       /* mapped in a global address space, which unmaps it */
 };
 
 struct devcom {
     MPI_Comm comm;
     int rank, size;
     struct devcom_options o;
-    struct waits waits;    /* for what is told by the board's bell */
-    bool alone;            /* there are as many processors as ranks of this host */
-    size_t eager_given;    /* options' own; 0: none */
-    unsigned words;        /* how many signals, own ones included */
+    struct waits waits;    /* how threads wait for the board's bell */
+    bool alone;            /* this host has at least as many processors as ranks */
+    size_t eager_given;    /* the value of the options; 0: none */
+    unsigned words;        /* number of signals, the library's own included */
     struct board **boards; /* by rank; NULL: far */
     struct neighbours neighbours;
     pthread_mutex_t registering, receiving;
-    pthread_mutex_t kernels[MOST_QUEUES]; /* of kernels' streams: what was refused is of the endpoint that has this */
-    int letter_from;                      /* whose passive message was received last */
+    pthread_mutex_t kernels[MOST_QUEUES]; /* of kernels' streams: a refusal concerns the endpoint that holds this */
+    int letter_from;                      /* sender of the passive message that was received last */
     struct attachment *attachments;       /* by rank and segment */
     _Atomic(struct segment *) own[MOST_SEGMENTS + 1];
-    _Atomic uint32_t users[MOST_SEGMENTS + 1]; /* of own */
+    _Atomic uint32_t users[MOST_SEGMENTS + 1]; /* operations that use a segment of own */
     uint64_t generations;
     uint64_t agreements;
     struct nic *nic;
@@ -115,7 +115,7 @@ static inline unsigned own_signal(const struct devcom *d, unsigned which)
     return d->o.signals + which;
 }
 
-/* The segment of collectives, and how many ids there are with it. */
+/* The id of the collectives' scratch segment, and the number of ids with it. */
 static inline unsigned scratch_id(const struct devcom *d)
 {
     return d->o.segments;
@@ -126,8 +126,8 @@ static inline unsigned segment_ids(const struct devcom *d)
     return d->o.segments + 1;
 }
 
-/* Streams of messages to a rank: the program's queues, one that is the library's own, and those of kernels, whose
- * refusals are none of the program's. */
+/* Streams of messages to a rank: the program's queues, the library's own queue, and kernels' queues, whose refusals are
+ * not reported to the program's fences. */
 static inline unsigned own_stream(const struct devcom *d)
 {
     return d->o.queues;
@@ -148,10 +148,10 @@ static inline bool rank_valid(const struct devcom *d, int rank)
     return rank >= 0 && rank < d->size;
 }
 
-/* Collective: the least of all ranks' errors, where there are boards; before, ranks_agree() is to be used. */
+/* Collective. Returns the least of all ranks' errors. Needs the boards: before these, ranks_agree() is used. */
 int context_agree(struct devcom *d, int error);
 
-/* Order that comes about through other processes is nothing that the thread sanitizer can see. */
+/* Tell the thread sanitizer of an order that arises through other processes, which it cannot see. */
 static inline void context_told(struct devcom *d)
 {
 #ifdef __SANITIZE_THREAD__
@@ -172,7 +172,7 @@ static inline void context_heard(struct devcom *d)
 
 /* This rank's own segment. */
 struct segment {
-    uint8_t *host; /* NULL: in the device's memory */
+    uint8_t *host; /* NULL: the segment is in the device's memory */
     size_t bytes;
     cl_mem buffer;
     cl_context context;
@@ -180,19 +180,19 @@ struct segment {
     cl_device_id device;
     int fd;
     size_t mapped_bytes;
-    _Atomic uint32_t *users; /* by how many it is used */
-    bool elsewhere;          /* the memory is somebody else's to free */
-    bool in_range;           /* it lies in a range of addresses that stays reserved without it */
+    _Atomic uint32_t *users; /* number of operations that use the segment */
+    bool elsewhere;          /* the memory is not freed with the segment */
+    bool in_range;           /* the memory is in a range of addresses that stays reserved after it */
 };
 
-/* A segment for the time of an operation; give it back with the same. -EINVAL, -ENOENT. */
+/* Takes a segment of this rank for the duration of an operation, until segment_release(). Returns 0; -ENOENT. */
 int segment_take(struct devcom *d, unsigned id, struct segment **out);
 void segment_release(struct segment *segment);
-/* A segment of a rank that shares this host; this one's, too. */
+/* Likewise a segment of a near rank, or of this rank. */
 int attachment_take(struct devcom *d, int rank, unsigned id, struct attachment **out);
 void attachment_release(struct attachment *attachment);
 struct listing *segment_listing(const struct devcom *d, int rank, unsigned id);
-/* Whether so many bytes from offset are inside. */
+/* Whether length bytes from offset on are inside of that many bytes. */
 static inline bool inside(size_t bytes, size_t offset, size_t length)
 {
     return offset <= bytes && length <= bytes - offset;
@@ -202,37 +202,37 @@ void attachment_drop(struct devcom *d, int rank, unsigned id);
 void attachment_forget(struct devcom *d, int rank, unsigned id);
 int attachment_fix(struct devcom *d, int rank, unsigned id, void *at);
 int segment_adopt(struct devcom *d, struct segment *segment, const struct devcom_memory *memory);
-/* Memory at a given address, as the global address space needs it. */
+/* Allocates a segment at a given address, for a global address space; at NULL: anywhere. */
 int segment_alloc_at(struct devcom *d, unsigned id, const struct devcom_memory *memory, void *at);
 
 /* ---- shape.c: blocks of up to three dimensions ---- */
 
-/* One side of a transfer. */
+/* The layout of one side of a transfer. */
 struct layout {
     size_t bytes;
     uint32_t count[2];
     size_t stride[2];
 };
-/* Both sides of a shape; -EINVAL: blocks overlap, or it is larger than anything. */
+/* Returns the layouts of both sides of a shape. -EINVAL: blocks overlap, or the sizes are too large. */
 int shape_layouts(const struct devcom_shape *shape, struct layout *local, struct layout *remote);
-/* From the first to the last byte. */
+/* Returns the bytes from the first to the last one of a layout, gaps included; the bytes without the gaps. */
 size_t layout_extent(const struct layout *layout);
 size_t layout_total(const struct layout *layout);
 bool layout_valid(const struct layout *layout);
 bool layout_contiguous(const struct layout *layout);
 void layout_copy(uint8_t *to, const struct layout *to_layout, const uint8_t *from, const struct layout *from_layout);
-/* The same blocks one after the other. */
+/* Returns a layout of the same blocks without gaps. */
 struct layout layout_packed(const struct layout *layout);
-/* Between packed memory of the host and a segment, wherever that is. -EIO. */
+/* Copy between packed memory of the host and a segment in host or device memory. Return 0; -EIO. */
 int stage_read(const struct segment *segment, size_t offset, const struct layout *layout, uint8_t *packed);
 int stage_write(const struct segment *segment, size_t offset, const struct layout *layout, const uint8_t *packed);
 
 /* ---- put.c, signal.c ---- */
 
-/* A put whose places have been checked on this side. */
+/* A put or get whose arguments have been checked on this side. */
 struct transfer {
     struct segment *segment;
-    const uint8_t *data; /* or in memory of the caller's, small */
+    const uint8_t *data; /* or the data, if they are the caller's and few */
     size_t offset, remote_offset;
     unsigned local_id, remote_id;
     struct layout local, remote;
@@ -241,45 +241,45 @@ struct transfer {
     enum devcom_signal_op op;
     int64_t value;
 };
-/* Everything but segments. */
+/* Checks everything but the segments. */
 int transfer_check(struct devcom *d, const struct devcom_put *put, unsigned queue, struct transfer *t);
-/* A signal of a rank of this host. */
+/* Changes a signal of a near rank. */
 void signal_apply(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value);
-/* As devcom_signal_wait(), own signals included, unchecked. */
+/* Waits as devcom_signal_wait(), also for the library's own signals. Does not check its arguments. */
 int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value, long timeout_us,
                     int64_t *out);
-/* One of a rank's own signals, by the queue that is kept for that: the one after the user's. */
+/* Changes any signal of a rank, by the library's own queue: the one after the program's. */
 int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value);
-/* As devcom_put() of one, and so on, by the queue that is kept for that, with any signal and segment; they wait for
- * room. */
+/* Do one put or get by the library's own queue, with any signal and segment. They wait for room. */
 int put_own(struct devcom *d, const struct devcom_put *put);
 int get_own(struct devcom *d, const struct devcom_put *get);
-/* As devcom_put() of one and devcom_queue_fence(), by any stream. */
+/* Does one put, as devcom_put(), or a fence, as devcom_queue_fence(), by any stream. */
 int stream_put(struct devcom *d, const struct devcom_put *put, unsigned stream);
 int stream_fence(struct devcom *d, unsigned stream, long timeout_us);
-/* After -EAGAIN: until there is room for another operation to that rank. Whatever was refused remains to be told by the
- * next fence. -ECONNRESET. */
+/* Waits, after -EAGAIN, until there is room for another operation to that rank. Refusals remain to be returned by the
+ * next fence. Returns 0; -ECONNRESET. */
 int stream_wait_for_room(struct devcom *d, int rank, unsigned stream);
 int queue_flush_own(struct devcom *d, long timeout_us);
 int queue_fence_own(struct devcom *d, long timeout_us);
 
-/* So many puts that have been checked, one after the other; their segments are looked for. */
+/* Does count puts that have been checked, one after the other, and looks up their segments. */
 int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, unsigned *done);
 
 /* ---- collective.c ---- */
 int collective_open(struct devcom *d);
 void collective_close(struct devcom *d);
-/* Collective: the first rank's word for all. */
+/* Collective. Sends the first rank's word to all. */
 int collective_share(struct devcom *d, uint64_t *word);
 
-/* ---- nic.c, nic_send.c, nic_chain.c, nic_ask.c, atomic.c: what goes by messages ---- */
+/* ---- nic.c, nic_send.c, nic_chain.c, nic_ask.c, atomic.c: operations by messages ---- */
 int nic_open(struct devcom *d);
-/* collective: all ranks are there, and each has been told that its messages have arrived. */
+/* Closes the adapter. collective: no rank is lost, and each knows that its messages have arrived. */
 void nic_close(struct devcom *d, bool collective);
 int nic_put(struct devcom *d, const struct transfer *t);
 int nic_get(struct devcom *d, const struct transfer *t);
-/* Puts of one queue to one rank of another host as one message (nic_chain.c): whether one more can be, then it is
- * counted; have the rank keep their table; start it; have it forget the table. */
+/* A chain: puts of one queue to one far rank, as one operation (nic_chain.c). nic_chain_fits() returns whether one more
+ * put fits, and then counts it. nic_chain_table() sends the table, which the rank keeps; nic_chain_start() starts it;
+ * nic_chain_forget() has the rank drop it. */
 struct chain_size {
     size_t bytes;
     unsigned count;
@@ -288,25 +288,24 @@ bool nic_chain_fits(struct chain_size *size, const struct transfer *more);
 int nic_chain_table(struct devcom *d, const struct transfer *transfers, unsigned count, uint32_t *number);
 int nic_chain_start(struct devcom *d, const struct transfer *transfers, unsigned count, uint32_t number);
 void nic_chain_forget(struct devcom *d, int rank, unsigned queue, uint32_t number);
-/* Whether what the queue has under way has left, or has arrived; *error: the first refusal, which is forgotten. */
-/* busy: something is under way to that rank. */
+/* Whether an operation of the queue to that rank is pending. */
 bool nic_busy(const struct devcom *d, int rank, unsigned queue);
-/* Whether one more operation may be. */
+/* Whether one more operation may become pending. */
 bool nic_has_room(const struct devcom *d, int rank, unsigned queue);
 bool nic_target_lost(const struct devcom *d, unsigned queue);
-/* What is under way to ranks that are lost counts no more. */
+/* Abandons the pending operations to lost ranks. */
 void nic_forgive(struct devcom *d, unsigned queue);
 bool nic_left(struct devcom *d, unsigned queue);
 bool nic_arrived(struct devcom *d, unsigned queue);
 int nic_refusal(struct devcom *d, unsigned queue);
-/* Questions that are answered: see nic.c. */
+/* Questions, which the owner of a segment answers: see nic_ask.c. */
 enum question { ASK_ADD, ASK_SWAP, ASK_SEGMENT };
-/* ASK_ADD and ASK_SWAP, at a place that has been checked: what was there (atomic.c). */
+/* Does ASK_ADD or ASK_SWAP on a word that has been checked, and returns its old value (atomic.c). */
 int64_t atomic_run(uint8_t *at, enum question question, int64_t first, int64_t second);
 int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment, size_t offset, int64_t first,
             int64_t second, long timeout_us, int64_t answer[2]);
 int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us);
-/* The letter from a rank of another host has been read. */
+/* Tells a far rank that its passive message has been read. */
 void nic_letter_read(struct devcom *d, int rank);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A worker that is lost, or is to go (recover_move()), is replaced by another one, which is told what it was told. So
- * are those that have had to do with it since the last snapshot (struct group), although they are well: what went
- * between them has to go once more. Their workers end, for what is enqueued there may never end by itself, and others
- * come.
+ * Failover: a worker that is lost, or dismissed (recover_move()), is replaced by another one, to which its node's
+ * journal is replayed. So are the workers of nodes that have interacted with it since the last snapshot (struct group),
+ * although they are alive: what went between them has to go once more. These workers end, since what is enqueued there
+ * may never end by itself, and others take their places.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,14 +23,15 @@
 #include "client/survive/recover.h"
 
 #define MOST_TRIES 10
-#define MOST_ROUNDS 8 /* of one: others may come to have to do with those that wait */
-#define MOST_ENDING 5 /* seconds that a process that was killed may take to end */
+#define MOST_ROUNDS 8 /* of one failover: the group may grow while it waits */
+#define MOST_ENDING 5 /* most seconds that a killed process may take to end */
 #define SECOND 1000000000L
 #define RETRY_NS 50000000
 
 /* ---- who takes the place ---- */
 
-/* One that has the memory that the lost one had; why it cannot. Of a node that has told nothing yet any will do. */
+/* Whether `other` can replace the node's worker: its devices fit, and it has the memory that the lost worker shared.
+ * Returns 0, or an error with the reason. Any worker will do for a node that has replied nothing yet. */
 static int may_stand_for(struct node *node, struct node *other, char *why, size_t size)
 {
     int error = node->journal->told ? session_front(node->session)->fits(node, other, why, size) : 0;
@@ -42,7 +43,8 @@ static int may_stand_for(struct node *node, struct node *other, char *why, size_
     return error;
 }
 
-/* 0 with one that fits; -ECONNRESET: one was lost as it was asked, and the next may do. */
+/* Returns 0 with a spare worker that fits, or an error. -ECONNRESET: one was lost as it was asked, and the next may
+ * do. */
 static int spare_that_fits(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
@@ -62,7 +64,7 @@ static int spare_that_fits(struct node *node, struct node **out, char *why, size
     return error;
 }
 
-/* again: it does not fit, and another may. */
+/* Starts one worker. again: it does not fit, and another one may. */
 static int come_once(struct node *node, const char *where, struct node **out, bool *again, char *why, size_t size)
 {
     struct session *session = node->session;
@@ -71,7 +73,7 @@ static int come_once(struct node *node, const char *where, struct node **out, bo
 
     *again = false;
     while ((error = summon_worker(session, where, &spare, why, size)) == -EBUSY && !program_ends(session))
-        session_look_later(); /* another comes, for a move, or does not */
+        session_look_later(); /* another worker is being started, for a move */
     if (error)
         return error == -ECHILD || error == -EBUSY || error == -EHOSTUNREACH ? -ECONNRESET : error;
     error = may_stand_for(node, spare, why, size);
@@ -100,12 +102,12 @@ static int come_from(struct node *node, const char *where, struct node **out, ch
         snprintf(unfit, sizeof(unfit), "%s", why);
     if (!error || !*unfit)
         return error;
-    snprintf(why, size, "%s", unfit); /* that there is no other place says less */
+    snprintf(why, size, "%s", unfit); /* the reason of the misfit says more than that there is no other place */
     return -EXDEV;
 }
 
-/* A spare one, or one that comes: where the lost one was, or on another of the hosts, or where all began; in a pool
- * ("#NUMBER") wherever that has a place. */
+/* Finds a spare worker, or starts one: where the lost one was, on another of the hosts, or where the session began; in
+ * a pool ("#NUMBER") wherever that has a place. */
 static int find_another(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;
@@ -128,7 +130,7 @@ static int find_another(struct node *node, struct node **out, char *why, size_t 
     return error;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static bool has_next(const struct node *node)
 {
     const struct node *next = node->journal->wanted;
@@ -136,14 +138,14 @@ static bool has_next(const struct node *node)
     return next && next->peer && next->alive;
 }
 
-/* Under the lock, which is let go. */
+/* Lock held, released meanwhile. */
 static int find_next(struct node *node, bool spare, char *why, size_t size)
 {
     struct session *session = node->session;
     struct node *next = NULL;
     int error;
 
-    if (node->journal->wanted && node->journal->wanted->peer) /* lost before it was told anything */
+    if (node->journal->wanted && node->journal->wanted->peer) /* lost before anything was sent to it */
         session_drop_spare(session, node->journal->wanted);
     node->journal->wanted = NULL;
     session_unlock(session);
@@ -183,7 +185,7 @@ void mend_hold(struct node *node)
 
     if (j->mover) {
         journal_leave_out(j, &node->batch);
-        node->repeats = 0; /* the last one is elsewhere in the batch */
+        node->repeats = 0; /* the last launch is elsewhere in the batch */
     }
     node->mending = true;
 }
@@ -208,7 +210,8 @@ static bool has_ended(const struct journal *j)
     return (j->process <= 0 || kill(j->process, 0)) && !j->looking;
 }
 
-/* Under the lock. While the lost one is in this memory still, or the program, nothing is done there. */
+/* Waits until neither the lost worker nor the program uses the shared memory, before a replay changes it. Lock held,
+ * released meanwhile. */
 static void await_end(struct node *node)
 {
     struct journal *j = node->journal;
@@ -219,7 +222,7 @@ static void await_end(struct node *node)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
         session_lock(node->session);
     }
-    j->process = 0; /* that is long enough */
+    j->process = 0; /* do not wait again */
     session_wait(node->session, nobody_looks, j);
 }
 
@@ -227,11 +230,11 @@ static void await_end(struct node *node)
 
 struct mending {
     struct group group;
-    bool begun; /* some of its workers have gone that were well */
+    bool begun; /* workers of the group that were alive have been dismissed */
     char why[300];
 };
 
-/* Nothing is sent to any of them from here on. */
+/* Finds the node's group. Nothing is sent to any of its nodes from here on. */
 static int gather(struct mending *m, struct node *node)
 {
     struct group group;
@@ -270,7 +273,7 @@ static bool is_ready(const struct mending *m)
     return ready;
 }
 
-/* Before a worker goes that is well: there has to be a spare one where nobody can come. */
+/* Called before a live worker is dismissed: where no worker can be started, there has to be a spare one. */
 static int find_before(struct mending *m, struct node *node)
 {
     char place[256];
@@ -290,7 +293,8 @@ static bool is_of(const struct group *group, const struct node *node)
     return is;
 }
 
-/* Who may keep what others have that go: who comes for those that are lost, and workers that stay. */
+/* Finds the nodes that may keep contents which leaving members have: the successors of lost workers, and workers that
+ * stay. */
 static unsigned find_receivers(const struct group *group, struct node **to)
 {
     struct session *session = group->nodes[0]->session;
@@ -309,7 +313,7 @@ static unsigned find_receivers(const struct group *group, struct node **to)
     return count;
 }
 
-/* What only those keep that are about to go. */
+/* Copies contents that only leaving members keep to others. */
 static int hand_over(const struct group *group)
 {
     const unsigned most = session_node_count(group->nodes[0]->session);
@@ -330,8 +334,8 @@ static int hand_over(const struct group *group)
     return error;
 }
 
-/* First for those that are lost: if there is nobody, the others go on. And these go before who takes their place
- * comes, as in a pool that may be the same place. */
+/* Finds places for the successors of lost workers first: if there is none, the other workers stay. Live workers are
+ * dismissed before their successors start, as in a pool these may get the same places. */
 static int find_places(struct mending *m)
 {
     const struct group *group = &m->group;
@@ -358,7 +362,7 @@ static int find_places(struct mending *m)
     return error;
 }
 
-/* Under the lock, which is let go meanwhile. */
+/* Makes the group ready for the replay. Lock held, released meanwhile. */
 static int get_ready(struct mending *m, struct node *node)
 {
     for (unsigned round = 0; round < MOST_ROUNDS && !session_stops(node->session); round++) {
@@ -378,7 +382,7 @@ static int get_ready(struct mending *m, struct node *node)
     return -ECONNRESET;
 }
 
-/* What is yet to be sent, and is to be told again, has the new numbers. */
+/* Puts the new workers' numbers into what is yet to be sent, and into what is to be replayed. */
 static void readdress(const struct mending *m, const unsigned *now)
 {
     struct session *session = m->group.nodes[0]->session;
@@ -390,7 +394,7 @@ static void readdress(const struct mending *m, const unsigned *now)
         effect_rewrite_all(&session_node(session, i)->batch, &how);
 }
 
-/* *why is of those that were looked for until now. */
+/* Replaces *why, which is about the search for workers so far. */
 static void explain(struct mending *m)
 {
     *m->why = 0;
@@ -448,7 +452,7 @@ static void end_well(const struct group *group)
         transfer_resume(group->nodes[i]);
         stream_push(group->nodes[i]);
     }
-    recover_snapshot_soon(); /* or what has to be kept anew */
+    recover_snapshot_soon(); /* or to replicate contents anew */
 }
 
 static void go_on(struct node *node)
@@ -466,7 +470,8 @@ static void lose(struct node *node, const char *why)
     session_lose(node);
 }
 
-/* Those that are lost are so for good; with them what has been told a part only, or nothing yet. */
+/* Ends a failover that has failed. Lost workers are lost for good, and so are those to which only a part was replayed,
+ * or nothing yet. */
 static void end_badly(struct mending *m, struct node *node, int error)
 {
     const struct group own = {&node, 1}, *group = m->group.count ? &m->group : &own;

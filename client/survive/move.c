@@ -1,15 +1,15 @@
 /*
- * A node goes to another process of the session, a spare member. The node stays what the program's objects hang on;
+ * Moves a node to another process of the session, a spare member. The program's objects refer to the node, which stays;
  * what changes is the member behind it:
  *
  *  - calls are halted (halt.c), and all that was enqueued ends;
- *  - every object of the node is made again at the target, under its number, by its kind's create_on();
+ *  - every object of the node is recreated at the target, under its number, by its kind's create_on();
  *  - contents go from member to member;
- *  - the node and the spare node change their members, in one moment under the session's lock;
+ *  - the node and the spare node swap their members, in one moment under the session's lock;
  *  - the member that is spare now forgets all its objects.
  *
- * Up to the change nothing that the program has is touched: if anything fails the target forgets what it was given, and
- * the program goes on where it was.
+ * Until the swap nothing of the program's is touched: if anything fails, the target forgets what it was given, and the
+ * program continues where it was.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@
 #include "client/survive/recover.h"
 #include "client/trace/timeline.h"
 
-#define MOST_HANDING 3 /* times that what the old member keeps is handed over, if the new one is lost */
+#define MOST_HANDING 3 /* attempts to hand over what the old member keeps, if the new one is lost */
 
 /* ---- the change ---- */
 
@@ -39,7 +39,7 @@ struct ending {
     bool any;
 };
 
-/* It is no more the program's, and its nodes have not been told: they will be in a moment. */
+/* Finds objects that the program has released, and of which the nodes have not been told yet. */
 static void find_ending(struct object *object, void *argument)
 {
     struct ending *ending = argument;
@@ -62,12 +62,13 @@ bool move_is_settled(const struct move *m)
     return !pause_missing(m->pause) && !any_ending(m->node);
 }
 
-/* Under the lock: nothing was heard, asked or released since that the target does not know. And the target was told of
- * who is being replaced as of one that is lost: what waits for that one would fail there, not be told again. */
+/* Whether the members can be swapped: since the pause nothing has arrived, been asked or been released that the target
+ * does not know. And no worker may be being replaced, since the target takes it for lost: what waits for it would fail
+ * there, not be replayed. Lock held. */
 static bool can_change(struct move *m)
 {
     stream_push(m->node);
-    stream_push(m->target); /* or what made its objects is taken for what the node was told */
+    stream_push(m->target); /* or what created its objects would get into the node's journal */
     return !pause_is_broken(m->pause) && !recover_any_mending(m->node->session) && !m->node->batch.length &&
            !m->target->batch.length && move_is_settled(m) &&
            (m->unshares || m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
@@ -104,7 +105,7 @@ static int change(struct move *m)
     return 0;
 }
 
-/* The member behind the spare node has nothing of the program's any more. */
+/* Makes the member behind the spare node forget all objects of the program. */
 static void forget(struct move *m)
 {
     struct wire_forget ask = {0};
@@ -118,7 +119,8 @@ static void forget(struct move *m)
         call_free(&call);
 }
 
-/* Under the lock, which is let go: the node may be lost just now, and get another member. */
+/* Hands over what the old member keeps to the new one. Lock held, released meanwhile: the node may be lost just then,
+ * and get another member. */
 static unsigned hand_over(struct move *m)
 {
     unsigned keep = 0;
@@ -130,7 +132,7 @@ static unsigned hand_over(struct move *m)
     return keep;
 }
 
-/* What the old member keeps is kept elsewhere before it forgets that: by the new one, else as a snapshot has it. */
+/* Replicates what the old member keeps elsewhere before it forgets that: at the new one, or else by a snapshot. */
 static void leave(struct move *m)
 {
     char why[300];
@@ -183,7 +185,7 @@ static int copy_early(struct move *m)
     return error;
 }
 
-/* While the program goes on; what cannot be done so is left for the pause. */
+/* Does, while the program runs, what can be done ahead of the pause. */
 static int begin(struct move *m)
 {
     int error;
@@ -194,7 +196,7 @@ static int begin(struct move *m)
     pause_phase(m->pause, "early");
     if (!pause_calls(m->pause))
         return 0;
-    error = unshare_check(m); /* meanwhile the program may have made its first buffer, in memory that it shares */
+    error = unshare_check(m); /* meanwhile the program may have created its first buffer in shared memory */
     if (!error)
         error = make_early(m);
     halt_set(HALT_NONE);
@@ -204,7 +206,7 @@ static int begin(struct move *m)
     return error ? error : copy_early(m);
 }
 
-/* The calls of the program wait. */
+/* Calls of the program wait from here on. */
 static int pause_and_change(struct move *m)
 {
     int error = pause_begin(m->pause);
@@ -231,14 +233,15 @@ static int pause_and_change(struct move *m)
     return error;
 }
 
-/* What waits for a user event has not begun. Where what the node was told is kept, the target is told it. */
+/* Moves a node whose commands wait for a user event, and so have not begun: if the node has a journal, it is replayed
+ * to the target. */
 static int move_gated(struct move *m, int error)
 {
     struct pause *p = m->pause;
     const unsigned to = m->target->peer;
     const char *why;
 
-    if (!m->node->journal || m->unshares) /* which it was told to use */
+    if (!m->node->journal || m->unshares) /* the journal refers to memory that the target cannot share */
         return error;
     forget(m);
     error = recover_move(m->node, m->target, p->watch, &why);
@@ -249,7 +252,7 @@ static int move_gated(struct move *m, int error)
     return 0;
 }
 
-/* to: the target's member until the change; objects: that there were at it. */
+/* to: the target's member before the swap; objects: how many the node had. */
 static void say_moved(const struct move *m, unsigned to, unsigned objects, uint64_t before)
 {
     const struct pause *p = m->pause;
@@ -309,7 +312,7 @@ static int move_now(struct move *m)
     return error;
 }
 
-/* It is nobody else's until the move is over. */
+/* Reserves a spare worker until the move is over. */
 static struct node *take_spare(struct session *session, unsigned member)
 {
     struct node *found = NULL;
@@ -327,7 +330,7 @@ static struct node *take_spare(struct session *session, unsigned member)
     return found;
 }
 
-/* From here on what contents the member sends to the target is no part of what it was told. */
+/* From here on, commands that send contents to the target are not recorded; target 0: they are again. */
 static void begin_sending(struct move *m, unsigned target)
 {
     session_lock(m->node->session);
@@ -373,7 +376,7 @@ static void *move_thread(void *argument)
 
     for (;;) {
         const long drawn = (long)((double)rand_r(&seed) / RAND_MAX * 2000 * (double)every);
-        const long us = drawn > took ? drawn : took; /* or a program far away would hardly come to anything */
+        const long us = drawn > took ? drawn : took; /* or a program far away would hardly make progress */
         const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
         struct node *node = session_node(session, (unsigned)rand_r(&seed) % session_node_count(session));
         long began;

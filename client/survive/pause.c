@@ -1,4 +1,4 @@
-/* A session is paused: no call is half-way, and what was enqueued has ended. */
+/* Pauses a session: no call is half-way, and what was enqueued has ended. */
 #include "client/survive/pause.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include "client/survive/move.h"
 #include "client/trace/timeline.h"
 
-#define CALLS_NS 100000000 /* that calls wait for others before the pause */
-#define TELL_NS 300000000  /* between words on how much has been copied */
+#define CALLS_NS 100000000 /* longest wait for calls under way, in pause_calls() */
+#define TELL_NS 300000000  /* between progress reports */
 #define HOLD_LOOK_NS 20000000
 #define HOLD_LOOKS 50
 
@@ -88,7 +88,7 @@ bool pause_is_broken(const struct pause *p)
            (p->from && (p->node->mending || p->node->peer != p->from));
 }
 
-/* Until nothing is under way; new calls do not begin. */
+/* Waits until nothing is under way; new calls do not begin. */
 static int wait_quiet(struct pause *p, long since)
 {
     const char *missing = "a call that does not end";
@@ -129,7 +129,7 @@ bool pause_calls(struct pause *p)
     return true;
 }
 
-/* Builds, which take long, are better waited for while the program goes on. */
+/* Waits for round trips that are under way while the program still runs: builds take long. */
 static void wait_for_calls(struct pause *p)
 {
     const long until = clock_ns() + PATIENCE_NS;
@@ -165,7 +165,7 @@ int pause_begin(struct pause *p)
         if (!error && p->ends.failed)
             error = pause_refuse(p, -ENOMEM, "no memory");
         if (!error)
-            halt_set(HALT_ALL); /* a function of the program may have enqueued something meanwhile */
+            halt_set(HALT_ALL); /* a callback may have enqueued something meanwhile */
     } while (!error && (halt_any_inside() || look(p) || ends_find(&p->ends, p->session)) &&
              (ends_drop(&p->ends), true));
     return error;
@@ -196,8 +196,8 @@ static bool make_file(const char *name)
     return fd >= 0;
 }
 
-/* A test that removes FILE.reached while it waits gets it again within a second; if its folder is gone, the test
- * is over. */
+/* Waits until FILE exists. If a test removes FILE.reached meanwhile, it is created again within a second; if that fails
+ * as the folder is gone, the test is over. */
 static void hold(struct pause *p, const char *file)
 {
     const struct timespec pause = {0, HOLD_LOOK_NS};

@@ -1,6 +1,6 @@
 /*
- * Workers that are lost are replaced. Two threads: one waits for losses, one takes snapshots, so that a loss during a
- * snapshot is one as any other.
+ * Replaces lost workers, by two threads: one waits for losses, one takes snapshots, so that a loss during a snapshot is
+ * handled like any other.
  */
 #include "client/survive/recover.h"
 
@@ -22,24 +22,24 @@
 #include "client/survive/keep.h"
 #include "client/survive/moving.h"
 
-#define MOST_LOSSES 16 /* between two snapshots: it may be the commands that end their worker */
-#define MOST_FULL 16   /* a journal that is so many times too long, as no snapshot can be taken, is given up */
+#define MOST_LOSSES 16 /* between two snapshots: the commands themselves may crash the worker */
+#define MOST_FULL 16   /* a journal that is this many times too long, as no snapshot is possible, is given up */
 #define SECOND 1000000000L
 #define MOST_DOUBTS 64
-#define DOUBT_NS (5 * SECOND) /* and twice what a worker may be silent: by then its loss is known here, too */
+#define DOUBT_NS (5 * SECOND) /* plus twice the peer timeout: by then a true loss is known here, too */
 
-/* A worker says that it has lost another one, which is there. */
+/* A worker has reported the loss of another one, which is alive as seen from here. */
 struct doubt {
     struct node *node;
     unsigned by, peer;
     long since;
 };
 
-/* Under the session's lock. */
+/* Guarded by the session's lock. */
 static PER_PROCESS struct {
     struct session *session;
-    bool on, begun; /* begun: all nodes have told their devices */
-    long mending;   /* since when the thread for snapshots has seen it, or 0 */
+    bool on, begun; /* begun: all nodes have described their devices */
+    long mending;   /* since when (ns) the snapshot thread has seen a failover, or 0 */
     pthread_cond_t lost, full;
     struct doubt doubts[MOST_DOUBTS];
     unsigned doubt_count;
@@ -89,7 +89,7 @@ void recover_give_up(struct node *node, const char *why)
     journal_off(node->journal);
 }
 
-/* Why neither it nor one that it has had to do with can be told again, or NULL. */
+/* Returns why the node's group cannot be replayed, or NULL. */
 static const char *bound_of(struct node *node)
 {
     struct group group;
@@ -108,13 +108,13 @@ static void tell_lost(struct node *node, unsigned peer)
 {
     const struct wire_lose_worker m = {peer};
 
-    if (!node->alive || !node->peer || node->mending) /* mending: it gets another worker */
+    if (!node->alive || !node->peer || node->mending) /* mending: the node gets another worker */
         return;
     wire_put_lose_worker(&node->batch, &m);
     session_need_progress(node->session);
 }
 
-/* Whether it comes for a node that is told all again. */
+/* Whether the spare worker is the successor for a node that is being replayed. */
 static bool is_next(const struct node *spare)
 {
     bool is = false;
@@ -127,8 +127,9 @@ static bool is_next(const struct node *spare)
     return is;
 }
 
-/* What is on its way to the target of a move is not told again. Others get nothing yet, and if the lost one is
- * replaced, what they get once they are in the place of another will come from who replaces it. */
+/* Reports a loss to spare workers: for_good to all, else only to the target of a move, as contents on their way to it
+ * are not replayed. Other spare workers receive nothing yet; once they take a place, what they receive from a lost
+ * worker that is replaced will come from its successor. */
 static void tell_spares(const struct node *lost, bool for_good)
 {
     for (unsigned i = 0; i < session_spare_count(lost->session); i++) {
@@ -164,7 +165,8 @@ void recover_note_lost(struct node *node, unsigned peer)
         recovery.doubts[recovery.doubt_count++] = (struct doubt){node, node->peer, peer, clock_ns()};
 }
 
-/* They cannot reach each other: what would have to go between them has failed. */
+/* Settles doubts that have lasted too long: the two workers cannot reach each other, so what should go between them has
+ * failed. */
 static void look_at_doubts(struct session *session)
 {
     const long most = DOUBT_NS + 2 * settings_peer_ms() * (SECOND / 1000);
@@ -204,7 +206,7 @@ bool recover_begin(struct node *node)
     if (bound && !node->mending)
         return false;
     node->losses++;
-    mend_hold(node); /* if it was already, who does it sees that it has failed */
+    mend_hold(node); /* if that was so already, the failover under way sees that it has failed */
     tell_spares(node, false);
     pthread_cond_signal(&recovery.lost);
     session_news(node->session);
@@ -216,7 +218,8 @@ static bool none_mending(void *session)
     return session_stops(session) || !recover_any_mending(session);
 }
 
-/* Under the lock, which is let go: 0, or why it stays. Others are replaced first, as for any change (move.c). */
+/* Whether the node's worker may be dismissed. Returns 0 or an error, with *why for -ENOTSUP. Waits for other failovers
+ * first, as any change does (move.c). Lock held, released meanwhile. */
 static int may_go(struct node *node, struct node *target, const char **why)
 {
     session_wait(node->session, none_mending, node->session);
@@ -283,7 +286,7 @@ void recover_note_reply(struct node *node, uint32_t call)
         replay_reply(node->journal, call);
 }
 
-/* If nobody asks any more, it was to be had the first time. */
+/* If no call waits for the answer, this is a replay of an allocation that succeeded the first time. */
 void recover_note_refused(struct node *node, uint32_t call)
 {
     if (call_is_open(node, call))
@@ -312,7 +315,8 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
 
 /* ---- the threads ---- */
 
-/* While the session starts: one that has told its devices waits until all have, for these are compared. */
+/* Finds a node to replace the worker of. While the session starts, a node that has described its devices waits until
+ * all have, as these are compared. */
 static struct node *find_mending(struct session *session)
 {
     for (unsigned i = 0; i < session_node_count(session); i++) {
@@ -356,7 +360,7 @@ static bool is_due(const struct node *node, long every)
            (j->full || (every && clock_ns() - j->since > every * SECOND));
 }
 
-/* Who is replaced just now is to keep what others have; but not for ever. */
+/* Whether to wait for a failover, since its new worker is to keep others' contents; but not for ever. */
 static bool awaits_keeper(struct session *session)
 {
     bool any = false;
@@ -375,7 +379,7 @@ static bool is_too_long(const struct journal *j)
     return j->log.length + j->kept_bytes > MOST_FULL * j->limit;
 }
 
-/* Under the lock, which is let go. */
+/* Lock held, released meanwhile. */
 static void give_anew(struct node *node)
 {
     struct journal *j = node->journal;
@@ -383,7 +387,7 @@ static void give_anew(struct node *node)
 
     session_unlock(node->session);
     summon_lock();
-    pause_lock(); /* who moves hands over, too */
+    pause_lock(); /* a move hands over, too */
     session_lock(node->session);
     j->once = false;
     whole = keep_anew(node);
@@ -398,7 +402,7 @@ static void give_anew(struct node *node)
     j->full |= !whole;
 }
 
-/* Under the lock, which is let go. False: it is too early. */
+/* Takes a snapshot. Returns false if it failed, and is to be tried again later. Lock held, released meanwhile. */
 static bool take_one(struct node *node)
 {
     struct journal *j = node->journal;
@@ -500,7 +504,7 @@ void recover_open(struct session *session)
             node->observer = &observer;
     }
     coherence_watch(true);
-    session_lock(session); /* the threads look at it as soon as they run */
+    session_lock(session); /* the threads read recovery.on as soon as they run */
     recovery.on = start_threads(session);
     session_unlock(session);
 }

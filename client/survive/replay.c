@@ -1,17 +1,18 @@
 /*
- * A new worker is told what the lost one was told: the objects of the last snapshot, their contents, and the commands
- * since, in the same order.
+ * Replays to a new worker what the lost one was sent: the objects of the last snapshot, their contents, and the
+ * commands since, in the same order.
  *
- * What the program had learned, and may have acted upon, is learned again before what it did then: the log says where
- * an event was known to be complete, or data were there, and there the replay waits for the same. So commands that were
- * kept apart by the program alone are kept apart again. Reads whose data the program has are not done again; in their
- * place in the queue is a marker.
+ * What the program had learned, and may have acted upon, is awaited before what it did then: the log notes where an
+ * event was known to be complete, or data had arrived, and there the replay waits for the same. So commands that only
+ * the program kept apart are kept apart again. Reads whose data the program has are not repeated; a marker takes their
+ * place in the queue.
  *
- * Where memory is shared with the worker, the log has a part that is over for good (window.c): of it only what makes
- * objects is told, with markers for the events of what is left out, and where it ends memory is made what it was then.
+ * If memory is shared with the worker, a part of the log has ended for good (window.c): of that part only what creates
+ * objects is replayed, with markers for the events of what is left out, and shared memory is restored to what it was at
+ * the end of that part.
  *
- * Nodes that have had to do with each other since their last snapshot (struct group) are told all together, in turns
- * as the first time: so contents go from one to the other, and events of one are waited for on the other, as then.
+ * Nodes that have interacted since their last snapshot (struct group) are replayed together, in the original order of
+ * turns: so contents go from one to the other, and events of one are waited for on the other, as the first time.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,7 @@
 
 #define FRAME ((size_t)48 << 10)
 
-struct fence { /* a read that is not done again: when it would have been over */
+struct fence { /* a read that is not repeated: event marks its end */
     struct fence *next;
     uint32_t event, tag;
 };
@@ -36,21 +37,21 @@ struct replay {
     struct journal *j;
     struct node *node;
     struct replaying *all;
-    size_t at;     /* of the log: what is told next */
-    uint64_t turn; /* whose turn that is */
+    size_t at;     /* position in the log of what is replayed next */
+    uint64_t turn; /* the turn of that */
     struct wire_buffer out;
-    uint32_t *done; /* events that were heard to be over, by slot */
+    uint32_t *done; /* events known to be over, by slot */
     uint32_t room;
-    uint32_t wanted, answered; /* an event, and the last call */
+    uint32_t wanted, answered; /* the event or call awaited; the last call answered */
     struct fence *fences, *unused;
-    uint32_t last_fence;             /* events that the log cannot know, above all slots that there were */
-    uint8_t last[WIRE_MAX_REPEATED]; /* launch of those that are over */
+    uint32_t last_fence;             /* last of the fences' events, above all slots that the log can use */
+    uint8_t last[WIRE_MAX_REPEATED]; /* the last launch of the part that has ended */
     size_t last_length;
-    bool refused; /* memory where it was */
+    bool refused; /* an SVM allocation at its old address */
     bool failed;
 };
 
-/* Nodes that are told all together, in the order in which it was told. */
+/* Nodes that are replayed together, in the original order. */
 struct replaying {
     struct replay *each;
     unsigned count;
@@ -90,7 +91,7 @@ void replay_refused(struct journal *j)
 
 /* ---- sending, and waiting ---- */
 
-/* What several nodes are told is of no use without one of them. */
+/* Whether the replay has failed. Replays of several nodes are of no use without one of them. */
 static bool has_failed(const struct replay *r)
 {
     bool failed = false;
@@ -139,7 +140,7 @@ static bool answered(void *argument)
     return has_failed(r) || r->answered == r->wanted;
 }
 
-/* What was put is sent. */
+/* Sends what was put. */
 static void flush(struct replay *r)
 {
     session_wait(r->node->session, sent, r);
@@ -151,7 +152,7 @@ static void flush_much(struct replay *r)
         flush(r);
 }
 
-/* What is waited for may need what others are told. */
+/* Sends what was put for all nodes, as what is awaited may depend on it. */
 static void flush_all(struct replay *r)
 {
     for (unsigned i = 0; i < r->all->count; i++)
@@ -176,11 +177,11 @@ static void wait_for_call(struct replay *r, uint32_t call)
 
 static void gave(void *argument, int status)
 {
-    (void)status; /* its loss is told as such */
+    (void)status; /* a loss is reported as such */
     ((struct journal *)argument)->giving--;
 }
 
-/* Bulk data, which stay where they are. */
+/* Sends bulk data from where they are. */
 static void give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t length)
 {
     r->j->giving++;
@@ -190,7 +191,7 @@ static void give(struct replay *r, uint32_t tag, const uint8_t *bytes, size_t le
     }
 }
 
-/* From the program's memory if it goes on being sent, else as it was kept. */
+/* Sends bulk data again: from the program's memory if their transfer is not over, else from the journal. */
 static void give_again(struct replay *r, uint32_t tag)
 {
     const uint8_t *bytes;
@@ -283,7 +284,8 @@ static void wait_for_data(struct replay *r, uint32_t tag)
 
 /* ---- one command ---- */
 
-/* Addresses are in contents: it has to be where it was, and the next worker may have nothing else there. */
+/* Waits for an SVM allocation, which has to be where it was, since contents hold addresses. A worker that has something
+ * else there is dismissed. */
 static void wait_for_memory(struct replay *r, uint32_t call)
 {
     r->refused = false;
@@ -300,7 +302,7 @@ static bool is_asked_still(const struct replay *r, const struct outline *m)
     return m->call && call_is_open(r->node, m->call);
 }
 
-/* The note that follows is waited for, the answer is not. */
+/* Replays a watched release: the note that follows is waited for, the answer is not. */
 static void put_release(struct replay *r, struct wire_cursor fields)
 {
     struct wire_release_watched m;
@@ -343,7 +345,7 @@ static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
 
 /* ---- what is over for good (window.c) ---- */
 
-/* Its event, if it has one, is over, too. */
+/* Puts a marker for the event, if any, of a command that has ended. */
 static void put_event_over(struct replay *r, uint16_t number, struct wire_cursor fields)
 {
     struct wire_enqueue_marker m;
@@ -355,7 +357,7 @@ static void put_event_over(struct replay *r, uint16_t number, struct wire_cursor
         wire_put_enqueue_marker(&r->out, &m);
 }
 
-/* What a launch has told of its kernel's arguments stays so. */
+/* Keeps the kernel arguments that a launch has set. */
 static void keep_arguments(struct replay *r, struct wire_cursor in)
 {
     struct wire_enqueue_ndrange launch;
@@ -394,7 +396,8 @@ static void repeat_over(struct replay *r, struct wire_cursor fields)
         put_launch_over(r, wire_cursor(r->last + WIRE_HEADER, r->last_length - WIRE_HEADER));
 }
 
-/* Contents of what is gone since. */
+/* Omits contents of objects that are released since: puts the command without them, or, if it RUNS, not at all. Returns
+ * whether the command is dealt with so. */
 static bool empty_over(struct replay *r, uint16_t number, struct wire_cursor fields)
 {
     const struct rewriting how = {.empty = true};
@@ -419,7 +422,7 @@ static void tell_over(struct replay *r, uint16_t number, struct wire_cursor fiel
 
 /* ---- contents ---- */
 
-/* 0: so many bytes go with their command. */
+/* Returns a tag for bulk data of that size, or 0: the bytes go inline, *with_it of them. */
 static uint32_t tag_for(const struct replay *r, size_t size, uint32_t *with_it)
 {
     const bool beside = size > WIRE_MAX_INLINE;
@@ -484,7 +487,7 @@ static void restore_svm(struct replay *r, const struct svm_saved *saved)
     }
 }
 
-/* What the node had at its last snapshot. */
+/* Restores what the node had at its last snapshot. */
 static void restore_all(struct replay *r)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
@@ -497,7 +500,7 @@ static void restore_all(struct replay *r)
 
 /* ---- all of them ---- */
 
-/* The next one. The buffer may become longer, and be elsewhere, while something is waited for. */
+/* Reads the next command. While something is waited for, the buffer may grow, and move. */
 static bool next_command(struct replay *r, const struct wire_buffer *commands, size_t *at, uint16_t *number,
                          struct wire_cursor *fields)
 {
@@ -513,7 +516,7 @@ static bool next_command(struct replay *r, const struct wire_buffer *commands, s
     return true;
 }
 
-/* Objects, contents, and what is over: nothing of it has to do with other nodes. */
+/* Replays objects, contents, and what has ended: nothing of that involves other nodes. */
 static void begin(struct replay *r)
 {
     struct wire_cursor fields;
@@ -534,7 +537,7 @@ static void begin(struct replay *r)
     }
 }
 
-/* Up to where the next one's begins. */
+/* Replays up to where the next turn begins. */
 static void tell_turn(struct replay *r)
 {
     struct wire_cursor fields;
@@ -550,7 +553,7 @@ static void tell_turn(struct replay *r)
     }
 }
 
-/* Whose turn is first, of those that are not through. */
+/* Returns the replay whose turn is first, of those that are not finished. */
 static struct replay *first_of(const struct replaying *all)
 {
     struct replay *first = NULL;
@@ -564,7 +567,7 @@ static struct replay *first_of(const struct replaying *all)
     return first;
 }
 
-/* Of what waits to be sent: data may have gone before their command, to the one that is lost. */
+/* Sends bulk data of commands that wait to be sent: they may have gone to the lost worker before their command. */
 static void give_unsent(struct replay *r)
 {
     struct wire_cursor at = wire_cursor(r->node->batch.bytes, r->node->batch.length), fields;

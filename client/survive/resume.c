@@ -1,7 +1,7 @@
 /*
- * A suspended session goes on: workers come for its nodes, all objects are made there again, and are given their
- * contents; then the nodes have members again, in one moment under the session's lock. If any of it fails all goes back
- * to how it was, and the session is still suspended.
+ * Resumes a suspended session: workers are found for its nodes, all objects are recreated there and get their contents;
+ * then the nodes have members again, in one moment under the session's lock. If any of this fails, all of it is undone,
+ * and the session is still suspended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #include "client/survive/store.h"
 #include "client/trace/timeline.h"
 
-#define NUMBER_NS 10000000000 /* until one that has gone leaves its number to another */
+#define NUMBER_NS 10000000000 /* longest wait until a worker that has ended frees its number */
 
-/* One that is spare, and was not found for another node. */
+/* Finds or starts a worker that is not reserved for another node. */
 static int find_worker(struct suspension *r, struct suspended_node *node, struct node **found)
 {
     const long until = clock_ns() + NUMBER_NS;
@@ -45,7 +45,8 @@ static int bring_one(struct suspension *r, struct suspended_node *node)
     return session_front(r->pause.session)->fits(m->node, m->target, r->pause.reason, r->pause.reason_size);
 }
 
-/* One that has come goes again, as its devices are not like those that the program knows. */
+/* Dismisses a worker started here whose devices are not like those that the program knows. Returns whether another one
+ * may be tried. */
 static bool may_have_another(struct suspension *r, struct suspended_node *node)
 {
     struct node *target = node->move.target;
@@ -61,7 +62,8 @@ static bool may_have_another(struct suspension *r, struct suspended_node *node)
     return others;
 }
 
-/* In a pool the next one has other devices, until there is no other place: why the last one did not fit says more. */
+/* Finds a worker with the node's devices. In a pool each attempt gets other devices, until there is no other place;
+ * then why the last worker did not fit says more. */
 static int bring(struct suspension *r, struct suspended_node *node)
 {
     char unfit[256] = "", last[256];
@@ -88,7 +90,7 @@ static int give(struct suspension *r, struct suspended_node *node)
     return store_give(r->store, m->node, m->target, m->objects, m->count, r->pause.reason, r->pause.reason_size);
 }
 
-/* Or what made its objects is taken for what the node was told. */
+/* Whether the target's batch is sent. Otherwise what created its objects would get into the node's journal. */
 static bool has_sent(void *argument)
 {
     struct node *target = argument;
@@ -118,7 +120,7 @@ static int give_members(struct suspension *r)
     return alive ? 0 : pause_refuse(&r->pause, -ECONNRESET, "a worker was lost");
 }
 
-/* With others it may go well. */
+/* Whether a worker was lost, so that others may succeed. */
 static bool any_target_lost(const struct suspension *r, int error)
 {
     bool lost = error == -ECHILD || error == -EHOSTUNREACH || error == -ECONNRESET;
@@ -128,7 +130,7 @@ static bool any_target_lost(const struct suspension *r, int error)
     return lost;
 }
 
-/* Workers that came for nothing go; one that was spare is so again. */
+/* Dismisses the workers started in vain; one that was spare is spare again. */
 static void give_up(struct suspension *r)
 {
     struct wire_forget ask = {0};
@@ -149,7 +151,7 @@ static void give_up(struct suspension *r)
     r->pause.other = NULL;
 }
 
-/* Calls that need no node are let out, and no call is let in. */
+/* Lets calls that need no node finish, and lets no call begin. */
 static int halt_all(struct suspension *r)
 {
     halt_set(HALT_ALL);
@@ -193,7 +195,7 @@ int suspension_resume(struct suspension *r)
         give_up(r);
     } else {
         timeline_span(r->suspended_since, r->pause.node,
-                      "the session is suspended"); /* the program's next command is after it */
+                      "the session is suspended"); /* which ends before the program's next command */
         halt_set(HALT_NONE);
     }
     pause_unlock();

@@ -1,7 +1,7 @@
 /*
- * Of all that a node was told, what makes the objects that it has: commands in queues are over, objects that are gone
- * and of which none is made that is left are left out, and so are contents. From the last command to the first, so that
- * what is needed is known when what makes it comes.
+ * Compacts a journal: of all that a node was sent, what creates the objects that it has. Left out are commands in
+ * queues, which have ended; objects that are released, and from which no remaining one was made; and contents. Goes
+ * from the last command to the first, so that what is needed is known before the command that creates it comes.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,14 +16,14 @@ struct command {
     bool keep;
 };
 
-/* What is known of the number of an object so far. */
+/* What is known so far about an object's number. */
 struct mark {
     uint32_t id;
-    uint32_t released; /* the command that does, plus 1 */
+    uint32_t released; /* the command that releases it, plus 1 */
     bool needed;
 };
 
-/* Shared virtual memory: where it was freed, by which command, plus 1; and where a buffer is over some. */
+/* SVM: the address at which some was freed, by which command, plus 1; or at which a buffer lies over some. */
 struct address {
     uint64_t at;
     uint32_t released;
@@ -45,7 +45,7 @@ struct shortening {
 
 /* ---- marks ---- */
 
-/* NULL: out of memory, or no number of an object. */
+/* Returns NULL if memory is exhausted, or the number is no object's. */
 static struct mark *mark_of(struct shortening *s, unsigned kind, uint32_t id)
 {
     const uint32_t slot = id & 0xffffff;
@@ -74,8 +74,8 @@ static bool is_alive(struct shortening *s, unsigned kind, uint32_t id)
     return !mark || mark->id != id || !mark->released || mark->needed;
 }
 
-/* What a command that is kept uses is kept, its release if others that it was made with stay; and what it makes is no
- * more looked for. */
+/* Called for each object of a kept command: the object is needed, so what creates it is kept, and its release, if any.
+ * If the command creates it, its number is no longer looked for. */
 static void need(void *argument, unsigned kind, uint32_t id, bool makes)
 {
     struct shortening *s = argument;
@@ -117,7 +117,8 @@ static void add_address(struct shortening *s, struct addresses *to, uint64_t at,
     to->list[to->count++] = (struct address){at, released};
 }
 
-/* Those from at on, and whether there were any, and of which command the last one is. */
+/* Takes the addresses within size bytes from at on off the list. Returns whether there were any, and in *released the
+ * command of the last one. */
 static bool take_addresses(struct addresses *from, uint64_t at, uint64_t size, uint32_t *released)
 {
     uint32_t left = 0;
@@ -143,7 +144,7 @@ static void look_at_freed(struct shortening *s, uint32_t at)
         add_address(s, &s->freed, m.address, at + 1);
 }
 
-/* What has been freed is kept for a buffer over it that is there still, and freed once more. */
+/* Whether an allocation is kept: freed memory is kept for a buffer over it that still exists, and freed once more. */
 static bool is_alloc_alive(struct shortening *s, struct wire_cursor in)
 {
     struct wire_svm_alloc m;
@@ -167,7 +168,7 @@ struct named {
     struct shortening *of;
     unsigned kind; /* of the first */
     uint32_t id;
-    bool any_made, alive; /* of what it makes */
+    bool any_made, alive; /* of what it creates */
 };
 
 static void name(void *argument, unsigned kind, uint32_t id, bool makes)
@@ -201,7 +202,8 @@ static void look_at_release(struct shortening *s, uint32_t at)
         look_at_freed(s, at);
 }
 
-/* What binds is known as long as nothing says that it is gone. */
+/* Whether a command is kept. One that BINDS without creating a numbered object always is, as nothing says that it is
+ * gone. */
 static bool is_kept(struct shortening *s, const struct command *c, bool binds)
 {
     const struct named named = names(s, c);
@@ -259,7 +261,7 @@ static bool collect(struct shortening *s, const struct wire_buffer *from)
     return !next;
 }
 
-/* Nobody waits for the end of what is released once more. */
+/* Puts a kept command. Releases become plain ones: nobody waits for their end. */
 static void put(struct shortening *s, struct wire_buffer *out, const struct command *c)
 {
     const struct rewriting how = {.empty = true};

@@ -1,8 +1,8 @@
 /*
- * A snapshot of a node: what was written since the last one is read from it while the program goes on, and again what
- * the program writes meanwhile, until that is little. Then calls wait until all that was enqueued is over, the rest is
- * read, and what it is told from then on begins with all that it needs. Nodes that have had to do with each other
- * (struct group) are of one moment: what they are told begins anew for all of them, or for none.
+ * Takes a snapshot of a node: what was written since the last one is read while the program runs, and again what the
+ * program writes meanwhile, until that is little. Then calls wait until all that was enqueued has ended, the rest is
+ * read, and the journal begins anew with all that it needs. Nodes that have interacted (struct group) are saved as of
+ * one moment: the journals of all of them begin anew, or of none.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,22 +23,22 @@
 #include "client/survive/pause.h"
 #include "client/survive/recover.h"
 
-#define LONG_LOG 2 /* times what it may be: the program goes on no more while it is read */
+#define LONG_LOG 2 /* times its limit: a longer log ends the reading ahead */
 
 struct saving {
     struct node *node;
     struct held held;
-    unsigned peer;         /* the node's member as it began */
-    bool away;             /* it goes to where the memory that the program shares with it is not */
-    struct node *keeper;   /* of contents, beside the node; NULL: they come here */
-    unsigned keeper_peer;  /* its member as it began */
-    bool here;             /* that has to be so, as all workers are about to go */
-    size_t bytes, before;  /* of contents, and of what they are instead of */
-    struct svm_place *svm; /* that was found, while the program goes on */
+    unsigned peer;         /* the node's member at the start */
+    bool away;             /* the node moves away from the memory that the program shares with it */
+    struct node *keeper;   /* that keeps contents, too; NULL: they come to this host */
+    unsigned keeper_peer;  /* its member at the start */
+    bool here;             /* contents must come here, as all workers are about to end */
+    size_t bytes, before;  /* of contents, and of the log that they replace */
+    struct svm_place *svm; /* found to be written, while the program runs */
     unsigned svm_count;
 };
 
-/* Those of which it is one. */
+/* All nodes of a snapshot. */
 struct savings {
     struct session *session;
     struct saving *each;
@@ -46,8 +46,8 @@ struct savings {
     bool here; /* contents come to the application's host, whatever the settings say */
 };
 
-/* What is on the node, with contents of its own: window.c's need not be saved, and what is over shared virtual memory
- * goes with that (svm_saved.c). */
+/* Whether an object on the node has contents of its own to be saved. Those in shared memory (window.c) need not be
+ * saved, and those over SVM are saved with that (svm_saved.c). */
 static bool is_to_be_saved(const struct object *object, const struct saving *s)
 {
     const struct _cl_mem *memory = (const struct _cl_mem *)object;
@@ -56,13 +56,13 @@ static bool is_to_be_saved(const struct object *object, const struct saving *s)
            memory->type != CL_MEM_OBJECT_PIPE && handle_is_on(object, s->node);
 }
 
-/* The program may write to it without a word. */
+/* Whether the program may write to it without a call. */
 static bool is_open(const struct _cl_mem *memory)
 {
     return memory->hosted || (memory->direct && atomic_load(&memory->in_place));
 }
 
-/* What is there of it lies where it should. */
+/* Whether its saved copy, if any, lies where it should. */
 static bool is_well_kept(const struct saving *s, const struct saved *saved)
 {
     const struct copy *copy = copy_is_there(&saved->next) ? &saved->next : &saved->now;
@@ -87,7 +87,8 @@ static bool is_saved(const struct savings *all, const struct node *node)
     return is;
 }
 
-/* The mark is for all nodes that have it: for those that are not saved now it is noted. */
+/* Clears the mark. It serves all nodes that have the object: for those that are not saved now the write is noted as
+ * stale. */
 static void take_mark(const struct savings *all, cl_mem memory)
 {
     const unsigned char was = atomic_fetch_and(&memory->written, (unsigned char)~WRITTEN_SAVE);
@@ -110,7 +111,7 @@ static void collect(struct object *object, void *argument)
         held_add(&s->held, object);
 }
 
-/* It is here; what nobody has touched has no pages. */
+/* Copies shared memory. What nobody has touched has no pages, and is skipped. */
 static void copy_shared(const struct _cl_mem *memory, uint8_t *bytes)
 {
     const uint8_t *from = memory->arena;
@@ -132,7 +133,7 @@ static int save_here(const struct saving *s, cl_mem memory, const struct extent 
     return memory->direct ? 0 : contents_end(&contents, contents_take(&contents, whole, copy->bytes));
 }
 
-/* -ENOMEM: one of the two has no room, now nor for what follows. */
+/* Makes two workers keep contents. On -ENOMEM one of them has no room, and what follows comes here, too. */
 static int save_there(struct saving *s, const struct extent *whole, struct copy *copy)
 {
     const int error = keep_save(s->node, s->keeper, whole->memory, &whole->part, &copy->kept);
@@ -145,7 +146,7 @@ static int save_there(struct saving *s, const struct extent *whole, struct copy 
     return error;
 }
 
-/* An object that has failed to come into being has none. */
+/* Saves the contents of an object. One whose creation has failed natively has none. */
 static int save_one(struct saving *s, cl_mem memory)
 {
     const bool there = s->keeper && !memory->direct;
@@ -165,7 +166,7 @@ static int save_one(struct saving *s, cl_mem memory)
     return error > 0 ? 0 : error;
 }
 
-/* Shared virtual memory that was written since it was saved last; go: it is saved, or marked again. */
+/* Saves SVM that was written since it was last saved; if go is false, or on failure, marks it again. */
 static bool save_svm_list(struct saving *s, struct svm_place *list, unsigned count, bool go)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -180,7 +181,7 @@ static bool save_svm_list(struct saving *s, struct svm_place *list, unsigned cou
 
 /* ---- all that have to do with each other ---- */
 
-/* Those that have come to have to do with it are added. Under the lock. */
+/* Adds the node and those that it has interacted with. Lock held. */
 static int find_all(struct savings *all, struct node *node)
 {
     struct group group = {0};
@@ -217,7 +218,7 @@ static int savings_add(struct savings *all, struct node *node)
     return error;
 }
 
-/* What may be in pipes is only made again by all the commands since they were made. */
+/* Whether a pipe may hold packets, which only a replay of all commands since its creation restores. */
 static bool any_pipe_filled(const struct savings *all)
 {
     bool filled = false;
@@ -267,7 +268,7 @@ static size_t find_all_changed(void *argument)
     return bytes;
 }
 
-/* Whether it is still the same worker, and what the program goes on to say is not too much. */
+/* Whether it is still the same worker, and the log has not grown too long meanwhile. */
 static bool may_go_on(const struct saving *s)
 {
     const struct node *node = s->node;
@@ -295,7 +296,7 @@ static void save_changed(struct saving *s, bool go)
     }
     save_svm_list(s, s->svm, s->svm_count, go && may_go_on(s));
     s->node->journal->early += s->bytes - before;
-    held_drop(&s->held, s->node->session); /* what is released meanwhile goes before the pause */
+    held_drop(&s->held, s->node->session); /* what is released meanwhile is destroyed before the pause */
 }
 
 /* What cannot be saved is left for the pause. */
@@ -319,7 +320,7 @@ struct savings *snapshot_ahead(struct savings *all, struct node *node, bool away
     all->session = node->session;
     all->here = here;
     if (savings_add(all, node))
-        all->count = 0; /* all of it in the pause */
+        all->count = 0; /* everything is left for the pause */
     for (unsigned i = 0; i < all->count; i++)
         all->each[i].away |= away && all->each[i].node == node;
     return all;
@@ -345,7 +346,7 @@ static void mark_again(struct object *object, void *argument)
         atomic_fetch_or(&((cl_mem)object)->written, WRITTEN_SAVE);
 }
 
-/* There is no snapshot: what was read for it is not what the next one needs. */
+/* Drops what was read for a snapshot that is not taken, and marks it for the next one. */
 static void drop_early(struct journal *j)
 {
     handle_each(WIRE_MEMORY, mark_again, j);
@@ -371,7 +372,7 @@ void snapshot_drop_early(struct node *node)
 
 /* ---- the journal begins anew ---- */
 
-/* The worker need not know any more how it ended: who waits for it later is told. */
+/* Releases the event at the worker, which need not know any more how it ended: who waits for it later is told. */
 static void forget_event(struct object *object, void *argument)
 {
     struct node *node = argument;
@@ -385,8 +386,8 @@ static void forget_event(struct object *object, void *argument)
     wire_put_release(&node->batch, &m);
 }
 
-/* All that they were told is with them. Who waits may ask in the pause, too (hostptr.c): a question that is not
- * answered would be in no log. */
+/* Whether all that was put for the nodes has arrived. Calls that wait may still ask questions in the pause (hostptr.c),
+ * and an unanswered question would be in no log. */
 static bool settled(void *argument)
 {
     const struct savings *all = argument;
@@ -412,7 +413,7 @@ static void begin_anew(struct node *node)
     node->repeats = 0;
 }
 
-/* Under the lock: all that the nodes were told has been sent, and they are told no more. */
+/* Begins the journals anew, when all that was put for the nodes has been sent. Lock held: nothing more is sent. */
 static int begin_all_anew(struct savings *all)
 {
     bool well = true;
@@ -440,7 +441,7 @@ static int save_svm(struct saving *s)
     return save_svm_list(s, list, count, true) ? 0 : -ECONNRESET;
 }
 
-/* In the pause: what there is of the node is saved, or was early. */
+/* Saves, in the pause, what was not saved ahead. */
 static int save_rest(struct saving *s)
 {
     struct session *session = s->node->session;

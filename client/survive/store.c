@@ -1,6 +1,6 @@
 /*
- * Contents of memory objects at the application's host. First it is planned what is to be taken, so that there is room
- * for all of it before anything is moved.
+ * Contents of memory objects, saved at the application's host. What is to be taken is planned first, so that there is
+ * room for all of it before anything is copied.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,8 @@
 #include "client/survive/moving.h"
 #include "client/survive/store.h"
 
-/* It may grow. A file gets its blocks at once: a full disk is an error then, not a signal later. */
+/* The store's memory, which may grow. A file gets its blocks at once: a full disk is an error then, not a SIGBUS
+ * later. */
 struct room {
     char *directory; /* NULL: in memory */
     int fd;
@@ -30,7 +31,7 @@ struct room {
 
 struct store {
     struct room room;
-    struct stored *pieces; /* the first so many in the order of their places, then as they came */
+    struct stored *pieces; /* the first `sorted` by object and start, then in the order of planning */
     unsigned count, most, sorted;
 };
 
@@ -83,7 +84,7 @@ static uint8_t *room_map(struct room *room)
     room->mapped = room->size;
     if (room->fd < 0) {
         madvise(bytes, room->size, MADV_HUGEPAGE);
-        madvise(bytes, room->size, MADV_DONTFORK); /* whose child has another session */
+        madvise(bytes, room->size, MADV_DONTFORK); /* a forked child has another session */
     }
     return room->bytes;
 }
@@ -156,7 +157,7 @@ uint8_t *store_open(struct store *store)
     return room_map(&store->room);
 }
 
-/* Memory that is not a file's stays. */
+/* Unmaps a file; anonymous memory stays. */
 void store_close(struct store *store)
 {
     if (store->room.fd >= 0)
@@ -226,7 +227,7 @@ void store_plan_begin(struct store *store)
         store->pieces[i].planned = false;
 }
 
-/* Of an object of several nodes it may have come just now, of another one. */
+/* Finds a piece of an earlier plan or, in a context of several nodes, one that this plan has added for another node. */
 static struct stored *find(const struct store *store, cl_mem root, size_t start, size_t end)
 {
     const struct stored wanted = {.number = root->object.id, .start = start, .end = end};
@@ -304,7 +305,7 @@ int store_plan(struct store *store, const struct node *node, struct object *cons
     return error;
 }
 
-/* Pages that nobody has touched are not there. */
+/* Skips pages that nobody has touched. */
 int store_plan_shared(struct store *store, cl_mem memory)
 {
     struct planning planning = {.store = store};
@@ -373,7 +374,7 @@ static int explain(struct moving *m, int error)
     return error > 0 ? -EIO : error;
 }
 
-/* What is under way uses the store's memory. */
+/* Waits for transfers under way, which use the store's memory. */
 static int moving_end(struct moving *m, int error)
 {
     const int end = contents_end(&m->contents, 0);
@@ -395,7 +396,7 @@ static struct extent extent_stored(const struct stored *piece)
                           : extent_of(piece->memory, piece->start, piece->end);
 }
 
-/* One that is planned, and that is not here. */
+/* Takes a piece that is planned and not here. */
 static int take_piece(struct moving *m, const struct stored *piece)
 {
     uint8_t *bytes = m->store->room.bytes + piece->at;

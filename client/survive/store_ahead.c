@@ -1,6 +1,7 @@
 /*
- * What a store is to hold is read ahead. A memory object counts as written by a command (coherence_watch()), by the
- * program's own writes to memory that it shares with the node, and as long as such memory is mapped.
+ * Reads ahead what a store is to hold. A memory object counts as written after a command that writes it
+ * (coherence_watch()), after the program's own writes to memory that it shares with the node, and while such memory is
+ * mapped.
  */
 #include <errno.h>
 
@@ -28,7 +29,7 @@ static int plan_one(struct store_ahead *s, struct object *object)
     cl_mem memory = (cl_mem)object;
     int error = 0;
 
-    if (!can_go_early(s, memory)) /* it is mapped just now */
+    if (!can_go_early(s, memory)) /* it has been mapped meanwhile */
         return 0;
     if (memory->arena)
         error = store_plan_shared(s->store, memory);
@@ -42,8 +43,8 @@ static int plan_one(struct store_ahead *s, struct object *object)
     return error;
 }
 
-/* Whether a worker is missing, and how many have been lost so far: what one that was replaced has done again was for a
- * while not what it had been. */
+/* Whether a worker is missing, and how many have been lost so far: until a replay is over, a successor's contents are
+ * not those that the lost worker had. */
 static bool any_missing(struct session *session, unsigned *losses)
 {
     bool any = false;
@@ -60,7 +61,7 @@ static bool any_missing(struct session *session, unsigned *losses)
     return any;
 }
 
-/* What has no place in the store yet, or was written since it was read. */
+/* Plans what is not in the store yet, or was written since it was read. Returns its bytes. */
 static size_t find(void *argument)
 {
     struct store_ahead *s = argument;
@@ -82,7 +83,7 @@ static size_t find(void *argument)
     return store_missing(s->store);
 }
 
-/* Where that cannot be, all of it is left for the pause. */
+/* Takes what is planned. On failure everything is left for the pause. */
 static int take(void *argument, bool go)
 {
     struct store_ahead *s = argument;
@@ -90,7 +91,7 @@ static int take(void *argument, bool go)
 
     if (go && !s->error)
         s->error = store_take(s->store, why, sizeof(why));
-    held_drop(&s->held, s->session); /* what is released meanwhile goes before the pause */
+    held_drop(&s->held, s->session); /* what is released meanwhile is destroyed before the pause */
     return 0;
 }
 

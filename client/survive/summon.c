@@ -1,8 +1,8 @@
 /*
- * What users ask of the running session: "suspend", "resume" (suspend.c), "checkpoint PID FD" (checkpoint.c), "move to
- * WHERE", and in a pool "move member NUMBER to WHERE". "move any ...": another kind of device will do. WHERE is a host,
- * "here" for this one, or "spare" for any spare worker. If none of the spare workers is there, one comes for the move,
- * and the one that was left goes when it is over.
+ * Requests of users to the running session: "suspend", "resume" (suspend.c), "checkpoint PID FD" (checkpoint.c), "trace
+ * WHAT" (client/trace), "move to WHERE", "move to WHERE from HOST", and in a pool "move member NUMBER to WHERE". "move
+ * any ...": another kind of device will do. WHERE is a host, "here" for this one, or "spare" for any spare worker. If
+ * there is no spare worker there, one is started for the move, and the one that was left ends after it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 static PER_PROCESS struct mutex members = MUTEX(RANK_MEMBERS);
 
-#define RECORD_MS 1000 /* for who asked to take note of a result */
+#define RECORD_MS 1000 /* for the one that asked to take note of a result */
 
 struct arriving {
     bool over;
@@ -40,7 +40,7 @@ static void joined(void *argument, unsigned member, int error, const char *why)
     snprintf(arriving->why, sizeof(arriving->why), "%s", why ? why : "");
 }
 
-/* Under the lock. */
+/* Whether the node's worker is at that place. Lock held. */
 static bool is_at(struct session *session, const struct node *node, const char *where)
 {
     return !strcmp(where, "spare") || !strcasecmp(where, transport_peer_host(session_transport(session), node->peer));
@@ -117,7 +117,7 @@ void summon_drop(struct session *session, struct node *spare)
     session_unlock(session);
 }
 
-/* any: also if that is another kind of device. */
+/* Moves a node to a spare worker. any: also one of another kind of device. */
 static int move_node(struct node *node, const struct node *spare, bool any, struct move_watch *watch, char *why,
                      size_t size)
 {
@@ -155,14 +155,14 @@ void summon_unlock(void)
     mutex_unlock(&members);
 }
 
-/* from: only what is on that host; or NULL. */
+/* Moves all nodes, or only those on the host `from`, if that is not NULL. */
 static void move_to(struct session *session, const char *where, const char *from, bool any, struct answer *answer)
 {
     char why[300] = "";
     unsigned moved = 0;
     int error = 0;
 
-    if (suspend_is_on()) { /* since it was asked */
+    if (suspend_is_on()) { /* since the request */
         answer_end(answer, false, "it is suspended");
         return;
     }
@@ -197,15 +197,15 @@ static void tell_phase(void *argument, const char *phase, uint64_t bytes)
     answer_progress(argument, "phase %s %llu", phase, (unsigned long long)bytes);
 }
 
-/* Or the end of its old place would be taken for the end of what moves. */
+/* Reports that the node leaves, or the end of the old worker would be taken for the end of the one that moves. */
 static void tell_leaving(void *argument)
 {
     answer_progress(argument, "%s", REQUEST_LEAVES);
     answer_await(argument, RECORD_MS);
 }
 
-/* In a pool, which has a place there: what is behind that member goes. Before its old place ends it is on record that
- * it has moved. */
+/* Moves the node behind that member, in a pool, which has a place for it. That it has moved is on record before its old
+ * worker ends. */
 static void move_member(struct session *session, unsigned member, const char *where, bool any, struct answer *answer)
 {
     struct move_watch watch = {.told = tell_phase, .leaves = tell_leaving, .argument = answer};

@@ -1,10 +1,10 @@
 /*
- * A session is suspended: its contents are kept here (store.c), and its workers have gone. The nodes stay what the
- * program's objects hang on, with no member behind them. A call that needs a node waits at the halt between calls, and
- * a thread that is there as long as the session is suspended brings workers and lets the calls go on (resume.c).
+ * Suspends a session: its contents are saved here (store.c), and its workers end. The program's objects refer to the
+ * nodes, which stay, with no member behind them. A call that needs a node waits at the halt between calls, and a thread
+ * that exists as long as the session is suspended gets workers and lets the calls continue (resume.c).
  *
- * Until the workers go nothing that the program has is touched: if anything fails before, it goes on. If they cannot
- * come again, the calls that waited find their devices lost; the session is still suspended, and the next call tries
+ * Until the workers end nothing of the program's is touched: if anything fails before, it continues. If workers cannot
+ * be had again, the calls that waited find their devices lost; the session is still suspended, and the next call tries
  * again.
  */
 #include <errno.h>
@@ -28,17 +28,18 @@
 
 #define MOST_TRIES 10
 
-/* What who asks and the thread tell each other. */
+/* Shared by the threads that ask and the thread of the suspension. */
 static PER_PROCESS struct {
     struct mutex lock;
     pthread_cond_t news;
-    bool on, busy;  /* busy: it is being suspended, or, while it is on, goes on */
-    unsigned turns; /* how often a beginning or an end has come out */
-    int error;      /* of the last one, and why */
+    bool on, busy;  /* busy: it is being suspended, or, if on, resumed */
+    unsigned turns; /* number of results of suspending and resuming so far */
+    int error;      /* of the last result, and its reason */
     char reason[300];
 } state = {.lock = MUTEX(RANK_SUSPEND), .news = PTHREAD_COND_INITIALIZER};
 
-/* Under the state's lock. What is asked in between is not answered by how it was before. */
+/* Waits until no suspension or resumption is under way, so that a request is not answered by the state before.
+ * state.lock held, released meanwhile. */
 static int wait_for_still(char *reason, size_t size)
 {
     const long until = clock_ns() + PATIENCE_NS;
@@ -156,7 +157,7 @@ static int find_nodes(struct suspension *r)
     return r->count ? 0 : pause_refuse(&r->pause, -ENOTSUP, "devices of the program's own process are not suspended");
 }
 
-/* Whether it could come back. */
+/* Whether the session could be resumed. */
 static int check(struct suspension *r, struct suspended_node *node)
 {
     struct transport *transport = session_transport(r->pause.session);
@@ -193,7 +194,7 @@ static int list_objects(struct suspension *r, struct suspended_node *node)
     return error ? error : list_svm(r, node);
 }
 
-/* If the worker that comes is lost, another one is told what this one had. */
+/* Takes a snapshot, from which another worker is restored if the one that resumes is lost. */
 static int save(struct suspension *r, struct suspended_node *node)
 {
     struct move *m = &node->move;
@@ -210,7 +211,7 @@ static int save_not(struct suspension *r, struct suspended_node *node)
     return 0;
 }
 
-/* Under the lock: nothing was heard, asked or released since. */
+/* Whether the workers may end: nothing has arrived, been asked or been released since the pause. Lock held. */
 static bool can_go(const struct suspension *r)
 {
     for (unsigned i = 0; i < r->count; i++) {
@@ -311,7 +312,7 @@ static int begin(struct suspension *r)
 
 /* ---- they come again ---- */
 
-/* Where lost workers are replaced, those that are lost as they come are, too. */
+/* Resumes the session. Where lost workers are replaced, tries again if one is lost during that. */
 static int end_or_again(struct suspension *r)
 {
     int error = -ECONNRESET;
@@ -381,7 +382,7 @@ static struct suspension *suspend_new(struct session *session)
     return NULL;
 }
 
-/* Under the state's lock: until the turn that has begun has come out. */
+/* Waits for the next result. state.lock held, released meanwhile. */
 static int wait_for_turn(unsigned turns, char *reason, size_t size)
 {
     while (state.turns == turns)
@@ -390,7 +391,7 @@ static int wait_for_turn(unsigned turns, char *reason, size_t size)
     return state.error;
 }
 
-/* Under the state's lock. */
+/* state.lock held. */
 static int start(struct session *session, char *reason, size_t size)
 {
     struct suspension *r = suspend_new(session);
@@ -454,7 +455,7 @@ static void *every_thread(void *argument)
         nanosleep(&pause, NULL);
         if (program_ends(session))
             return NULL;
-        if (!suspend_is_on()) /* else the program would have no time to go on in */
+        if (!suspend_is_on()) /* else the program would have no time to run */
             suspend_begin(session, reason, sizeof(reason));
     }
 }

@@ -1,9 +1,9 @@
 /*
- * Shared virtual memory that program and node each have (svm_remote.c) goes to the node's target, to the same
- * addresses, or pointers in it would be wrong. It goes by the program's host, as workers tell each other only of memory
- * objects: while the program goes on, and again what is written meanwhile, an allocation as a whole, until that is
- * little; in the pause what was written since. Where native OpenCL chose the address, it would choose another
- * (context_bound()). Pointers that kernels were given (clSetKernelExecInfo()) are not told again: devices that take any
+ * Moves SVM of which program and node each have a copy (svm_remote.c) to the node's target, at the same addresses, or
+ * pointers in it would be wrong. It goes by the program's host, as workers send each other only memory objects: while
+ * the program runs, and again what is written meanwhile, in whole allocations, until that is little; in the pause what
+ * was written since. Where native OpenCL chose the address it would choose another (context_bound()), and such memory
+ * does not move. Pointers that kernels were given (clSetKernelExecInfo()) are not sent again: devices that take any
  * address need not know them.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "client/memory/svm.h"
 #include "client/survive/moving.h"
 
-#define SHARE ((size_t)4 << 20) /* goes at a time */
+#define SHARE ((size_t)4 << 20) /* bytes copied at a time */
 
 static int make_one(struct move *m, const struct svm_place *place)
 {
@@ -60,7 +60,7 @@ static int make(struct move *m, const struct svm_place *place)
     return error;
 }
 
-/* What the program has freed since. */
+/* Frees at the target what the program has freed since. */
 static void free_gone(struct move *m)
 {
     struct svm_place place;
@@ -106,10 +106,10 @@ int svm_make(struct move *m)
 
 struct copying {
     struct contents from, to;
-    uint8_t *bytes; /* pieces: one is read while those before it go to the target */
+    uint8_t *bytes; /* pieces: one is read while earlier ones go to the target */
 };
 
-/* What has been read is on its way when this returns. */
+/* Reads a piece from the node and starts sending it to the target. */
 static int carry(struct copying *c, uint8_t *memory, size_t size)
 {
     const struct extent extent = extent_at((uintptr_t)memory, size);
@@ -154,7 +154,7 @@ static struct object *hold_context(struct move *m, uint32_t id)
     return object;
 }
 
-/* Of an allocation that is held, in the pause or early, where it waits if its context is not at the target yet. */
+/* Copies an allocation that is held, in the pause or early; early it waits if its context is not at the target yet. */
 static int copy_one(struct move *m, struct copying *c, const struct svm_place *place, bool early)
 {
     struct object *context = hold_context(m, place->context);
@@ -183,7 +183,7 @@ static void drop_list(struct svm_place *list, unsigned count)
     free(list);
 }
 
-/* Those that are held, one after the other; the list goes. */
+/* Copies allocations that are held, one after the other, and frees the list. */
 static int copy_list(struct move *m, struct svm_place *list, unsigned count, bool go, bool early)
 {
     struct copying c = {{.member = m->node}, {.member = m->target}, malloc(CONTENTS_UNDER_WAY * SHARE)};
@@ -197,7 +197,7 @@ static int copy_list(struct move *m, struct svm_place *list, unsigned count, boo
     return !error && end ? explain(m, end) : error;
 }
 
-/* Whether it is not at the target as it is here. */
+/* Whether the target lacks the allocation, or its newest contents. */
 static bool is_missing(struct move *m, const struct svm_place *place)
 {
     struct svm_there *there = find_there(m, place->number);
@@ -207,7 +207,8 @@ static bool is_missing(struct move *m, const struct svm_place *place)
     return !there || !there->copied;
 }
 
-/* Those that are missing, each held, and how many bytes of them have ever been written. NULL: there is no memory. */
+/* Returns the allocations that are missing, each held, and how many bytes of them have ever been written. Returns NULL
+ * if memory is exhausted. */
 static struct svm_place *find_written(struct move *m, unsigned *count, size_t *bytes)
 {
     unsigned all;

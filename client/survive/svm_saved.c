@@ -1,6 +1,6 @@
 /*
- * What shared virtual memory of program and node (svm_remote.c) holds, as it was at a node's last snapshot, and as it
- * is read for the next one. An allocation is the unit; of each what has ever been written is kept.
+ * Saved contents of SVM of which program and node each have a copy (svm_remote.c): as of the node's last snapshot, and
+ * as read for the next one. The unit is an allocation; of each, all that has ever been written is saved.
  */
 #include <errno.h>
 #include <string.h>
@@ -116,7 +116,7 @@ int svm_saved_renew(struct journal *j)
     return 0;
 }
 
-/* They stay in their lists, which a replay may be at. */
+/* The entries stay in their lists, which a replay may be reading. */
 void svm_saved_drop_next(struct journal *j)
 {
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
@@ -164,7 +164,7 @@ struct svm_place *svm_saved_find(struct node *node, unsigned *count, size_t *byt
     return list;
 }
 
-/* Under the lock; takes them. */
+/* Takes over the contents, unless it fails. Lock held. */
 static int keep(struct journal *j, const struct svm_place *place, struct svm_contents *contents)
 {
     struct svm_saved *saved = find(j, place->number), **at = list_of(j, place->number);

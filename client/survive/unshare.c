@@ -1,12 +1,12 @@
 /*
- * A node goes to where the memory that the program shares with its worker is not to be had: another host. Its buffers
- * are made there with memory of their own, and from the change on what the program reads, writes and maps goes by
- * messages. Until then they are as they were.
+ * Moves a node to where the memory that the program shares with its worker is not available: another host. Its buffers
+ * are created there with memory of their own, and from the change on the program's reads, writes and maps go by
+ * messages. Until then the buffers are as they were.
  *
- * Contents of buffers that are here as memory of their own (block.c) go as all others, from worker to worker
- * (copy_over.c). What is mapped keeps its block: the program has its address, and when it is unmapped that is written.
- * A buffer over the program's own memory becomes one whose changes are copied (hostptr.c); its contents go from here,
- * with a copy of what was sent, for the program may write there at any time.
+ * Contents of buffers in shared memory of VOCL's (block.c) go like all others, from worker to worker (copy_over.c). A
+ * mapped buffer keeps its block: the program has its address, and when it is unmapped the block is written. A buffer
+ * over the program's own memory becomes one whose changes are copied (hostptr.c); its contents go from this host, with
+ * a copy of what was sent, as the program may write there at any time.
  */
 #include <errno.h>
 
@@ -20,11 +20,11 @@
 
 struct unshared {
     cl_mem memory;
-    uint8_t *base; /* of one over the program's memory: what the target was given */
+    uint8_t *base; /* of a buffer over the program's memory: what the target was sent */
     bool mapped;
-    void *block; /* what the old worker has until it has forgotten all, of so many bytes, */
+    void *block; /* memory that the old worker uses until it has forgotten everything */
     size_t size;
-    struct region *region; /* or that */
+    struct region *region; /* or this */
 };
 
 bool unshare_begin(struct move *m)
@@ -75,7 +75,7 @@ static struct unshared *find(struct move *m, cl_mem root)
     return NULL;
 }
 
-/* Of what was made at the target: all that is a whole, in the memory of both. */
+/* Lists the root buffers created at the target that are in shared memory. */
 static int list(struct move *m)
 {
     m->unshared = calloc(m->count + 1, sizeof(*m->unshared));
@@ -119,7 +119,8 @@ int unshare_contents(struct move *m)
 
 /* ---- from the change on ---- */
 
-/* Whoever replaces the worker gets what was saved in the pause; from here on all goes through the log. */
+/* Adapts the journal: a successor of the worker gets what was saved in the pause, and from here on everything goes
+ * through the log. */
 void unshare_told(struct move *m)
 {
     if (!m->unshares || !m->node->journal || m->node->journal->off)
@@ -140,7 +141,7 @@ static void let_go(struct unshared *u)
     }
     memory->direct = false;
     memory->arena = NULL;
-    written_note(memory, 0, memory->size); /* also by the program itself, of which nothing was noted */
+    written_note(memory, 0, memory->size); /* also written by the program itself, which was not noted */
     if (u->mapped)
         return;
     u->block = memory->block;

@@ -1,16 +1,16 @@
 /*
- * Memory that program and worker share survives the worker, so that of it nothing need be copied beforehand, and what
- * is read or written there needs no log. But commands that were under way, or that nobody knows to be over, are done
- * again, and have to find what they found the first time. So there is a *window* of the log: all before it is over,
- * what it did is there, and it is not done again. A buffer that a command of the window may read and write, in this
- * order, is copied before: its *image*. What commands only write needs none, for they write the same again, unless
- * others read it in between: then all is waited for, and it has an image from the next window on. What they only read
- * is as it was.
+ * Windows: epochs of the log, for memory that program and worker share. Such memory survives the worker, so nothing of
+ * it need be saved beforehand, and the program's reads and writes there need no log. But commands that were under way,
+ * or of which nobody knows that they had ended, are repeated, and must find what they found the first time. So the log
+ * has a *window*: everything before it has ended, with its effects in shared memory, and is not repeated. A buffer that
+ * a command of the window may read and then write is copied before that: its *image* (undo copy). A buffer that
+ * commands only write needs none, as they write the same again, unless others read it in between: then everything is
+ * waited for, and the buffer has an image from the next window on. A buffer that commands only read is unchanged.
  *
- * What the program itself does to memory that the window's commands have used begins a new window. That needs that all
- * is over, and costs the images that will be taken again; if more than what is to be written, the data go to the log,
- * and by a command, as they do elsewhere. What has contents of its own at the worker (images of OpenCL, buffers of
- * several nodes) is only safe with a snapshot, so while there is such only snapshots begin windows.
+ * Access of the program itself to memory that the window's commands have used begins a new window. That requires that
+ * everything has ended, and costs the images that will be taken again; if these are more than what is to be written,
+ * the data go to the log, and by a command, as they do elsewhere. Contents that only the worker has (images of OpenCL,
+ * buffers of several nodes) are safe only with a snapshot, so while there are any only snapshots begin windows.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,12 +26,12 @@
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
 
-#define FREE ((size_t)1 << 20)   /* images of so many bytes are not worth avoiding */
-#define LIMBO ((size_t)64 << 20) /* of memory that waits for the next window */
+#define FREE ((size_t)1 << 20)   /* bytes of images that are not worth avoiding */
+#define LIMBO ((size_t)64 << 20) /* most bytes of released memory that wait for the next window */
 
 struct image {
     struct image *next;
-    cl_mem root; /* NULL: it has gone */
+    cl_mem root; /* NULL: it is released */
     uint64_t window;
     uint8_t *at, *bytes;
     size_t size;
@@ -113,7 +113,7 @@ static bool is_held(const struct journal *j)
     return j->off || j->apart || j->met_any;
 }
 
-/* Under the lock: a new window, if all that was sent is over. */
+/* Begins a new window, if all that was sent has ended. Lock held. */
 static bool renew(struct node *node)
 {
     struct journal *j = node->journal;
@@ -121,7 +121,7 @@ static bool renew(struct node *node)
 
     if (is_held(j) || j->giving || node->mending || !node->alive || transfer_any(node))
         return false;
-    /* Who begins to enqueue from here on does not go by what it finds without the lock. */
+    /* Calls that begin to enqueue from here on do not rely on what they read without the lock. */
     atomic_store(&j->renewing, true);
     quiet.is = !atomic_load(&j->inside);
     if (quiet.is)
@@ -149,7 +149,7 @@ static bool has_image(const struct journal *j, cl_mem root)
     return root->window.image && root->window.image->window == j->window;
 }
 
-/* Under the lock: the memory's image, no longer in the list, or NULL. */
+/* Takes the memory's image off the list and returns it, or NULL. Lock held. */
 static struct image *unlink_image(struct journal *j, cl_mem root)
 {
     struct image **at = &j->images, *image = root->window.image;
@@ -163,7 +163,8 @@ static struct image *unlink_image(struct journal *j, cl_mem root)
     return image;
 }
 
-/* Under the lock, which is released: nobody writes there meanwhile, but the journal may end and free its list. */
+/* Copies the memory to its image. Lock held, released meanwhile: nobody writes to the memory, but the journal may end
+ * and free its list. */
 static int take_image(struct journal *j, cl_mem root)
 {
     struct session *session = j->node->session;
@@ -190,7 +191,7 @@ static int take_image(struct journal *j, cl_mem root)
     return 0;
 }
 
-/* What a command that is being enqueued uses. */
+/* A use of memory by a command that is being enqueued. */
 struct window_use {
     cl_mem root;
     unsigned use;
@@ -212,13 +213,13 @@ static void enter_window(const struct journal *j, cl_mem root)
     struct in_window *w = &root->window;
 
     if (w->number != j->window) {
-        w->filled |= w->written; /* what the window before has left there is not made again */
+        w->filled |= w->written; /* what an earlier window wrote there is not written again */
         w->read = w->written = false;
     }
     w->number = j->window;
 }
 
-/* Whether it was written in this window, then read, and is to be written again, and nobody knows what it was. */
+/* Whether the memory was written in this window, then read, and is to be written again, and has no image. */
 static bool comes_again(const struct journal *j, cl_mem root, unsigned use)
 {
     const struct in_window *w = &root->window;
@@ -226,8 +227,9 @@ static bool comes_again(const struct journal *j, cl_mem root, unsigned use)
     return use & USE_WRITE && w->written && w->read && w->filled && !has_image(j, root);
 }
 
-/* Whether what it is has to be known before the first command that writes it: one that does not read it writes the same
- * again, unless others can read in between. Where no window may begin then, that is not waited for. */
+/* Whether an image is needed before the first command that writes the memory. A command that does not read it writes
+ * the same again, unless others may read in between; where no new window could begin then, the image is taken at
+ * once. */
 static bool needs_image(const struct enqueue *e, cl_mem root, unsigned use)
 {
     const struct journal *j = e->node->journal;
@@ -237,7 +239,7 @@ static bool needs_image(const struct enqueue *e, cl_mem root, unsigned use)
            (use & USE_READ || w->read || w->cycles || is_held(j) || queue_may_be_gated(e->queue));
 }
 
-/* Under the lock, which may be let go. */
+/* Notes a use of the memory, and takes an image if needed. Lock held; may be released meanwhile. */
 static int mark(struct enqueue *e, cl_mem root, unsigned use)
 {
     struct journal *j = e->node->journal;
@@ -263,8 +265,8 @@ static int mark(struct enqueue *e, cl_mem root, unsigned use)
     return error;
 }
 
-/* All that was sent is over, and a new window begins: by this one, or by another that waits. Not if that could be what
- * the program does only after this. Under the lock, which is let go. */
+/* Waits until all that was sent has ended and a new window begins, by this thread or another one that waits. Gives up
+ * if that could depend on what the program does only after this call. Lock held, released meanwhile. */
 static void await_window(struct enqueue *e)
 {
     struct node *node = e->node;
@@ -279,14 +281,15 @@ static void await_window(struct enqueue *e)
         session_unlock(node->session);
         ends_put(&ends, node->session);
         may = ends_wait(&ends, node, PATIENCE_NS) && clock_ns() - since < PATIENCE_NS;
-        session_look_later(); /* for data that are on their way, or another thread's command */
+        session_look_later(); /* for data under way, or another thread's command */
         session_lock(node->session);
     }
     atomic_fetch_add(&j->inside, 1);
     ends_free(&ends);
 }
 
-/* Under the lock. What comes again once will do so often: from then on its image is there. */
+/* Like mark(). If the memory is written again after a read, it will often be: it gets an image in each window from then
+ * on. */
 static int use_here(struct enqueue *e, cl_mem root, unsigned use)
 {
     struct journal *j = e->node->journal;
@@ -324,7 +327,7 @@ int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch)
 
     if (!root->direct)
         return 0;
-    if (!launch && use & USE_WRITE) /* others are often part of a cycle that reads before it writes again */
+    if (!launch && use & USE_WRITE) /* other commands are often part of a cycle that reads before it writes again */
         use |= USE_READ;
     session_lock(e->node->session);
     if (!j->off)
@@ -388,7 +391,7 @@ void window_count(struct node *node, bool more)
     session_unlock(node->session);
 }
 
-/* What waits for the next window is not to become too much. */
+/* Limits the memory that waits for the next window. */
 static void make_room(struct node *node)
 {
     struct journal *j = node->journal;

@@ -1,4 +1,4 @@
-/* Zeroes for small structs. */
+/* Zeroing small structs. */
 #ifndef VOCL_BASE_CLEAR_H
 #define VOCL_BASE_CLEAR_H
 

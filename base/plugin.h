@@ -1,4 +1,4 @@
-/* VOCL's plugins, vocl-NAME.so, each with the library that it alone needs. */
+/* VOCL's plugins, vocl-NAME.so: each is linked with a library that only it needs. */
 #ifndef VOCL_BASE_PLUGIN_H
 #define VOCL_BASE_PLUGIN_H
 

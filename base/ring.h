@@ -59,14 +59,14 @@ static inline uint64_t ring_pad(const struct ring *ring, uint64_t position, uint
     return bytes > rest ? rest : 0;
 }
 
-/* Whether bytes fit at head, by what the reader has said. */
+/* Whether `bytes` bytes fit at head, by what the reader has reported. */
 static inline bool ring_has_room(const struct ring *ring, uint64_t head, uint64_t bytes)
 {
     return head + bytes - atomic_load_explicit(&ring->credit->tail, memory_order_acquire) <= ring->size;
 }
 
-/* It may be read up to head from now on. Sequentially consistent, as the writer looks next whether the reader sleeps,
- * which has said so before it looked at the bell for the last time. */
+/* Publishes everything up to head. Sequentially consistent: the writer then looks whether the reader sleeps, and the
+ * reader says so before its last look at the bell. */
 static inline void ring_publish(const struct ring *ring, uint64_t head)
 {
     atomic_store(ring->bell, head);

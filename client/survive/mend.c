@@ -480,7 +480,7 @@ static void end_badly(struct mending *m, struct node *node, int error)
     for (unsigned i = 0; i < group->count; i++) {
         struct node *each = group->nodes[i];
 
-        if (!each->journal) /* of this process */
+        if (!each->journal) /* a node in this process */
             continue;
         drop_next(each);
         if (m->begun)

@@ -87,7 +87,7 @@ bool suspend_is_on(void);
 /* Waits until no suspension or resumption is under way. Returns 0 if the session is not suspended then, else a negative
  * errno with the reason. Called without any lock. */
 int suspend_settle(char *reason, size_t size);
-/* VOCL_SUSPEND_EVERY. */
+/* Starts the thread of VOCL_SUSPEND_EVERY. */
 void suspend_start(struct session *session);
 
 /* ---- svm_move.c ---- */

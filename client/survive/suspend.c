@@ -149,7 +149,7 @@ static int find_nodes(struct suspension *r)
     for (unsigned i = 0; i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);
 
-        if (node->in_process) /* its devices are the program's own */
+        if (node->in_process) /* its devices are in the program's own process */
             continue;
         r->nodes[r->count++].move = (struct move){.pause = &r->pause, .node = node};
     }

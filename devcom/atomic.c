@@ -1,4 +1,4 @@
-/* Atomics on words of segments: by whoever can reach them, with the processor's own. */
+/* Atomics on words of segments: the processor's own, by the initiator if it can reach the word, else by the owner. */
 #include <errno.h>
 
 #include "devcom/internal.h"

@@ -1,11 +1,11 @@
-/* Memory that the ranks of one host share: each has a board, and shares its segments the same way. */
+/* Boards: the memory of each rank that the other ranks of its host write. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "devcom/internal.h"
 
-/* ---- layout: board | signals | visits by segment and visitor | letters by sender ---- */
+/* ---- layout: board | signals | visits by segment and visitor | passive messages by sender ---- */
 
 static size_t lines(size_t bytes)
 {
@@ -65,7 +65,7 @@ void board_close(struct devcom *d)
     free(d->boards);
 }
 
-/* ---- telling, and losses ---- */
+/* ---- waking, and losses ---- */
 
 void board_ring(struct board *board)
 {

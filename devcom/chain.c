@@ -1,17 +1,17 @@
 /*
- * Chained descriptors: a table of puts that is started again and again. What goes to one rank of another host, one put
- * after the other, is one message. For a rank of this host, puts that follow each other in both memories are one copy.
+ * Chained descriptors: a table of puts that is started again and again. Successive puts to one rank of another host are
+ * one operation. For a near rank, puts that are adjacent in both memories are joined into one copy.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "devcom/internal.h"
 
-/* So many puts that begin together. */
+/* Successive puts that are started together. */
 struct run {
     unsigned first, count;
-    unsigned joined, joined_count; /* of a near rank: the same puts as they are done */
-    uint32_t table;                /* of a far rank, if it has it */
+    unsigned joined, joined_count; /* near ranks: the same puts, joined */
+    uint32_t table;                /* a far rank: the number of the rank's table, if it has one */
     bool far, has_table;
 };
 
@@ -20,12 +20,12 @@ struct devcom_chain {
     unsigned count, queue, runs;
     pthread_mutex_t lock;
     struct run *run;
-    struct transfer *joined; /* puts that were joined, and how many the chain has before each */
+    struct transfer *joined; /* joined puts, and for each how many puts of the chain precede it */
     unsigned *before, joined_count;
     struct transfer transfers[];
 };
 
-/* How many puts from this one on go together. */
+/* Returns how many puts, from this one on, are started together. */
 static unsigned length_of(const struct devcom_chain *chain, unsigned first, bool *far)
 {
     const struct devcom *d = chain->d;
@@ -49,7 +49,8 @@ static bool is_plain(const struct transfer *t)
     return t->local.bytes && t->local.count[0] == 1 && t->local.count[1] == 1;
 }
 
-/* Not within this rank's own memory, where a put may read what the one before it has written. */
+/* Joins a put with the next one if they are adjacent. Not within this rank's own memory, where a put may read the data
+ * of the previous one. */
 static bool join(const struct devcom *d, struct transfer *t, const struct transfer *next)
 {
     if (t->op || t->rank == d->rank || t->rank != next->rank || t->local_id != next->local_id ||
@@ -141,7 +142,7 @@ static bool under_way(const struct devcom_chain *chain)
     return false;
 }
 
-/* As one message. */
+/* Starts puts to a far rank, as one operation. */
 static int start_far(struct devcom_chain *chain, struct run *run)
 {
     const struct transfer *transfers = &chain->transfers[run->first];
@@ -153,7 +154,7 @@ static int start_far(struct devcom_chain *chain, struct run *run)
     return error ? error : nic_chain_start(chain->d, transfers, run->count, run->table);
 }
 
-/* A table may be longer than what a queue has under way. */
+/* Starts puts one by one, and waits for room, since a table may be longer than a queue is deep. */
 static int start_singly(struct devcom_chain *chain, struct transfer *transfers, unsigned count, unsigned *done)
 {
     unsigned more;
@@ -170,7 +171,7 @@ static int start_singly(struct devcom_chain *chain, struct transfer *transfers, 
     }
 }
 
-/* Of puts that were joined and are refused, those before the one that is to blame are done all the same. */
+/* Starts puts to near ranks. If joined puts are refused, they are done one by one up to the one that is invalid. */
 static int start_near(struct devcom_chain *chain, const struct run *run)
 {
     unsigned done, first, end = run->joined + run->joined_count;

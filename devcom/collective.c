@@ -1,11 +1,11 @@
 /*
  * Barrier, broadcast, reduce and allreduce on segments (sections 4.2.5, 6.7, 6.8).
  *
- * Whoever will be written to says that it is ready, and whoever writes waits for that; so nothing is overwritten that
- * is still needed, whichever collectives follow each other. Both count events in a word of the receiver for each
- * sender: the sender's puts and words to it are in order, so the receiver knows what its next event is.
+ * A rank tells each rank that will write to it when it is ready, and the writer waits for that; so no data are
+ * overwritten that are still needed, whichever collectives follow each other. A receiver counts the events of each
+ * sender, which are puts and notifications, in one word: they arrive in order, so it knows what its next event is.
  *
- * A collective that comes to its time-out is begun again by its next call, and passes over the steps that it has done.
+ * A collective whose time-out expired is begun again by the next call, which skips the steps that are done.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The five methods of reduction and the broadcast, step by step: see collective.c. */
+/* The five methods of reduction, and the broadcast, as steps: see collective.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "ground/elements.h"
 #include "ground/plan.h"
 
-#define SMALL 4096 /* bytes: up to here repeating work is cheaper than meeting twice */
+#define SMALL 4096 /* bytes: up to this size computing on all ranks is cheaper than a second synchronisation */
 #define EACH(d, r) for (int r = 0; r < (d)->size; r++)
 
 /* ---- words ---- */
@@ -23,7 +23,7 @@ static int tell(struct collective *c, int rank)
                                 : collective_did(c, notify_own(c->d, rank, word_from(c->d, c->d->rank), DEVCOM_ADD, 1));
 }
 
-/* The next event from a rank. */
+/* Waits for the next event from a rank. */
 static int hear(struct collective *c, int rank)
 {
     int error;
@@ -66,7 +66,7 @@ static int meet_others(struct collective *c)
     return error ? error : hear_others(c);
 }
 
-/* From this rank's segment to a rank's segment or scratch memory; then it is told. */
+/* Puts data of this rank's segment into a rank's segment or scratch memory, and notifies the rank. */
 static int put_to(struct collective *c, int rank, size_t offset, unsigned to, size_t to_offset, size_t bytes)
 {
     struct devcom_put put = {.segment = c->call.segment,
@@ -92,20 +92,20 @@ static int put_place(struct collective *c, int rank, size_t offset, size_t bytes
     return put_to(c, rank, offset, c->call.segment, offset, bytes);
 }
 
-/* What this rank has put may be overwritten here. */
+/* Waits until the source of this rank's puts may be overwritten. */
 static int flush(struct collective *c)
 {
     return collective_passed(c) ? 0 : collective_did(c, queue_flush_own(c->d, collective_time_left(c)));
 }
 
-/* ---- combining what has come ---- */
+/* ---- combining received contributions ---- */
 
 static const uint8_t *slot_of(const struct collective *c, int rank)
 {
     return c->d->own[scratch_id(c->d)]->host + (size_t)rank * SLOT;
 }
 
-/* In the order of ranks, this rank's own from its segment; the result goes there. */
+/* Combines the contributions in the order of ranks, this rank's own from its segment. The result is stored there. */
 static int combine_slots(struct collective *c, size_t offset, size_t bytes)
 {
     struct layout flat = {.bytes = bytes, .count = {1, 1}};
@@ -129,9 +129,9 @@ static int combine_slots(struct collective *c, size_t offset, size_t bytes)
     return collective_did(c, stage_write(c->segment, offset, &flat, c->sum));
 }
 
-/* ---- methods, for so many bytes from offset; section 6.8 ---- */
+/* ---- the methods, for a number of bytes from offset on; section 6.8 ---- */
 
-/* The part of so many bytes that a rank combines. */
+/* Returns the beginning of the part of that many bytes that a rank combines. */
 static size_t part_begin(const struct collective *c, size_t bytes, int rank)
 {
     size_t element = elements_bytes(c->call.type),
@@ -146,7 +146,8 @@ static size_t part_bytes(const struct collective *c, size_t bytes, int rank)
     return part_begin(c, bytes, rank + 1) - part_begin(c, bytes, rank);
 }
 
-/* Each has in its slots what the others have, or, in parts, what is this rank's to combine of that. */
+/* Sends each rank this rank's contribution, or, if parts is set, the part of it that the rank combines. Waits for the
+ * contributions of the others, which arrive in this rank's slots. */
 static int exchange_slots(struct collective *c, size_t offset, size_t bytes, bool parts)
 {
     int error = tell_others(c);
@@ -235,11 +236,11 @@ static int remote_read(struct collective *c, size_t offset, size_t bytes)
     if (!error && reads)
         error = get_slots(c, offset, bytes);
     if (!error)
-        error = meet_others(c); /* everybody has read what this rank has */
+        error = meet_others(c); /* all others have read this rank's contribution */
     return error || !reads ? error : combine_slots(c, offset, bytes);
 }
 
-/* Where all segments are mapped, a rank combines its part from where the others have it. */
+/* Combines this rank's part directly from the segments of the others, which are all mapped. */
 static bool combine_mapped(struct collective *c, size_t offset, size_t bytes, int *error)
 {
     size_t begin = offset + part_begin(c, bytes, c->d->rank), length = part_bytes(c, bytes, c->d->rank);
@@ -305,7 +306,9 @@ static int all_to_all_mapped(struct collective *c, size_t offset, size_t bytes)
         combine_mapped(c, offset, bytes, &error);
         error = collective_did(c, error);
     }
-    if (!error && c->call.root >= 0) /* else the results say that what this rank has is not needed any more */
+    if (!error &&
+        c->call.root >=
+            0) /* in an allreduce, the results' arrival says that this rank's contribution is not needed any more */
         error = meet_others(c);
     return error ? error : spread_parts(c, offset, bytes);
 }

@@ -1,4 +1,4 @@
-/* Opening and closing, and how threads wait. */
+/* The context: opening and closing, how threads wait, and agreement of all ranks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/settings.h"
 #include "devcom/internal.h"
 
-#define SLEEP_US 20000 /* then it is looked whether the others are alive */
+#define SLEEP_US 20000 /* then a waiting thread checks whether the other ranks are alive */
 
 /* ---- waiting ---- */
 
@@ -181,7 +181,7 @@ bool devcom_alive(const struct devcom *d, int rank)
     return d && rank_valid(d, rank) && !board_lost(d, rank);
 }
 
-/* ---- agreement: each tells all others; two words in turns, as one may be a round ahead of another ---- */
+/* ---- agreement: each rank notifies all others, by two words alternately, as one may be a round ahead ---- */
 
 int context_agree(struct devcom *d, int error)
 {

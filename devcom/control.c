@@ -1,7 +1,7 @@
 /*
- * Control programs: lists of commands that run by themselves, each in a thread of its own, which sleeps while there is
- * nothing to do. A thread each, and not the progress thread: a program waits for kernels and signals, which messages
- * and other programs must not wait for, and there need not be a progress thread.
+ * Control programs: lists of commands, each run by a thread of its own, which sleeps while there is nothing to do. The
+ * progress thread does not run them, since a program waits for kernels and signals, for which messages and other
+ * programs must not wait; and there may be no progress thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,15 +13,15 @@
 #include "devcom/internal.h"
 
 #define DEEPEST 8
-#define SLICE_US 20000    /* of a wait: then it is looked whether the program is to end */
-#define MOST_LAUNCHED 256 /* kernels that have not been waited for */
+#define SLICE_US 20000    /* the longest part of a wait: then the thread checks whether the program must end */
+#define MOST_LAUNCHED 256 /* kernels that may be pending before the thread waits for them */
 
-/* A command, with copies of all it points to. */
+/* A command, with copies of everything that it points to. */
 struct step {
     struct devcom_command command;
     struct transfer *transfers; /* of puts */
     void **values;              /* of arguments */
-    unsigned partner;           /* of a loop's begin and end: the other */
+    unsigned partner;           /* of a loop's end: its beginning */
     int64_t times;              /* how often it has run */
     unsigned round;
 };
@@ -33,7 +33,7 @@ struct devcom_control {
     cl_command_queue commands;
     long wait_us;
     unsigned count, launched;
-    uint64_t queues; /* a bit for each that it puts by */
+    uint64_t queues; /* a bit for each queue that it uses for puts and gets */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -70,7 +70,7 @@ static int copy_launch(struct devcom_control *c, struct step *step)
 
     if (!c->commands || !command->kernel || command->dimensions < 1 || command->dimensions > 3 ||
         (command->count && !arguments)) {
-        command->kernel = NULL; /* it has not been retained */
+        command->kernel = NULL; /* so that the unretained kernel is not released */
         return -EINVAL;
     }
     clRetainKernel(command->kernel);
@@ -169,7 +169,7 @@ static void step_free(struct step *step)
 
 /* ---- running ---- */
 
-/* -ETIME: it has waited too long. */
+/* Waits for a fence or a signal. Returns -ETIME after wait_us. */
 static int wait_for(struct devcom_control *c, const struct devcom_command *command, int64_t value)
 {
     long since = clock_us();
@@ -214,7 +214,7 @@ static int set_argument(cl_kernel kernel, const struct devcom_argument *argument
             number = *(const int32_t *)value;
         else
             memcpy(&number, value, sizeof(number));
-        number += times * argument->step; /* its low half is the number of 4 bytes */
+        number += times * argument->step; /* its low half is the integer of 4 bytes */
         value = &number;
     }
     return clSetKernelArg(kernel, argument->index, argument->bytes, value) ? -EIO : 0;
@@ -236,7 +236,7 @@ static int launch(struct devcom_control *c, struct step *step)
     return ++c->launched < MOST_LAUNCHED ? 0 : finish(c);
 }
 
-/* As many as the queue takes, and then the others. */
+/* Starts puts or gets. If the queue is full, it fences, and starts the others. */
 static int put_all(struct devcom_control *c, struct step *step)
 {
     const struct devcom_command *command = &step->command;
@@ -270,7 +270,7 @@ static bool loop_ends(struct devcom_control *c, struct step *loop)
            !signal_wait_any(c->d, command->signal, command->condition, command->value, DEVCOM_TEST, NULL);
 }
 
-/* At the end of a round; *next: what follows. */
+/* Ends a round of a loop. Sets *next if there is another round. */
 static int end_round(struct devcom_control *c, struct step *end, unsigned *next)
 {
     if (!loop_ends(c, &c->steps[end->partner]))
@@ -278,7 +278,7 @@ static int end_round(struct devcom_control *c, struct step *end, unsigned *next)
     return board_any_lost(c->d) ? -ECONNRESET : 0;
 }
 
-/* *next: the command after this one. */
+/* Runs a command. *next is the index of the next command, which loops change. */
 static int run_step(struct devcom_control *c, struct step *step, unsigned *next)
 {
     switch (step->command.kind) {
@@ -302,7 +302,7 @@ static int run_step(struct devcom_control *c, struct step *step, unsigned *next)
     return -EINVAL;
 }
 
-/* What it has begun is to be done. */
+/* Waits until everything that the program has put has taken effect. */
 static int settle(struct devcom_control *c)
 {
     int error = 0;
@@ -333,15 +333,15 @@ static int run_program(struct devcom_control *c, unsigned *at)
     error = error ? error : finished;
     error = error ? error : settle(c);
     *at = i;
-    /* whose program has ended by a loss already takes its segments along */
+    /* if a rank is lost, another rank that has ended because of that may have deleted its segments */
     return error == -ENOENT && neighbours_any_lost_now(&c->d->neighbours) ? -ECONNRESET : error;
 }
 
-/* Until it is cancelled, or a rank is lost. */
+/* Runs the program whenever its signal is set, until it is cancelled, or a rank is lost. */
 static int serve(struct devcom_control *c, unsigned *at)
 {
     struct devcom_command start = {
-        .kind = DEVCOM_DO_WAIT, .signal = c->start, .condition = DEVCOM_NE}; /* it waits for that as long as it takes */
+        .kind = DEVCOM_DO_WAIT, .signal = c->start, .condition = DEVCOM_NE}; /* waited for without limit */
     long wait_us = c->wait_us;
     int64_t runs = 0;
 

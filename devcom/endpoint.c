@@ -1,4 +1,5 @@
-/* Devices that communicate: what their kernels see (vocl_dev.cl), and the thread that empties their queues. */
+/* Endpoints, devices that communicate: the data that their kernels use (vocl_dev.cl), and the thread that empties the
+ * kernels' queues. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "ground/text.h"
 
 #define BUSY_US 200
-#define LOOK_US 10000 /* whether a rank is lost */
+#define LOOK_US 10000 /* interval of the checks for lost ranks */
 #define MUTE_US 100
 
 TEXT_OF_FILE(devcom_device_text, DEVCOM_SOURCE_DIR "/vocl_dev.cl");
@@ -58,7 +59,8 @@ static void run_command(struct devcom_endpoint *e, unsigned stream, const struct
         endpoint_fail(e, error);
 }
 
-/* What is retired has arrived: what kernels store themselves afterwards is seen later. */
+/* Does the commands of a queue. It retires them when they have arrived, so that later stores of kernels are seen later.
+ */
 static int drain(struct devcom_endpoint *e, unsigned index)
 {
     struct device_ring *ring = &e->rings[index];
@@ -108,7 +110,7 @@ static void *endpoint_run(void *argument)
         } else if (!polling_on(&polling, 1, BUSY_US, NULL)) {
             if (board_any_lost(e->d)) {
                 endpoint_fail(e, -ECONNRESET);
-                atomic_store(&e->words->stop, 1); /* kernels that wait come back */
+                atomic_store(&e->words->stop, 1); /* so that waiting kernels return */
             }
             endpoint_sleep(e);
         }
@@ -117,7 +119,7 @@ static void *endpoint_run(void *argument)
     return NULL;
 }
 
-/* ---- what kernels see ---- */
+/* ---- the data that kernels use ---- */
 
 static void look_for_place(struct devcom_endpoint *e, int rank, unsigned segment)
 {
@@ -178,7 +180,7 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
     return devcom_endpoint_refresh(e);
 }
 
-/* Whoever waits for what this device writes looks now and then, if the device cannot wake it. */
+/* If the device cannot wake threads, tells the near ranks that their threads must check for its writes now and then. */
 static void announce(struct devcom_endpoint *e, bool begin)
 {
     for (int rank = 0; rank < e->d->size && !e->rings_bells; rank++) {

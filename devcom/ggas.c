@@ -1,4 +1,5 @@
-/* One range of addresses, the same in all ranks (chapter 6; TCA's window): a slot for each rank and device. */
+/* The global address space: one range of addresses, the same on all ranks (chapter 6; TCA's window), with slots for
+ * each rank and device. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,7 +10,7 @@
 
 #define TRIES 8
 #define ALIGNMENT ((size_t)2 << 20)
-#define FURTHER ((uintptr_t)16 << 30) /* more than what a process has mapped in one place */
+#define FURTHER ((uintptr_t)16 << 30) /* more than a process has mapped in one place */
 
 struct devcom_ggas {
     struct devcom *d;
@@ -28,7 +29,7 @@ static uint8_t *slot_at(const struct devcom_ggas *g, int rank, unsigned slot)
     return g->base + ((size_t)rank * g->slots + slot) * g->slot_bytes;
 }
 
-/* Of nobody's use yet; at a place that another rank has found (fixed), or at any, best there. */
+/* Reserves a range of addresses: at the address that another rank has found (fixed), or anywhere, preferably there. */
 static uint8_t *reserve(size_t bytes, void *at, bool fixed)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (fixed ? MEMORY_AT : 0);
@@ -43,8 +44,8 @@ static uint8_t *reserve(size_t bytes, void *at, bool fixed)
     return range;
 }
 
-/* The first rank finds a place, and the others try it; the next is far from there, as whatever lies in the way is
- * large. What did not do is kept until one does, or it would be found again. */
+/* The first rank finds a range, and the others try to reserve it. The next try is far from there, as the mapping in the
+ * way is large. Unsuitable ranges stay reserved until the end, since they would be found again. */
 static int reserve_everywhere(struct devcom_ggas *g)
 {
     uint8_t *tried[TRIES] = {NULL};
@@ -90,7 +91,7 @@ static int map_slots(struct devcom_ggas *g, const struct devcom_memory *memory)
     return context_agree(g->d, error);
 }
 
-/* Slots remain reserved until all of it is unmapped. */
+/* Deletes the slots, whose addresses stay reserved until the whole range is unmapped here. */
 static void unmap_slots(struct devcom_ggas *g)
 {
     for (unsigned slot = 0; slot < g->slots; slot++) {

@@ -1,4 +1,4 @@
-/* Opening and closing, and what queues have under way: see nic.h. */
+/* Opening and closing the adapter, and the pending operations of queues: see nic.h. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "devcom/nic.h"
 
 #define LONGEST_NAP_US 200
-#define DRAIN_US 1000000 /* for what has not left at the end */
+#define DRAIN_US 1000000 /* for messages that have not been sent at the end */
 
-/* ---- what queues have under way ---- */
+/* ---- pending operations of queues ---- */
 
 bool nic_busy(const struct devcom *d, int rank, unsigned queue)
 {

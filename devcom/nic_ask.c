@@ -1,4 +1,4 @@
-/* Questions, which the owner's thread answers, and passive messages. */
+/* Questions, which the progress thread of a segment's owner answers, and passive messages. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static struct asking *find_left(struct nic *nic, int rank, const struct wire *wi
     return asking;
 }
 
-/* A question to be sent, or one that was left before. -EAGAIN: too many have been left, of others. */
+/* Begins a question, or resumes one that was left. Returns -EAGAIN if too many others have been left. */
 static int asking_begin(struct nic *nic, int rank, const struct wire *wire, bool resumes, struct asking **out)
 {
     struct asking *asking, *fresh = calloc(1, sizeof(*fresh));
@@ -145,7 +145,7 @@ static int asking_begin(struct nic *nic, int rank, const struct wire *wire, bool
     return error;
 }
 
-/* Its answer may come now or later. */
+/* Leaves a question at its time-out. The answer may still arrive. */
 static void leave_asking(struct nic *nic, struct asking *asking)
 {
     pthread_mutex_lock(&nic->lock);
@@ -154,7 +154,7 @@ static void leave_asking(struct nic *nic, struct asking *asking)
     pthread_mutex_unlock(&nic->lock);
 }
 
-/* With so many bytes of data, which travel by themselves if the descriptor says so. */
+/* Sends a question, with that many bytes of data, in a separate message if the descriptor says so. */
 static int send_question(struct nic *nic, int rank, const struct wire *wire, size_t bytes)
 {
     unsigned own = own_stream(nic->d);
@@ -162,7 +162,7 @@ static int send_question(struct nic *nic, int rank, const struct wire *wire, siz
     uint8_t *data = bytes ? calloc(1, bytes) : NULL;
     int error = bytes && !data ? -ENOMEM : 0;
 
-    pthread_mutex_lock(&lane->lock); /* the own queue's data go the same way */
+    pthread_mutex_lock(&lane->lock); /* the data of the library's own queue are sent in the same stream */
     if (!error)
         error = nic_send_message(nic, rank, 1 + (int)own, NULL, wire, data, wire->flags & WIRE_BULK ? 0 : bytes);
     if (!error && wire->flags & WIRE_BULK)
@@ -173,7 +173,8 @@ static int send_question(struct nic *nic, int rank, const struct wire *wire, siz
     return error;
 }
 
-/* resumes: it changes something, so it must not be sent again. spin_us: how long to look busily. */
+/* Asks a rank, and waits for the answer. resumes: the question changes memory, so it must not be sent twice. spin_us:
+ * how long to poll. */
 static int ask(struct nic *nic, int rank, struct wire *wire, size_t bytes, bool resumes, long spin_us, long timeout_us,
                int64_t answer[2])
 {
@@ -246,7 +247,7 @@ int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long 
     if (error)
         return error;
     error = nic_send_message(d->nic, rank, 1 + (int)own_stream(d), NULL, &wire, data, bytes);
-    if (error) /* nobody will read it */
+    if (error) /* the message will not be read */
         atomic_store(&d->nic->letters[rank], false);
     return error;
 }

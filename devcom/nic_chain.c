@@ -1,7 +1,7 @@
 /*
- * Chains to a rank of another host (TCA: a table of descriptors, started by one doorbell). The table travels once and
- * is kept by the target; each start is one descriptor, and the data, gathered into pieces that both sides know.
- * Gathered here and not by a datatype of MPI: of 255 x 4 KiB over TCP that took twice the time.
+ * Chains to a rank of another host (TCA: a table of descriptors, started by one doorbell). The table is sent once, and
+ * the target keeps it. Each start sends one descriptor, and the data, gathered into pieces that both sides compute
+ * alike. They are gathered here and not by a datatype of MPI, which took twice the time for 255 x 4 KiB over TCP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 #include "devcom/nic.h"
 
-#define MOST_TABLES 4096 /* of one rank at another */
+#define MOST_TABLES 4096 /* tables of one rank at another */
 #define MOST_PLACES 65536
-#define GATHERED ((size_t)1 << 20) /* a piece; a larger place is one by itself */
+#define GATHERED ((size_t)1 << 20) /* size of a piece; a larger place is a piece by itself */
 
-/* Another rank's table, as its descriptors came. */
+/* Another rank's table, as received. */
 struct table {
     struct table *next;
     int rank;
@@ -23,7 +23,7 @@ struct table {
     struct wire places[];
 };
 
-/* From the first place on, as many as make a piece; *bytes: of all of them. */
+/* Returns how many places, from the first on, make a piece; *bytes: their size. */
 static unsigned piece_at(size_t (*bytes_of)(const void *places, unsigned i), const void *places, unsigned first,
                          unsigned count, size_t *bytes)
 {
@@ -93,7 +93,7 @@ static size_t bytes_of_transfer(const void *transfers, unsigned i)
     return layout_total(&((const struct transfer *)transfers)[i].local);
 }
 
-/* All segments, so that nothing is begun that cannot be ended. */
+/* Takes all segments first, so that a chain that is started can be completed. */
 static int hold(struct devcom *d, const struct transfer *transfers, unsigned count, struct segment **held)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -222,7 +222,7 @@ static bool table_valid(const struct devcom *d, struct table *table)
     return true;
 }
 
-/* A stream whose table is refused makes no sense any more, as it would not be known how its data are cut. */
+/* Stores a table. If it is refused the stream is broken, as it is then unknown how its data are divided. */
 static void table_end(struct nic *nic, int rank, struct incoming *in, int error)
 {
     struct arrival *arrival = nic_arrival(nic, rank, (unsigned)in->tag - 1);
@@ -291,7 +291,7 @@ static size_t bytes_of_place(const void *places, unsigned i)
     return layout_total(&layout);
 }
 
-/* From packed data. */
+/* Writes the packed data of one place to its segment. */
 static int take_place(struct nic *nic, const struct wire *place, const uint8_t *packed)
 {
     struct layout layout = layout_of_wire(place);
@@ -310,7 +310,8 @@ static int take_place(struct nic *nic, const struct wire *place, const uint8_t *
     return error;
 }
 
-/* Where the data of one place can go straight, held; NULL: they cannot, or *refused says why nothing can. */
+/* Returns the segment that can receive the data of one place directly, taken. NULL: none can, or *refused is the error.
+ */
 static struct segment *straight(struct nic *nic, const struct wire *place, int *refused)
 {
     struct layout layout = layout_of_wire(place);
@@ -334,7 +335,7 @@ static void give_signal(struct devcom *d, const struct wire *place)
 
 static void take_piece(struct nic *nic, int rank, struct incoming *in);
 
-/* Its data have come; refused: nothing of it is done any more, nor of what follows, but that is received. */
+/* Ends a piece. After a refusal, this place and the following ones are received but not written. */
 static void piece_end(struct nic *nic, int rank, struct incoming *in, int error)
 {
     const struct wire *places = in->table->places + in->first, wire = in->wire;
@@ -378,7 +379,7 @@ static void take_piece(struct nic *nic, int rank, struct incoming *in)
     }
 }
 
-/* What comes before a place that is refused is done. */
+/* Takes the start of a chain. The places before one that is refused are written. */
 void nic_take_chain(struct nic *nic, int rank, int tag, const struct wire *wire)
 {
     struct incoming *in = nic_incoming(nic, rank);

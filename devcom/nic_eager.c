@@ -1,9 +1,9 @@
 /*
- * Up to how many bytes data travel with their descriptor, which is copied twice, and above by themselves, straight from
- * and to where they are, but announced first. Where that changes differs among networks (section 4.5: between 4 and 32
- * KiB), so it is measured once, when the first put is in question. A machine that is too busy for that in time gets 8
- * KiB. Where MPI announces what is long, and several messages that it does not announce are quicker, puts of up to 64
- * KiB go as a train of such.
+ * The eager size. Data up to this size travel with their descriptor, and are copied twice; larger data travel
+ * separately, directly between their places, but are announced first. The best size differs between networks
+ * (section 4.5: between 4 and 32 KiB), so it is measured once, before the first put that it concerns. If the machine is
+ * too busy for that, it is 8 KiB. If MPI announces long messages, and several messages that it does not announce are
+ * faster, puts of up to 64 KiB are sent as several such messages (a "train").
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -12,9 +12,9 @@
 
 #define FALLBACK 8192
 #define LEAST 2048
-#define CAR ((size_t)16384) /* of a train */
+#define CAR ((size_t)16384) /* size of the messages of a train */
 #define ROUNDS 5
-#define MOST_US 6000 /* of measuring */
+#define MOST_US 6000 /* for the measurement */
 
 void nic_eager_open(struct nic *nic, size_t given)
 {
@@ -38,7 +38,8 @@ size_t nic_train_car(const struct nic *nic, size_t bytes)
     return bytes > car && bytes <= MOST_EAGER ? car : 0;
 }
 
-/* The time to a rank and back with so many messages of so many bytes; the shortest of some, until it is time to end. */
+/* Measures the time to a rank and back with count messages of that many bytes. Returns the shortest of some rounds, of
+ * which the last begins before until_us. */
 static long shortest_ns(struct nic *nic, int rank, unsigned count, size_t bytes, bool bulk, long until_us)
 {
     long shortest = -1;
@@ -54,7 +55,7 @@ static long shortest_ns(struct nic *nic, int rank, unsigned count, size_t bytes,
     return shortest;
 }
 
-/* How they compare at so many bytes; false: there was no time for that. */
+/* Measures both ways at a size. False: there was no time. */
 static bool compare(struct nic *nic, int rank, size_t bytes, long until_us, long *eager, long *bulk)
 {
     *eager = shortest_ns(nic, rank, 1, bytes, false, until_us);
@@ -64,7 +65,7 @@ static bool compare(struct nic *nic, int rank, size_t bytes, long until_us, long
     return *eager >= 0 && *bulk >= 0;
 }
 
-/* Whether MOST_EAGER bytes are there sooner as several messages, by more than chance. */
+/* Whether MOST_EAGER bytes arrive significantly sooner as several messages. */
 static bool train_is_faster(struct nic *nic, int rank, long else_ns, long until_us)
 {
     long train = shortest_ns(nic, rank, (unsigned)(MOST_EAGER / CAR), CAR, false, until_us);
@@ -79,12 +80,12 @@ static size_t measure(struct nic *nic, int rank)
     size_t found = LEAST;
     bool whole = true;
 
-    nic_probe(nic, rank, 1, 0, false, MOST_US); /* wakes the other */
+    nic_probe(nic, rank, 1, 0, false, MOST_US); /* wakes the other rank */
     for (size_t bytes = 2 * LEAST; bytes <= MOST_EAGER; bytes *= 4) {
         if (!compare(nic, rank, bytes, until_us, &eager, &bulk))
             return found > FALLBACK ? found : FALLBACK;
-        /* MPI announces long messages itself: then a descriptor in front costs less than the copies. What is as long
-         * either way is one message less. */
+        /* If MPI announces long messages itself, a separate descriptor costs less than the copies. If both ways take
+         * the same time, one message less is better. */
         whole = whole && eager - eager / 8 <= bulk;
         found = whole ? bytes : found;
     }

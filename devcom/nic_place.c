@@ -1,9 +1,9 @@
 /*
- * Puts that repeat a place. A put whose data travel by themselves is announced by a descriptor, which MPI, as it
- * announces long messages itself, takes a message more for. So a descriptor gives its place a number, of a few for each
- * stream, and a put that goes there again, with the same signal and a value that has grown as it did before, is its
- * data and nothing else, in the stream of descriptors: the tag says queue, place, and what is acknowledged the other
- * way. The receiver checks a place each time, as if its descriptor had come again.
+ * Puts that repeat a place. A put whose data travel separately is announced by a descriptor. Since MPI announces long
+ * messages itself, that is one message too many. So a descriptor gives its place a number, of a few for each stream. A
+ * later put to the same place, with the same signal and a value that has grown as before, sends only its data, in the
+ * stream of descriptors; the message's tag says queue, place, and an acknowledgement for the other direction. The
+ * receiver checks the place each time, as if its descriptor had been sent again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "devcom/nic.h"
 
 #define PLACES 8
-#define ACKS 256 /* the tag has how many operations have been done the other way, modulo this */
+#define ACKS 256 /* the tag contains the number of completed operations of the other direction, modulo this */
 
 struct places {
-    struct wire at[PLACES]; /* stride[0]: by how much the value grows; kind 0: none */
+    struct wire at[PLACES]; /* stride[0]: the growth of the value; kind 0: no place */
     unsigned next;
 };
 
@@ -24,7 +24,7 @@ static int tag_of(unsigned queue, unsigned place, uint64_t acked)
     return PLACE_TAG + (int)((queue * PLACES + place) * ACKS + acked % ACKS);
 }
 
-/* Whether MPI has that many tags. */
+/* Finds out whether MPI has enough tags. */
 void nic_place_open(struct nic *nic)
 {
     int *most = NULL, found = 0;
@@ -70,7 +70,8 @@ static void announce(struct places *places, struct wire *at, struct wire *wire)
     *at = *wire;
 }
 
-/* What is done the other way, unless it takes a message of its own. */
+/* Returns the number of operations of the other direction that this message acknowledges. Refusals need a message of
+ * their own. */
 static uint64_t acknowledged(struct arrival *arrival)
 {
     uint64_t done = atomic_load(&arrival->done);
@@ -96,7 +97,7 @@ static int send_named(struct nic *nic, const struct transfer *t, unsigned place)
         free(packed);
         return error;
     }
-    pthread_mutex_lock(&arrival->telling); /* acknowledgements leave in the order of what they say */
+    pthread_mutex_lock(&arrival->telling); /* acknowledgements are sent in the order of their values */
     error = nic_send_bulk(nic, nic->wire, t->rank, tag_of(t->queue, place, acknowledged(arrival)),
                           nic_lane(nic, t->rank, t->queue), t->segment, t->offset, &t->local, packed);
     pthread_mutex_unlock(&arrival->telling);

@@ -1,4 +1,4 @@
-/* What is done with messages that come. All of it is checked first. */
+/* Handling received messages. All their contents are checked first. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "devcom/nic.h"
 
-/* ---- what is being received ---- */
+/* ---- receives in progress ---- */
 
 static void incoming_end(void *owner, int rank, int error)
 {
@@ -25,7 +25,7 @@ void nic_give_up(void *owner, int rank, MPI_Request *request)
     in->memory = NULL;
 }
 
-/* segment: NULL: it goes to in->memory. */
+/* Begins a receive. segment: the one that receives the data; NULL: in->memory receives them. */
 static void incoming_begin(struct nic *nic, int rank, int tag, struct segment *segment, void *at, int count,
                            MPI_Datatype type, nic_then *then)
 {
@@ -66,7 +66,7 @@ void nic_receive_in_place(struct nic *nic, int rank, int tag, struct segment *se
 
 /* ---- data ---- */
 
-/* In the segment's place already, or packed. */
+/* Ends a receive of data: in the segment already, or packed. */
 static void bulk_end(struct nic *nic, int rank, struct incoming *in, int error)
 {
     const struct wire wire = in->wire;
@@ -85,7 +85,8 @@ static void bulk_end(struct nic *nic, int rank, struct incoming *in, int error)
     in->ended(nic, rank, in->tag, &wire, error);
 }
 
-/* Into the segment, which is held, or through packed memory where that is on a device, or nowhere: error. */
+/* Receives data into a segment, which is taken; through packed memory if it is on a device; or, with an error, discards
+ * them. */
 static void take_bulk(struct nic *nic, int rank, struct segment *segment, const struct layout *layout, int error)
 {
     struct incoming *in = nic_incoming(nic, rank);
@@ -98,7 +99,7 @@ static void take_bulk(struct nic *nic, int rank, struct segment *segment, const 
         nic_receive_packed(nic, rank, in->tag, layout_total(layout), bulk_end);
 }
 
-/* Data of a put, or of a get's reply. ended: -EPROTO: nothing that follows in this stream makes sense. */
+/* Takes the data of a put, or of the reply to a get. ended() gets -EPROTO if the rest of the stream is invalid, too. */
 static void take_data(struct nic *nic, int rank, int tag, const struct wire *wire, const uint8_t *more,
                       size_t more_bytes,
                       void (*ended)(struct nic *nic, int rank, int tag, const struct wire *wire, int error))
@@ -134,7 +135,7 @@ static void take_data(struct nic *nic, int rank, int tag, const struct wire *wir
     ended(nic, rank, tag, wire, error);
 }
 
-/* The owner puts what another wants to get. */
+/* Sends the data that another rank gets. */
 static int take_get(struct nic *nic, int rank, const struct wire *wire, const uint8_t *more, size_t more_bytes)
 {
     struct layout layout = layout_of_wire(wire), home_layout;
@@ -209,14 +210,14 @@ static void take_ack(struct nic *nic, int rank, const struct wire *wire)
     if (wire->queue >= nic->streams)
         return;
     lane = nic_lane(nic, rank, wire->queue);
-    if (wire->offset < atomic_load(&lane->arrived)) /* a put was faster with the news */
+    if (wire->offset < atomic_load(&lane->arrived)) /* a put has brought a later acknowledgement */
         return;
     atomic_store(&lane->last_refusal, (int)wire->value);
     atomic_store(&lane->refused, wire->bytes);
     atomic_store(&lane->arrived, wire->offset);
 }
 
-/* With a put the other way. */
+/* Takes the acknowledgement in a put. */
 static void take_carried_ack(struct nic *nic, int rank, unsigned queue, uint32_t done)
 {
     struct lane *lane = nic_lane(nic, rank, queue);
@@ -286,8 +287,7 @@ static void take_message(struct nic *nic, int rank, int tag, const uint8_t *mess
         nic_take_letter(nic, rank, more, length);
 }
 
-/* A put without a descriptor. If it makes no sense its data are received all the same, as they would be in MPI's way.
- */
+/* Takes a put without a descriptor. If it is invalid its data are received nevertheless, since MPI would keep them. */
 static void take_named(struct nic *nic, int rank, int tag, MPI_Message *message, size_t length)
 {
     struct wire wire;
@@ -313,7 +313,7 @@ static void message_end(struct nic *nic, int rank, struct incoming *in, int erro
     in->buffer = buffer;
 }
 
-/* Of which perhaps only the beginning has come. */
+/* Takes a message, of which perhaps only the beginning has arrived. */
 void nic_take(void *owner, int rank, int tag, MPI_Message *message, int length)
 {
     struct nic *nic = owner;
@@ -323,7 +323,7 @@ void nic_take(void *owner, int rank, int tag, MPI_Message *message, int length)
         take_named(nic, rank, tag, message, (size_t)length);
         return;
     }
-    if (!in->buffer) /* the first, or a lost rank has one that MPI may still write to */
+    if (!in->buffer) /* none yet, or MPI may still write to the one of a lost rank */
         in->buffer = malloc(nic->buffer_bytes);
     if ((size_t)length > nic->buffer_bytes || !in->buffer) {
         adapter_drop(&nic->adapter, rank, message, length);
@@ -344,7 +344,7 @@ void nic_carry_ack(struct nic *nic, int rank, unsigned queue, struct wire *wire)
 
     pthread_mutex_lock(&arrival->telling);
     done = atomic_load(&arrival->done);
-    /* refusals take a message of their own */
+    /* refusals need a message of their own */
     if (!atomic_load(&arrival->refused) && atomic_exchange(&arrival->told, done) != done) {
         arrival->acked = done;
         wire->flags |= WIRE_ACKS;

@@ -29,7 +29,7 @@ static void has_left(struct pending_send *pending_send)
     free(leaving);
 }
 
-/* It is kept until it has left; not if MPI does not take it. */
+/* Sends a message, which is kept until it has been sent; on an error it is freed. */
 static int send_off(struct nic *nic, MPI_Comm comm, int rank, int tag, const void *at, int count, MPI_Datatype type,
                     struct leaving *leaving)
 {
@@ -49,7 +49,7 @@ void nic_leave_behind(struct nic *nic, MPI_Request request, struct segment *segm
 
     if (segment)
         atomic_fetch_add(segment->users, 1);
-    if (!leaving) { /* then neither is ever let go */
+    if (!leaving) { /* then neither is ever released */
         PMPI_Request_free(&request);
         return;
     }
@@ -57,7 +57,7 @@ void nic_leave_behind(struct nic *nic, MPI_Request request, struct segment *segm
     adapter_keep(&nic->adapter, &leaving->pending_send, has_left);
 }
 
-/* With room for so many bytes behind the descriptor. */
+/* Allocates a message with a descriptor, and room for more_bytes after it. */
 static struct leaving *leaving_new(struct lane *lane, const struct wire *wire, size_t more_bytes)
 {
     struct leaving *leaving = malloc(sizeof(*leaving) + sizeof(*wire) + more_bytes);
@@ -125,7 +125,7 @@ int nic_send_in_place(struct nic *nic, int rank, int tag, struct lane *lane, str
     return nic_send_bulk(nic, nic->bulk, rank, tag, lane, segment, offset, &layout, NULL);
 }
 
-/* Small data are in the message itself. */
+/* Sends a descriptor and small data in one message. */
 static int send_eager(struct nic *nic, int rank, int tag, struct lane *lane, const struct wire *wire,
                       const struct segment *segment, size_t offset, const struct layout *layout)
 {
@@ -175,7 +175,7 @@ struct wire nic_wire(const struct transfer *t, enum wire_kind kind)
     };
 }
 
-/* With its descriptor. */
+/* Sends a put with its descriptor. */
 static int send_put(struct nic *nic, const struct transfer *t, struct wire *wire, bool last)
 {
     struct lane *lane = nic_lane(nic, t->rank, t->queue);
@@ -190,7 +190,7 @@ static int send_put(struct nic *nic, const struct transfer *t, struct wire *wire
     return nic_send_data(nic, t->rank, tag, lane, wire, t->segment, t->offset, &t->local);
 }
 
-/* Under the lane's lock; of a size that one message carries. */
+/* Sends a put or get whose data fit in one message. Called under the lane's lock. */
 static int send_piece(struct nic *nic, const struct transfer *t, bool get, bool last)
 {
     struct lane *lane = nic_lane(nic, t->rank, t->queue);
@@ -198,7 +198,7 @@ static int send_piece(struct nic *nic, const struct transfer *t, bool get, bool 
     int sent = 0;
 
     wire.flags = last ? WIRE_LAST : 0;
-    if (get) { /* then where the owner is to put it */
+    if (get) { /* followed by the place where the owner must put the data */
         struct transfer back = {.remote_id = t->local_id, .remote_offset = t->offset, .remote = t->local};
 
         home = nic_wire(&back, WIRE_REPLY);
@@ -227,7 +227,7 @@ static struct transfer part_of(const struct transfer *t, size_t local, size_t re
     return piece;
 }
 
-/* Planes, then rows, then parts of blocks, until a piece is small enough. */
+/* Sends a put or get in pieces: divided by planes, rows or parts of blocks, until each is small enough. */
 static int send_pieces(struct nic *nic, const struct transfer *t, size_t most, bool get, bool last)
 {
     const struct layout *l = &t->local, *r = &t->remote;

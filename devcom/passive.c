@@ -1,4 +1,4 @@
-/* Passive messages: each sender has one place at each receiver. */
+/* Passive messages: each receiver has one place for each sender. */
 #include <errno.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ int devcom_passive_send(struct devcom *d, int rank, const void *data, size_t byt
     return d->boards[rank] ? send_near(d, rank, data, bytes, timeout_us) : nic_letter(d, rank, data, bytes, timeout_us);
 }
 
-/* By one thread at a time: -EAGAIN if there is none. */
+/* Takes one message. Called by one thread at a time. Returns -EAGAIN if there is none. */
 static int take_one(struct devcom *d, void *data, size_t most, int *rank, size_t *bytes)
 {
     for (int i = 1; i <= d->size; i++) {
@@ -49,7 +49,7 @@ static int take_one(struct devcom *d, void *data, size_t most, int *rank, size_t
         context_heard(d);
         length = letter->bytes;
         if (length > d->o.passive_bytes)
-            length = 0; /* its sender's own fault */
+            length = 0; /* written by an erroneous sender */
         if (length > most)
             return -EMSGSIZE;
         if (length)

@@ -1,4 +1,4 @@
-/* Puts and gets: what can be copied from here is; the rest goes by messages (nic.c). */
+/* Puts and gets: copies if this process can reach the memory, messages otherwise (nic.c). */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "devcom/internal.h"
 
 #define VECTORS 64
-#define MOST_COPY ((size_t)1 << 30) /* the system copies no more at a time than fits in 31 bits */
+#define MOST_COPY ((size_t)1 << 30) /* one system call copies at most 2^31 - 1 bytes */
 
-/* ---- by the system, into memory that the other process has for itself ---- */
+/* ---- by system calls, to and from private memory of another process ---- */
 
 struct vectors {
     struct iovec here[VECTORS], there[VECTORS];
@@ -71,7 +71,7 @@ static int copy_by_system(pid_t pid, uint8_t *here, const struct layout *local, 
     return error ? error : vectors_flush(&v);
 }
 
-/* The owner does not unmake it while somebody visits. */
+/* Copies by system calls. It is counted as a visit, during which the owner does not delete the segment. */
 static int visit(struct devcom *d, const struct transfer *t, struct attachment *a, uint8_t *here,
                  const struct layout *local, bool get)
 {
@@ -103,14 +103,14 @@ static int copy(struct devcom *d, const struct transfer *t, struct attachment *a
     return 0;
 }
 
-/* This rank's side is in a device's memory. */
+/* Copies to or from device memory of this rank. */
 static int copy_staged(struct devcom *d, const struct transfer *t, struct attachment *a, bool get)
 {
     struct layout flat = layout_packed(&t->local);
     uint8_t *packed;
     int error = 0;
 
-    if (a->base && layout_contiguous(&t->remote)) /* the device's copy is the only one */
+    if (a->base && layout_contiguous(&t->remote)) /* directly: the device's copy is the only one */
         return get ? stage_write(t->segment, t->offset, &t->local, a->base + t->remote_offset)
                    : stage_read(t->segment, t->offset, &t->local, a->base + t->remote_offset);
     packed = malloc(layout_total(&flat));
@@ -135,8 +135,8 @@ static int move_near(struct devcom *d, const struct transfer *t, struct attachme
     return t->segment->host ? copy(d, t, a, t->segment->host + t->offset, &t->local, get) : copy_staged(d, t, a, get);
 }
 
-/* A get from memory that this process reads takes no part in the queue's order but that it comes after what is there.
- */
+/* Does a put or get with a near rank. A get by a copy follows the pending operations of the queue, and is not part of
+ * its order otherwise. */
 static int transfer_near(struct devcom *d, const struct transfer *t, bool get)
 {
     struct attachment *a = NULL;
@@ -150,7 +150,8 @@ static int transfer_near(struct devcom *d, const struct transfer *t, bool get)
         by_messages = a->by_messages;
         if (!by_messages)
             error = move_near(d, t, a, get);
-        if (!by_messages && !error && !get) /* first: locked instructions wait for the data's lines */
+        if (!by_messages && !error &&
+            !get) /* before the release: its atomic instruction would wait for the data's cache lines */
             signal_apply(d, t->rank, t->signal, t->op, t->value);
         attachment_release(a);
     } else if (!by_messages && !get) {
@@ -211,7 +212,7 @@ static int transfer_run(struct devcom *d, const struct devcom_put *put, unsigned
     return error;
 }
 
-/* ---- tables: what one put has looked up serves the next ---- */
+/* ---- tables: the look-ups of one put serve the next ---- */
 
 struct lookup {
     struct segment *segment;
@@ -261,7 +262,7 @@ static int lookup_attachment(struct devcom *d, struct lookup *l, int rank, unsig
     return 0;
 }
 
-/* Where the next put begins the processor cannot guess. */
+/* Prefetches the beginning of the next put, which the processor cannot predict. */
 static void look_ahead(const struct lookup *l, const struct transfer *next)
 {
     const uint8_t *from, *to;
@@ -277,7 +278,7 @@ static void look_ahead(const struct lookup *l, const struct transfer *next)
     }
 }
 
-/* Of memory that this process reads, into memory that it writes; anything else goes the general way. */
+/* Does a put with shared look-ups, if both memories are mapped; otherwise by the general functions. */
 static int put_looked_up(struct devcom *d, struct transfer *t, struct lookup *l)
 {
     int error;
@@ -313,7 +314,7 @@ int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, un
 
     while (i < count && !error) {
         for (size_t line = 0; i + 2 < count && line < sizeof(*transfers);
-             line += LINE) /* the data have driven it out */
+             line += LINE) /* the data have displaced it from the cache */
             __builtin_prefetch((uint8_t *)&transfers[i + 2] + line);
         if (i + 1 < count)
             look_ahead(&lookup, &transfers[i + 1]);
@@ -352,9 +353,8 @@ int devcom_get(struct devcom *d, const struct devcom_put *gets, unsigned count, 
     return run_list(d, gets, count, queue, true, done);
 }
 
-/* One block from mapped memory into mapped memory, the commonest put, without the general way's layouts: what is short
- * takes as long as what comes before its first store. False: it is none, or one to be refused, and the general way says
- * why. */
+/* Does the commonest put, of one block between mapped memories, without layouts, since the time of a short put is that
+ * before its first store. False: the general functions must do the put, or say why it is refused. */
 static bool put_mapped(struct devcom *d, const struct devcom_put *put, unsigned queue)
 {
     struct segment *segment;
@@ -497,7 +497,8 @@ int queue_flush_own(struct devcom *d, long timeout_us)
     return queue_wait(d, own_stream(d), timeout_us, nic_left);
 }
 
-/* Who is told of a loss has lost what was under way to it, and can go on with the others (gaspi_queue_purge). */
+/* Waits for remote completion. A loss is reported once: pending operations to the lost rank are then abandoned
+ * (gaspi_queue_purge). */
 int stream_fence(struct devcom *d, unsigned stream, long timeout_us)
 {
     int error = queue_wait(d, stream, timeout_us, nic_arrived);

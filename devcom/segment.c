@@ -1,4 +1,4 @@
-/* Segments: this rank's own, and the others' as they are reached from here. */
+/* Segments: this rank's own, and how those of near ranks are reached from here. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 #include "devcom/internal.h"
 
 #define PAGE ((size_t)4096)
-#define LOOK_US 10000 /* then it is looked whether others are alive */
+#define LOOK_US 10000 /* then a waiting thread checks whether the other ranks are alive */
 
 struct listing *segment_listing(const struct devcom *d, int rank, unsigned id)
 {
     return &d->boards[rank]->listings[id];
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static bool works_in_host_memory(cl_device_id device)
 {
@@ -29,7 +29,7 @@ static bool works_in_host_memory(cl_device_id device)
     return unified;
 }
 
-/* Whether the device uses the very memory that a buffer was made over. */
+/* Whether the device uses the memory that a buffer was created over, without a copy. */
 static bool is_zero_copy(const struct segment *segment, cl_mem buffer)
 {
     cl_int status;
@@ -43,7 +43,7 @@ static bool is_zero_copy(const struct segment *segment, cl_mem buffer)
     return there == segment->host;
 }
 
-/* A buffer over the segment's memory, which becomes the segment's if the device can work there. */
+/* Creates a buffer over the segment's memory. False: the device cannot work there. */
 static bool buffer_over_memory(struct segment *segment)
 {
     cl_int status;
@@ -84,7 +84,8 @@ static int host_memory(struct segment *segment, void *at)
     return segment->fd < 0 ? segment->fd : 0;
 }
 
-/* In a range, what takes the memory's place does so in one step: any gap could become another thread's. */
+/* Unmaps a segment's memory. In a range the reservation replaces it in one step, so that no other thread can map memory
+ * there. */
 static void host_memory_free(struct segment *segment)
 {
     const int nothing = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
@@ -156,7 +157,7 @@ static enum devcom_path path_of(const struct segment *segment)
     return segment->fd >= 0 ? DEVCOM_MAPPED : segment->host ? DEVCOM_DIRECT : DEVCOM_STAGED;
 }
 
-/* Under the lock. From now on the others find it. */
+/* Publishes a segment to the other ranks. Called under the lock. */
 static void list_segment(struct devcom *d, unsigned id, struct segment *segment)
 {
     struct listing *listing = segment_listing(d, d->rank, id);
@@ -201,7 +202,8 @@ int devcom_segment_alloc(struct devcom *d, unsigned id, const struct devcom_memo
     return !d || !memory || id >= d->o.segments ? -EINVAL : segment_alloc_at(d, id, memory, NULL);
 }
 
-/* Memory that exists. A buffer that was made over memory of the host, in which the device works, is that memory. */
+/* Takes existing memory for a segment. A buffer over host memory in which the device works is treated as that memory.
+ */
 int segment_adopt(struct devcom *d, struct segment *segment, const struct devcom_memory *memory)
 {
     cl_mem_flags flags = 0;
@@ -257,9 +259,9 @@ int devcom_segment_create(struct devcom *d, unsigned id, const struct devcom_mem
     return error;
 }
 
-/* ---- unmaking ---- */
+/* ---- deleting ---- */
 
-/* False: it is still used. */
+/* Waits until a counter is 0. False after most_us microseconds; negative: no limit. */
 static bool wait_until_unused(_Atomic uint32_t *users, long most_us)
 {
     long since = clock_us();
@@ -272,7 +274,7 @@ static bool wait_until_unused(_Atomic uint32_t *users, long most_us)
     return true;
 }
 
-/* What is under way to a rank that is lost never leaves, and MPI goes on reading it. */
+/* Waits until the segment's data have been sent. False if a rank is lost: MPI may read data for it for ever. */
 static bool wait_until_sent(struct devcom *d, const struct segment *segment)
 {
     while (!wait_until_unused(segment->users, LOOK_US)) {
@@ -282,7 +284,7 @@ static bool wait_until_sent(struct devcom *d, const struct segment *segment)
     return true;
 }
 
-/* However long a visitor takes: only one that is dead visits no more. */
+/* Waits, without limit, until no other rank copies to or from the segment. A dead rank does not count. */
 static void wait_until_unvisited(struct devcom *d, unsigned id)
 {
     for (int rank = 0; rank < d->size; rank++) {
@@ -329,9 +331,9 @@ void segments_close(struct devcom *d)
     }
 }
 
-/* ---- using: this rank's ---- */
+/* ---- using this rank's segments ---- */
 
-/* Counted before it is looked at: who deletes it forgets it first, and then waits for who has counted. */
+/* Counts first, and looks up the segment then: who deletes it removes it first, and then waits for those counted. */
 int segment_take(struct devcom *d, unsigned id, struct segment **out)
 {
     struct segment *segment;
@@ -354,14 +356,14 @@ void segment_release(struct segment *segment)
         atomic_fetch_sub(segment->users, 1);
 }
 
-/* ---- using: another's ---- */
+/* ---- using other ranks' segments ---- */
 
 static struct attachment *attachment_of(const struct devcom *d, int rank, unsigned id)
 {
     return &d->attachments[(size_t)rank * segment_ids(d) + id];
 }
 
-/* Under the lock, or when nobody uses it any more. */
+/* Ends an attachment. Called under the lock, or when no thread uses it any more. */
 void attachment_drop(struct devcom *d, int rank, unsigned id)
 {
     struct attachment *a = attachment_of(d, rank, id);
@@ -374,7 +376,7 @@ void attachment_drop(struct devcom *d, int rank, unsigned id)
     a->fixed = false;
 }
 
-/* Whether the system lets this process reach into that one. */
+/* Whether the system lets this process access the memory of another. */
 static bool may_reach(pid_t pid, uint64_t address)
 {
     char byte;
@@ -383,7 +385,7 @@ static bool may_reach(pid_t pid, uint64_t address)
     return process_vm_readv(pid, &here, 1, &there, 1, 0) == 1;
 }
 
-/* Under the lock. What the other has listed is copied before it is looked at. */
+/* Attaches a near rank's segment. Its listing is copied before it is checked. Called under the lock. */
 static int attach(struct devcom *d, int rank, unsigned id, struct attachment *a)
 {
     const struct listing *listing = segment_listing(d, rank, id);
@@ -406,9 +408,9 @@ static int attach(struct devcom *d, int rank, unsigned id, struct attachment *a)
         error = memory_attach(neighbours_process(&d->neighbours, rank), fd, a->mapped_bytes, NULL, &a->base);
     else if (a->path == DEVCOM_DIRECT)
         a->by_messages = !may_reach(neighbours_process(&d->neighbours, rank), a->address);
-    if (atomic_load(&listing->generation) != generation) /* it was changed meanwhile */
+    if (atomic_load(&listing->generation) != generation) /* the listing was changed meanwhile */
         return -EAGAIN;
-    if (error == -ENOENT) /* its descriptor is gone, of which who is there tells before */
+    if (error == -ENOENT) /* the descriptor was closed without a change of the listing: the process has ended */
         return -ECONNRESET;
     if (error)
         return error == -ENOMEM ? error : -ENOENT;
@@ -459,7 +461,7 @@ void attachment_forget(struct devcom *d, int rank, unsigned id)
     pthread_mutex_unlock(&d->registering);
 }
 
-/* Another's slot of a global address space, over what is reserved there. */
+/* Maps a slot of another rank over its reserved addresses in a global address space. */
 int attachment_fix(struct devcom *d, int rank, unsigned id, void *at)
 {
     const struct listing *listing = segment_listing(d, rank, id);
@@ -481,7 +483,7 @@ int attachment_fix(struct devcom *d, int rank, unsigned id, void *at)
     return error;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int devcom_segment_ptr(struct devcom *d, int rank, unsigned id, void **out)
 {

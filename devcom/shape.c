@@ -10,7 +10,7 @@ static uint32_t at_least_one(uint32_t count)
     return count ? count : 1;
 }
 
-/* What is larger than this is a mistake, and sums of such do not overflow. */
+/* Larger sizes are an error. Sums of sizes up to this do not overflow. */
 #define MOST_BYTES ((size_t)1 << 56)
 
 static bool times(size_t a, size_t b, size_t *out)
@@ -84,7 +84,7 @@ void layout_copy(uint8_t *to, const struct layout *to_layout, const uint8_t *fro
 
 /* ---- device memory ---- */
 
-/* To or from packed memory. */
+/* Copies between device memory and packed memory. */
 static int move(const struct segment *segment, size_t offset, const struct layout *layout, uint8_t *packed, bool write)
 {
     const struct rows rows = {layout->bytes, layout->count[0], layout->stride[0]};

@@ -1,4 +1,4 @@
-/* Signals, and waiting for them. */
+/* Signals, and waits for them. */
 #include <errno.h>
 
 #include "devcom/internal.h"
@@ -8,11 +8,12 @@ static _Atomic int64_t *signal_of(const struct devcom *d, unsigned signal)
     return d && signal < d->o.signals ? board_signals(d, d->rank) + signal : NULL;
 }
 
-/* Before it is looked whether anybody sleeps: see board_ring(). A locked store would not ask for the word's line until
- * the data's have come from the other processor's cache; a plain one does, and what comes after it waits. */
+/* Stores a value before the check for sleeping threads: see board_ring(). A store by a locked instruction would request
+ * the word's cache line only after the data's lines have come from the other processor's cache; a plain store requests
+ * it at once, and only the fence waits. */
 static void store_first(_Atomic int64_t *word, int64_t value)
 {
-#ifdef __SANITIZE_THREAD__ /* which knows no fences */
+#ifdef __SANITIZE_THREAD__ /* which does not support fences */
     atomic_store(word, value);
 #else
     atomic_store_explicit(word, value, memory_order_release);

@@ -7,7 +7,7 @@
 
 #define LOOKED_AT 4 /* reservations, each time there is a new one: then those that have ended do not add up */
 
-/* Until its command has ended: so many work-groups, or a place in a stream. */
+/* A reservation, until its command has ended, of a number of work-groups, or of a place in a stream. */
 struct reservation {
     struct reservation *next;
     cl_event event;
@@ -15,7 +15,7 @@ struct reservation {
     size_t groups;
 };
 
-/* ---- what waits, and ended; all under the endpoint's lock ---- */
+/* ---- commands that may wait, and have ended; all under the endpoint's lock ---- */
 
 static void reservation_drop(struct devcom_endpoint *e, struct reservation *reservation)
 {
@@ -58,8 +58,8 @@ static bool has_ended(struct devcom_endpoint *e, cl_event event)
     return status <= CL_COMPLETE;
 }
 
-/* Events are asked and set no callback, as clFinish() does not wait for callbacks: after it there must be room again,
- * and the endpoint may be closed. */
+/* Drops up to most reservations whose commands have ended. It queries the events and sets no callbacks, since
+ * clFinish() does not wait for callbacks: after it there must be room again, and the endpoint may be closed. */
 static void look_at(struct devcom_endpoint *e, unsigned most)
 {
     unsigned count = e->reservations < most ? e->reservations : most;
@@ -92,7 +92,7 @@ void reservations_close(struct devcom_endpoint *e)
         reservation_drop(e, reservation_remove(e));
 }
 
-/* Room for so many more that wait. */
+/* Reserves room for that many work-groups. */
 static int reserve(struct devcom_endpoint *e, size_t groups)
 {
     if (groups > e->units)
@@ -115,7 +115,7 @@ static struct stream *find_stream(struct devcom_endpoint *e, cl_command_queue co
     return NULL;
 }
 
-/* One for all waits of a queue, as they run one after the other. */
+/* Reserves one place for all waits of a command queue, as they run one after the other. */
 static int reserve_stream(struct devcom_endpoint *e, cl_command_queue commands, struct stream **out)
 {
     struct stream *stream;
@@ -143,7 +143,7 @@ static int reserve_stream(struct devcom_endpoint *e, cl_command_queue commands, 
     return 0;
 }
 
-/* groups: 0 for a command that waits in a stream. */
+/* Begins a reservation. groups: 0 for a wait in a stream. */
 static int reservation_begin(struct devcom_endpoint *e, size_t groups, cl_command_queue commands,
                              struct reservation **out)
 {
@@ -163,7 +163,7 @@ static int reservation_begin(struct devcom_endpoint *e, size_t groups, cl_comman
     return error;
 }
 
-/* The command has been enqueued, or has not. */
+/* Completes a reservation with its command, or drops it if the command was refused. */
 static int reservation_hold(struct devcom_endpoint *e, struct reservation *reservation, cl_int refused, cl_event done,
                             cl_event *event)
 {
@@ -206,11 +206,11 @@ int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, 
     return error;
 }
 
-/* ---- native kernels: their arguments are copied by OpenCL ---- */
+/* ---- native kernels, whose arguments OpenCL copies ---- */
 
 struct native {
     struct devcom_endpoint *e;
-    unsigned count, queue; /* puts; 0: a wait */
+    unsigned count, queue; /* number of puts; 0: a wait */
     unsigned signal;
     enum devcom_condition condition;
     int64_t value;
@@ -232,7 +232,7 @@ static void CL_CALLBACK run_puts(void *argument)
         if (error == -EAGAIN)
             error = stream_wait_for_room(d, native->puts[done].rank, native->queue);
     }
-    if (!error) /* the commands behind may change what is sent */
+    if (!error) /* later commands may change the data */
         error = devcom_queue_flush(d, native->queue, DEVCOM_BLOCK);
     if (error)
         endpoint_fail(native->e, error);

@@ -1,12 +1,14 @@
 /*
- * devcom in kernels, in OpenCL C: see devcom.h. The host has the same structs in endpoint.c.
+ * devcom's functions for kernels, in OpenCL C: see devcom.h. The host has the same structs in endpoint.h.
  *
- * All functions but devcom_ptr and devcom_signal_load are called by all work-items of a work-group together (section
- * 5.7.2), and do for it what is said. PoCL 3.1 gets barriers in branches wrong: it runs what follows one once too often.
- * So no function has any there. A loop that may have no rounds is such a branch, too ("for" with bounds that the
- * compiler does not know), and loses what is between later barriers if there are branches around it: so what one
- * work-item does is one function between two barriers. Where another rank's memory is mapped, the work-items copy and store themselves;
- * elsewhere a descriptor goes into a queue that a thread of the host empties.
+ * All work-items of a work-group call these functions together (section 5.7.2), except devcom_ptr and
+ * devcom_signal_load. If another rank's memory is mapped, the work-items copy and store themselves; otherwise a
+ * descriptor goes into a queue that a thread of the host empties.
+ *
+ * PoCL 3.1 compiles barriers in branches wrongly: it runs the code after such a barrier once too often. So no function
+ * has a barrier in a branch. A loop that may have no rounds ("for" with bounds that the compiler does not know) is such
+ * a branch, too, and code between later barriers is lost if there are branches around it. So the work of one work-item
+ * is one function between two barriers.
  */
 #define DEVCOM_SCOPE GROUND_SCOPE
 
@@ -37,19 +39,19 @@
 #define DEVCOM_ENOTSUP (-95)
 #define DEVCOM_ECONNRESET (-104)
 #define DEVCOM_RESULTS 1024
-#define DEVCOM_SMALL 4096ul /* bytes: up to here an allreduce is an all-gather */
-#define DEVCOM_SLOT 65536ul /* of each rank in scratch memory; each turn in turns */
+#define DEVCOM_SMALL 4096ul /* bytes: up to this size an allreduce is an all-gather */
+#define DEVCOM_SLOT 65536ul /* bytes of each rank in scratch memory; successive reductions use its halves alternately */
 
 struct devcom_place {
     ulong address, bytes; /* address 0: not mapped */
 };
 
-/* Words of a rank: its signals, and its bell. */
+/* The addresses of a rank's signals and of its bell. */
 struct devcom_rank {
     ulong signals, bell;
 };
 
-/* 32 bytes. kind: 1: a put, with or without a signal. */
+/* A command, 32 bytes. kind: 1: a put, with or without a signal. */
 struct devcom_command {
     uchar kind, op;
     uchar segment, remote_segment;
@@ -59,7 +61,7 @@ struct devcom_command {
     int value;
 };
 
-/* A queue of commands: positions that only grow; a work-group has the lock while it writes one. */
+/* A queue of commands. Positions only grow; a work-group holds the lock while it writes a command. */
 struct devcom_ring {
     atomic_uint lock;
     uint unused;
@@ -70,12 +72,12 @@ struct devcom_ring {
 
 struct devcom_device {
     uint rank, size, segments, signals;
-    uint queues, depth, words, epoch; /* words: the first of those that kernels' collectives use */
+    uint queues, depth, words, epoch; /* words: the first signal of those that kernels' collectives use */
     ulong places, ranks, rings, bell; /* addresses; bell: of the thread that empties the queues */
     atomic_uint stop;
     atomic_int error;
-    uint alone; /* polls before the processor is first left to others */
-    atomic_uint arrived; /* work-groups of a launch that meets at its end */
+    uint alone; /* polls before the first yield of the processor */
+    atomic_uint arrived; /* work-groups of a launch that have reached devcom_ggas_barrier_at_end() */
     int results[DEVCOM_RESULTS];
 };
 
@@ -84,7 +86,7 @@ bool devcom_first(void)
     return get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0;
 }
 
-/* What the first work-item found out, for all of its work-group. */
+/* Returns the place of the result of the first work-item, for all of its work-group. */
 global int *devcom_result(global struct devcom_device *d)
 {
     ulong group = get_group_id(0) + get_num_groups(0) * (get_group_id(1) + get_num_groups(1) * get_group_id(2));
@@ -107,7 +109,7 @@ global struct devcom_place *devcom_place_of(global struct devcom_device *d, uint
     return (global struct devcom_place *)d->places + (ulong)rank * (d->segments + 1) + segment;
 }
 
-/* Where a rank's segment lies for this device: a global pointer (section 6.5.2). 0: not mapped. */
+/* Returns the address of a rank's segment for this device: a global pointer (section 6.5.2). 0: not mapped. */
 global void *devcom_ptr(global struct devcom_device *d, uint rank, uint segment)
 {
     if (rank >= d->size || segment > d->segments)
@@ -125,12 +127,12 @@ long devcom_signal_load(global struct devcom_device *d, uint signal)
     return atomic_load_explicit(devcom_word(d, d->rank, signal), memory_order_acquire, DEVCOM_SCOPE);
 }
 
-/* By one work-item. */
+/* Changes a signal. By one work-item. */
 void devcom_apply(global struct devcom_device *d, uint rank, uint word, uint op, long value)
 {
     global atomic_long *at = devcom_word(d, rank, word);
 
-    if (op == DEVCOM_SET) { /* as signal_apply() in signal.c, which says why */
+    if (op == DEVCOM_SET) { /* as signal_apply() in signal.c does, for the reason given there */
         atomic_store_explicit(at, value, memory_order_release, DEVCOM_SCOPE);
         atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
     } else {
@@ -139,7 +141,7 @@ void devcom_apply(global struct devcom_device *d, uint rank, uint word, uint op,
     ground_ring(((global struct devcom_rank *)d->ranks)[rank].bell);
 }
 
-/* By one work-item: until a word of this rank is at least so much. */
+/* Waits until a word of this rank satisfies a condition. By one work-item. */
 int devcom_until(global struct devcom_device *d, uint word, uint condition, long value)
 {
     for (uint polls = 1;; polls++) {
@@ -176,7 +178,7 @@ void devcom_copy(ulong to, ulong from, ulong bytes)
 
 /* ---- the queue ---- */
 
-/* By one work-item. Room comes about by the host alone, so that it is waited for with the lock. */
+/* Adds a command to a queue. Only the host makes room, so the lock is held while waiting for it. By one work-item. */
 int devcom_post(global struct devcom_device *d, uint queue, const struct devcom_command *command)
 {
     global struct devcom_ring *ring = (global struct devcom_ring *)d->rings + queue;
@@ -232,20 +234,20 @@ int devcom_check(global struct devcom_device *d, uint queue, uint segment, ulong
     if (offset > have || bytes > have - offset)
         return DEVCOM_ERANGE;
     if (!devcom_place_of(d, rank, remote_segment)->address)
-        return 0; /* the host knows */
+        return 0; /* the host checks it */
     have = devcom_place_of(d, rank, remote_segment)->bytes;
     return remote_offset > have || bytes > have - remote_offset ? DEVCOM_ERANGE : 0;
 }
 
-/* A put as the functions below hand it to each other. */
+/* The arguments of a put, for the functions below. */
 struct devcom_putting {
     uint queue, segment, rank, remote_segment, signal, op;
     ulong offset, remote_offset, bytes;
     int value;
 };
 
-/* By one work-item: 1: memory to memory, from here, and now; 0: by the queue; or an error. What is direct must not
- * overtake what the queue has. */
+/* Returns how to do a put: 1: directly, from memory to memory; 0: by the queue; or an error. A direct put must not
+ * overtake the queue. By one work-item. */
 int devcom_way(global struct devcom_device *d, const struct devcom_putting *p)
 {
     int error = devcom_check(d, p->queue, p->segment, p->offset, p->rank, p->remote_segment, p->remote_offset, p->bytes,
@@ -264,7 +266,7 @@ void devcom_copy_put(global struct devcom_device *d, const struct devcom_putting
                 devcom_place_of(d, d->rank, p->segment)->address + p->offset, p->bytes);
 }
 
-/* By one work-item, after the copy. */
+/* Ends a put after the copy. By one work-item. */
 int devcom_end_put(global struct devcom_device *d, const struct devcom_putting *p, int way)
 {
     struct devcom_command command = {1,
@@ -292,12 +294,13 @@ int devcom_end_put(global struct devcom_device *d, const struct devcom_putting *
 }
 
 /*
- * Put bytes of a segment of this rank into one of another, and then give it a signal (of at most 31 bits). Mapped
- * memory has it when this returns; else the queue does it. 0, or an error that is the same in all work-items:
- * DEVCOM_EINVAL, _ENOENT, _ERANGE, as of devcom_write(); _ECONNRESET: the host has stopped, or a rank is lost.
+ * Puts bytes of a segment of this rank into one of another rank, and then changes a signal there (value of at most 31
+ * bits). If the memory is mapped, the put is complete on return; otherwise the queue does it. Returns 0, or an error,
+ * the same in all work-items: DEVCOM_EINVAL, _ENOENT, _ERANGE, as of devcom_write(); _ECONNRESET: the host has stopped,
+ * or a rank is lost.
  *
- * On a processor the first work-item does all of it, between two barriers: PoCL 3.1 forgot the signal, between the last
- * two of four, where this was in a loop.
+ * On a CPU the first work-item does everything, between two barriers: in a loop, PoCL 3.1 lost the signal between the
+ * last two of four barriers.
  */
 int devcom_put_notify(global struct devcom_device *d, uint queue, uint segment, ulong offset, uint rank,
                       uint remote_segment, ulong remote_offset, ulong bytes, uint signal, uint op, int value)
@@ -341,8 +344,8 @@ int devcom_notify(global struct devcom_device *d, uint queue, uint rank, uint si
     return devcom_put_notify(d, queue, 0, 0, rank, 0, 0, 0, signal, op, value);
 }
 
-/* Wait until a signal of this rank compares so. Never by more work-groups than the device runs at once: see
- * devcom_enqueue_kernel(). DEVCOM_EINVAL; DEVCOM_ECONNRESET. */
+/* Waits until a signal of this rank satisfies a condition. No more work-groups may wait than the device runs at once:
+ * see devcom_enqueue_kernel(). Returns 0; DEVCOM_EINVAL; DEVCOM_ECONNRESET. */
 int devcom_wait_notify(global struct devcom_device *d, uint signal, uint condition, long value)
 {
     global int *result = devcom_result(d);
@@ -355,7 +358,7 @@ int devcom_wait_notify(global struct devcom_device *d, uint signal, uint conditi
     return *result;
 }
 
-/* By one work-item. */
+/* Waits until a queue has done its present commands. By one work-item. */
 int devcom_until_empty(global struct devcom_device *d, uint queue)
 {
     global struct devcom_ring *ring = (global struct devcom_ring *)d->rings + queue;
@@ -369,7 +372,7 @@ int devcom_until_empty(global struct devcom_device *d, uint queue)
     return 0;
 }
 
-/* Wait until all that the queue has had by now is where it should be. */
+/* Waits until all commands that the queue has now have taken effect. */
 int devcom_flush(global struct devcom_device *d, uint queue)
 {
     global int *result = devcom_result(d);
@@ -382,9 +385,9 @@ int devcom_flush(global struct devcom_device *d, uint queue)
     return *result;
 }
 
-/* ---- collectives of the devices of all ranks, which must share memory: one work-group of each calls them ---- */
+/* ---- collectives of the devices of all ranks, which must share memory: called by one work-group of each ---- */
 
-/* By one work-item. Check in at the first rank, which checks everybody out (section 6.7). */
+/* The barrier: each rank notifies the first one, which then notifies all others (section 6.7). By one work-item. */
 int devcom_meet(global struct devcom_device *d)
 {
     long epoch = ++d->epoch;
@@ -414,9 +417,9 @@ int devcom_ggas_barrier(global struct devcom_device *d)
 }
 
 /*
- * The same, by all work-groups of a launch, one of each rank: the last that comes meets the other ranks' last, and the
- * others go on and end (section 5.8.1). So what follows in the queue comes after all that all ranks have stored, no
- * second kernel is needed for that, and one work-group waits, however many there are.
+ * The same barrier, between one launch of each rank, called by all work-groups of the launch. The last work-group to
+ * arrive waits for those of the other ranks; the others continue and end (section 5.8.1). So later commands of the
+ * command queue follow the stores of all ranks without a second kernel, and only one work-group waits.
  */
 int devcom_ggas_barrier_at_end(global struct devcom_device *d)
 {
@@ -436,7 +439,8 @@ int devcom_ggas_barrier_at_end(global struct devcom_device *d)
     return atomic_load_explicit(&d->error, memory_order_relaxed, DEVCOM_SCOPE);
 }
 
-/* Contributions, in the order of ranks: all in scratch memory of this rank (stride), or where each rank has its own. */
+/* Returns the address of a rank's contribution: gathered in this rank's scratch memory, or in the rank's own segment.
+ */
 ulong devcom_source(global struct devcom_device *d, uint rank, uint segment, ulong offset, ulong gathered)
 {
     return gathered ? gathered + rank * DEVCOM_SLOT : devcom_place_of(d, rank, segment)->address + offset;
@@ -502,9 +506,10 @@ int devcom_reduce_check(global struct devcom_device *d, uint segment, ulong offs
 }
 
 /*
- * Reduce to root, or allreduce (root: -1), of count elements of a segment, in place and in the order of ranks (section
- * 6.8): up to 4096 bytes everybody writes to everybody, and one barrier; else everybody combines a part, from where the
- * others have it, and writes it to all, between two. What ranks but the root have there after a reduce is not defined.
+ * Reduces count elements of a segment to the root, or, if root is -1, to all ranks, in place and in the order of ranks
+ * (section 6.8). Up to 4096 bytes each rank writes its elements to all others, with one barrier. Above that each rank
+ * combines a part, from the segments of the others, and writes the result to all, between two barriers. After a reduce
+ * the elements of ranks other than the root are undefined.
  */
 int devcom_ggas_reduce(global struct devcom_device *d, int root, uint segment, ulong offset, ulong count, uint type, uint op)
 {

@@ -63,7 +63,7 @@ bool made_early(const struct move *m, const struct object *object);
 /* Releases the objects collected. */
 void make_drop(struct move *m);
 
-/* ---- summon.c: who is asked from outside ---- */
+/* ---- summon.c: requests from outside ---- */
 void summon_start(struct session *session);
 /* Serializes the requests that change members. */
 void summon_lock(void);
@@ -102,7 +102,7 @@ struct ahead svm_ahead(struct svm_ahead *s);
 int svm_make(struct move *m);
 int svm_copy(struct move *m);
 
-/* ---- unshare.c: to where the memory that the program shares with its worker is not to be had ---- */
+/* ---- unshare.c: moves to where the memory that the program shares with its worker is not available ---- */
 /* Whether the target cannot share that memory, as far as is known yet; whether the move is possible nevertheless, with
  * the reason if not. */
 bool unshare_begin(struct move *m);

@@ -54,7 +54,7 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length);
 /* Gives up the node's journal. */
 void recover_give_up(struct node *node, const char *why);
 
-/* ---- mend.c: under the lock ---- */
+/* ---- mend.c: with the lock held ---- */
 /* Replaces the node's worker, which is lost or dismissed: another one takes its place and calls continue, or the node
  * is lost. */
 void mend(struct node *node);
@@ -67,7 +67,7 @@ bool mend_is_over(void *node);
 /* Notes the place, the PID and the number of the node's worker. */
 void mend_note_place(struct node *node);
 
-/* ---- window.c: memory that the program has, too; as struct observer has them ---- */
+/* ---- window.c: memory shared with the program; the functions of struct observer ---- */
 void window_enter(struct enqueue *e);
 void window_leave(struct enqueue *e);
 int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch);

@@ -1,9 +1,9 @@
 # VOCL_CHECK_MPI(VARIABLE, NAME, MACRO)
-# Finds the compiler wrapper and the mpiexec of one MPI implementation, which distributions that carry several of
-# them install as mpicc.NAME and mpiexec.NAME, and sets MPICC_VARIABLE, MPIEXEC_VARIABLE, VARIABLE_CFLAGS and
-# VARIABLE_LIBS. MACRO is defined in that implementation's mpi.h and in no other. What is not found leaves them empty and
-# says why in VARIABLE_missing.
-# The flags are taken out of the wrapper, rather than the wrapper used as compiler, because libtool runs one compiler.
+# Finds the compiler wrapper and the mpiexec of one MPI implementation, which distributions with several implementations
+# install as mpicc.NAME and mpiexec.NAME, and sets MPICC_VARIABLE, MPIEXEC_VARIABLE, VARIABLE_CFLAGS and VARIABLE_LIBS.
+# MACRO is defined in that implementation's mpi.h and in no other. If something is not found, they are empty, and
+# VARIABLE_missing says why.
+# The flags are extracted from the wrapper, which is not itself used as compiler, because libtool runs one compiler.
 AC_DEFUN([VOCL_CHECK_MPI], [
 AC_ARG_VAR([MPICC_$1], [compiler wrapper of $2])
 AC_ARG_VAR([MPIEXEC_$1], [mpiexec of $2])
@@ -17,7 +17,7 @@ AC_SUBST([$1_CFLAGS])
 AC_SUBST([$1_LIBS])
 ])
 
-# VOCL_MPI_FLAGS(VARIABLE, NAME, MACRO): what the wrapper that was found says, if it is of this MPI.
+# VOCL_MPI_FLAGS(VARIABLE, NAME, MACRO): takes the flags from the wrapper, if it belongs to this MPI.
 AC_DEFUN([VOCL_MPI_FLAGS], [
 for word in $($MPICC_$1 -show); do
     AS_CASE([$word],
@@ -38,9 +38,9 @@ AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
 CPPFLAGS=$vocl_save_CPPFLAGS
 ])
 
-# VOCL_OPTIONAL(VARIABLE, MODULES, WANTED, WHAT): pkg-config's modules of a part that can be left out. WANTED is the shell
-# variable of its option: no leaves it out, yes makes what is missing an error, and auto, which becomes yes or no, has it
-# told at the end.
+# VOCL_OPTIONAL(VARIABLE, MODULES, WANTED, WHAT): finds pkg-config's modules of an optional part. WANTED is the shell
+# variable of its option: no leaves the part out, yes makes missing modules an error, and auto, which becomes yes or no,
+# reports them at the end.
 AC_DEFUN([VOCL_OPTIONAL], [
 AS_IF([test "$$3" != no], [PKG_CHECK_MODULES([$1], [$2], [],
     [AS_IF([test "$$3" = yes], [AC_MSG_ERROR([$4 needs what was not found of: $2])])
@@ -48,7 +48,7 @@ AS_IF([test "$$3" != no], [PKG_CHECK_MODULES([$1], [$2], [],
      VOCL_LEFT_OUT([$4 ($2)])])])
 ])
 
-# VOCL_OPTIONAL_HEADER(HEADER, WANTED, WHAT): the same of a part that needs a header and no library.
+# VOCL_OPTIONAL_HEADER(HEADER, WANTED, WHAT): the same for a part that needs a header and no library.
 AC_DEFUN([VOCL_OPTIONAL_HEADER], [
 AS_IF([test "$$2" != no], [AC_CHECK_HEADER([$1], [],
     [AS_IF([test "$$2" = yes], [AC_MSG_ERROR([$3 needs $1])])

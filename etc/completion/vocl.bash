@@ -1,4 +1,4 @@
-# Completion of vocl(1) in bash. Subcommands and options are what their --help says, so there is nothing to keep in step.
+# Completion of vocl(1) in bash. Subcommands and options are taken from --help, so nothing has to be kept in step.
 _vocl_help()
 {
     "$1" ${2:+"$2"} --help 2> /dev/null
@@ -21,7 +21,7 @@ _vocl_values()
     --dims)         echo 2 3 ;;
     esac
 }
-# The word behind "vocl pool" that says what to do, and the pool it is to be done in: "kill --pool=x"
+# Prints the action after "vocl pool", and the pool that it is for: "kill --pool=x"
 _vocl_pool_words()
 {
     local i what= pool=
@@ -38,17 +38,17 @@ _vocl_pool_words()
     done
     echo "${what:--} $pool"
 }
-# _vocl_names VOCL WHAT [POOL]: what the daemons know of that kind; nothing, soon, if none answers
+# _vocl_names VOCL WHAT [POOL]: prints the names of that kind that the daemons know; nothing, soon, if none answers
 _vocl_names()
 {
     "$1" pool ${3:+"--pool=$3"} complete "$2" 2> /dev/null < /dev/null | cut -f 1
 }
-# Programs of this host that have a session.
+# Prints the PIDs of this host's programs that have a session.
 _vocl_programs()
 {
     "$1" sessions 2> /dev/null < /dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }'
 }
-# Where the program that is run begins among the words, or 0.
+# Prints the index of the program among the words, or 0.
 _vocl_program()
 {
     local i

@@ -1,4 +1,4 @@
-# Completion of vocl(1) in fish. Subcommands and options are what their --help says.
+# Completion of vocl(1) in fish. Subcommands and options are taken from --help.
 function __vocl_commands
     vocl --help 2>/dev/null | sed -n '/^commands:/,/^$/s/^  \([a-z][a-z-]*\)  *\(.*\)/\1\t\2/p'
 end
@@ -17,7 +17,8 @@ end
 complete -c vocl -f -n 'test (count (commandline -opc)) -eq 1' -a '(__vocl_commands)'
 complete -c vocl -f -n 'test -n "$(__vocl_command)"; and not __vocl_has_program' -a '(__vocl_options)'
 complete -c vocl -n 'test "$(__vocl_command)" = run' -a '(__fish_complete_subcommand --fcs-skip=2)'
-# The word that says what is to be done in the pool, and the names that the daemons know for it; nothing, soon, if none answers.
+# The action of `vocl pool` on the command line, and the names that the daemons know for it; nothing, soon, if none
+# answers.
 function __vocl_pool_word
     for word in (commandline -opc)[3..-1]
         contains -- $word drain resume kill move suspend; and echo $word; and return

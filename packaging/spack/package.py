@@ -1,5 +1,5 @@
-# A recipe for Spack: in a repository of one's own (spack repo create), as packages/vocl/package.py.
-# Not tried with Spack itself: tests/recipes.sh runs it with a stand-in, and compares its options with configure's.
+# A recipe for Spack: goes into one's own repository (spack repo create), as packages/vocl/package.py.
+# Not tested with Spack itself: tests/recipes.sh runs it with a stand-in, and compares its options with configure's.
 from spack.package import *
 
 

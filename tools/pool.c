@@ -81,7 +81,7 @@ double number_of(const json_t *object, const char *name)
 
 /* ---- asking daemons ---- */
 
-#define SEE_DOCTOR "; `vocl doctor --pool=WHERE`, with this pool, looks for what is wrong"
+#define SEE_DOCTOR "; run `vocl doctor --pool=WHERE`, with this pool, to find the reason"
 
 /* Returns NULL, with why. address NULL: any daemon. */
 static json_t *try_to_ask(const struct poolfile *pool, const char *address, json_t *question, char *why,
@@ -209,11 +209,32 @@ static void check_id(const char *id)
         fail(2, "a session is named by at least %d digits of its name, not by \"%s\"", LEAST_ID, id);
 }
 
+/* Returns the sessions of a node, including its suspended ones, as a new reference. */
+static json_t *sessions_of(const json_t *node)
+{
+    json_t *sessions = json_copy(json_object_get(node, "sessions")), *suspended = json_object_get(node, "suspended");
+
+    if (suspended && (!sessions || json_array_extend(sessions, suspended)))
+        fail(1, "out of memory");
+    return sessions;
+}
+
+/* Asks the node to end the session. Returns false, with the reason, if it does not. */
+static bool kill_part(const struct poolfile *pool, const json_t *node, const char *id, char *why, size_t why_size)
+{
+    json_t *answer =
+        try_to_ask(pool, text_of(node, "address"), json_pack("{s:s, s:s}", "do", "kill", "session", id), why, why_size);
+    const bool killed = answer != NULL;
+
+    json_decref(answer);
+    return killed;
+}
+
 /* Ends all parts of a session, which may be on several nodes. When one part ends the others end by themselves,
  * perhaps before they get the request. id: the beginning of the session's name. */
 static void kill_session(const struct poolfile *pool, const char *id)
 {
-    json_t *status = pool_status(pool), *node, *session, *answer;
+    json_t *status = pool_status(pool), *node, *session;
     char found[64] = "", why[512];
     bool ended = false;
     size_t i, j;
@@ -222,10 +243,9 @@ static void kill_session(const struct poolfile *pool, const char *id)
     for (int ending = 0; ending < 2; ending++) { /* the first round only checks that the name is unique */
         json_array_foreach(json_object_get(status, "nodes"), i, node)
         {
-            json_t *both = json_copy(json_object_get(node, "sessions"));
+            json_t *sessions = sessions_of(node);
 
-            json_array_extend(both, json_object_get(node, "suspended"));
-            json_array_foreach(both, j, session)
+            json_array_foreach(sessions, j, session)
             {
                 const char *other = text_of(session, "id");
 
@@ -234,14 +254,10 @@ static void kill_session(const struct poolfile *pool, const char *id)
                 if (*found && strcmp(found, other))
                     fail(1, "more than one session begins with %s", id);
                 snprintf(found, sizeof(found), "%s", other);
-                if (!ending)
-                    continue;
-                answer = try_to_ask(pool, text_of(node, "address"),
-                                    json_pack("{s:s, s:s}", "do", "kill", "session", other), why, sizeof(why));
-                ended |= answer != NULL;
-                json_decref(answer);
+                if (ending)
+                    ended |= kill_part(pool, node, other, why, sizeof(why));
             }
-            json_decref(both);
+            json_decref(sessions);
         }
         if (!*found)
             fail(1, "there is no session %s", id);
@@ -265,23 +281,21 @@ bool job_is_of(const char *session, const char *jobs)
 /* Ends the jobs' sessions, if there are any. */
 static void kill_jobs(const struct poolfile *pool, const char *jobs)
 {
-    json_t *status = pool_status(pool), *node, *session, *answer;
+    json_t *status = pool_status(pool), *node, *session;
     char why[512] = "";
     bool failed = false;
     size_t i, j;
 
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
-        json_array_foreach(json_object_get(node, "sessions"), j, session)
+        json_t *sessions = sessions_of(node);
+
+        json_array_foreach(sessions, j, session)
         {
-            if (!job_is_of(text_of(session, "job"), jobs))
-                continue;
-            answer =
-                try_to_ask(pool, text_of(node, "address"),
-                           json_pack("{s:s, s:s}", "do", "kill", "session", text_of(session, "id")), why, sizeof(why));
-            failed |= !answer;
-            json_decref(answer);
+            if (job_is_of(text_of(session, "job"), jobs))
+                failed |= !kill_part(pool, node, text_of(session, "id"), why, sizeof(why));
         }
+        json_decref(sessions);
     }
     json_decref(status);
     if (failed)

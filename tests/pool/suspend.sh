@@ -149,13 +149,19 @@ one_is_suspended || fail "nobody knows that it is suspended: $(root vocl pool se
 finish "vocl suspend"
 
 # It is killed while it is suspended, and does not continue.
+killed()
+{
+    suspend
+    as $alice vocl pool kill "$@" || fail "kill $*"
+    touch "$scratch/words/ask" "$scratch/words/resume" "$scratch/words/again"
+    wait $program && fail "kill $*: it goes on: $(cat "$scratch/out")"
+    grep -q "error" "$scratch/out" || fail "kill $*: $(cat "$scratch/out")"
+    await sessions=0 || fail "kill $*: left: $(root vocl pool sessions)"
+}
 idle
-suspend
-as $alice vocl pool kill "$session" || fail "kill"
-touch "$scratch/words/ask" "$scratch/words/resume" "$scratch/words/again"
-wait $program && fail "it goes on: $(cat "$scratch/out")"
-grep -q "error" "$scratch/out" || fail "killed: $(cat "$scratch/out")"
-await sessions=0 || fail "killed: left: $(root vocl pool sessions)"
+killed "$session"
+idle VOCL_POOL_JOB=17.0
+killed --job 17
 
 # The program ends while it is suspended.
 idle

@@ -31,6 +31,7 @@ bool recover_begin(struct node *node);
 bool recover_will(const struct node *node);
 /* Whether lost workers are replaced. Their successors repeat what they had sent, in part while they are still spare. */
 bool recover_is_on(void);
+/* Whether any worker of the session is being replaced. */
 bool recover_any_mending(struct session *session);
 /* Moves the node to a spare worker without objects by dismissing its own worker and replaying everything to the spare
  * one. Calls continue, or wait. Returns 0, or a negative errno; with -ENOTSUP, *why says why and nothing has changed.

@@ -58,7 +58,7 @@ enum timeline_kind {
     TIMELINE_QUICK_NEXT, /* the same; it sent one command, the next one to the member of the thread's last command */
     /* Records of a rank of XTQ: struct timeline_message. */
     TIMELINE_PUT,    /* which: the target */
-    TIMELINE_TASK,   /* which: the initiator; to: it has ended, and who waits for its signal can see that */
+    TIMELINE_TASK,   /* which: the initiator; to: it has ended, visibly to a waiter for its signal */
     TIMELINE_SIGNAL, /* which: its own number; it waited for that signal */
     TIMELINE_FENCE,  /* which: its own number; it waited for its puts */
     /* Call sites. */

@@ -372,7 +372,8 @@ void snapshot_drop_early(struct node *node)
 
 /* ---- the journal begins anew ---- */
 
-/* Releases the event at the worker, which need not know any more how it ended: who waits for it later is told. */
+/* Releases the event at the worker, which need not know any more how it ended: a node that waits for it later is sent
+ * its status. */
 static void forget_event(struct object *object, void *argument)
 {
     struct node *node = argument;

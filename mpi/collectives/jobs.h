@@ -1,4 +1,4 @@
-/* Reductions, at once and later. Errors are negative errnos. */
+/* Reductions by XTQ: blocking, with requests, and persistent. Errors are negative errnos. */
 #ifndef XTQMPI_COLLECTIVES_JOBS_H
 #define XTQMPI_COLLECTIVES_JOBS_H
 
@@ -15,13 +15,13 @@ struct reduction {
     enum xtq_op op;
 };
 
-/* Of one communicator in the order in which these are called. */
+/* Reductions of one communicator are done in the order of these calls. */
 int reduce_now(struct link *link, const struct reduction *what);
 int reduce_later(struct link *link, const struct reduction *what, MPI_Request *request);
-/* Each time MPI_Start() says so. */
+/* A persistent reduction, done at each MPI_Start(). */
 int reduce_often(struct link *link, const struct reduction *what, MPI_Request *request);
 
-/* When all that has been started has ended. */
+/* Ends the thread of a link's reductions, after all that were started have ended. */
 void jobs_close(struct link *link);
 void persistents_close(void);
 

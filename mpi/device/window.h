@@ -1,4 +1,4 @@
-/* What a window has to do with device memory. */
+/* The state of a window that has to do with device memory, as its memory or as the origin of operations. */
 #ifndef XTQMPI_DEVICE_WINDOW_H
 #define XTQMPI_DEVICE_WINDOW_H
 
@@ -10,13 +10,13 @@ struct device_window {
     pthread_mutex_t lock;
     struct origin *origins;
     struct device_memory *memory; /* NULL: the window's own memory is the host's */
-    void *address;                /* the program's for it */
+    void *address;                /* the program's address of it */
     size_t offset, bytes;
-    uint8_t *copy;  /* MPI's window: what others put into, and get from (the public copy) */
-    uint8_t *known; /* what was the same in both when this was looked at last */
-    uint8_t *part;  /* twice PART bytes, for the looking */
+    uint8_t *copy;  /* the public copy: the memory of MPI's window, which others put into and get from */
+    uint8_t *known; /* the contents of both at the last comparison */
+    uint8_t *part;  /* twice PART bytes, for comparisons */
     int rank;       /* in the window's group */
-    bool no_puts;   /* MPI_MODE_NOPUT of the fence before */
+    bool no_puts;   /* the previous fence had MPI_MODE_NOPUT */
 };
 
 #endif

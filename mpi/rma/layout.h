@@ -1,6 +1,6 @@
 /*
- * Where the elements of an MPI datatype lie, if they are all of one type that XTQ computes with. Small ones by far, and
- * made once for each datatype: kept as an attribute of it, and for as long as an operation needs it.
+ * The layout of the elements of an MPI datatype, if all are of one type that XTQ computes with. It is made once for
+ * each datatype, and kept as an attribute of the datatype, and as long as an operation needs it.
  */
 #ifndef XTQMPI_RMA_LAYOUT_H
 #define XTQMPI_RMA_LAYOUT_H
@@ -10,20 +10,21 @@
 struct layout {
     unsigned users;
     enum xtq_type type;
-    size_t element, count; /* bytes of an element; how many elements */
-    MPI_Aint extent;       /* from one of the datatype to the next */
+    size_t element, count; /* bytes of an element; number of elements */
+    MPI_Aint extent;       /* the datatype's extent */
     struct pieces pieces;
-    struct piece one; /* the list of a basic type */
+    struct piece one; /* the piece of a basic type */
 };
 
-/* NULL: of other types, of several, or one that MPI does not explain. To be given to layout_release(). */
+/* Returns the layout of a datatype, for layout_release(). NULL: it has elements of other or several types, or its
+ * layout cannot be obtained from MPI. */
 struct layout *layout_of(MPI_Datatype datatype);
 struct layout *layout_keep(struct layout *layout);
 void layout_release(struct layout *layout);
 
-/* Whether so many of the datatype are elements beside each other, from *first (bytes). */
+/* Whether count of the datatype are contiguous elements. They begin at offset *first, in bytes. */
 bool layout_is_dense(const struct layout *layout, size_t count, int64_t *first);
-/* Between memory of the datatype and elements beside each other. */
+/* Copy between memory of the datatype and contiguous elements. */
 void layout_gather(const struct layout *layout, size_t count, const void *from, void *elements);
 void layout_scatter(const struct layout *layout, size_t count, const void *elements, void *into);
 

@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 
 #define WIRE_MAX_DEVICES 256
-#define WIRE_MAX_WAIT (1u << 24) /* as many events as have numbers */
+#define WIRE_MAX_WAIT (1u << 24) /* as many as there are event numbers */
 #define WIRE_MAX_AFTER 4096
 #define WIRE_MAX_OBJECTS (1u << 20) /* in one list */
 #define WIRE_MAX_INLINE 16384

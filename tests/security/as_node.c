@@ -1,5 +1,5 @@
-/* as_node POOLFILE NODE PUBLIC SECRET [DO [USER [GID]]]: who has the secret key of a node asks the first daemon of the
- * pool, whose public key this is, to do something. Prints its answer. */
+/* as_node POOLFILE NODE PUBLIC SECRET [DO [USER [GID]]]: uses a node's secret key to ask the pool's first daemon, whose
+ * public key this is, to do something. Prints its answer. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 
 #include "pool/client.h"
 
-/* The connection's key comes from what the two nodes share: to the plugin it is like a user's. */
+/* Writes the key that the two nodes share, from which the connection's key comes: the plugin treats it like a
+ * user's. */
 static void write_key(const char *path, const char *name, const char *public_text, const char *secret_text)
 {
     uint8_t public[32], secret[32], shared[32];
@@ -22,7 +23,7 @@ static void write_key(const char *path, const char *name, const char *public_tex
     fclose(file);
 }
 
-/* Of a daemon that has said that it watches: what it is told of meanwhile is passed over. */
+/* Asks as a daemon that watches, and skips the news that arrive before the answer. */
 static int reserve(struct client *client, json_t *question, json_t **answer)
 {
     json_t *watch = json_pack("{s:s}", "do", "watch");

@@ -1,8 +1,8 @@
 /*
  * usage: carried [wait]
- * Data of a known pattern to the device and back, of several sizes, some side by side: what comes back is what was sent
- * and computed, or the program ends with an error. "wrong" is printed, and 9 returned, only if there are other data.
- * wait: says "ready" then, and does it again when standard input ends.
+ * Sends data of a known pattern to the device and back, of several sizes, some at the same time: the program ends with
+ * an error unless the data read are those sent and computed. It prints "wrong" and returns 9 only if data differ. wait:
+ * prints "ready" after that, and repeats it when standard input ends.
  */
 #include "tests/parity/parity.h"
 
@@ -18,7 +18,7 @@ static void fill(char *bytes, size_t size)
         bytes[i] = PATTERN[i % (sizeof(PATTERN) - 1)];
 }
 
-/* What it must be after adding to each word. */
+/* Whether got is sent with added in each word. */
 static bool is_right(const char *got, const char *sent, size_t size, int added)
 {
     for (size_t i = 0; i < size; i += 4) {

@@ -1,12 +1,12 @@
 #!/bin/sh
-# What tests/security/check says of a daemon here: what is wrong it finds, and nothing else fails.
+# tests/security/check of a daemon here: it finds what is wrong, and nothing else fails.
 . "$(dirname "$0")/../pool/one-lib.sh"
 with_own_processes
 check=$top_srcdir/tests/security/check
 make_pool here "http = \"127.0.0.1:$((port + 1))\";"
 start_daemon
 
-# says LINE: a pattern
+# says LINE: the output has a line that matches the pattern
 says()
 {
     "$check" "$scratch/conf" > "$scratch/said" 2>&1

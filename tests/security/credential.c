@@ -1,17 +1,17 @@
 /*
- * credential DAEMON SOCKET HOW: comes to a daemon at HOST:PORT with a credential of the munged at SOCKET, and prints
+ * credential DAEMON SOCKET HOW: connects to a daemon at HOST:PORT with a credential of the munged at SOCKET, and prints
  * "accepted", or why not. HOW:
  *
  *     good       as VOCL's own clients make it
- *     replayed   a good one, on this connection and, with its nonce's connection open, on another
+ *     replayed   a good one, on this connection and then on another, while the connection with its nonce stays open
  *     other      made for the nonce of another connection
- *     payload    a payload of another kind, for some other program
- *     long       the right beginning, and more
- *     expired    good two seconds ago, for one second
- *     theirs     for another user's eyes than the daemon's
- *     open       for everybody's eyes: who hears it could have the key
+ *     payload    a payload of another kind, for another program
+ *     long       with the right beginning, and more
+ *     expired    valid for one second, two seconds ago
+ *     theirs     readable for another user than the daemon's
+ *     open       readable for everybody: an eavesdropper could get the key
  *     plain      not encrypted
- *     noise      none at all
+ *     noise      no credential at all
  */
 #include <munge.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* crowd POOLFILE USER NUMBER: so many connections of a user who proves who he is, each of which asks something. Says
+/* crowd POOLFILE USER NUMBER: opens so many connections of an authenticated user, each of which asks something. Prints
  * "in N" and holds them until standard input ends. */
 #include <stdio.h>
 #include <stdlib.h>

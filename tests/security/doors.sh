@@ -1,6 +1,6 @@
 #!/bin/sh
-# No open doors: whoever is not in a session does not get in, and keeps nobody out. A stranger, tests/security/stranger.c,
-# tries as another user of the host, and from another host (a network namespace).
+# No endpoint lets in a process that is not in a session, or lets it keep others out. tests/security/stranger.c tries
+# this as another user of the host, and from another host (a network namespace).
 . "$(dirname "$0")/../lib.sh"
 need ip iproute2
 need setpriv util-linux
@@ -27,7 +27,7 @@ at_near="ip netns exec $near" at_far="ip netns exec $far"
 another="setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs"
 $another test -x "$scratch/stranger" || skip "no other user"
 
-# hold KIND: a stranger holds whatever opens of that, from now on.
+# hold KIND: from now on a stranger connects to every endpoint of that kind, and holds it.
 hold()
 {
     rm -f "$scratch/open/held" "$scratch/say"
@@ -47,10 +47,10 @@ not_reached()
     [ ! -e "$STRANGER_FILE" ] || fail "a stranger's command has run: $*"
 }
 
-# ---- one host: there is no door ----
+# ---- one host: there are no endpoints ----
 
 $at_near $another "$scratch/stranger" names && fail "something listens before there is a session"
-# shut WHAT OPTIONS...: while a session is there
+# shut WHAT OPTIONS...: checks this while a session runs
 shut()
 {
     what=$1
@@ -75,7 +75,7 @@ shut "one worker"
 shut "three workers" --workers 3
 shut "by the ICD loader" --door icd
 
-# While it starts and works, too; and in the child of a fork.
+# Also while a session starts and works, and in the child of a fork.
 for kind in unix tcp; do
     hold $kind
     for program in parity/vector_add "session/fork own"; do
@@ -113,8 +113,8 @@ let_go
 [ -e "$scratch/open/held" ] || fail "the stranger found nothing to hold"
 [ "$status $(cat "$scratch/out")" = "0 2 devices" ] || fail "strangers that say nothing: $status: $(cat "$scratch/out" "$scratch/err")"
 
-# What listens between hosts is UCX, whose port is not to be trusted (doc/admin/security.md); but it runs no commands, and
-# nobody gives the environment away.
+# Between hosts UCX listens, whose port is not to be trusted (doc/admin/security.md); but it runs no commands, and
+# nothing reveals the environment.
 $at_near env "$mark" VOCL_SHARE=0 UCX_TLS=tcp,self VOCL_RSH="$scratch/rsh" vocl run $hosts -- \
     "$top_builddir/tests/session/sleeper" finish > "$scratch/out" 2> "$scratch/err" &
 program=$!
@@ -131,7 +131,7 @@ kill $program 2> /dev/null
 wait $program 2> /dev/null
 wait_until none_left "$mark" || fail "left after hosts: $(session_processes "$mark")"
 
-# ---- Open MPI has a placeholder, which comes to an abstract socket; its mpiexec listens, its ranks do not ----
+# ---- Open MPI has a placeholder, which connects to an abstract socket; its mpiexec listens, its ranks do not ----
 
 if [ -n "$MPIEXEC_OPENMPI" ]; then
     hold unix

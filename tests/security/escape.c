@@ -1,7 +1,7 @@
 /*
- * A kernel that is no kernel: on a CPU device it is machine code in the worker. It empties and writes whatever it finds
- * open, forges lines of a log on standard error, asks for a file of the daemon's, and leaves processes behind: in a
- * session of their own, and in one from which their parent has gone. It prints how far it came. usage: escape [LINES]
+ * A hostile kernel: on a CPU device it is machine code in the worker. It truncates and overwrites all open files,
+ * forges lines of the log on standard error, asks for a file of the daemon's, and leaves processes behind: in a session
+ * of their own, and in one whose leader has ended. It prints how far it got. usage: escape [LINES]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,14 +32,13 @@ static const char source[] =
     "    char cleared[] = \"\\033[2J\\a\\rvocl-proxy: notice: drained by root\\n\";\n"
     "    long emptied = 0, pid;\n"
     "    for (long fd = 0; fd < 256; fd++) {\n"
-    "        if ((call(72, fd, 3, 0) & 3) == 1 && call(77, fd, 0, 0) == 0) {\n" /* F_GETFL: what is for writing only is
-                                                                                   no shared memory of its own;
-                                                                                   ftruncate */
+    "        if ((call(72, fd, 3, 0) & 3) == 1 && call(77, fd, 0, 0) == 0) {\n" /* F_GETFL: write-only files, not its
+                                                                                   own shared memory; ftruncate */
     "            out[8 + emptied++] = fd;\n"
     "            call(1, fd, (long)line, sizeof(line) - 1);\n"
     "        }\n"
     "    }\n"
-    "    for (long fd = 3; fd < 64; fd++) {\n" /* pipes: what it says elsewhere ends its session only */
+    "    for (long fd = 3; fd < 64; fd++) {\n" /* pipes: bytes in other descriptors end its own session only */
     "        if (call(72, fd, 1032, 0) < 0)\n" /* F_GETPIPE_SZ */
     "            continue;\n"
     "        for (long i = 0; i < lines; i++) {\n"
@@ -105,7 +104,7 @@ int main(int count, char **arguments)
     printf("error %d emptied %lld forked %lld worker %lld user %lld\n", error, (long long)out[0], (long long)out[1],
            (long long)out[3], (long long)out[4]);
     fflush(stdout);
-    if (count > 2) /* until it is told to end */
+    if (count > 2) /* until standard input ends */
         getchar();
     return error != 0;
 }

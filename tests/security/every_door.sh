@@ -1,8 +1,8 @@
 #!/bin/sh
-# Strangers try every door of a session, of its pool's daemon and of its vocl-join, as soon as there is one and while the
-# session is there: as another user of the program's host, and from another host. They say what is no protocol, half of what
-# is one, and nothing; nobody lets them in, and the session starts, works, and ends with its normal result. Doors are what
-# the processes have open as the kernel tells it, whether anybody meant to open them or not.
+# Strangers try every endpoint of a session, of its pool's daemon and of its vocl-join, as soon as it exists and while
+# the session runs: as another user of the program's host, and from another host. They send bytes of no protocol, half a
+# message, and nothing; none is let in, and the session starts, works, and ends with its normal result. The endpoints
+# are taken from the kernel, so that unintended ones are found as well.
 . "$(dirname "$0")/../pool/one-lib.sh"
 at_most 900
 need ip iproute2
@@ -23,14 +23,15 @@ end_daemons()
 }
 trap end_daemons EXIT
 make_spaces every 10.96.0
-# not `ip netns exec`, which takes the control groups away with /sys
+# not `ip netns exec`, which hides the control groups, since it replaces /sys
 at_near="nsenter --net=/run/netns/$near" at_far="nsenter --net=/run/netns/$far"
 another="setpriv --reuid=nobody --regid=nogroup --clear-groups --no-new-privs"
 chmod 711 "$scratch" # what is in it can be reached, where that lets others in
 cp "$top_srcdir/tests/security/knock" "$scratch/knock" && chmod 755 "$scratch/knock"
 $another "$scratch/knock" - < /dev/null || skip "no other user"
 
-# strangers_come: they are told of doors as these are found; none of them is a program of ours, for a sanitizer to look at
+# strangers_come: starts strangers, which get the endpoints as these are found; they are no VOCL programs, so no
+# sanitizer checks them
 strangers_come()
 {
     rm -f "$scratch/end" "$scratch/looked" "$scratch"/at.*
@@ -45,7 +46,7 @@ strangers_come()
         strangers="$strangers $!"
     done
 }
-# look_again: until now
+# look_again: waits until all endpoints that exist now have been found
 look_again()
 {
     echo "$scratch/looked" >&6
@@ -57,7 +58,7 @@ all_tried()
         [ "$(grep -c '^ready' "$scratch/at.$host")" -ge "$(wc -l < "$scratch/doors")" ] || return 1
     done
 }
-# strangers_go: what they say of it
+# strangers_go: ends the strangers, and checks their results
 strangers_go()
 {
     exec 6>&-
@@ -70,7 +71,7 @@ strangers_go()
     sed 's/^/    /' "$scratch/doors"
 }
 
-# tried WHAT COMMAND...: a session that starts, works before and after the strangers have been at all its doors
+# tried WHAT COMMAND...: runs a session that works before and after the strangers have tried all its endpoints
 tried()
 {
     what=$1
@@ -105,7 +106,7 @@ none_left_but_daemon()
 tried "one host" vocl run -- "$carried" wait
 [ ! -s "$scratch/doors" ] || fail "there is a door: $(cat "$scratch/doors")"
 
-# Workers come when the strangers have been at the program's door.
+# Workers come after the strangers have tried the program's endpoint.
 cat > "$scratch/late" <<END
 for try in \$(seq 2400); do
     grep -qs '^at .*10.96.0.1' "$scratch"/at.near && grep -qs '^at .*10.96.0.1' "$scratch"/at.far && break
@@ -123,7 +124,8 @@ chmod 755 "$scratch/rsh"
 tried "hosts" env VOCL_RSH="$scratch/rsh" VOCL_NETWORK=tls vocl run --hosts 10.96.0.2,10.96.0.3 -- "$carried" wait
 grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/doors" || fail "hosts: the program's door was not found"
 
-# A pool: the daemon is far, with the page of its state for all to see. (Workers are programs of their own, to be held up.)
+# A pool: the daemon is on the far host, with its state page public. (Workers start as programs, so that they can be
+# delayed.)
 make_pool here 'prefork = 0;' "http = \"10.96.0.2:$((port + 1))\";" 'network = "tls";' "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
 sed -i -e '0,/^environment/{/^environment/d}' -e "s,127.0.0.1,10.96.0.2," "$scratch/conf" "$scratch/pool"
 link_libexec "$scratch/libexec" '[ "$1" != --worker ] || . '"'$scratch/late'"

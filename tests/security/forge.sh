@@ -1,13 +1,13 @@
 #!/bin/sh
-# What a worker says it used is its kernels' word, for they can write to its control connection: no more of it counts than
-# there can have been. Here somebody else writes there for them.
+# A worker's account of what it used can be forged by its kernels, which can write to its control connection: no more of
+# it counts than is possible. Here another process writes there in their place.
 . "$(dirname "$0")/../pool/one-lib.sh"
 need python3 python3
 make_pool here 'devices = ( { match = "*"; sessions = 8; } );'
 export VOCL_POOL="$scratch/pool"
 start_daemon
 
-# forge PID: in the name of that worker, time and again
+# forge PID: sends messages repeatedly in the name of that worker
 cat > "$scratch/forge.py" << 'END'
 import ctypes, os, socket, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)

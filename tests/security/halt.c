@@ -1,5 +1,5 @@
-/* Preloaded into a daemon: what goes to its user's folder, which is a worker that is about to be one, stops there as
- * long as the file $HALT is there, as its user can stop it. For held_up.sh. */
+/* Preloaded into a daemon: a process that enters its user's folder, and thus is about to become a worker, stops there
+ * as long as the file $HALT exists, as its user could stop it. For held_up.sh. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

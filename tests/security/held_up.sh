@@ -1,6 +1,5 @@
 #!/bin/sh
-# A worker whose start hangs, because its user stops it or the fork server does not answer, holds up nobody but the session
-# that it is for.
+# A worker whose start hangs, because its user stops it or the fork server does not answer, delays only its own session.
 . "$(dirname "$0")/../pool/one-lib.sh"
 make_pool here 'devices = ( { match = "*"; sessions = 8; } );'
 export VOCL_POOL="$scratch/pool"
@@ -20,13 +19,13 @@ is_stopped()
     done
     return 1
 }
-# starting: a worker in the background, the answer in $scratch/started
+# starting: starts a worker in the background, with the answer in $scratch/started
 starting()
 {
     "$say" "$scratch/pool" '{"do":"request"}' @ "$start" stay < "$scratch/fifo" > "$scratch/started" 2>&1 &
     exec 5> "$scratch/fifo"
 }
-# others WHAT: they are answered while it starts
+# others WHAT: other clients get answers while it starts
 others()
 {
     for other in 1 2 3; do
@@ -44,7 +43,7 @@ nothing_left()
     [ -z "$(children "$daemon" vocl-supervisor)" ] || fail "$1: a supervisor is left"
 }
 
-# stopped by its user
+# the worker's user stops it
 echo 'prefork = 0;' >> "$scratch/conf"
 export HALT="$scratch/halt"
 start_at="env LD_PRELOAD=$(realpath "$top_builddir/tests/security/.libs/halt.so")"
@@ -57,7 +56,7 @@ wait_until grep -q 'the worker does not start' "$scratch/started" || fail "a sto
 nothing_left "a stopped worker"
 exec 5>&-
 
-# and ended meanwhile, or left
+# and its session is ended meanwhile, or its program leaves
 starting
 wait_until is_stopped || fail "no worker stops again: $(cat "$scratch/log")"
 vocl pool kill "$(vocl pool sessions --json | sed -n 's/.*"id": *"\([0-9a-f]*\)".*/\1/p' | head -n 1)" > /dev/null ||

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Slow visitors, a byte at a time, keep nobody from /metrics, and are cut off.
+# Slow visitors, which send a byte at a time, keep nobody from /metrics, and are disconnected.
 . "$(dirname "$0")/../pool/one-lib.sh"
 need python3 python3
 need curl curl

@@ -1,11 +1,11 @@
 #!/bin/sh
-# A kernel that does what its user could: it gets no descriptor of the daemon's, forges no line of the log and does not
-# fill it, and nothing that it starts outlives the session; with a control group and without, and without a daemon.
+# A kernel with its user's rights gets no descriptor of the daemon's, forges no line of the log and does not fill the
+# log, and nothing that it starts outlives the session; with a control group and without, and without a daemon.
 . "$(dirname "$0")/../pool/one-lib.sh"
 escape=$top_builddir/tests/security/escape
 mark=VOCL_TEST_MARK=worker$$
 
-# Processes with the mark in their environment but for zombies: also those of a kernel, whatever their names.
+# Prints the processes with the mark in their environment, except zombies: also a kernel's, whatever their names.
 marked()
 {
     grep -lszxFe "$mark" /proc/[0-9]*/environ 2> /dev/null | while read -r process; do
@@ -20,13 +20,13 @@ find_fork_server()
     fork_server=$(pgrep -P "$daemon" -x vocl-forkserver)
 }
 
-# What is written outside of lines that say whose words they are.
+# Prints forged lines outside of the lines that name their session's worker.
 forged()
 {
     grep -a 'drained by root' "$1" | grep -av 'session [0-9a-f]*: worker: '
 }
 
-# under_daemon SETTING...
+# under_daemon SETTING...: runs the kernel in a session of a daemon with these settings
 under_daemon()
 {
     make_pool here "$@" "environment = [ \"POCL_CACHE_DIR=$POCL_CACHE_DIR\", \"$mark\" ];"
@@ -52,7 +52,7 @@ under_daemon()
 under_daemon 'cgroup = "none";'
 under_daemon
 
-# Without a daemon vocl-launcher sees to it.
+# Without a daemon, vocl-launcher ends the processes.
 fork_server=none
 env "$mark" timeout 300 vocl run -- "$escape" 0 > "$scratch/out" 2> "$scratch/err" || fail "alone: $(cat "$scratch/err")"
 wait_until none_marked || fail "alone: left: $(ps -o pid,ppid,sid,args -p "$(marked | tr '\n' ',' | sed 's/,$//')")"

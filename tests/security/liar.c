@@ -1,6 +1,6 @@
 /*
- * A worker that lies: it serves a session as vocl-proxy --worker does, in whose place lies.sh puts it, but what it says
- * to the application is changed on its way. VOCL_LIE names one lie, or is the seed of many; without it there are none.
+ * A worker that lies: it serves a session as vocl-proxy --worker does, whose place it takes in lies.sh, but changes its
+ * messages to the program. VOCL_LIE names one lie, or is the seed of many; without it the worker does not lie.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@ struct liar {
     struct transport *transport;
     struct executor *executor;
     struct wire_buffer notes;
-    const char *lie;       /* or NULL: at random */
-    uint64_t random, odds; /* one in so many is changed at random */
+    const char *lie;       /* NULL: random lies */
+    uint64_t random, odds; /* odds: one message in so many is changed at random */
     bool over;
 };
 
@@ -31,9 +31,9 @@ static bool lies(const struct liar *liar, const char *lie)
     return liar->lie && !strcmp(liar->lie, lie);
 }
 
-/* ---- lies of a kind ---- */
+/* ---- named lies ---- */
 
-/* Answers of all lengths, and no text in them ends. */
+/* Removes the ends of all texts in answers of all lengths. */
 static void endless_infos(struct wire_buffer *out, const void *infos, uint32_t length)
 {
     struct wire_cursor in = wire_cursor(infos, length);
@@ -53,7 +53,7 @@ static void endless_infos(struct wire_buffer *out, const void *infos, uint32_t l
     }
 }
 
-/* In what a node tells of itself: each info table of platforms, if they are lied of, and devices. */
+/* Lies in a node's description: in each info table of devices, and with platforms in those of platforms. */
 static bool lie_in_node(struct liar *liar, struct wire_cursor *fields, bool platforms,
                         void (*lie)(struct wire_buffer *, const void *, uint32_t))
 {
@@ -92,7 +92,7 @@ static bool lie_in_node(struct liar *liar, struct wire_cursor *fields, bool plat
     return true;
 }
 
-/* Of any query; long ones are no numbers. */
+/* Lies in answers to queries; long answers are not numbers. */
 static bool lie_in_info(struct liar *liar, struct wire_cursor *fields)
 {
     static uint8_t many[1 << 20];
@@ -126,7 +126,7 @@ static bool lie_in_count(struct liar *liar, struct wire_cursor *fields, bool aga
     return true;
 }
 
-/* No bytes are a multiple of anything, no device has a dimension, and so on. */
+/* Sets numbers to 0, such as alignments and dimensions. */
 static void zero_infos(struct wire_buffer *out, const void *infos, uint32_t length)
 {
     struct wire_cursor in = wire_cursor(infos, length);
@@ -140,7 +140,7 @@ static void zero_infos(struct wire_buffer *out, const void *infos, uint32_t leng
                       size);
 }
 
-/* A read that is answered, and then once more as what comes as bulk data. */
+/* Answers a read twice, and announces it as bulk data as well. */
 static bool lie_twice(struct liar *liar, struct wire_cursor *fields)
 {
     struct wire_read_data data;
@@ -155,7 +155,7 @@ static bool lie_twice(struct liar *liar, struct wire_cursor *fields)
     return true;
 }
 
-/* Success of which nothing is known. */
+/* Sends a status of success with an unknown number. */
 static bool lie_of_status(struct liar *liar, struct wire_cursor *fields)
 {
     struct wire_read_data data;
@@ -186,7 +186,7 @@ static bool lie_as_named(struct liar *liar, uint16_t number, struct wire_cursor 
     return false;
 }
 
-/* ---- lies at random ---- */
+/* ---- random lies ---- */
 
 static void change(struct liar *liar, uint8_t *bytes, size_t length)
 {
@@ -213,13 +213,13 @@ static void lie_at_random(struct liar *liar, const uint8_t *command, size_t leng
     if (draw(&liar->random) % liar->odds)
         return;
     switch (draw(&liar->random) % 8) {
-    case 0: /* told twice */
+    case 0: /* sent twice */
         wire_put_bytes(&liar->notes, command, length);
         break;
-    case 1: /* not told */
+    case 1: /* not sent */
         liar->notes.length = before;
         break;
-    default: /* half of the call's number stays what it is: else nobody listens */
+    default: /* half of the call's number stays, so that the program waits for it */
         if (!liar->notes.failed && length > WIRE_HEADER + 4)
             change(liar, liar->notes.bytes + before + WIRE_HEADER + (draw(&liar->random) % 8 ? 4 : 0),
                    length - WIRE_HEADER - 4);
@@ -304,7 +304,7 @@ int main(void)
     const struct timespec nap = {0, 100000};
     char why[512] = "";
 
-    liar.odds = 4 + draw(&liar.random) % 120; /* some come far */
+    liar.odds = 4 + draw(&liar.random) % 120; /* some runs get far before the first lie */
     setenv("VOCL_WORKER", "1", 1);
     if (executor_open(&host, &liar.executor) || transport_open_worker(&callbacks, why, sizeof(why), &liar.transport)) {
         fprintf(stderr, "liar: %s\n", why);

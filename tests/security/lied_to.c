@@ -1,7 +1,7 @@
 /*
- * A program that asks an OpenCL platform for nearly everything, believes all it is told and uses it as programs do:
- * texts end, sizes are those that were told before. Errors are no matter to it. It ends with 0 unless it crashes; that
- * what it waits for never comes is no crash either, so where there are lies it waits no longer than some seconds.
+ * A program that queries nearly everything of an OpenCL platform, and believes all answers, as programs do: texts end,
+ * sizes are those of the previous answer. It ignores errors. It ends with 0 unless it crashes; a wait that never ends
+ * is no crash either, so with lies the program waits only some seconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static const char source[] = "kernel __attribute__((reqd_work_group_size(4, 1, 1
                              "kernel void other(global float4 *data, sampler_t s, read_only image2d_t image) { }\n";
 static size_t read_so_far;
 
-/* What a program does with a text that it was given. */
+/* Uses a text as programs do. */
 static void use_text(const char *text)
 {
     read_so_far += strlen(text);
@@ -77,7 +77,7 @@ static cl_int memory_info(void *object, void *second, cl_uint param, size_t size
 
 typedef cl_int query(void *, void *, cl_uint, size_t, void *, size_t *);
 
-/* Asked for its size first, and then for that. */
+/* Queries the size, and then the value with that size. */
 static void ask(query *info, void *object, void *second, cl_uint param, int is_text)
 {
     size_t size = 0;
@@ -214,7 +214,7 @@ static void CL_CALLBACK gone(cl_mem memory, void *data)
     read_so_far++;
 }
 
-/* Reads that wait for each other: some are answered when others have not moved yet. */
+/* Starts reads that wait for each other: some are answered before others have data. */
 static void use_buffer(cl_command_queue queue, cl_context context)
 {
     static char small[2][512], large[1 << 20];
@@ -347,7 +347,7 @@ int main(void)
     cl_device_id devices[MOST] = {0};
     cl_uint count = 0;
 
-    if (getenv("VOCL_LIE")) /* lies.sh knows the signal */
+    if (getenv("VOCL_LIE")) /* lies.sh accepts the signal */
         alarm(SECONDS);
     if (clGetPlatformIDs(1, &platform, NULL))
         return 0;

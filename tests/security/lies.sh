@@ -1,7 +1,6 @@
 #!/bin/sh
-# A program whose worker lies: lies of each kind, then VOCL_LIES sessions with lies at random, from VOCL_LIES_FROM on; half of
-# them without memory that is shared.
-# The program may see errors, and may wait for what never comes; it must not crash.
+# A program whose worker lies: lies of each kind, then VOCL_LIES sessions with random lies, from seed VOCL_LIES_FROM on;
+# half of them without shared memory. The program may see errors, and may wait forever, but must not crash.
 export VOCL_CACHE=off # what a liar tells is heard each time
 . "$(dirname "$0")/../lib.sh"
 
@@ -14,7 +13,7 @@ done
 rm "$libexec/vocl-proxy"
 ln -s "$top_builddir/tests/security/liar" "$libexec/vocl-proxy"
 
-# lied_to LIE SETTING...
+# lied_to LIE SETTING...: runs the program with a worker that tells this lie
 lied_to()
 {
     lie=$1
@@ -42,7 +41,7 @@ if [ $# -gt 0 ]; then # by hand
 fi
 lied_to none
 grep -q through "$scratch/out" || fail "without lies: $(cat "$scratch/out" "$scratch/err")"
-# lies SEED SHARE: of each kind, and by every second seed
+# lies SEED SHARE: runs the lies of each kind, and every second seed
 lies()
 {
     for lie in text binary count zero twice status $(seq $1 2 $((${VOCL_LIES_FROM:-1} + ${VOCL_LIES:-$(rounds 4)} - 1))); do

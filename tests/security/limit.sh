@@ -1,5 +1,6 @@
 #!/bin/sh
-# sessions-per-user holds for who says that what he asks for belongs to a session of his, which has lost a worker or is suspended.
+# sessions-per-user also limits a user who claims that a request belongs to a session of his, which has lost a worker or
+# is suspended.
 . "$(dirname "$0")/../pool/one-lib.sh"
 make_pool here 'devices = ( { match = "*"; sessions = 20; } );' 'sessions-per-user = 2;'
 export VOCL_POOL="$scratch/pool"
@@ -7,7 +8,7 @@ start_daemon
 say="$top_builddir/tests/security/say"
 id=00112233445566778899aabbccddeeff
 
-# granted: of the answers in $scratch/out
+# granted: prints how many of the answers in $scratch/out grant devices
 granted()
 {
     grep -c '"granted"' "$scratch/out"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A pool whose users MUNGE vouches for: what credentials its daemon takes, and which users of one node it takes for users of
+# A pool whose users MUNGE authenticates: which credentials the daemon accepts, and which users of one node are users of
 # another.
 . "$(dirname "$0")/../pool/one-lib.sh"
 need munged munge
@@ -14,7 +14,7 @@ end_daemons()
     rm -rf "$scratch"
 }
 trap end_daemons EXIT
-# start_munged REALM [KEY]: with a key of its own, or that one
+# start_munged REALM [KEY]: starts a munged with its own key, or with the given one
 start_munged()
 {
     mkdir "$scratch/$1" && chmod 755 "$scratch/$1"
@@ -39,7 +39,7 @@ start_daemon
 
 # ---- credentials ----
 
-# takes HOW ANSWER...: patterns, of a line each
+# takes HOW ANSWER...: the answers match these patterns, one a line
 takes()
 {
     how=$1
@@ -95,7 +95,7 @@ kill -CONT "$here"
 
 # ---- users ----
 
-# as UID COMMAND...
+# as UID COMMAND...: runs the command as that user
 as()
 {
     as_uid=$1
@@ -112,8 +112,8 @@ as 4321 vocl devices > "$scratch/out" 2>&1 && fail "a user that the node does no
 grep -q 'one .*no user 4321' "$scratch/out" || fail "why: $(cat "$scratch/out")"
 as 65534 vocl devices > "$scratch/out" 2>&1 || fail "nobody gets none: $(cat "$scratch/out")"
 
-# Another node, where the number is somebody else's.
-# (All of /etc, as a mount on the file alone goes when another test adds a user and so replaces it.)
+# Another node, where the UID is another user's. (Mounts all of /etc: a mount on the file alone would go away when
+# another test adds a user and so replaces the file.)
 cp -a /etc "$scratch/etc"
 sed -i 's/^nobody:/someone:/' "$scratch/etc/passwd"
 kill $daemon
@@ -128,7 +128,7 @@ start_at="unshare --mount $scratch/other-users"
 start_daemon
 start_other two
 meet_other
-# by the daemon that knows him
+# through the daemon that knows the user
 chmod 644 "$scratch/pool.two"
 as 65534 env VOCL_POOL="$scratch/pool.two" vocl run --exclusive --count 2 -- vocl devices > "$scratch/out" 2>&1 &&
     fail "another's number: $(cat "$scratch/out")"

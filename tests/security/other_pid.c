@@ -1,4 +1,4 @@
-/* Preloaded into a worker: it takes itself for the process $VICTIM, and says so. For other_pid.sh. */
+/* Preloaded into a worker: the worker reports the PID of process $VICTIM as its own. For other_pid.sh. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>

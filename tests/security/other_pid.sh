@@ -1,6 +1,6 @@
 #!/bin/sh
-# A worker that says that it is another process: if it does not answer the program kills the worker, and where it gives
-# bulk data the program reads the worker's memory, and not the other process's.
+# A worker that reports another process's PID: if it does not answer, the program kills the worker, and for its bulk
+# data the program reads the worker's memory, not the other process's.
 . "$(dirname "$0")/../lib.sh"
 case $SANITIZER in
 address | thread) skip "the sanitizer wants to be loaded first" ;;

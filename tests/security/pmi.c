@@ -1,4 +1,4 @@
-/* PMI as vocl-launcher and vocl-join serve it: what MPICH says is answered, and nothing else is believed. */
+/* PMI as vocl-launcher and vocl-join serve it: MPICH's commands are answered, and all others are refused. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int say(struct pmi *pmi, unsigned rank, const char *text)
 
 static const char init[] = "cmd=init pmi_version=1 pmi_subversion=1\n";
 
-/* As MPICH does it, cut in all places. */
+/* Starts up as MPICH does, with the text cut at all places. */
 static void start_up(size_t piece)
 {
     struct pmi *pmi = begin();
@@ -69,7 +69,7 @@ static void start_up(size_t piece)
     pmi_close(pmi);
 }
 
-/* Each is refused, whatever was good before. */
+/* Each of these lines is refused, whatever was accepted before. */
 static void refusals(void)
 {
     static char words[PMI_LINE + 64];
@@ -99,7 +99,7 @@ static void refusals(void)
     pmi = begin();
     check("before init", say(pmi, 0, "cmd=get_appnum\n"));
     pmi_close(pmi);
-    for (int what = 0; what < 3; what++) { /* a long line, key and value */
+    for (int what = 0; what < 3; what++) { /* a long line, a long key, a long value */
         memset(words, 'x', sizeof(words) - 1);
         if (what == 1)
             memcpy(words, "cmd=put kvsname=vocl key=", 25), memcpy(words + 200, " value=v\n", 10);
@@ -118,7 +118,7 @@ static void refusals(void)
     pmi_close(pmi);
 }
 
-/* Nobody waits for one that is gone. */
+/* No rank waits for a lost one. */
 static void losses(void)
 {
     struct pmi *pmi = begin();

@@ -1,5 +1,5 @@
-/* reserve POOLFILE USER NUMBER: asks for a device so many times, in that user's name, and starts nothing. Says "granted
- * N" and why not more, and holds them until standard input ends. */
+/* reserve POOLFILE USER NUMBER: requests a device so many times in that user's name, and starts nothing. Prints
+ * "granted N" and why not more, and holds them until standard input ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

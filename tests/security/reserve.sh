@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who reserves devices and starts nothing keeps nobody from them for long, with the limits that nobody has set.
+# A user who reserves devices and starts nothing keeps nobody else from them for long, with the default limits.
 . "$(dirname "$0")/../pool/one-lib.sh"
 make_pool here 'devices = ( { match = "*"; sessions = 8; } );'
 printf 'nobody %s\n' "$(new_key)" > "$scratch/theirs"
@@ -14,7 +14,7 @@ wait_until grep -q granted "$scratch/held" || fail "no reservations: $(cat "$scr
 grep -q '^granted 8: .*as many sessions as you may: 8' "$scratch/held" || fail "all there are: $(cat "$scratch/held")"
 VOCL_POOL=$scratch/pool vocl run --wait 300 -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" ||
     fail "another user: $(cat "$scratch/err" "$scratch/log")"
-# they have expired, though their client is there; it gets no others
+# the reservations have expired, though their client is connected; it gets no others
 none()
 {
     [ "$(VOCL_POOL=$scratch/pool vocl pool sessions | grep -c nobody)" = 0 ]
@@ -24,7 +24,7 @@ wait_until none || fail "reservations stay: $(VOCL_POOL=$scratch/pool vocl pool 
 grep -q '^granted 0: .*started nothing on them; again in' "$scratch/again" || fail "again: $(cat "$scratch/again")"
 exec 5>&-
 
-# devices
+# the limit of devices
 VOCL_POOL=$scratch/pool vocl devices --count 1 > /dev/null || fail "one device"
 kill -TERM $daemon
 wait $daemon

@@ -1,12 +1,12 @@
 /*
- * say POOLFILE WORD...: what a client of the first daemon of the pool may say. A word is
+ * say POOLFILE WORD...: says anything as a client of the pool's first daemon. A word is
  *
- *     as:USER   the connections from here on are in the name of that user, whose key the pool file's key-file has
- *     {...}     a message: sent, and the answer printed; $ID in it is what was granted last
+ *     as:USER   the next connections are in the name of that user, whose key is in the pool file's key-file
+ *     {...}     a message: sent, and the answer printed; $ID in it is the last ID that was granted
  *     -{...}    a message: sent
- *     @         from here on another connection
- *     read      the next message, printed
- *     stay      until standard input ends
+ *     @         opens another connection for the following words
+ *     read      prints the next message
+ *     stay      waits until standard input ends
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Memory that a session gets holds nothing of anybody's. The CPU stands for a device with memory of its own.
+# A session's new memory has no data of other sessions. The CPU stands in for a device with its own memory.
 . "$(dirname "$0")/../lib.sh"
 stale=$top_builddir/tests/security/stale
 

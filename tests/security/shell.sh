@@ -1,5 +1,6 @@
 #!/bin/sh
-# What names a host or a path is no option of ssh's and no command of a shell's, and what is logged moves no terminal.
+# Names of hosts and paths are not taken for options of ssh or commands of a shell, and log lines cannot control a
+# terminal.
 . "$(dirname "$0")/../lib.sh"
 cat > "$scratch/rsh" << 'END'
 #!/bin/sh
@@ -17,7 +18,7 @@ for hosts in -oProxyCommand=true elsewhere.invalid,-oX; do
     grep -q "workers on $hosts cannot be started" "$scratch/err" || fail "$hosts: $(cat "$scratch/err")"
 done
 
-# a path with a quote is a path
+# a path with a quote stays a path
 folder="$scratch/it's; touch ran #"
 mkdir "$folder"
 ln -s "$VOCL_LIBEXECDIR/vocl-proxy" "$folder/vocl-proxy"

@@ -1,5 +1,5 @@
-/* Preloaded into a daemon: as long as the file $SLOW is there, questions for the user $SLOW_USER and the host
- * $SLOW_HOST are not answered; $SLOW.asked says that somebody has asked. For slow_names.sh. */
+/* Preloaded into a daemon: as long as the file $SLOW exists, lookups of the user $SLOW_USER and the host $SLOW_HOST are
+ * not answered; the file $SLOW.asked shows that there was a lookup. For slow_names.sh. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>

@@ -1,7 +1,7 @@
-# Two hosts for the scripts of strangers, after lib.sh: network namespaces $near and $far with a cable between them.
+# Two hosts for the tests of strangers, after lib.sh: network namespaces $near and $far with a cable between them.
 #
 #     make_spaces NAME NET      $near has NET.1, $far NET.2 and NET.3
-#     remove_spaces             and all that runs in them
+#     remove_spaces             also ends the processes in them
 [ "$(id -u)" = 0 ] || skip "only root can be two users and two hosts"
 
 make_spaces()

@@ -1,7 +1,6 @@
 /*
- * Looks for what others left in memory: makes buffers and images, without contents, and reads them. It fills what it
- * has made with a pattern before it releases it, so that there is something to be found. Prints how many bytes were not
- * 0.
+ * Looks for data that others left in memory: creates buffers and images without contents, and reads them. It fills its
+ * objects with a pattern before it releases them, so that there is something to find. Prints how many bytes were not 0.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,13 @@
 /*
- * Somebody who has no business in a session, and tries what worked once:
+ * A process that is not in a session, and tries attacks that once worked:
  *
- *     stranger knock HOST        every TCP port: what is open is told to run a command (PMI), asked for the
- *                                environment (the control port of MPICH's mpiexec) and spoken to as UCX.
- *                                Prints the open ones.
- *     stranger names             prints what listens, or has a name, in this network namespace
- *     stranger hold KIND FILE    connects to all of that (KIND: tcp, unix), many times, and says nothing, until
- *                                standard input ends. FILE is made when there is something to hold.
+ *     stranger knock HOST        on every open TCP port: asks for a command to be run (PMI), for the environment (the
+ *                                control port of MPICH's mpiexec), and speaks as UCX. Prints the open ports.
+ *     stranger names             prints the sockets in this network namespace that listen or have a name
+ *     stranger hold KIND FILE    connects to all of these (KIND: tcp, unix), many times, and sends nothing, until
+ *                                standard input ends. Creates FILE when it holds something.
  *
- * 0: there was something; 1: nothing.
+ * Exit status: 0: there was something; 1: nothing.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -78,7 +77,7 @@ static void attack(const char *host, unsigned port)
     say(host, port, ucx, sizeof(ucx), false);
 }
 
-/* On one host TCP may connect a socket with itself. */
+/* Whether the socket is connected with itself, as TCP may do on one host. */
 static bool is_own(int fd)
 {
     struct sockaddr_in own = {0}, other = {0};
@@ -162,7 +161,7 @@ static void look(void (*visit)(const char *name))
 
         if (sscanf(line, "%*s %*s %*s %x %x %x %*s %119s", &flags, &type, &state, path) != 4)
             continue;
-        if (state == 1 && *path == '@') { /* not connected: it listens, or takes datagrams */
+        if (state == 1 && *path == '@') { /* unconnected: it listens, or takes datagrams */
             snprintf(name, sizeof(name), "%s %s", type == SOCK_DGRAM ? "datagrams" : "unix", path);
             visit(name);
         }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who has not proved who he is holds up nobody; who has cannot take all there is; and nobody fills the log.
+# Unauthenticated connections delay nobody; an authenticated user cannot take all connections; and nobody fills the log.
 . "$(dirname "$0")/../pool/one-lib.sh"
 need python3 python3
 make_pool here 'connection-limit = 64;' 'connections-per-user = 20;'
@@ -9,7 +9,7 @@ chmod 600 "$scratch/theirs"
 sed "s,^key-file.*,key-file $scratch/theirs," "$scratch/pool" > "$scratch/pool.nobody"
 start_daemon
 
-# hold NAME NUMBER HOW: in the background; $held
+# hold NAME NUMBER HOW: holds connections in the background; sets $held
 hold()
 {
     python3 "$top_srcdir/tests/security/hold.py" 127.0.0.1 $port "$2" "$3" > "$scratch/held.$1" 2>&1 &
@@ -32,7 +32,7 @@ for how in silent named drip; do
 done
 VOCL_POOL=$scratch/pool vocl devices > /dev/null 2> "$scratch/err" || fail "a session: $(cat "$scratch/err")"
 
-# One user's connections are bounded, and others come in beside them.
+# One user's connections are limited, and others can still connect.
 mkfifo "$scratch/fifo"
 "$top_builddir/tests/security/crowd" "$scratch/pool.nobody" nobody 100 < "$scratch/fifo" > "$scratch/crowd" 2>&1 &
 crowd=$!
@@ -43,7 +43,7 @@ serves "a crowd of another user's"
 exec 5>&-
 wait $crowd
 
-# The log: bounded, however many are refused; the kind and how many are told.
+# The log is limited, however many are refused; it has the kind and the number.
 [ "$(lines)" -lt 100 ] || fail "$(lines) lines: $(head -c 3000 "$scratch/log")"
 before=$(lines)
 python3 - "$scratch/state/control" << 'END' || fail "no control socket"
@@ -63,7 +63,7 @@ wait_until told || fail "not told how many: $(tail "$scratch/log")"
 kill -TERM $daemon
 wait $daemon
 
-# No descriptors: it pauses until there are some.
+# Without free descriptors the daemon pauses until there are some.
 sed -i 's/^connection-limit.*/connection-limit = 4000;/' "$scratch/conf"
 rm -f "$scratch/log"
 (ulimit -n 64 && exec "$VOCL_LIBEXECDIR/vocl-proxy" --config "$scratch/conf" 2> "$scratch/log") &

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What clients say of themselves is shown, and never obeyed by a terminal nor taken for a line of the log.
+# Texts from clients are shown, but cannot control a terminal, nor pass for a line of the log.
 . "$(dirname "$0")/../pool/one-lib.sh"
 need python3 python3
 need curl curl
@@ -21,7 +21,7 @@ runs()
 }
 wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
 
-# clean FILE: no control character but the lines' ends
+# clean FILE: the file has no control characters except line ends
 clean()
 {
     LC_ALL=C tr -d '\n' < "$1" | LC_ALL=C grep -q '[[:cntrl:]]' && fail "$1: $(cat -v "$1")"
@@ -35,7 +35,7 @@ grep -q 'b\\x1b\[31m' "$scratch/sessions" || fail "not shown: $(cat "$scratch/se
 clean "$scratch/log"
 grep -q 'program=b\\x1b\[31m\\x0avocl-proxy: forged' "$scratch/log" || fail "not in the log: $(cat "$scratch/log")"
 grep -q '^vocl-proxy: forged' "$scratch/log" && fail "a forged line of the log"
-# JSON is JSON, with the name as it is
+# JSON stays valid, with the original name
 python3 - "$scratch/$name" "$(curl -s "http://127.0.0.1:$((port + 1))/status.json")" "$(vocl pool --json status)" << 'END' || fail "JSON"
 import json, os, sys
 for text in sys.argv[2:]:
@@ -55,7 +55,7 @@ vocl pool drain --reason "$(printf 'caf\351')" here 2> "$scratch/err" && fail "a
 grep -q 'no UTF-8' "$scratch/err" || fail "why a reason cannot be said: $(cat "$scratch/err")"
 vocl pool drain --owner "$(printf 'caf\351')" here 2> "$scratch/err" && fail "drained for another owner than was said"
 
-# What is too long is cut between two characters: half of one would make records that are none, and sessions without one.
+# A text that is too long is cut between characters: half a character would break records, and sessions would lack one.
 vocl pool resume here
 long=$(printf '%0125d' 0)
 name=$(printf '%062d\303\251' 0)
@@ -68,7 +68,7 @@ recorded()
 {
     grep -q "\"session\":\"$id\".*\"why\":\"${long}0\"" "$scratch/accounting"
 }
-# The program's own connection attaches again, and may come in between.
+# The program's own connection attaches again, and may intervene.
 ended_so()
 {
     "$top_builddir/tests/security/say" "$scratch/pool" "-{\"do\":\"attach\",\"session\":\"$id\"}" \
@@ -79,7 +79,7 @@ wait_until ended_so || fail "a session is not on record: $(cat "$scratch/out" "$
 grep "$id" "$scratch/accounting" | grep -q "\"program\":\"$(printf '%062d' 0)\"" || fail "its program: $(cat "$scratch/accounting")"
 kill $program 2> /dev/null && wait $program
 
-# What names nothing ends nothing.
+# A kill that names no session ends none.
 vocl run -- "$top_builddir/tests/pool/burn" 0 0 0 wait < "$scratch/wait" > /dev/null 2> "$scratch/err" &
 program=$!
 wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
@@ -92,7 +92,7 @@ vocl pool kill "$(vocl pool sessions | awk 'NR == 2 { print substr($1, 1, 4) }')
 kill $program 2> /dev/null && wait $program
 exec 3>&-
 
-# One session that has its device alone is one session.
+# A session that has its device exclusively counts as one.
 vocl run --wait 200 --exclusive -- "$top_builddir/tests/pool/burn" 600 > /dev/null 2> "$scratch/err" &
 program=$!
 wait_until runs || fail "no session: $(cat "$scratch/err" "$scratch/log")"
@@ -101,7 +101,7 @@ curl -s "http://127.0.0.1:$((port + 1))/metrics" | grep -q '^vocl_device_session
 vocl pool --json devices | grep -q '"sessions": 1,' || fail "JSON: $(vocl pool --json devices)"
 vocl devices > /dev/null 2> "$scratch/err" && fail "a device that is another's alone"
 grep -q 'are taken' "$scratch/err" || fail "why: $(cat "$scratch/err")"
-# its load is a part of the time: of each of some seconds, one after the other
+# its load is a fraction of the time, measured over several seconds
 for one in 1 2 3 4 5 6 7 8; do
     sleep 0.5
     curl -s "http://127.0.0.1:$((port + 1))/metrics" | awk '/^vocl_device_busy_ratio/ && $NF > 1 { print; exit 1 }' || fail "more than all"

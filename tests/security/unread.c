@@ -1,11 +1,11 @@
 /*
- * unread POOLFILE hold|queue: a connection does not read what it asked for, until the daemon has nearly as much for it
- * as it keeps (4 MiB). Then something else makes the daemon say one thing more to it, and close it.
+ * unread POOLFILE hold|queue: a connection does not read its answers until the daemon buffers nearly as much for it as
+ * it keeps (4 MiB). Then another event makes the daemon send it one message more, and close it.
  *
  *     hold   it holds devices, and another connection of the same user ends that
- *     queue  it waits for devices, and the one before it goes: its place changes
+ *     queue  it waits for devices, and the request before it leaves: its position changes
  *
- * Goes on until standard input ends, and ends with 0 if the daemon answers then.
+ * Runs until standard input ends, and ends with 0 if the daemon answers then.
  */
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -56,7 +56,8 @@ static json_t *ask(struct client *client, json_t *message)
     return answer;
 }
 
-/* What the daemon's kernel has of this connection: not acknowledged by us, not read by the daemon. */
+/* Gets the sizes of the daemon's kernel queues for this connection: bytes that are not acknowledged by this side, and
+ * bytes that the daemon has not read. */
 static bool queues_there(int fd, unsigned *unacknowledged, unsigned *unread)
 {
     bool open = false;
@@ -81,9 +82,9 @@ static bool queues_there(int fd, unsigned *unacknowledged, unsigned *unread)
     return open;
 }
 
-/* What the daemon has not given its kernel yet of the answers, once it has read all that was said. Below 0: the
- * connection stands still, as Linux drops what comes to a full socket with the acknowledgements in it, on both sides.
- */
+/* Returns how many bytes of the answers the daemon has not given its kernel yet, once it has read everything. Below 0:
+ * the connection stands still, since Linux drops packets to a full socket together with their acknowledgements, on both
+ * sides. */
 static long unsent(struct client *client, long answers)
 {
     const long until = clock_ms() + STILL_MS;
@@ -96,7 +97,7 @@ static long unsent(struct client *client, long answers)
         usleep(20000);
         ioctl(client->fd, TIOCOUTQ, &under_way);
         if (!queues_there(client->fd, &unacknowledged, &unread))
-            return MOST_UNSENT; /* what it was told of the queue was enough, and it is closed */
+            return MOST_UNSENT; /* closed: the news of the queue were enough */
     } while (under_way || unread);
     usleep(20000);
     ioctl(client->fd, FIONREAD, &here);
@@ -104,7 +105,7 @@ static long unsent(struct client *client, long answers)
     return answers - here - (long)unacknowledged;
 }
 
-/* False: unsent() says that it cannot be. */
+/* Returns false if unsent() reports that the connection stands still. */
 static bool fill(struct client *client)
 {
     json_t *pulse = json_pack("{s:s}", "do", "pulse");
@@ -117,7 +118,7 @@ static bool fill(struct client *client)
         ioctl(client->fd, FIONREAD, &one);
     }
     answers = one;
-    for (int full = 0; full < 3 && left >= 0; full++) { /* the kernel may still take some */
+    for (int full = 0; full < 3 && left >= 0; full++) { /* the kernel may still take more */
         while ((left = unsent(client, answers)) >= 0 && (room = (MOST_UNSENT - UNDER - left) / one) > 0) {
             full = 0;
             if (room > BURST)
@@ -133,7 +134,7 @@ static bool fill(struct client *client)
     return left >= 0;
 }
 
-/* Whether the daemon has closed it, once it has done what it was asked. */
+/* Whether the daemon has closed the connection, once it has done its work. */
 static bool is_closed(const struct client *client)
 {
     struct client other;
@@ -174,7 +175,7 @@ static void fill_queue(void)
 {
     static struct client clients[3];
 
-    for (int i = 0; i < 3; i++) { /* the first one gets it */
+    for (int i = 0; i < 3; i++) { /* the first request gets the device */
         open_client(&clients[i]);
         json_decref(
             ask(&clients[i], json_pack("{s:s, s:b, s:i}", "do", "request", "exclusive", 1, "wait", i ? 600 : 0)));
@@ -192,7 +193,7 @@ int main(int count, char **words)
     if (count < 3 || poolfile_read_file(&pool, words[1], why, sizeof(why)))
         die("usage", "unread POOLFILE hold|queue");
     if (!strcmp(words[2], "hold"))
-        while (!fill_hold()) /* it stood still, or the daemon's kernel had just taken some more of it */
+        while (!fill_hold()) /* it stood still, or the daemon's kernel had just taken more */
             ;
     else
         fill_queue();

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Who does not read what the daemon says is closed, whatever the daemon was doing for others when it noticed.
+# A client that does not read the daemon's messages is disconnected, whatever the daemon was doing for others when it
+# noticed.
 . "$(dirname "$0")/../pool/one-lib.sh"
 make_pool here 'devices = ( { match = "*"; sessions = 8; } );'
 start_at='env MALLOC_PERTURB_=165 GLIBC_TUNABLES=glibc.malloc.tcache_count=0' # memory that was given back is not what it was
@@ -26,7 +27,7 @@ for how in hold; do # queue is for hands: its filling does not always come to an
 done
 grep 'Sanitizer' "$scratch/log".* && fail "the sanitizer found something"
 
-# Who may not use the node does not wait for its devices, either.
+# A user who may not use the node does not wait for its devices, either.
 kill -TERM $daemon
 wait $daemon
 printf 'nobody %s\n' "$(new_key)" > "$scratch/theirs"

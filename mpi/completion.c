@@ -1,4 +1,5 @@
-/* Requests of MPI's that XTQ completes: generalised ones, which all of MPI_Wait, MPI_Test and their like understand. */
+/* Requests that XTQ completes. They are generalised requests of MPI, which all forms of MPI_Wait and MPI_Test accept.
+ */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -6,7 +7,7 @@
 
 struct completion {
     MPI_Request request;
-    atomic_int error; /* which also orders what has been done before what the program does when it has waited */
+    atomic_int error; /* also orders the operation before what the program does after waiting */
 };
 
 static int on_query(void *state, MPI_Status *status)
@@ -48,7 +49,7 @@ struct completion *completion_begin(MPI_Request *request)
     return completion;
 }
 
-/* Which is gone when the program has waited for it. */
+/* Completes a request. The completion is freed when the program has waited for the request. */
 void completion_end(struct completion *completion, int error)
 {
     atomic_store_explicit(&completion->error, error, memory_order_release);

@@ -1,4 +1,4 @@
-/* See intercept.h: start and end, XTQ on communicators, and what MPI's types and operations are in XTQ. */
+/* See intercept.h: start and end, XTQ on communicators, and the XTQ equivalents of MPI's types and operations. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,13 +17,13 @@
 #define INDICES (FIRST_WINDOW_INDEX + WINDOWS + 1)
 #define LANE_BYTES ((size_t)512 << 10)
 
-/* Under the lock; communicators of one process may be used by several threads. */
+/* Used under the lock, as several threads may use communicators of the process. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct link *links;
 static int keyval = MPI_KEYVAL_INVALID;
 static unsigned long collectives, accumulates;
 static atomic_int windows;
-static atomic_uint changes; /* of what communicators have: see link_find() */
+static atomic_uint changes; /* changes of communicators' links: see link_find() */
 
 void link_count_collective(void)
 {
@@ -37,7 +37,7 @@ void link_count_accumulate(void)
 
 /* ---- XTQ on a communicator ---- */
 
-/* The persistent kernel's device; on failure it is for the CPU to compute. */
+/* Chooses the persistent kernel's device. If there is none, the CPU computes. */
 static void choose_device(struct xtq_collectives_options *options)
 {
     cl_platform_id platform;
@@ -100,7 +100,7 @@ void link_keep(struct link *link)
     link->users++;
 }
 
-/* Not among the others any more before it is closed, as a thread may make them go on: link_progress(). */
+/* Removes the link from the list before it is closed, as another thread may drive the listed links: link_progress(). */
 void link_release(struct link *link)
 {
     if (--link->users)
@@ -127,7 +127,7 @@ void link_windows(int change)
     atomic_fetch_add(&windows, change);
 }
 
-/* If another thread is at it, that is enough. */
+/* Drives all links, unless another thread is doing it. */
 void link_progress(void)
 {
     if (pthread_mutex_trylock(&lock))
@@ -165,7 +165,7 @@ static struct link *link_ask(MPI_Comm comm, bool make)
     if (inter || size == 1)
         return NULL;
     link = calloc(1, sizeof(*link));
-    if (!link) /* the others count on this rank */
+    if (!link) /* the other ranks expect a link here */
         PMPI_Abort(comm, 1);
     link->users = 1;
     link->meeting = MPI_COMM_NULL;
@@ -174,8 +174,9 @@ static struct link *link_ask(MPI_Comm comm, bool make)
     return link;
 }
 
-/* NULL: there cannot be one; or, unless one is to be made, there is none. To ask MPI takes a third of the time of a
- * small reduction, so what it said last is kept, until a communicator gets a link or one that has a link is freed. */
+/* Returns the link of a communicator; make: makes one. NULL: it has none, or cannot have one. A query of MPI takes a
+ * third of the time of a small reduction, so the last answer is kept until any communicator gets a link, or loses it.
+ */
 static struct link *link_find(MPI_Comm comm, bool make)
 {
     static _Thread_local struct {
@@ -189,7 +190,7 @@ static struct link *link_find(MPI_Comm comm, bool make)
     if (!last.known || last.comm != comm || last.changes != now || (make && !last.link)) {
         last.link = link_ask(comm, make);
         last.comm = comm;
-        last.changes = now; /* from before it was asked */
+        last.changes = now; /* the value from before the query */
         last.known = true;
     }
     return last.link;
@@ -237,7 +238,7 @@ bool link_threads(void)
 
 /* ---- start and end ---- */
 
-/* XTQ has threads of its own, which call MPI where ranks are on several hosts. */
+/* XTQ has threads of its own, which call MPI if ranks are on several hosts. */
 INTERCEPT MPI_Init(int *count, char ***words)
 {
     int level;
@@ -251,7 +252,7 @@ INTERCEPT MPI_Init_thread(int *count, char ***words, int required, int *provided
     return PMPI_Init_thread(count, words, MPI_THREAD_MULTIPLE, provided);
 }
 
-/* In the order they were made, which is the same on all ranks that have them. */
+/* Closes links in the order in which they were made, which is the same on all ranks that have them. */
 static void close_oldest(struct link *link)
 {
     if (!link)
@@ -276,7 +277,7 @@ INTERCEPT MPI_Finalize(void)
     (sizeof(c_type) == 8 ? XTQ_INT64 : sizeof(c_type) == 4 ? XTQ_INT32 : sizeof(c_type) == 2 ? XTQ_INT16 : XTQ_INT8)
 #define UNSIGNED(c_type) ((enum xtq_type)(SIGNED(c_type) + 1))
 
-/* Fortran's types have no C type to ask for its size; MPI_DATATYPE_NULL where MPI was built without. */
+/* Returns the type of a Fortran datatype, by its size. Without Fortran, MPI's constants are MPI_DATATYPE_NULL. */
 static bool fortran_type(MPI_Datatype datatype, enum xtq_type *type)
 {
     const MPI_Datatype integers[] = {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8};

@@ -1,4 +1,4 @@
-/* See pieces.h: what a datatype means is found by how it was made (MPI 3.1, 4.1). */
+/* See pieces.h. The layout of a datatype is derived from how it was made (MPI 3.1, 4.1). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int push(struct pieces *to, const struct piece *piece)
     return 0;
 }
 
-/* The last, if it is one block more of those before it. */
+/* Merges the last piece with the one before, if it is one more block of that. */
 static void fold(struct pieces *p)
 {
     struct piece *last, *before;
@@ -66,7 +66,7 @@ static int add(struct pieces *to, int64_t offset, struct rows rows)
     return push(to, &(struct piece){offset, rows});
 }
 
-/* So many of a list at a distance. */
+/* Adds count copies of a list, a distance of step apart. */
 static int repeat(struct pieces *to, const struct pieces *one, size_t count, int64_t offset, int64_t step)
 {
     const struct piece *piece = one->list;
@@ -171,11 +171,11 @@ typedef MPI_Count amount;
 typedef int amount;
 #endif
 
-/* How a datatype was made, and from what. */
+/* How a datatype was made, and from which datatypes. */
 struct made {
     int combiner;
     amount integer_count, address_count, large_count, type_count;
-    MPI_Count *numbers; /* integers, addresses, and what MPI 4 has as MPI_Count, in this order */
+    MPI_Count *numbers; /* integers, addresses, and MPI 4's large counts, in this order */
     MPI_Datatype *types;
 };
 
@@ -260,7 +260,7 @@ static int64_t extent_of(MPI_Datatype datatype)
     return extent;
 }
 
-/* Of the types that Fortran's kinds select there is nothing to be asked but the size. */
+/* Returns the type of a datatype that Fortran's kinds select, of which MPI tells only the size. */
 static bool fortran_kind(int combiner, MPI_Count bytes, enum xtq_type *type)
 {
     if (combiner == MPI_COMBINER_F90_REAL)
@@ -271,7 +271,7 @@ static bool fortran_kind(int combiner, MPI_Count bytes, enum xtq_type *type)
            xtq_type_bytes(*type) == (size_t)bytes;
 }
 
-/* One of MPI's own; of pairs with a hole it cannot be asked where that is. */
+/* Adds a predefined datatype. MPI does not tell where the hole in a pair is, so such a pair is refused. */
 static int make_own(MPI_Datatype datatype, int combiner, struct pieces *out)
 {
     MPI_Count bytes = 0;
@@ -284,7 +284,7 @@ static int make_own(MPI_Datatype datatype, int combiner, struct pieces *out)
     return add(out, first, (struct rows){.bytes = (size_t)bytes, .count = 1});
 }
 
-/* Blocks of lengths of their own, or all of the first's, at displacements in extents or bytes. */
+/* Adds blocks of individual lengths, or all of the first length, at displacements in extents or bytes. */
 static int make_blocks(const struct made *m, const struct pieces *one, int64_t extent, struct pieces *out)
 {
     const bool own = m->combiner == MPI_COMBINER_INDEXED || m->combiner == MPI_COMBINER_HINDEXED;
@@ -309,12 +309,12 @@ static int make_vector(const struct made *m, const struct pieces *one, int64_t e
     return error;
 }
 
-/* Which of a dimension's elements are in an array: so many from a first one on, and again from each step on. */
+/* Which elements of a dimension are in an array: length elements from first on, repeated every step. */
 struct cut {
     MPI_Count first, length, step, whole;
 };
 
-/* The order of numbers is MPI's, with those that are of MPI_Count at the end where there are such. */
+/* The numbers are in MPI's order, with large counts, if any, at the end. */
 static struct cut cut_subarray(const struct made *m, int k)
 {
     const MPI_Count dimensions = m->numbers[0], *sizes = m->numbers + (m->large_count ? 2 : 1);
@@ -328,7 +328,7 @@ static const MPI_Count *distributions(const struct made *m)
     return m->numbers + 3 + (m->large_count ? 0 : m->numbers[2]);
 }
 
-/* Processes are numbered as C orders arrays, whatever the array's own order. */
+/* Processes are numbered in the order of C's arrays, whatever the order of the array itself. */
 static struct cut cut_darray(const struct made *m, int k)
 {
     const MPI_Count dimensions = m->numbers[2], *kinds = distributions(m), *arguments = kinds + dimensions,
@@ -346,7 +346,7 @@ static struct cut cut_darray(const struct made *m, int k)
     return (struct cut){place * length, length, length * processes[k], whole};
 }
 
-/* The fastest dimension first: rows, then planes of these, and so on. */
+/* Adds an array, by the fastest dimension first: rows, then planes of these, and so on. */
 static int make_array(const struct made *m, const struct pieces *one, int64_t extent, struct pieces *out)
 {
     const bool sub = m->combiner == MPI_COMBINER_SUBARRAY;

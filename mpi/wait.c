@@ -1,6 +1,7 @@
 /*
- * Where a rank waits in MPI, others may accumulate into its windows: the thread that waits runs what they put itself,
- * as MPI does with what it carries, and no thread has to be woken. Without windows these calls are MPI's own.
+ * Waits in MPI. While a rank waits, other ranks may accumulate into its windows. The waiting thread runs their
+ * operations itself, as MPI does with its own, so that no thread has to be woken. Without windows these calls are MPI's
+ * own.
  */
 #include <sched.h>
 
@@ -52,7 +53,7 @@ static int wait_for_all(int count, MPI_Request *requests, MPI_Status *statuses)
 
 int serve_until_all(int count, MPI_Request *requests)
 {
-    MPI_Status statuses[count]; /* not MPI_STATUSES_IGNORE: gcc takes MPICH's for an array without room */
+    MPI_Status statuses[count]; /* not MPI_STATUSES_IGNORE: gcc takes MPICH's for an array that is too small */
 
     return wait_for_all(count, requests, statuses);
 }
@@ -76,7 +77,7 @@ INTERCEPT MPI_Recv(void *data, int count, MPI_Datatype datatype, int source, int
     return result ? result : MPI_Wait(&request, status);
 }
 
-/* Not XTQ's, but as it makes all ranks wait for each other, XTQ can be opened here for what must not wait. */
+/* A barrier makes all ranks wait for each other, so XTQ is opened here for operations that must not wait for that. */
 INTERCEPT MPI_Barrier(MPI_Comm comm)
 {
     struct link *link;

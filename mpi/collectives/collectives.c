@@ -7,7 +7,7 @@
 #include "mpi/collectives/jobs.h"
 #include "mpi/collectives/meet.h"
 
-/* Settings are read once: reading takes as long as a small reduction. */
+/* The settings, which are read once, since reading them takes as long as a small reduction. */
 static unsigned long long least, most_for_all;
 
 static void read_settings(void)
@@ -16,7 +16,7 @@ static void read_settings(void)
     most_for_all = settings_bytes(SETTING_XTQ_ALLREDUCE_MOST);
 }
 
-/* Whether a reduction is XTQ's. Decided alike by all ranks: by what must be the same on all of them. */
+/* Whether XTQ does a reduction. All ranks decide alike, by arguments that MPI requires to be the same on all ranks. */
 static bool taken(const struct device_reduction *r, struct reduction *out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -48,7 +48,7 @@ static bool on_device(const struct device_reduction *r, enum when when, MPI_Info
     return device_reduces(r->data, r->result) && device_reduce(r, when == NOW ? NULL : request, code);
 }
 
-/* Whether it is XTQ's, or there is device memory in it; then *code is MPI's error code. */
+/* Does a reduction by XTQ, or with device memory, and sets *code to MPI's error code. False if MPI must do it. */
 static bool done(const struct device_reduction *r, enum when when, MPI_Info info, MPI_Request *request, int *code)
 {
     struct reduction what;

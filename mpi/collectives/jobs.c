@@ -1,10 +1,10 @@
 /*
- * Reductions that go on while the program does something else. Each communicator that has had one has a thread, which
- * drives all of its reductions and completes them in the order in which they were started; that is the same on all
- * ranks, so what is waited for first has been started by everybody who has started anything after it.
+ * Reductions that run in the background. Each communicator that has had one has a thread, which drives its reductions
+ * and completes them in the order in which they were started. This order is the same on all ranks, so all ranks that
+ * have started later reductions have also started the one that is waited for.
  *
- * Of a persistent request MPI's part is a receive of nothing from this rank itself, which the thread sends when the
- * reduction has ended: so MPI_Wait and its relatives, and MPI_Request_free, find what they know.
+ * MPI's part of a persistent request is a receive of an empty message from this rank itself, which the thread sends
+ * when the reduction has ended. So MPI_Wait and the like, and MPI_Request_free, get a request that they know.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "mpi/device/device.h"
 #include "mpi/collectives/jobs.h"
 
-/* What somebody waits for who must. */
+/* The end of a reduction that a thread waits for. */
 struct ending {
     bool over;
     int error;
@@ -24,7 +24,7 @@ struct ending {
 struct job {
     struct job *next;
     struct reduction what;
-    struct xtq_request *request; /* NULL: not started yet, or not started for the error */
+    struct xtq_request *request; /* NULL: not started yet, or not started because of error */
     int error;
     struct completion *completion; /* or NULL */
     int tag;                       /* of a persistent request, or 0 */
@@ -48,7 +48,7 @@ struct persistent {
     int tag;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that is persistent */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all persistent requests */
 static struct persistent *persistents;
 static _Atomic unsigned persistent_count;
 static MPI_Comm self = MPI_COMM_NULL;
@@ -61,14 +61,15 @@ static int reduction_start(struct link *link, const struct reduction *r, struct 
                              : xtq_ireduce(link->c, r->root, r->data, r->result, r->count, r->type, r->op, request);
 }
 
-/* All ranks wait in it, so no server has to be woken: that would take a core from one that waits. */
+/* Does a blocking reduction. All ranks wait in it, so no server is woken, which would take a core from a waiting rank.
+ */
 static int reduction_do(struct link *link, const struct reduction *r)
 {
     return r->root == TO_ALL ? xtq_allreduce(link->c, r->data, r->result, r->count, r->type, r->op)
                              : xtq_reduce(link->c, r->root, r->data, r->result, r->count, r->type, r->op);
 }
 
-/* Under the lock: all that there is room for, in order. */
+/* Starts reductions in order, as many as there is room for. Called under the lock. */
 static void start_some(struct jobs *jobs)
 {
     for (struct job *job = jobs->first; job; job = job->next) {
@@ -82,8 +83,8 @@ static void start_some(struct jobs *jobs)
     }
 }
 
-/* An error is told by a message that is too long. MPICH's MPI_Wait does not look up for a message of this process; it
- * does when a generalised request ends. */
+/* Completes a persistent request. A message that is too long reports an error. MPICH's MPI_Wait does not notice a
+ * message of this process, but notices the end of a generalised request. */
 static void persistent_end(int tag, int error)
 {
     static const char nothing;
@@ -258,7 +259,7 @@ int reduce_often(struct link *link, const struct reduction *what, MPI_Request *r
     p->link = link;
     p->what = *what;
     pthread_mutex_lock(&lock);
-    p->tag = tags++ % 0x7fff + 1; /* MPI knows no fewer */
+    p->tag = tags++ % 0x7fff + 1; /* every MPI has that many tags */
     if ((self == MPI_COMM_NULL && PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &self)) ||
         PMPI_Recv_init(NULL, 0, MPI_BYTE, 0, p->tag, self, &p->request)) {
         pthread_mutex_unlock(&lock);

@@ -1,9 +1,9 @@
 /*
- * MPI_Allreduce of little, and MPI_Barrier, on communicators that have windows. Others may accumulate into this rank's
- * windows while it waits there, so it does not wait inside of MPI; and as MPI's operations with requests take twice as
- * long as those without, the ranks send each other messages, by recursive doubling, as MPI's own operations do.
+ * MPI_Barrier, and MPI_Allreduce of small vectors, on communicators that have windows. Other ranks may accumulate into
+ * this rank's windows while it waits there, so it must not wait inside of MPI. Since MPI's operations with requests
+ * take twice as long as those without, the ranks exchange messages, by recursive doubling, as MPI's own operations do.
  *
- * MPI knows no order between these and what is done in windows.
+ * MPI defines no order between these operations and those in windows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "ground/plan.h"
 #include "mpi/collectives/meet.h"
 
-#define MEETING 1                     /* tag, on the link's communicator */
-#define MOST_BYTES ((size_t)32 << 10) /* above, MPI has better ways */
-#define PIECE_BYTES 8192              /* longer messages wait for their receiver, which took 2.5 times as long */
-#define MOST_PIECES 8                 /* a piece is of whole elements */
+#define MEETING 1                     /* tag, on link->meeting */
+#define MOST_BYTES ((size_t)32 << 10) /* MPI is faster for larger vectors */
+#define PIECE_BYTES 8192              /* longer messages of MPI wait for the receiver, which took 2.5 times as long */
+#define MOST_PIECES 8                 /* a piece consists of whole elements */
 
 int meet_open(struct link *link, MPI_Comm comm)
 {
@@ -27,7 +27,7 @@ void meet_close(struct link *link)
         PMPI_Comm_free(&link->meeting);
 }
 
-/* What is combined, by whom; mine and theirs change places as it goes on. */
+/* The state of an operation. mine and theirs are exchanged during it. */
 struct meeting {
     struct link *link;
     void *mine, *theirs;
@@ -37,7 +37,8 @@ struct meeting {
     MPI_Op op;
 };
 
-/* Send one, receive another, in pieces. Either rank may be MPI_PROC_NULL, the memory NULL only for nothing. */
+/* Sends one vector and receives another, in pieces. Either rank may be MPI_PROC_NULL. The memory may be NULL only if
+ * there are no elements. */
 static int exchange(const struct meeting *m, const void *sent, int to, void *received, int from)
 {
     MPI_Request requests[2 * MOST_PIECES];
@@ -68,7 +69,7 @@ int meet_barrier(struct link *link)
     return result;
 }
 
-/* The lower rank's operand is the first, so that both compute the same, whatever the operation minds. */
+/* Combines two vectors. The lower rank's is the first operand, so that both ranks compute the same result. */
 static int combine_with(struct meeting *m, int peer)
 {
     void *mine = m->mine;
@@ -97,10 +98,11 @@ static int double_up(struct meeting *m, int size)
     return result;
 }
 
-/* What MPI's operations are defined for (MPI 4.0, section 6.9.2). */
+/* The kinds of types for which MPI's operations are defined (MPI 4.0, section 6.9.2). */
 enum kind { INTEGERS = 1, REALS = 2, LOGICALS = 4, COMPLEXES = 8, BYTES = 16, PAIRS = 32 };
 
-/* Those that are XTQ's, too, are known to it; 0: not a predefined one, or one that not every MPI computes with. */
+/* Returns the kind of a datatype, which XTQ knows for its own types. 0: not predefined, or not supported by every MPI.
+ */
 static enum kind kind_of(MPI_Datatype datatype)
 {
     static const struct {
@@ -132,7 +134,7 @@ static enum kind kind_of(MPI_Datatype datatype)
     };
     enum xtq_type type;
 
-    if (datatype == MPI_DATATYPE_NULL) /* as some of the above are where MPI was built without a language */
+    if (datatype == MPI_DATATYPE_NULL) /* some of the above are this if MPI was built without a language */
         return 0;
     if (intercept_type(datatype, &type))
         return type == XTQ_FLOAT || type == XTQ_DOUBLE ? REALS : INTEGERS;
@@ -143,7 +145,7 @@ static enum kind kind_of(MPI_Datatype datatype)
     return 0;
 }
 
-/* The kinds of types that it takes. */
+/* Returns the kinds of types that an operation accepts. */
 static int kinds_of(MPI_Op op)
 {
     const struct {
@@ -171,7 +173,7 @@ static int kinds_of(MPI_Op op)
     return 0;
 }
 
-/* Operations and types that go together in any MPI, so that no error is MPI's to find. */
+/* Only combinations of operations and types that every MPI accepts, since MPI detects the errors. */
 bool meet_takes(MPI_Count count, MPI_Datatype datatype, MPI_Op op, size_t *bytes)
 {
     MPI_Aint first, extent, begin, last;
@@ -181,7 +183,8 @@ bool meet_takes(MPI_Count count, MPI_Datatype datatype, MPI_Op op, size_t *bytes
     if (PMPI_Type_get_extent(datatype, &first, &extent) || PMPI_Type_get_true_extent(datatype, &begin, &last) ||
         first || begin || last < 1 || extent < last || extent > PIECE_BYTES / 2)
         return false;
-    *bytes = (size_t)(count - 1) * (size_t)extent + (size_t)last; /* what is behind a pair is not the program's */
+    *bytes = (size_t)(count - 1) * (size_t)extent +
+             (size_t)last; /* without the gap after the last pair, which is not the program's */
     return *bytes <= MOST_BYTES;
 }
 

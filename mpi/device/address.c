@@ -10,12 +10,12 @@
 
 _Atomic uintptr_t device_low = UINTPTR_MAX, device_high;
 
-/* Under the lock. Ranges stay reserved when they are released, so that nothing else comes to lie there: who uses one
- * afterwards is told so. They are given again to buffers that fit. */
+/* The ranges of addresses of device memory, used under the lock. They stay reserved after their release, so that
+ * nothing else is mapped there and later uses are reported as errors. They are reused for buffers that fit. */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct device_range {
     uintptr_t base;
-    size_t bytes, reserved;       /* nothing is reserved for SVM */
+    size_t bytes, reserved;       /* reserved: 0 for SVM */
     struct device_memory *memory; /* NULL: released */
 } * ranges;
 static size_t range_count, range_room;
@@ -107,7 +107,7 @@ static struct device_range *range_reserve(size_t bytes)
     return range;
 }
 
-/* Under the lock: the one that has any of so many bytes. */
+/* Returns a range that overlaps that many bytes. Called under the lock. */
 static struct device_range *range_find(uintptr_t at, size_t bytes)
 {
     for (size_t i = 0; i < range_count; i++) {

@@ -1,10 +1,10 @@
-/* See collective.h; and operations with requests that leave something to be done with what they sent and received. */
+/* See collective.h. Also pairs: the operands of an operation until it completes. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "mpi/device/collective.h"
 
-/* ---- when an operation is over ---- */
+/* ---- the end of an operation ---- */
 
 int pair_open(struct device_pair **out, bool sends, const void *data, MPI_Count count, MPI_Datatype datatype,
               unsigned ways, MPI_Comm comm, void **host)
@@ -56,7 +56,7 @@ int pair_end(int result, MPI_Request *request, struct device_pair *pair)
     return result;
 }
 
-/* ---- those that are started again and again ---- */
+/* ---- persistent operations ---- */
 
 static int on_start(void *argument)
 {
@@ -100,7 +100,7 @@ static enum role role_of(int root, MPI_Comm comm)
     return rank == root ? AT_ROOT : WITH_ROOT;
 }
 
-/* All. */
+/* Returns the number of all ranks, or of those of the remote group. */
 static struct degrees ranks_of(MPI_Comm comm)
 {
     int inter = 0, ranks = 0;
@@ -113,7 +113,7 @@ static struct degrees ranks_of(MPI_Comm comm)
     return (struct degrees){ranks, ranks};
 }
 
-/* ---- what the sides are ---- */
+/* ---- the sides ---- */
 
 void sides_begin(struct exchange *x, const void *data, void *result, MPI_Comm comm)
 {

@@ -1,13 +1,13 @@
-/* Collectives on device memory, as MPI has them: what each side is, and what of MPI's gets the host's memory in its
- * place. */
+/* MPI's collectives on device memory: describes the sides of each, and calls MPI's function on copies in host memory.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "mpi/device/collective.h"
 
-/* A collective operation, at once, with a request, and, since MPI 4, as one that is started again and again. What it
- * takes and gives, and what its sides are, is in macros, as a list with commas is no argument of one. begin: which
- * ranks have something to do with this one. */
+/* Defines a collective: blocking, with a request, and, since MPI 4, persistent. Macros have its parameters (TAKES), the
+ * arguments for MPI (GIVES) and its sides (SIDES), as a list with commas cannot be an argument of a macro. begin: sets
+ * the ways, and returns the numbers of ranks. */
 #define ONE(function, call, suffix, takes, sides, begin, more, number, place, finish, end_request)                     \
     INTERCEPT MPI_##function##suffix(takes##_TAKES(number, place), MPI_Comm comm more)                                 \
     {                                                                                                                  \
@@ -39,7 +39,7 @@
 #define OFTEN(function, suffix, takes, number, place, sides, begin)
 #endif
 
-/* ---- what they take and give ---- */
+/* ---- parameters and arguments ---- */
 
 #define ROW_TAKES(number, place)                                                                                       \
     const void *data, number count, MPI_Datatype type, void *result, number most, MPI_Datatype result_type
@@ -71,7 +71,7 @@
 #define MANY_OUT_ROOT_TAKES(number, place) MANY_OUT_TAKES(number, place), int root
 #define MANY_OUT_ROOT_GIVES MANY_OUT_GIVES, root
 
-/* ---- what their sides are ---- */
+/* ---- the sides ---- */
 
 #define FILL(side, counts, places, type, ranks)                                                                        \
     for (int i = 0, have = side_blocks(&(side), type, ranks) != NULL; have && i < (ranks); i++)                        \
@@ -103,7 +103,7 @@
     FILL(x.in, counts, places, MPI_BYTE, n.out);                                                                       \
     FILL(x.out, mosts, result_places, MPI_BYTE, n.in)
 
-/* The parts are of the ranks of this group, also between groups. */
+/* Returns the number of ranks of this group, which have the parts, also in an intercommunicator. */
 static int own_ranks(MPI_Comm comm, int *rank)
 {
     int ranks = 0;
@@ -132,7 +132,7 @@ static void sides_reduced(struct exchange *x, MPI_Datatype type, MPI_Count all, 
     (void)n;                                                                                                           \
     side_row(&x.in, count, type, 1);                                                                                   \
     side_row(&x.out, count, type, 1)
-/* The first rank has no result. */
+/* The first rank gets no result. */
 #define EXSCAN_SIDES                                                                                                   \
     own_ranks(comm, &n.out);                                                                                           \
     SCAN_SIDES;                                                                                                        \
@@ -166,7 +166,7 @@ EXCHANGES(_c, MPI_Count, MPI_Aint)
 
 /* ---- broadcast ---- */
 
-/* *data: where the host's memory is, if this rank's is a device's. */
+/* Stages a broadcast's memory if it is a device's, and sets *data to the copy. */
 static bool broadcast_open(struct exchange *x, void **data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
                            const char *name, int *code)
 {
@@ -209,7 +209,7 @@ BROADCASTS_OFTEN(_c, MPI_Count)
 
 /* ---- reductions ---- */
 
-/* With both in the host's memory: XTQ's or MPI's. */
+/* Does a reduction on host memory, by XTQ or MPI. */
 static int reduce(const struct device_reduction *r, const void *data, void *result, MPI_Request *request)
 {
 #if MPI_VERSION >= 4

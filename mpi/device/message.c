@@ -1,13 +1,13 @@
 /*
- * Messages in device memory. MPI's requests are those of messages in the host's memory, so all that MPI does with them
- * it does with these; what is left to be done when they are complete is in request.c.
+ * Messages in device memory. Their requests are MPI's own, of messages in host memory, so that all functions of MPI
+ * accept them. request.c does the work that remains on completion.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "mpi/device/device.h"
 
-/* ---- in pieces, where that was agreed upon ---- */
+/* ---- in pieces, if xtqmpi_comm_pipeline() allows it ---- */
 
 static int pieces_begin(struct pipe *pipe, bool sends, const void *data, MPI_Count count, MPI_Datatype datatype,
                         int peer, int tag, MPI_Comm comm, MPI_Request *request)
@@ -29,7 +29,7 @@ static int pieces_send(struct pipe *pipe, const void *data, MPI_Count count, MPI
     return result ? result : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* ---- at once ---- */
+/* ---- blocking ---- */
 
 static int sent(struct device_operand *o, int result)
 {
@@ -54,8 +54,8 @@ int device_recv(void *data, int count, MPI_Datatype datatype, int source, int ta
     return result ? result : MPI_Wait(&request, status);
 }
 
-/* MPI's functions, with the host's memory in the place of the device's. What they take behind the datatype, what of
- * that is passed on, and what is left to do are in macros, as a list with commas is no argument of one. */
+/* MPI's functions on copies in host memory. Macros have the parameters after the datatype (TAKES), the arguments for
+ * MPI (GIVES), and the work after the call (ENDS), as a list with commas cannot be an argument of a macro. */
 #define NOW(function, suffix, number, kind, first)                                                                     \
     INTERCEPT MPI_##function##suffix(kind##_DATA, number count, MPI_Datatype datatype, kind##_TAKES)                   \
     {                                                                                                                  \

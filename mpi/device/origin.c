@@ -1,4 +1,4 @@
-/* One-sided operations whose origin is device memory: the copy in the host's memory is kept until they are complete. */
+/* One-sided operations whose origin is device memory: its copy in host memory is kept until they complete. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -49,12 +49,12 @@ int origins_over(struct origin **origins, int target)
     return error;
 }
 
-/* The operand is the window's from now on. */
+/* The window takes over the operand. */
 int origin_begun(int result, MPI_Win win, int target, struct device_operand *o, unsigned ways)
 {
     int error = result ? 0 : origin_keep(win, target, o, ways);
 
-    if (error) /* which the operation does not survive */
+    if (error) /* so that the operation has completed before its memory is freed */
         PMPI_Win_flush(target, win);
     if (error || result)
         operand_close(o);

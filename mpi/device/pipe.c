@@ -1,7 +1,7 @@
 /*
- * Long messages in pieces (xtqmpi_comm_pipeline): the first goes as the message itself, behind a header, the others by
- * a communicator beside it. While one is under way the next is read from the device, and at the other end the one
- * before is written.
+ * Long messages in pieces (xtqmpi_comm_pipeline). The first piece is sent as the message itself, after a header, the
+ * others on a second communicator. While one is being sent, the next is read from the device, and at the receiver the
+ * previous one is written.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,22 +29,22 @@ struct header {
     uint32_t tag, unused;
 };
 
-/* One message, at either end. All of it is in memory of the host, packed, after the header. */
+/* One message, at either end. All of it is in host memory, packed, after the header. */
 struct passing {
     struct passing *next;
     struct pipe *pipe;
     struct device_operand o;
     uint8_t *memory; /* a struct header, and then the message */
     size_t bytes, requests_made;
-    MPI_Request *requests; /* of all pieces but the first */
+    MPI_Request *requests; /* for all pieces but the first */
     MPI_Comm comm;
     MPI_Request first; /* of a receive */
-    bool begun;        /* receiving the other pieces, or it is known why not: */
+    bool begun;        /* the other pieces are being received, or error says why not */
     int error;
 };
 
-/* Receives whose other pieces may have to be asked for; and messages whose pieces leave when the program has gone on.
- */
+/* Receives whose other pieces may not have been requested; and messages whose pieces are still being sent after the
+ * program has continued. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct passing *coming, *leaving;
 static _Atomic unsigned coming_count;
@@ -79,7 +79,7 @@ int xtqmpi_comm_pipeline(MPI_Comm comm, size_t piece_bytes)
 {
     const size_t piece = piece_bytes ? piece_bytes : (size_t)512 << 10;
     struct pipe *pipe = malloc(sizeof(*pipe));
-    /* the least and the most of these, which are the same if all say the same */
+    /* v and -v of the piece size: their minima are equal but for the sign if all ranks have the same size */
     long long mine[] = {(long long)piece, -(long long)piece, pipe && !pipe_of(comm)}, least[3];
     int inter = 0;
 
@@ -184,8 +184,8 @@ void pipes_reap(bool all)
 static void receives_progress(void);
 
 /*
- * The first piece has been received. The others are, as a rule, soon after; but the other end may be waiting for
- * something else, which this rank does later. All is in memory of ours, so the program may go on.
+ * Called when the first piece has been received. The others mostly follow soon, but the receiver may wait for something
+ * that this rank does later. All data are in memory of this library, so the program may continue.
  */
 static int on_sent(void *argument, MPI_Status *status)
 {
@@ -219,7 +219,7 @@ static int piece_send(struct passing *p, size_t at, int to, int tag, MPI_Comm co
     return PMPI_Isend(p->memory, (int)(sizeof(*header) + some), MPI_BYTE, to, tag, comm, request);
 }
 
-/* What cannot be read is sent all the same, as the other end counts on it. */
+/* Sends all pieces, also those that cannot be read from the device, since the receiver expects them. */
 static int pieces_send(struct passing *p, int to, int tag, MPI_Comm comm, MPI_Request *request, int *error)
 {
     const size_t piece = p->pipe->piece;
@@ -276,7 +276,7 @@ int pipe_isend(struct pipe *pipe, struct device_operand *o, int to, int tag, MPI
 
 /* ---- receiving ---- */
 
-/* More than there is room for: it is received all the same, as the other end counts on it. */
+/* Receives and discards a message that is too long, since the sender waits for that. */
 static int too_long(struct passing *p, const struct header *header, int from)
 {
     uint8_t *memory = malloc(header->piece);
@@ -289,7 +289,7 @@ static int too_long(struct passing *p, const struct header *header, int from)
     return -EMSGSIZE;
 }
 
-/* One piece is there: to the device with it, if it goes as it is. */
+/* Begins to write a received piece to the device, if the message is one block. */
 static int piece_write(struct passing *p, size_t at, size_t bytes, cl_event *event)
 {
     *event = NULL;
@@ -332,7 +332,7 @@ static int message_check(const struct passing *p, const struct header *header, s
     return header->bytes > p->bytes ? -EMSGSIZE : 0;
 }
 
-/* The first piece is there: ask for the others. */
+/* Starts to receive the other pieces, after the first has arrived. */
 static void receive_begin(struct passing *p, const MPI_Status *status)
 {
     const struct header *header = (const struct header *)p->memory;
@@ -349,7 +349,7 @@ static void receive_begin(struct passing *p, const MPI_Status *status)
     }
 }
 
-/* Whoever sends waits for others that do, too: this rank's receives. */
+/* Drives this rank's receives while it waits for its own sends, since other ranks may wait likewise. */
 static void receives_progress(void)
 {
     if (!atomic_load_explicit(&coming_count, memory_order_relaxed) || pthread_mutex_trylock(&lock))

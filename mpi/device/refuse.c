@@ -1,6 +1,6 @@
 /*
- * What is not done on device memory: given such an address it is refused, and MPI does not see it. xtqmpi.h says what
- * is done.
+ * Functions that are not supported on device memory: a call with such an address is refused, and not passed to MPI.
+ * xtqmpi.h lists the supported functions.
  */
 #include <errno.h>
 
@@ -12,7 +12,7 @@ static bool any(const void *first, const void *second)
     return device_holds(first, MPI_BYTE) || device_holds(second, MPI_BYTE);
 }
 
-/* A function with two addresses; parameters and arguments are in brackets. */
+/* Defines a function with two addresses. Its parameters and arguments are in brackets. */
 #define REFUSED(name, comm, first, second, parameters, arguments)                                                      \
     INTERCEPT MPI_##name parameters                                                                                    \
     {                                                                                                                  \

@@ -1,6 +1,6 @@
 /*
- * Requests that leave something to be done when they are complete: what was received has to get to the device. The
- * request is MPI's own, and whoever finds it complete does that, before the program can know.
+ * Requests with work to be done on completion: received data must be written to the device. The request is MPI's own.
+ * The function that finds it complete does the work before the program gets to know of it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,12 +23,12 @@ struct pending {
     MPI_Status status;
 };
 
-/* By what a request's handle is. */
+/* Lists, by a hash of the request's handle. */
 #define LISTS 64
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pending *lists[LISTS];
 static struct pending
-    *orphans; /* what the program does not wait for; MPI still sends from memory of ours, or receives */
+    *orphans; /* requests that the program does not wait for, while MPI still uses memory of this library */
 
 static struct pending **list_of(MPI_Request request)
 {
@@ -73,7 +73,7 @@ static void pending_remove(struct pending *p)
     pthread_mutex_unlock(&lock);
 }
 
-/* One whose handle is its own. */
+/* For a request whose handle is unique. */
 int pending_hold(MPI_Request *request, pending_end *end, void *argument)
 {
     struct pending *p = malloc(sizeof(*p));
@@ -88,7 +88,7 @@ int pending_hold(MPI_Request *request, pending_end *end, void *argument)
     return MPI_SUCCESS;
 }
 
-/* A request that is complete at once is perhaps one of many by the same handle, so it is ended at once. */
+/* Requests that are complete may share one handle, so such a request is ended at once. */
 int pending_add(MPI_Request *request, pending_end *end, void *argument)
 {
     MPI_Status status;
@@ -123,7 +123,7 @@ int pending_start(MPI_Request request)
     return p->begin(p->argument);
 }
 
-/* The request is complete. */
+/* Ends a request that is complete. */
 static int pending_over(struct pending *p, MPI_Status *status)
 {
     int result = MPI_SUCCESS;
@@ -153,7 +153,6 @@ static void pending_free(struct pending *p)
     free(p);
 }
 
-/* Those that are complete; or all. */
 void pending_reap(bool all)
 {
     struct pending *list, *next;
@@ -203,7 +202,7 @@ bool pending_abandon(MPI_Request *request)
 
 /* ---- waiting and testing ---- */
 
-/* Requests, as they were before MPI takes away those that are complete, and a place for statuses. */
+/* The state of several requests, from before MPI resets the handles of complete ones, and memory for statuses. */
 struct several {
     struct pending **pending;
     MPI_Status *statuses;
@@ -234,7 +233,8 @@ static void several_close(struct several *s)
     free(s->own);
 }
 
-/* Those that are complete, of which indices says which they are, or all. Errors are in the statuses, as MPI's are. */
+/* Ends count complete requests: those of indices, or, if that is NULL, all. Errors are stored in the statuses, as
+ * MPI's. */
 static int several_over(struct several *s, int result, int count, const int *indices)
 {
     const bool told = result == MPI_ERR_IN_STATUS;
@@ -374,7 +374,7 @@ INTERCEPT MPI_Testsome(int count, MPI_Request requests[], int *done, int indices
                             : PMPI_Testsome(count, requests, done, indices, statuses);
 }
 
-/* The request stays; what it was for is done now, and not again. */
+/* The request remains. Its work is done now, and not again later. */
 INTERCEPT MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct pending *p = pending_find(request);

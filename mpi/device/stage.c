@@ -1,4 +1,4 @@
-/* Copies between device memory and the host's, and what of the host's memory they go to. */
+/* Copies between device memory and host memory, the host memory for that, and operands. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static int copy_svm(void *argument, const struct piece *piece)
     return 0;
 }
 
-/* All that is between the first piece and the last is mapped. */
+/* Copies SVM, by mapping everything from the first to the last piece. */
 static int copy_mapped(struct copying *c, const struct pieces *pieces, size_t most)
 {
     const struct device_memory *m = c->m;
@@ -118,7 +118,7 @@ int device_event_wait(cl_event event)
     return status ? -EIO : 0;
 }
 
-/* ---- memory of the host: what has been touched once is kept ---- */
+/* ---- host memory, which is kept for reuse, since its pages are mapped already ---- */
 
 #define KEPT 8
 #define KEPT_BYTES ((size_t)256 << 20)
@@ -175,7 +175,7 @@ void bounce_give(void *memory)
 
 /* ---- operands ---- */
 
-/* Whether all of it is in the memory that its address is in; an address may be in the datatype. */
+/* Finds the memory of an operand, and checks that the whole operand is in it. The datatype may contain the address. */
 static int operand_place(struct device_operand *o, const void *address)
 {
     const uintptr_t base = (uintptr_t)address;
@@ -190,14 +190,14 @@ static int operand_place(struct device_operand *o, const void *address)
     default:
         break;
     }
-    o->offset = offset - (size_t)before; /* of the address: may be below zero where that is MPI_BOTTOM */
+    o->offset = offset - (size_t)before; /* of the address; may be negative if that is MPI_BOTTOM */
     if ((int64_t)offset + o->first - before < 0 ||
         (uint64_t)((int64_t)offset + o->end - before) > device_bytes(o->memory))
         return -ERANGE;
     return 0;
 }
 
-/* Its pieces are known. */
+/* Stages an operand whose pieces are known. */
 static int operand_stage(struct device_operand *o, const void *address, unsigned ways)
 {
     int error;

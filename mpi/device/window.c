@@ -1,7 +1,7 @@
 /*
  * Windows of device memory, in MPI's separate memory model (MPI 3.1, 11.4): the device's memory is the window's private
- * copy, and MPI's window is of a public copy in the host's memory. Synchronisations compare both with what they were
- * the last time, and carry over what has changed: by bytes, as MPI allows both to be changed at different places.
+ * copy, and MPI's window is a public copy in host memory. Synchronisations compare both with their contents at the last
+ * comparison, and copy the changed bytes to the other: by bytes, as MPI allows changes of both at different places.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ _Atomic unsigned device_window_count;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- carrying over ---- */
+/* ---- copying changes ---- */
 
 static int part_copy(struct device_window *w, size_t at, uint8_t *part, size_t bytes, bool in)
 {
@@ -28,7 +28,7 @@ static int part_copy(struct device_window *w, size_t at, uint8_t *part, size_t b
               : device_read(w->memory, w->offset + at, part, &pieces);
 }
 
-/* What kernels have written, into the public copy. */
+/* Copies bytes that kernels have written to the public copy. */
 static int carry_out(struct device_window *w)
 {
     int error = 0;
@@ -47,7 +47,7 @@ static int carry_out(struct device_window *w)
     return error;
 }
 
-/* What others have put into this part of the public copy, which may go on changing. */
+/* Copies bytes that others have put from a part of the public copy, which may change meanwhile, to the device. */
 static int carry_part_in(struct device_window *w, size_t at, size_t bytes)
 {
     uint8_t *now = w->part, *there = w->part + PART, *known = w->known + at;
@@ -233,7 +233,7 @@ unsigned device_fence_before(int assertion)
     return assertion & MPI_MODE_NOSTORE ? 0 : DEVICE_OUT;
 }
 
-/* Nothing can have been put if nothing was to be put, or nobody does anything before this fence. */
+/* Nothing can have been put if the previous fence had MPI_MODE_NOPUT, or this one has MPI_MODE_NOPRECEDE. */
 unsigned device_fence_after(MPI_Win win, int assertion)
 {
     struct device_window *w = device_windows() ? device_window_of(win, false) : NULL;
@@ -244,7 +244,7 @@ unsigned device_fence_after(MPI_Win win, int assertion)
     return none ? 0 : DEVICE_IN;
 }
 
-/* The others, which window.c has nothing to do with. */
+/* The other synchronisations, which rma/window.c does not intercept. */
 
 INTERCEPT MPI_Win_post(MPI_Group group, int assertion, MPI_Win win)
 {
@@ -273,7 +273,7 @@ INTERCEPT MPI_Win_sync(MPI_Win win)
     return device_window_after(win, DEVICE_NOBODY, DEVICE_IN, PMPI_Win_sync(win));
 }
 
-/* What programs ask of a window of device memory. */
+/* A window of device memory has the program's address, and the separate memory model. */
 INTERCEPT MPI_Win_get_attr(MPI_Win win, int key, void *value, int *found)
 {
     static int separate = MPI_WIN_SEPARATE;

@@ -1,11 +1,11 @@
 /*
- * MPI_Accumulate and all that is atomic with it: MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap, and the
- * forms with a request.
+ * MPI_Accumulate and all operations that are atomic with it: MPI_Get_accumulate, MPI_Fetch_and_op,
+ * MPI_Compare_and_swap, and the forms with a request.
  *
- * All that change an element of a window in the same way, each being atomic against the others, are puts of one queue;
- * or all are MPI's. Which, is decided by what is the same for all of them at a time (taken()): the window, the type of
- * the elements, and the kind of epoch. So those of one rank are in order, too. MPI promises neither for elements of
- * different types.
+ * Operations on an element of a window must be atomic against each other, so either all of them are puts to one queue,
+ * or MPI does all. taken() decides this by properties that are the same for all of them at a time: the window, the type
+ * of the elements, and the kind of epoch. So the operations of one rank are in order, too. MPI guarantees neither for
+ * elements of different types.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "mpi/rma/window.h"
 
 struct operand {
-    const void *address; /* unused for the target's */
+    const void *address; /* unused for the target's memory */
     MPI_Count count;
     MPI_Datatype datatype;
 };
@@ -30,16 +30,16 @@ struct operation {
     struct operand data, memory, result;
 };
 
-/* What it is as a put; layouts to be released. */
+/* An operation as a put. The layouts must be released. */
 struct shape {
     struct window *window;
     unsigned op;
     struct layout *data, *memory, *result; /* data: NULL with OP_NONE; result: NULL if it fetches nothing */
 };
 
-/* ---- who carries it ---- */
+/* ---- the choice between XTQ and MPI ---- */
 
-/* OPS: none that it could be. */
+/* Returns the operation of a put; OPS: there is none. */
 static unsigned shape_op(const struct operation *o)
 {
     const MPI_Op bits[] = {[OP_BAND] = MPI_BAND, [OP_BOR] = MPI_BOR, [OP_BXOR] = MPI_BXOR,
@@ -74,7 +74,7 @@ static void shape_release(struct shape *shape)
     layout_release(shape->result);
 }
 
-/* Requests are for epochs of MPI_Win_lock alone. */
+/* Whether the target is in an epoch. Operations with requests need one of MPI_Win_lock or MPI_Win_lock_all. */
 static bool in_epoch(const struct window *window, int target, bool with_request)
 {
     const struct target *t = &window->targets[target];
@@ -84,7 +84,7 @@ static bool in_epoch(const struct window *window, int target, bool with_request)
     return t->locked || (window->fenced && !with_request);
 }
 
-/* Whether the operation is a put: decided here for all of them. What MPI has to find fault with is not. */
+/* Whether XTQ does an operation. Invalid operations are left to MPI, which reports the error. */
 static bool taken(const struct operation *o, bool with_request, struct shape *shape)
 {
     struct window *window = window_of(o->win);
@@ -112,16 +112,16 @@ static bool taken(const struct operation *o, bool with_request, struct shape *sh
 
 /* ---- sending ---- */
 
-/* An operation on its way, in messages of so many runs and bytes at most. */
+/* An operation that is being sent, in messages of at most MOST_RUNS runs and MOST_PAYLOAD bytes. */
 struct sending {
     struct link *link;
     int target;
     struct fetch *fetch; /* or NULL */
     size_t element;
-    const uint8_t *from; /* the elements that have not been sent yet */
-    size_t elements;     /* of the next message */
+    const uint8_t *from; /* elements that have not been sent yet */
+    size_t elements;     /* number of elements of the next message */
     uint64_t place;
-    int64_t base; /* of the datatype in the target's memory */
+    int64_t base; /* offset of the datatype in the target's memory */
     struct {
         struct xtq_function_packet packet;
         struct window_arguments a;
@@ -205,7 +205,8 @@ static int runs_send(struct sending *s, const struct layout *layout, size_t coun
 
 /* ---- the operation ---- */
 
-/* Elements beside each other: *copy, to be freed, if the program's are not; with OP_SWAP both. */
+/* Returns contiguous elements to send; with OP_SWAP both. They are in *copy, to be freed, if the program's are not
+ * contiguous. */
 static int data_make(const struct operation *o, const struct shape *shape, const uint8_t **from, uint8_t **copy)
 {
     size_t element = shape->memory->element, count = (size_t)o->data.count;
@@ -215,7 +216,7 @@ static int data_make(const struct operation *o, const struct shape *shape, const
     if (shape->op == OP_NONE || !count)
         return 0;
     if (shape->op != OP_SWAP && layout_is_dense(shape->data, count, &first)) {
-        *from = (const uint8_t *)((uintptr_t)o->data.address + (uintptr_t)first); /* which may be MPI_BOTTOM */
+        *from = (const uint8_t *)((uintptr_t)o->data.address + (uintptr_t)first); /* the address may be MPI_BOTTOM */
         return 0;
     }
     *copy = malloc(2 * element + count * shape->data->count * element);
@@ -288,7 +289,7 @@ static int operate(const struct operation *o, const struct shape *shape, MPI_Req
     struct completion *completion = request ? completion_begin(request) : NULL;
     struct fetch *fetch = NULL;
     int error = request && !completion ? -ENOMEM : 0;
-    bool nothing = o->memory.count == 0; /* and perhaps no memory for it */
+    bool nothing = o->memory.count == 0; /* then there may be no memory either */
 
     if (!error && !nothing && window_enter(shape->window, o->win, o->target))
         error = -EIO;
@@ -307,7 +308,7 @@ static int operate(const struct operation *o, const struct shape *shape, MPI_Req
     return MPI_ERR_OTHER;
 }
 
-/* Whether an address of it is a device's. */
+/* Whether an address of an operation is a device's. */
 static bool on_device(const struct operation *o)
 {
     return device_holds(o->data.address, o->data.datatype) ||
@@ -317,7 +318,7 @@ static bool on_device(const struct operation *o)
 
 static bool carried(const struct operation *o, MPI_Request *request, int *result);
 
-/* With the host's memory in the place of the device's. What has results, or a request, is refused. */
+/* Does an operation with a copy of device memory in host memory. Operations with results or requests are refused. */
 static int from_device(const struct operation *o, MPI_Request *request)
 {
     struct operation copy = *o;

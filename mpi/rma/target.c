@@ -1,9 +1,9 @@
 /*
- * What a target does with an operation on its window, and the initiator with what comes back. One thread at a time does
- * all that come for a rank, so each is atomic against all others.
+ * The target's part of operations on windows, and the initiator's part of results. One thread at a time does all
+ * operations of a rank, so that each is atomic against all others.
  *
- * Results come by a queue of their own, whose tasks wait for nothing: a target that finds no room there waits for some,
- * and takes its own results meanwhile, as whoever it waits for may be waiting for that.
+ * Results are sent to a queue of their own, whose tasks do not wait. A target that finds no room there waits, and takes
+ * its own results meanwhile, since the rank that it waits for may be waiting for that.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "xtq/inside.h"
 #include "mpi/rma/window.h"
 
-#define REPLY WINDOWS /* function index after those of windows */
+#define REPLY WINDOWS /* the function index after those of windows */
 #define LOOK_EVERY 1024
 #define MOST_ELEMENT 8
 
@@ -100,7 +100,7 @@ static void compute_aligned(void *into, const uint8_t *from, size_t count, enum 
         bits_uint64_t(into, from, count, op);
 }
 
-/* The payload is aligned; the target's elements are where the program has them. */
+/* Applies an operation. The payload is aligned; the target's elements may be unaligned. */
 static void compute(uint8_t *into, const uint8_t *from, size_t count, enum xtq_type type, unsigned op)
 {
     size_t element = xtq_type_bytes(type);
@@ -119,11 +119,11 @@ static void compute(uint8_t *into, const uint8_t *from, size_t count, enum xtq_t
 
 /* ---- the target ---- */
 
-/* An operation as it came, in memory of this rank's own: the initiator could still change the lane. */
+/* An operation that arrived, copied to memory of this rank, since the initiator could still change the lane. */
 struct incoming {
     struct window_arguments a;
     struct run runs[MOST_RUNS];
-    size_t element, bytes; /* of all runs together */
+    size_t element, bytes; /* size of all runs together */
 };
 
 bool window_op_fits(enum xtq_type type, unsigned op)
@@ -186,7 +186,7 @@ static int reply_put(struct link *link, int target, const struct reply_arguments
     }
 }
 
-/* What is there now. */
+/* Sends the present contents of the runs to the initiator. */
 static int reply(struct link *link, const struct xtq_task *task, const struct incoming *in, int error)
 {
     struct reply_arguments arguments = {.token = in->a.token, .place = in->a.place, .error = error};
@@ -227,7 +227,7 @@ static int operate(const struct xtq_task *task, void *argument)
     return error;
 }
 
-/* ---- what comes back ---- */
+/* ---- results ---- */
 
 static void fetch_end(struct fetch *fetch)
 {
@@ -288,7 +288,7 @@ void fetch_expect(struct link *link, struct fetch *fetch)
     pthread_mutex_unlock(&fetches->lock);
 }
 
-/* Under the lock, which is given up. */
+/* Ends a part of a fetch. Called under the lock, and releases it. */
 static void part_ends(struct fetches *fetches, struct fetch *fetch, int error)
 {
     bool last = --fetch->parts == 0;

@@ -1,8 +1,8 @@
 /*
- * Windows, and what begins and ends epochs in them.
+ * Windows, and the functions that begin and end epochs in them.
  *
- * A put has ended when xtq_fence() returns, and a result has come when nothing is being fetched any more; so whatever
- * of MPI ends operations (flush, unlock, fence, free) waits for that first.
+ * A put has completed when xtq_fence() returns, and results have arrived when the signal "fetching" is 0. So all
+ * functions of MPI that complete operations (flush, unlock, fence, free) wait for both first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static struct window *window_allocate(struct link *link)
     for (int i = 0; window->targets && good && i < (int)size; i++) {
         good = !xtq_signal_create(0, &window->targets[i].fetching);
         xtq_error(link->x, i, WINDOW_QUEUE, &errors);
-        window->targets[i].errors = errors.count; /* of windows before this one */
+        window->targets[i].errors = errors.count; /* errors of earlier windows */
     }
     if (window->targets && window->units && good)
         return window;
@@ -73,7 +73,7 @@ static struct window *window_allocate(struct link *link)
     return NULL;
 }
 
-/* Collective: a number that is free on all ranks, or WINDOWS. */
+/* Collective. Returns a number that is free on all ranks, or WINDOWS. */
 static unsigned number_choose(const struct link *link, MPI_Comm comm)
 {
     uint64_t taken = UINT64_MAX;
@@ -83,8 +83,8 @@ static unsigned number_choose(const struct link *link, MPI_Comm comm)
 }
 
 /*
- * Collective: whether a window is XTQ's: then all that it can carry there is. That is for the window as a whole, as
- * operations that MPI carries are not atomic against those of XTQ. Not one that has room for small operations only.
+ * Collective. Whether XTQ does the operations of a window. This is decided for the window as a whole, since MPI's
+ * operations are not atomic against XTQ's. Windows that have room for small operations only are left to MPI.
  */
 static bool window_taken(MPI_Aint bytes, MPI_Comm comm)
 {
@@ -96,7 +96,7 @@ static bool window_taken(MPI_Aint bytes, MPI_Comm comm)
     return (unsigned long long)most >= settings_bytes(SETTING_XTQ_WINDOW_BYTES);
 }
 
-/* Collective: nothing if one of the ranks cannot. */
+/* Collective. Opens a window for XTQ, unless a rank cannot. */
 static void window_open(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm, MPI_Win win)
 {
     struct link *link = window_taken(bytes, comm) ? link_of(comm) : NULL;
@@ -160,7 +160,7 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
     int result;
 
     if (window) {
-        xtq_barrier(link->x); /* no put of this window's can come any more: its number may be used again */
+        xtq_barrier(link->x); /* no put of this window can arrive any more: its number may be reused */
         windows_hide(link, window->number);
         link->exposed &= ~(UINT64_C(1) << window->number);
         link_windows(-1);
@@ -173,16 +173,16 @@ INTERCEPT MPI_Win_free(MPI_Win *win)
     return result;
 }
 
-/* ---- waiting for what is under way ---- */
+/* ---- waiting for pending operations ---- */
 
-/* This rank's results from a target. */
+/* Waits for this rank's results from a target. Returns MPI's error code. */
 static int results(struct window *window, int target)
 {
     return xtq_signal_wait(window->link->x, window->targets[target].fetching, XTQ_EQ, 0, -1) ? MPI_ERR_OTHER
                                                                                              : MPI_SUCCESS;
 }
 
-/* This rank's operations at a target. MPI's error code. */
+/* Waits for this rank's operations at a target. Returns MPI's error code. */
 static int complete(struct window *window, MPI_Win win, int target)
 {
     struct xtq_error error = {0};
@@ -219,7 +219,7 @@ static int complete_one(MPI_Win win, int target)
 
 /* ---- epochs ---- */
 
-/* MPI has brought into an order, or is about to, what this rank does with its own memory and what others do there: see
+/* Tells the thread sanitizer that MPI orders this rank's and other ranks' accesses to this rank's memory: see
  * context_sent(). */
 static void order_told(const struct window *window)
 {
@@ -230,8 +230,8 @@ static void order_told(const struct window *window)
 }
 
 /*
- * All ranks' operations have run, and MPI's own are over at all targets, before any rank goes on: with MPI's fence
- * alone the next put could come to a target that is still waiting for these.
+ * No rank continues before all ranks' operations have run, and MPI's own have completed at all targets: after MPI's
+ * fence alone, the next put could arrive at a target that still waits for MPI's operations.
  */
 INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
 {
@@ -252,7 +252,7 @@ INTERCEPT MPI_Win_fence(int assertion, MPI_Win win)
     return device_window_after(win, DEVICE_ALL, device_fence_after(win, assertion), result ? result : fenced);
 }
 
-/* *out: the ranks of a group in the window, to be freed; their number, or -1. */
+/* Returns the ranks of a group in the window, in *out, to be freed, and their number, or -1. */
 static int group_ranks(const struct window *window, MPI_Group group, int **out)
 {
     MPI_Group all;
@@ -272,7 +272,8 @@ static int group_ranks(const struct window *window, MPI_Group group, int **out)
     return count;
 }
 
-/* One message for each rank and epoch, which it takes at the latest when it ends the epoch: as MPI does, in pairs. */
+/* Sends one message to each rank for each epoch. The rank receives it at the latest when it ends the epoch, so that
+ * messages and epochs match. */
 int window_posted(MPI_Win win, MPI_Group group)
 {
     struct window *window = window_of(win);

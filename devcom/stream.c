@@ -1,11 +1,11 @@
-/* Kernels that wait, and communication as commands of a command queue (section 5.8.2). */
+/* Enqueues kernels that wait, and communication as commands of a command queue (section 5.8.2). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "devcom/endpoint.h"
 
-#define LOOKED_AT 4 /* reservations, each time there is a new one: then those that have ended do not add up */
+#define LOOKED_AT 4 /* reservations checked at each new one, so that those that have ended do not accumulate */
 
 /* A reservation, until its command has ended, of a number of work-groups, or of a place in a stream. */
 struct reservation {

@@ -244,7 +244,7 @@ unsigned device_fence_after(MPI_Win win, int assertion)
     return none ? 0 : DEVICE_IN;
 }
 
-/* The other synchronisations, which rma/window.c does not intercept. */
+/* The other synchronisations, which mpi/rma/window.c does not intercept. */
 
 INTERCEPT MPI_Win_post(MPI_Group group, int assertion, MPI_Win win)
 {

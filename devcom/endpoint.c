@@ -59,8 +59,7 @@ static void run_command(struct devcom_endpoint *e, unsigned stream, const struct
         endpoint_fail(e, error);
 }
 
-/* Does the commands of a queue. It retires them when they have arrived, so that later stores of kernels are seen later.
- */
+/* Does the commands of a queue, and retires them when they have arrived: later stores of kernels are seen later. */
 static int drain(struct devcom_endpoint *e, unsigned index)
 {
     struct device_ring *ring = &e->rings[index];

@@ -251,8 +251,7 @@ void nic_eager_open(struct nic *nic, size_t given);
 size_t nic_eager_bytes(const struct nic *nic);
 /* Returns the size of the messages into which a put of one block of that many bytes is split; 0: it is not split. */
 size_t nic_train_car(const struct nic *nic, size_t bytes);
-/* Measures the eager size, if it matters for a put of that many bytes and has not been measured. Called without a lock.
- */
+/* Measures the eager size, if it matters for a put of that many bytes and is not known. Called without a lock. */
 void nic_eager_find(struct nic *nic, int rank, size_t bytes);
 
 #endif

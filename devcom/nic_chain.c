@@ -310,7 +310,7 @@ static int take_place(struct nic *nic, const struct wire *place, const uint8_t *
     return error;
 }
 
-/* Returns the segment that can receive the data of one place directly, taken. NULL: none can, or *refused is the error.
+/* Returns the segment that can receive the data of a place directly, taken. NULL: none can, or *refused is the error.
  */
 static struct segment *straight(struct nic *nic, const struct wire *place, int *refused)
 {

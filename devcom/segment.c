@@ -202,8 +202,7 @@ int devcom_segment_alloc(struct devcom *d, unsigned id, const struct devcom_memo
     return !d || !memory || id >= d->o.segments ? -EINVAL : segment_alloc_at(d, id, memory, NULL);
 }
 
-/* Takes existing memory for a segment. A buffer over host memory in which the device works is treated as that memory.
- */
+/* Takes existing memory for a segment. A buffer over host memory in which the device works counts as that memory. */
 int segment_adopt(struct devcom *d, struct segment *segment, const struct devcom_memory *memory)
 {
     cl_mem_flags flags = 0;

@@ -166,8 +166,7 @@ static void give_up(struct adapter *adapter, int rank)
     receive_end(adapter, rank, -ECONNRESET);
 }
 
-/* Tests a receive, several times, since a message that has begun to arrive is mostly soon complete. Whether it is over.
- */
+/* Tests a receive, several times, since a message that has begun to arrive is soon complete. Whether it is over. */
 static bool look(struct adapter *adapter, int rank)
 {
     struct adapter_peer *peer = &adapter->peers[rank];

@@ -26,8 +26,7 @@ struct adapter_kind {
     long nap_us;      /* the thread's longest sleep */
     /* Called for a message that has been found, of length bytes. Passes it to adapter_receive() or adapter_drop(). */
     void (*take)(void *owner, int rank, int tag, MPI_Message *message, int length);
-    /* Called for a receive from a lost rank, to which MPI may still write: the owner keeps the memory until it is over.
-     */
+    /* Called for a receive from a lost rank, to which MPI may still write: the owner keeps the memory until then. */
     void (*give_up)(void *owner, int rank, MPI_Request *request);
     /* Called after receiving that many messages, at most MOST_RECEIVED: tells other ranks what has completed. Returns
      * the number of messages sent. */

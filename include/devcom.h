@@ -17,9 +17,10 @@
  *
  * Every function that returns int returns 0 or a negative errno, unless its comment says otherwise. A pointer argument
  * may be NULL only where its comment says so. A NULL pointer elsewhere yields -EINVAL; functions that return no errno
- * then do nothing, or return NULL or false. Sizes, offsets and strides are in bytes. Functions may be called from any
- * thread. Functions marked "Collective" must be called by all ranks of the communicator, in the same order, and by one
- * thread at a time.
+ * then do nothing, or return NULL or false. d, chain, e, c and g are the results of devcom_init(), _chain_create(),
+ * _endpoint_open(), _control_create() and _ggas_open(). Sizes, offsets and strides are in bytes. Functions may be
+ * called from any thread. Functions marked "Collective" must be called by all ranks of the communicator, in the same
+ * order, and by one thread at a time.
  *
  * Time-outs are in microseconds. DEVCOM_TEST (0) checks once; DEVCOM_BLOCK (-1) waits without limit. A wait whose
  * time-out expires returns -ETIMEDOUT and may be called again. A wait without limit returns -ECONNRESET when any rank
@@ -491,7 +492,7 @@ int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigne
  * Starts all puts of a chain, in order (TCA: the doorbell).
  *
  * Returns 0 or an error as devcom_put(), with which the chain ends at that put; -EBUSY: earlier operations of its queue
- * to its ranks are pending.
+ * to its ranks are pending, or another thread is starting the chain.
  */
 int devcom_chain_start(struct devcom_chain *chain);
 /* Waits until all puts that were started have taken effect (TCA: the completion flag). timeout_us: the time-out.
@@ -581,10 +582,10 @@ int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned
  * kernels and waits that are enqueued already, it has more work-groups than the device runs at once, since they might
  * then wait for each other for ever.
  *
- * commands                    a command queue of the endpoint's device
- * kernel                      the kernel
- * dimensions, global, local   as of clEnqueueNDRangeKernel(); local divides global, and must not be NULL
- * event                       receives the kernel's event; may be NULL
+ * commands                   a command queue of the endpoint's device
+ * kernel                     the kernel
+ * dimensions, global, local  as of clEnqueueNDRangeKernel(); local divides global, and must not be NULL
+ * event                      receives the kernel's event; may be NULL
  *
  * Returns 0; -EINVAL: invalid sizes; -EDEADLK: too many work-groups; -EIO: OpenCL refused the kernel; -ENOMEM.
  */

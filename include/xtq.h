@@ -14,8 +14,9 @@
  *
  * Every function that returns int returns 0 or a negative errno, unless its comment says otherwise. A pointer argument,
  * or a pointer in a struct that is passed, may be NULL only where its comment says so. A NULL pointer elsewhere yields
- * -EINVAL; functions that return no errno then do nothing, or return 0 or false. Functions may be called from any
- * thread. Functions marked "Collective" must be called by all ranks of the communicator, in the same order.
+ * -EINVAL; functions that return no errno then do nothing, or return 0 or false. x and c are the results of xtq_init()
+ * and xtq_collectives_open(). Functions may be called from any thread. Functions marked "Collective" must be called by
+ * all ranks of the communicator, in the same order.
  */
 #ifndef XTQ_H
 #define XTQ_H
@@ -262,8 +263,7 @@ enum xtq_engine {
     /* A persistent kernel: the device polls the queue and runs the bodies, without a call of any run-time between
      * arrival and execution. The device must share this process's memory coherently (a CPU device, or
      * CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) and have 64-bit atomics. The kernel occupies as many compute units as it has
-     * work-groups while there is work, and for idle_us after that. On a CPU it yields the core, and sleeps when idle.
-     */
+     * work-groups while there is work, and for idle_us after that. On a CPU it yields the core, and sleeps if idle. */
     XTQ_DEVICE,
 };
 
@@ -282,8 +282,7 @@ struct xtq_queue_entry {
     const char *const *bodies; /* the bodies' names; the first is number 1 */
     unsigned body_count;
     unsigned groups;  /* number of work-groups, which share each task's work-items; 0: 1 */
-    unsigned idle_us; /* how long, about, the kernel stays on the device when the queue is empty, in microseconds; 0:
-                         20000 */
+    unsigned idle_us; /* roughly how long the kernel stays on the device without work, in microseconds; 0: 20000 */
     unsigned items;   /* work-items of a work-group; 0: the number that the device prefers */
 };
 

@@ -1,5 +1,4 @@
-/* Requests that XTQ completes. They are generalised requests of MPI, which all forms of MPI_Wait and MPI_Test accept.
- */
+/* Requests that XTQ completes: generalised requests of MPI, which all forms of MPI_Wait and MPI_Test accept. */
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -18,8 +18,7 @@
 #define WINDOW_QUEUE 0
 #define REDUCE_QUEUE 1
 #define REPLY_QUEUE 2
-#define FIRST_WINDOW_INDEX 40 /* function indices after those of struct xtq_collectives: WINDOWS, and one for replies  \
-                               */
+#define FIRST_WINDOW_INDEX 40 /* function indices after those of collectives: WINDOWS, and one for replies */
 
 /* Declares a function of MPI that is to be found in this library first. */
 #define INTERCEPT __attribute__((visibility("default"))) int

@@ -38,8 +38,7 @@ void pieces_extent(const struct pieces *pieces, int64_t *first, int64_t *end);
 /* Calls what() for the pieces of the first most bytes. If it returns an error, the walk ends and returns that. */
 typedef int pieces_do(void *argument, const struct piece *piece);
 int pieces_walk(const struct pieces *pieces, size_t most, pieces_do *what, void *argument);
-/* Copy between the pieces, relative to an address, which itself may be anywhere, and packed memory; at most most bytes.
- */
+/* Copy at most most bytes between the pieces, relative to an address, which may be anywhere, and packed memory. */
 void pieces_pack(const struct pieces *pieces, const void *address, uint8_t *packed, size_t most);
 void pieces_unpack(const struct pieces *pieces, void *address, const uint8_t *packed, size_t most);
 

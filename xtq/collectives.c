@@ -7,9 +7,8 @@
 
 #include "xtq/collectives.h"
 
-#define EXPOSED 16               /* unless the options say otherwise */
-#define CHUNK ((size_t)64 << 10) /* bytes in a message, so that large vectors are sent and combined at the same time   \
-                                  */
+#define EXPOSED 16                     /* unless the options say otherwise */
+#define CHUNK ((size_t)64 << 10)       /* bytes in a message: large vectors are sent and combined at the same time */
 #define QUIET_BYTES ((size_t)16 << 10) /* smaller messages of accumulates are XTQ_QUIET */
 
 /* ---- messages ---- */

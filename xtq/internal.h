@@ -52,8 +52,7 @@ struct region {
     size_t lane_bytes;
 };
 
-/* Collective. Returns 0 or a negative errno, the same on all ranks. region_close() must be called after failure, too.
- */
+/* Collective. Returns 0 or a negative errno, the same on all ranks. Call region_close() after failure, too. */
 int region_open(struct region *region, MPI_Comm comm, unsigned queues, size_t lane_bytes);
 void region_close(struct region *region);
 /* Returns the lane of an initiator into a queue of a target on this host. */

@@ -78,7 +78,7 @@ static int send_off(struct nic *nic, int target, unsigned queue, const void *at,
 
 static const uint8_t padding[RING_LINE];
 
-/* Sends packet, arguments and payload from their places, with the gaps between them in a lane (section III-A: gather).
+/* Sends packet, arguments and payload from their places, with the gaps of a lane between them (section III-A: gather).
  */
 static int send_gathered(struct nic *nic, int target, unsigned queue, const struct ring_parts *m,
                          struct leaving *leaving)

@@ -61,8 +61,7 @@ static int reduction_start(struct link *link, const struct reduction *r, struct 
                              : xtq_ireduce(link->c, r->root, r->data, r->result, r->count, r->type, r->op, request);
 }
 
-/* Does a blocking reduction. All ranks wait in it, so no server is woken, which would take a core from a waiting rank.
- */
+/* Does a blocking reduction. All ranks wait in it, so no server is woken: it would take a core from a waiting rank. */
 static int reduction_do(struct link *link, const struct reduction *r)
 {
     return r->root == TO_ALL ? xtq_allreduce(link->c, r->data, r->result, r->count, r->type, r->op)

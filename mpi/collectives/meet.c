@@ -101,8 +101,7 @@ static int double_up(struct meeting *m, int size)
 /* The kinds of types for which MPI's operations are defined (MPI 4.0, section 6.9.2). */
 enum kind { INTEGERS = 1, REALS = 2, LOGICALS = 4, COMPLEXES = 8, BYTES = 16, PAIRS = 32 };
 
-/* Returns the kind of a datatype, which XTQ knows for its own types. 0: not predefined, or not supported by every MPI.
- */
+/* Returns the kind of a datatype; XTQ knows its own types. 0: not predefined, or not supported by every MPI. */
 static enum kind kind_of(MPI_Datatype datatype)
 {
     static const struct {

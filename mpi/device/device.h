@@ -190,8 +190,7 @@ struct device_window;
  * device memory; or with *error set, and the window must then be made without memory, since the other ranks make it,
  * too. */
 struct device_window *device_window_make(void **base, MPI_Aint *bytes, int *error);
-/* Completes a window after MPI's call, or frees it if that failed. Returns MPI's error code, of the call or for error.
- */
+/* Completes a window after MPI's call, or frees it if that failed. Returns MPI's error code, for result or error. */
 int device_window_made(struct device_window *w, MPI_Win win, int result, int error);
 /* Returns the state of a window, or NULL if it has nothing to do with device memory. make: make the state then. */
 struct device_window *device_window_of(MPI_Win win, bool make);

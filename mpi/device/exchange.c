@@ -1,5 +1,4 @@
-/* MPI's collectives on device memory: describes the sides of each, and calls MPI's function on copies in host memory.
- */
+/* MPI's collectives on device memory: describes the sides of each, and calls MPI on copies in host memory. */
 #include <errno.h>
 #include <stdlib.h>
 

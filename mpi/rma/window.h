@@ -72,8 +72,7 @@ void windows_hide(struct link *link, unsigned number);
 /* Returns the packet of an operation on a window. */
 struct xtq_function_packet windows_packet(unsigned number);
 
-/* An operation whose result has not arrived. It has a part for each fetch_expect(), and one for the thread that sends.
- */
+/* An operation whose result has not arrived. It has a part for each fetch_expect(), and one for the sending thread. */
 struct fetch {
     uint64_t token;
     int target, error;

@@ -17,8 +17,8 @@
  * vector, hvector, indexed, hindexed, indexed_block, hindexed_block, struct, subarray, darray, resized and dup, also
  * with MPI_Count. Errors go to the error handler of the communicator or window, and VOCL_LOG=error logs the reason:
  * MPI_ERR_UNSUPPORTED_OPERATION: any other function got such an address; MPI_ERR_TYPE: another datatype, or a pair with
- * a hole such as MPI_SHORT_INT; MPI_ERR_BUFFER: the message is not inside of the buffer; MPI_ERR_OTHER: OpenCL failed.
- * Only MPI's C functions are supported.
+ * a hole such as MPI_SHORT_INT; MPI_ERR_BUFFER: the message is not inside of the buffer, or the address has been
+ * released; MPI_ERR_OTHER: OpenCL failed. Only MPI's C functions are supported.
  *
  * Memory that the host may access needs none of this and is passed to MPI directly: fine-grained SVM, coarse-grained
  * SVM while it is mapped, the result of clEnqueueMapBuffer, and a devcom segment that has an address

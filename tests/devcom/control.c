@@ -1,6 +1,7 @@
 /*
  * Control programs: lists of kernels, puts and waits that run by themselves, started by this rank and by others; the
- * errors for misuse, and early ends. words[1]: "lost": rank 2 of 3 dies while they run.
+ * errors for misuse, and early ends. With any words[1], rank 2 of 3 dies instead while they run; "late": rank 0 starts
+ * its program after that.
  */
 #include <signal.h>
 #include <unistd.h>

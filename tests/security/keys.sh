@@ -1,5 +1,5 @@
 #!/bin/sh
-# Keys: a node's own is good for a daemon of the pool and nothing else; nobody becomes root by one.
+# Keys: a node's own key serves a daemon of the pool and nothing else; nobody becomes root by a key.
 . "$(dirname "$0")/../pool/one-lib.sh"
 make_pool here
 add_daemon there
@@ -15,7 +15,7 @@ wait_until up 2 || fail "they do not find each other: $(cat "$scratch"/log*)"
 
 public=$(awk '$1 == "@here" { print $2 }' "$scratch/keys")
 secret=$(awk '$1 == "@there" { print $3 }' "$scratch/keys")
-# answer NODE [DO]: to who has there's key
+# answer NODE [DO]: prints the answer to a client that has there's key
 answer()
 {
     answer_node=$1
@@ -40,7 +40,7 @@ sed 's/^@there/@elsewhere/' "$scratch/keys" > "$scratch/more"
 grep '^@elsewhere' "$scratch/more" >> "$scratch/keys"
 answer elsewhere | grep -q 'no daemon of this pool' || fail "no node of the pool: $(answer elsewhere)"
 
-# another key than the others know: it is alone
+# with another key than the others know, a daemon is alone
 kill -TERM $other
 wait $other
 sed -i '/^@there/d' "$scratch/keys"
@@ -51,11 +51,11 @@ sed -i "s,^key-file.*,key-file = \"$scratch/keys.there\";," "$scratch/conf.there
 start_other there
 wait_until grep -q 'what is no message (a wrong key?)' "$scratch/log" || fail "a wrong key: $(cat "$scratch/log")"
 up 1 || fail "a daemon with another key: $(vocl pool nodes)"
-# the secret part belongs in one's own file only
+# the secret part belongs only in a daemon's own file
 sed -i 's/^@there \([0-9a-f]*\) .*/@there \1/' "$scratch/keys.there"
 wait_until grep -q 'has no secret part' "$scratch/log.there" || fail "no secret: $(cat "$scratch/log.there")"
 
-# users below least-uid have no keys, root first of all
+# users below least-uid have no keys, above all root
 kill -9 $other
 sed -i "/^node there/d" "$scratch/pool"
 kill -TERM $daemon

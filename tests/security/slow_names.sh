@@ -1,6 +1,6 @@
 #!/bin/sh
-# Who a user is, where a host is and whose a credential is: others have to be asked for that, and may not answer. Then only
-# those wait, for a while, that the question is about.
+# For a user, a host or a credential a daemon asks other services, which may not answer. Then only the requests wait
+# that need the answer, and only for a while.
 . "$(dirname "$0")/../pool/one-lib.sh"
 make_pool one
 add_daemon two
@@ -13,7 +13,7 @@ start_daemon
 start_other two
 meet_other
 
-# ask WHAT WORD...: in the background, of the daemon in $of; until it has asked in turn, and gets no answer
+# ask WHAT WORD...: asks the daemon of $of in the background, until it has asked in turn and gets no answer
 ask()
 {
     rm -f "$SLOW.asked"
@@ -24,7 +24,7 @@ ask()
     asks=$!
     wait_until test -e "$SLOW.asked" || fail "$asked: nobody is asked: $(cat "$scratch/said" "$scratch/log")"
 }
-# others: they are answered meanwhile
+# others: other clients get answers meanwhile
 others()
 {
     for other_one in 1 2 3; do
@@ -33,7 +33,7 @@ others()
     done
     fail "$asked: others are answered when that is over: $(cat "$scratch/said")"
 }
-# ends PATTERN: what was asked ends so, though no answer ever comes
+# ends PATTERN: the request ends with this answer, though the service never answers
 ends()
 {
     wait $asks
@@ -47,13 +47,13 @@ rm "$SLOW"
 "$say" "$scratch/pool" as:nobody '{"do":"status"}' > "$scratch/out" 2>&1 || fail "nobody: $(cat "$scratch/out")"
 grep -q '"nodes"' "$scratch/out" || fail "nobody is refused: $(cat "$scratch/out")"
 
-# many of the same
+# many connections of the same user
 ask "many connections of a user" $(for i in $(seq 40); do echo 'as:nobody -{"do":"status"} @'; done) '{"do":"status"}'
 others
 ends 'who you are cannot be found out'
 rm "$SLOW"
 
-# by the word of another daemon
+# on behalf of another daemon
 of=pool.two
 ask "a user of another node" as:nobody '{"do":"request","count":2,"exclusive":true}'
 others
@@ -77,7 +77,7 @@ no_place()
 wait_until no_place || fail "why three is lost: $(VOCL_POOL=$scratch/pool vocl pool nodes)"
 VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2>&1 || fail "a session: $(cat "$scratch/out" "$scratch/log")"
 
-# Its configuration, read again, names that host: that nobody knows it is said when it is known.
+# Its configuration, read again, names that host: the warning that the host is unknown comes when that is certain.
 asked="the configuration"
 kill -HUP $daemon
 wait_until grep -q 'read .* again' "$scratch/log" || fail "$asked: it is not read: $(cat "$scratch/log")"
@@ -87,7 +87,7 @@ rm "$SLOW"
 kill -HUP $daemon
 wait_until grep -q 'which no other host reaches, but .* has node three' "$scratch/log" || fail "$asked: $(cat "$scratch/log")"
 
-# the daemon ends, and nothing of it is left
+# the daemon ends, and none of its processes is left
 kill -TERM $daemon
 wait $daemon || fail "it ends with $?: $(cat "$scratch/log")"
 grep 'Sanitizer' "$scratch"/log* && fail "the sanitizer found something"

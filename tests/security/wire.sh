@@ -1,7 +1,7 @@
 #!/bin/sh
-# A session over TLS between two hosts with somebody in between, who reads, changes, leaves out, repeats and turns round what
-# passes: he reads nothing, and the program gets right results or an error. And a stranger at the session's port: he is not let
-# in, and holds nobody up. VOCL_WIRE_ROUNDS: of each kind.
+# A session over TLS between two hosts with a man in the middle, who reads, changes, drops, repeats and reorders the
+# data: he cannot read them, and the program gets right results or an error. And a stranger at the session's port is not
+# let in, and delays nobody. VOCL_WIRE_ROUNDS: positions for each kind.
 . "$(dirname "$0")/../lib.sh"
 need ip iproute2
 need python3 python3
@@ -14,7 +14,7 @@ carried=$top_builddir/tests/security/carried
 "$carried" > "$scratch/native" || fail "carried natively"
 [ "$(cat "$scratch/native")" = right ] || fail "carried natively: $(cat "$scratch/native")"
 
-# The far host's worker, which comes by way of the man in the middle, or when it is told to.
+# The far host's worker, which connects through the man in the middle, or when it is told to.
 link_libexec "$scratch/libexec"
 rm "$scratch/libexec/vocl-proxy"
 cat > "$scratch/where" <<END
@@ -38,10 +38,10 @@ exec "$top_srcdir/tests/security/reroute" "$scratch/where" "$VOCL_LIBEXECDIR/voc
 END
 chmod +x "$scratch/where"
 chmod +x "$scratch/libexec/vocl-proxy"
-# What two-hosts needs of the build tree.
+# Files that two-hosts needs of the build tree.
 mkdir "$scratch/tests" && ln -s "$top_builddir/tests/net" "$scratch/tests/net"
 
-# through MODE: the program's status in $status
+# through MODE: runs the program, and sets $status to its status
 through()
 {
     rm -f "$scratch/port" "$scratch/port.done" "$scratch/record"
@@ -65,13 +65,13 @@ for text in 'SAID IN THE CLEAR' 'kernel void add' 'get_global_id'; do
     ! grep -qaF "$text" "$scratch/record" || fail "\"$text\" could be read"
 done
 
-# Each kind in the handshake, at the start, and in between. What he leaves out is silence.
+# Each kind in the handshake, at the start, and in between. Dropped data are noticed as silence.
 about_silence
 VOCL_START_TIMEOUT=$((5 * VOCL_PEER_TIMEOUT))
 export VOCL_START_TIMEOUT
 for kind in flip drop repeat reorder cut; do
     for at in 2 9 ${VOCL_WIRE_ROUNDS:-40 333}; do
-        # Which connection it was is chance, and one may not have been needed any more.
+        # Which connection was hit is random, and one may no longer have been needed.
         for later in 0 5 11 18; do
             through "$kind $((at + later))"
             [ -e "$scratch/port.done" ] || fail "$kind $((at + later)): nothing was done to it"

@@ -59,7 +59,7 @@ static void complain(enum setting setting, const char *text, const char *what)
     static atomic_bool told[SETTING_COUNT];
 
     if (!atomic_exchange(&told[setting], true))
-        vocl_log(LOG_ERROR, "%s=%s is no %s; it is as if it were not set", settings[setting].variable, text, what);
+        vocl_log(LOG_ERROR, "%s=%s is not a %s; the default is used", settings[setting].variable, text, what);
 }
 
 long settings_number(enum setting setting)

@@ -62,7 +62,7 @@ static bool note_queue_error(struct node *node, struct wire_cursor *fields)
     queue = handle_find(WIRE_QUEUE, m.queue);
     if (queue && queue->node == node)
         atomic_store(&queue->error, m.error);
-    vocl_log(LOG_WARN, "a command of queue %u failed on its node: %d", m.queue, m.error);
+    vocl_log(LOG_WARN, "a command of queue %u failed on its worker with OpenCL error %d", m.queue, m.error);
     return true;
 }
 

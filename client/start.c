@@ -69,7 +69,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     if (!node)
         return;
     vocl_log(why ? LOG_ERROR : LOG_DEBUG, "worker %u on %s is lost: %s", peer,
-             transport_peer_host(session->transport, peer), why ? why : "this process ends");
+             transport_peer_host(session->transport, peer), why ? why : "this process is ending");
     if (!why || !recover_begin(node))
         session_lose(node);
 }
@@ -134,7 +134,7 @@ static bool gains_rights(void)
     bool gains = getauxval(AT_SECURE) != 0;
 
     if (gains)
-        vocl_log(LOG_ERROR, "no session: the program has rights that its user has not (setuid, setgid, capabilities)");
+        vocl_log(LOG_ERROR, "no session: the program has more privileges than its user (setuid, setgid, capabilities)");
     return gains;
 }
 
@@ -160,7 +160,7 @@ static struct session *session_start(const struct front_end *front)
     session->lost = end_what_was_under_way;
     error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
     if (error) {
-        vocl_log(LOG_ERROR, "no session: %s; `vocl doctor` looks for what is wrong", why);
+        vocl_log(LOG_ERROR, "no session: %s; run `vocl doctor` to find the reason", why);
         free(session);
         return NULL;
     }

@@ -70,7 +70,7 @@ static void await(const struct build_turn *turn)
 
     while ((turn->always || !is_built(turn)) && fcntl(turn->fd, F_OFD_SETLK, &lock)) {
         if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || clock_ms() >= until) {
-            vocl_log(LOG_INFO, "a build goes on without its turn: %s", strerror(errno));
+            vocl_log(LOG_INFO, "a build starts without waiting for its turn: %s", strerror(errno));
             return;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -97,6 +97,6 @@ void build_turn_leave(struct build_turn turn, bool built)
     if (turn.fd < 0)
         return;
     if (built && !is_built(&turn) && pwrite(turn.fd, "+", 1, turn.at) != 1)
-        vocl_log(LOG_INFO, "that a program is built cannot be noted: %s", strerror(errno));
+        vocl_log(LOG_INFO, "cannot record that a program is built: %s", strerror(errno));
     close(turn.fd);
 }

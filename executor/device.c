@@ -14,7 +14,7 @@ static void tell_left_out(cl_platform_id platform)
 
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
     clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
-    vocl_log(LOG_WARN, "platform %s is left out: it is \"%s\", and OpenCL 1.1 is needed", name, version);
+    vocl_log(LOG_WARN, "platform %s is ignored: it has \"%s\", but OpenCL 1.1 is required", name, version);
 }
 
 static void find_platforms(struct executor *x)

@@ -303,7 +303,7 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
             break;
         }
         if (more < 0)
-            vocl_log(LOG_ERROR, "refused: a frame that does not hold together");
+            vocl_log(LOG_ERROR, "refused a malformed frame");
         else if (error)
             refuse(fields.at - WIRE_HEADER, fields.left + WIRE_HEADER);
         if (!error && (x->held || x->halted)) {

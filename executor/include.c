@@ -150,7 +150,7 @@ int include_write(const void *files, uint32_t length, char **options, struct inc
         return -ENOMEM;
     snprintf(tree->root, sizeof(tree->root) - 8, "%s/vocl-include-XXXXXX", folder && *folder ? folder : "/tmp");
     if (!mkdtemp(tree->root)) {
-        vocl_log(LOG_ERROR, "no folder for files to include: %s: %s", tree->root, strerror(errno));
+        vocl_log(LOG_ERROR, "cannot create a folder for included files: %s: %s", tree->root, strerror(errno));
         tree->root[0] = '\0';
         return 0;
     }

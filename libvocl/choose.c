@@ -44,7 +44,7 @@ static bool is_among(cl_device_id device, const cl_device_id *list, unsigned cou
 /* Nothing was chosen: logs the devices that there are. */
 static void tell_devices(const cl_device_id *devices, unsigned count)
 {
-    vocl_log(LOG_ERROR, "VOCL_DEVICES=%s names none of the devices that there are:", settings_string(SETTING_DEVICES));
+    vocl_log(LOG_ERROR, "VOCL_DEVICES=%s matches none of the available devices:", settings_string(SETTING_DEVICES));
     for (unsigned i = 0; i < count; i++) {
         const char *host = transport_peer_host(session_transport(devices[i]->node->session), devices[i]->node->peer);
         const char *name = info_text(&devices[i]->infos, CL_DEVICE_NAME);
@@ -74,7 +74,7 @@ unsigned choose_devices(cl_device_id *devices, unsigned count)
                 chosen[found++] = devices[i];
         }
         if (found == before)
-            vocl_log(LOG_WARN, "VOCL_DEVICES: an item names no device, or none that is not named before");
+            vocl_log(LOG_WARN, "VOCL_DEVICES: an item matches no device, or only devices that earlier items match");
     }
     if (more == 0 && !found)
         tell_devices(devices, count);

@@ -264,7 +264,7 @@ static const char *context_bound(const struct object *object, const struct node 
     (void)object;
     for (unsigned i = 0; svm_remote_at(node, i, &place); i++) {
         if (!place.chosen)
-            return "shared virtual memory is where native OpenCL has put it";
+            return "shared virtual memory is at an address that the native OpenCL chose";
     }
     return usm_any(node) ? "unified shared memory is the worker's own" : NULL;
 }

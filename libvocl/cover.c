@@ -317,7 +317,7 @@ int device_covers(cl_device_id device, const struct info_table *there, char *rea
     char text[64], missing[64];
     bool good = true;
 
-    snprintf(reason, size, "%s does not have what the program was told:", name ? name : "its device");
+    snprintf(reason, size, "%s lacks features that the program was told of:", name ? name : "its device");
     while (wire_get_info(&in, &param, &told, &length)) {
         const struct query plain = {param, "", SAME, "", false}, *known = find_query(param),
                            *query = known ? known : &plain;

@@ -102,12 +102,12 @@ static const char *memory_bound(const struct object *object, const struct node *
     if (memory->addresses)
         return "a buffer has an address on its device";
     if (memory->sized)
-        return "a buffer has its size in another";
+        return "a buffer has a content-size buffer";
     if (memory->arena && !memory->direct && memory->map_count)
         return "a buffer over the program's memory is mapped";
     for (cl_uint i = 0; memory->arena && i < memory->context->device_count; i++) {
         if (memory->context->devices[i]->node == node && !memory->context->devices[i]->unified)
-            return "a device with memory of its own has a buffer over the program's";
+            return "a buffer over the program's memory is on a device with memory of its own";
     }
     return NULL;
 }

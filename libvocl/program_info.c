@@ -46,7 +46,7 @@ static bool has_room(cl_program program, cl_uint device, uint64_t size)
     has = program->binary_sizes && size <= program->binary_sizes[device];
     mutex_unlock(&program->lock);
     if (!has)
-        vocl_log(LOG_WARN, "a binary of %llu bytes is more than its size was told to be", (unsigned long long)size);
+        vocl_log(LOG_WARN, "a binary of %llu bytes is larger than the size reported before", (unsigned long long)size);
     return has;
 }
 

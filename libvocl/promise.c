@@ -56,7 +56,7 @@ static void promise_over(struct call *call)
     if (!call->status && (!wire_get_build_program_reply(&call->fields, &reply) || reply.error ||
                           reply.kernels_length != promise->cached.length ||
                           memcmp(reply.kernels, promise->cached.bytes, promise->cached.length))) {
-        vocl_log(LOG_ERROR, "a build has not ended as it did before: what was kept of it is dropped");
+        vocl_log(LOG_ERROR, "a build gave another result than the cached one, which is dropped");
         cache_drop(CACHE_BUILD, promise->key.bytes, promise->key.length);
     }
     free(call->bytes);

@@ -151,9 +151,9 @@ const char *program_bound(const struct object *object, const struct node *node)
 
     (void)node;
     if (program->unkept)
-        return "what a program was built with could not be kept";
+        return "the inputs of a program's build could not be saved";
     if (inputs_changed(program))
-        return "what a program was linked from has been compiled anew since";
+        return "an input of a program's link was compiled again since";
     return NULL;
 }
 

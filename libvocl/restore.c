@@ -158,7 +158,7 @@ static cl_int restore(cl_mem memory)
         return CL_SUCCESS; /* it did not exist at the checkpoint */
     checkpoint_describe(memory, what);
     if (strcmp(what, object->what)) {
-        snprintf(why, sizeof(why), "memory object %llu of the checkpoint is a %s, and what the program makes is a %s",
+        snprintf(why, sizeof(why), "memory object %llu of the checkpoint is a %s, and the program created a %s",
                  (unsigned long long)memory->made, object->what, what);
         return refuse(why);
     }

@@ -83,7 +83,7 @@ static cl_int keep_device(struct view *view, struct node *node, uint32_t platfor
         devices[view->device_count++] = device;
         return CL_SUCCESS;
     }
-    vocl_log(LOG_ERROR, "worker %u does not tell of a device", node->peer);
+    vocl_log(LOG_ERROR, "worker %u sent an invalid description of a device", node->peer);
     device_give_up(device);
     return CL_SUCCESS;
 }
@@ -161,11 +161,11 @@ static void hear_node(struct view *view, struct node *node, struct question *que
     const unsigned before = view->device_count;
 
     if (hear_devices(view, node, question))
-        vocl_log(LOG_ERROR, "worker %u does not tell its devices", node->peer);
+        vocl_log(LOG_ERROR, "worker %u did not describe its devices", node->peer);
     else if (view->device_count == before)
         vocl_log(LOG_ERROR,
-                 "%s has no OpenCL device: no driver in /etc/OpenCL/vendors (or OCL_ICD_VENDORS) gives one; "
-                 "`vocl doctor` looks for what is wrong",
+                 "%s has no OpenCL device: no driver in /etc/OpenCL/vendors (or OCL_ICD_VENDORS) offers one; "
+                 "run `vocl doctor` to find the reason",
                  transport_peer_host(session_transport(node->session), node->peer));
     cache_free(&question->cached);
 }
@@ -257,7 +257,7 @@ static int device_fits(cl_device_id device, const struct info_table *there, bool
         if (answers_alike(param, told, told_length, found, there_length, one_host))
             continue;
         cover_query_name(param, query, sizeof(query));
-        snprintf(reason, size, "%s is not %s: %s has another answer", other ? other : "its device",
+        snprintf(reason, size, "%s does not match %s: %s differs", other ? other : "its device",
                  name ? name : "this device", query);
         return -EXDEV;
     }
@@ -388,7 +388,7 @@ static int fits(const struct node *node, struct node *target, char *reason, size
 
         if (view->devices[i]->node != node || found[i])
             continue;
-        snprintf(reason, size, "it has no %s in the same place", name ? name : "such device");
+        snprintf(reason, size, "it has no %s with the same device number", name ? name : "such device");
         error = -EXDEV;
     }
     if (error == -EXDEV)

@@ -246,7 +246,7 @@ void client_explain(const struct client *client, int error, char *why, size_t wh
     if (client->keyed && !client->heard && (error == -ECONNRESET || error == -EPIPE))
         snprintf(why, why_size, "the daemon refuses the key: it has another one for this user, or no time for so many");
     else if (error == -ENOMEM || error == -EMSGSIZE)
-        snprintf(why, why_size, "what is to be said to the daemon cannot be: it is too long, or no UTF-8");
+        snprintf(why, why_size, "the message to the daemon is too long, or not UTF-8");
     else
         snprintf(why, why_size, "the daemon does not answer: %s", strerror(-error));
 }

@@ -111,7 +111,7 @@ int poolfile_read(struct poolfile *pool, const char *where, char *why, size_t wh
     snprintf(list, sizeof(list), "%s", where);
     for (char *word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
         if (add_node(pool, word, word)) {
-            snprintf(why, why_size, "VOCL_POOL: \"%s\" is no host:port", word);
+            snprintf(why, why_size, "VOCL_POOL: \"%s\" is not host:port", word);
             return -EINVAL;
         }
     }

@@ -24,7 +24,7 @@ says 'nosuchhost.invalid from .*: nobody knows a host of this name' vocl devices
 says 'nosuchhost.invalid:77: nobody knows' vocl devices --pool nosuchhost.invalid:77
 says '127.0.0.1:1: Connection refused' vocl devices --pool 127.0.0.1:1
 says 'has no OpenCL device' env OCL_ICD_VENDORS="$scratch" vocl devices
-says 'VOCL_DEVICES=7 names none of the devices that there are' vocl devices --devices 7
+says 'VOCL_DEVICES=7 matches none of the available devices' vocl devices --devices 7
 grep -q '  0: .*, on ' "$scratch/err" || fail "the devices that there are: $(cat "$scratch/err")"
 
 # a program that is started without `vocl run`
@@ -32,7 +32,7 @@ VOCL_LOG=debgu LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$VOCL_LIBEXECDIR/libvocl.so
     > "$scratch/out" 2> "$scratch/err" || fail "vector_add: $(cat "$scratch/err")"
 [ "$(grep -c 'VOCL_LOG takes' "$scratch/err")" = 1 ] || fail "once: $(cat "$scratch/err")"
 VOCL_WORKERS=two vocl devices > "$scratch/out" 2> "$scratch/err" || fail "VOCL_WORKERS=two: $(cat "$scratch/err")"
-grep -q 'VOCL_WORKERS=two is no whole number' "$scratch/err" || fail "VOCL_WORKERS=two: $(cat "$scratch/err")"
+grep -q 'VOCL_WORKERS=two is not a whole number' "$scratch/err" || fail "VOCL_WORKERS=two: $(cat "$scratch/err")"
 
 # mpiexec says at once that ssh does not get through, and then waits
 command -v ssh > /dev/null || skip "no ssh (package openssh-client): hosts that refuse were left out"

@@ -120,7 +120,7 @@ int checkpoint_command(int count, char **words)
         }
     }
     if (count - optind != 2 || !*words[optind + 1])
-        misuse("checkpoint takes the number of one process, and a folder");
+        misuse("checkpoint takes one PID and a folder");
     return write_down(session_process(words[optind]), words[optind + 1], anew, quiet);
 }
 

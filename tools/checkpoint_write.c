@@ -288,7 +288,7 @@ static bool take_line(struct writing *w, const char *line, FILE *from, char *why
     else if (!strncmp(line, "data ", 5))
         good = take_data(w, line + 5, from, why, size);
     if (!good && !*why && !feof(from))
-        snprintf(why, size, "what the program gives is not understood: %s", line);
+        snprintf(why, size, "unexpected data from the program: %s", line);
     return good;
 }
 

@@ -49,14 +49,14 @@ else
     if ! why=$({ $unpack | tar -xf - -C "$new"; } 2>&1); then
         free=$(df -Pk "$base" | awk 'NR == 2 { print $4 }')
         [ "${free:-0}" -gt 1024 ] || failed "the home is full: $free KiB are free in $base"
-        failed "what has come is not whole${why:+: $(echo "$why" | tail -n 1)}"
+        failed "the archive arrived incomplete${why:+: $(echo "$why" | tail -n 1)}"
     fi
     for made in "$new"/*/; do
         made=${made%/}
     done
     hash=${id##*-}
     [ "$(sha256sum < "$made/SHA256SUMS" | cut -c "1-${#hash}")" = "$hash" ] &&
-        (cd "$made" && sha256sum -c SHA256SUMS > /dev/null 2>&1) || failed "what has come is not what was sent"
+        (cd "$made" && sha256sum -c SHA256SUMS > /dev/null 2>&1) || failed "the archive arrived damaged"
     runs "$made/bin/vocl-proxy" || failed "VOCL does not run there: $(echo "$said" | tail -n 1)"
 fi
 

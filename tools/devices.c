@@ -105,7 +105,7 @@ int devices_list(bool json)
     load();
     if (cl.platform_ids(1, &platform, NULL) != CL_SUCCESS ||
         cl.device_ids(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) != CL_SUCCESS || !count)
-        fail(EXIT_FAILURE, "no devices; `vocl doctor`, with the same options, looks for what is wrong");
+        fail(EXIT_FAILURE, "no devices; run `vocl doctor` with the same options to find the reason");
 
     devices = calloc(count, sizeof(*devices));
     if (!devices || cl.device_ids(platform, CL_DEVICE_TYPE_ALL, count, devices, NULL) != CL_SUCCESS)

@@ -206,7 +206,7 @@ static void look_at_loopback(void)
         doctor_say(FINE, "loopback", "up");
     else
         doctor_say(needed ? WRONG : NOTE, "loopback", "it is down%s: ip link set lo up",
-                   needed ? ", and Open MPI needs it" : ", which Open MPI and pools do not bear");
+                   needed ? ", and Open MPI needs it" : ", with which Open MPI and pools do not work");
     if (fd >= 0)
         close(fd);
 }

@@ -124,8 +124,8 @@ static void say_silence(const char *host, struct tried *tried, const char *progr
     const char *why = last_line(tried->errors);
 
     if (tried->status < 0)
-        doctor_say(WRONG, host, "nothing is heard for %d s: does `ssh %s true` work, without questions?",
-                   THERE_MS / 1000, host);
+        doctor_say(WRONG, host, "no answer for %d s: does `ssh %s true` work, without questions?", THERE_MS / 1000,
+                   host);
     else if (tried->status == 127)
         doctor_say(WRONG, host, "no VOCL is at %s there: install it where it is here (%s)", program, why);
     else
@@ -136,7 +136,7 @@ static void say_silence(const char *host, struct tried *tried, const char *progr
 
 static void hear(const char *host, struct tried *tried, long long before)
 {
-    char *save = NULL, *line, version[32];
+    char *save = NULL, *line, version[32] = "?";
     unsigned wire = 0;
     long long theirs = 0;
 

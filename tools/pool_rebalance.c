@@ -145,7 +145,7 @@ int pool_rebalance(const struct poolfile *pool, bool carries_out, struct move_wi
         }
     }
     if (!moves)
-        printf("all is where %s would have it\n", policy);
+        printf("nothing to move: every session is where %s would place it\n", policy);
     else if (!carries_out)
         printf("nothing was done: --do carries it out\n");
     json_decref(status);

@@ -449,7 +449,7 @@ int sessions_move(int count, char **words)
         }
     }
     if (count - optind != 1)
-        misuse("move takes the number of one process");
+        misuse("move takes one PID");
     if (!to || !*to || strpbrk(to, " \t\n") || (from && (!*from || strpbrk(from, " \t\n"))))
         misuse("move needs --to=HOST");
     if (snprintf(request, sizeof(request), "move %sto %s%s%s", any ? "any " : "", to, from ? " from " : "",

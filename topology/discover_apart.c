@@ -48,7 +48,7 @@ static int read_tree(FILE *in, pid_t pid, const char *name, struct topology **ou
         return error;
     if (!error)
         free(*out);
-    snprintf(why, why_size, "%s: hwloc does not bear it", name);
+    snprintf(why, why_size, "%s: hwloc crashed on it", name);
     return -EINVAL;
 }
 

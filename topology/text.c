@@ -27,7 +27,7 @@ static const char *read_number(const char *text, double most, double *value)
     if (!text)
         return "no number";
     *value = strtod(text, &end);
-    return end == text || *end || !(*value >= 0 && *value < most) ? "that is no number for it" : NULL;
+    return end == text || *end || !(*value >= 0 && *value < most) ? "that is not a valid number" : NULL;
 }
 
 /* Returns what is wrong with a line, or NULL. A parent comes first, so there can be no cycles. */
@@ -81,7 +81,7 @@ static const char *parse_words(struct topology *t, const char **words, unsigned 
         wrong = count > 2 ? "too many words" : read_number(words[1], 1e18, &value);
         if (!wrong && value > 0)
             t->bandwidth = value;
-        return wrong ? wrong : value > 0 ? NULL : "that is no number for it";
+        return wrong ? wrong : value > 0 ? NULL : "that is not a valid number";
     }
     wrong = count - more > 3 ? "too many words" : add(t, words[0], words[1], count - more > 2 ? words[2] : NULL);
     if (wrong || !more)

@@ -40,7 +40,7 @@ static const char *check(const struct topology *t, enum topology_kind kind, cons
     if (parent >= 0 && kind == TOPOLOGY_ROOT)
         return "a root has no parent";
     if (parent < 0 && t->node_count)
-        return "there is a top already, and this has no parent";
+        return "there is a root already, and this one has no parent";
     if (parent >= 0 && t->nodes[parent].kind >= TOPOLOGY_DEVICE)
         return "its parent is a device or interface";
     if (parent >= 0 && t->nodes[parent].depth + 1 >= TOPOLOGY_MOST_DEPTH)

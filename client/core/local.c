@@ -152,7 +152,7 @@ static void host_send(void *owner, const void *command, size_t length)
 {
     (void)owner;
     if (transport_local_send(local.transport, 0, command, length))
-        vocl_log(LOG_ERROR, "no memory for what a local device has to say");
+        vocl_log(LOG_ERROR, "out of memory for a message of a local device");
 }
 
 static int host_send_peer(void *owner, unsigned peer, const void *command, size_t length)

@@ -95,7 +95,7 @@ void stream_push(struct node *node)
         node->observer->sent(node, node->batch.bytes, node->batch.length);
     wire_trace("->", node->peer, node->batch.bytes, node->batch.length);
     if (error)
-        vocl_log(LOG_ERROR, "sending to worker %u: %s", node->peer, strerror(-error));
+        vocl_log(LOG_ERROR, "cannot send to worker %u: %s", node->peer, strerror(-error));
     if (node->batch.capacity > (1u << 20))
         wire_buffer_free(&node->batch);
     node->batch.length = node->timeline.at = 0;

@@ -171,7 +171,7 @@ static void look_at(cl_mem memory)
     mutex_unlock(&lock);
     mutex_lock(&h->work);
     if (hosted_take(h))
-        vocl_log(LOG_DEBUG, "contents of a buffer do not come");
+        vocl_log(LOG_DEBUG, "cannot copy a buffer's contents from its worker");
     mutex_unlock(&h->work);
     mutex_lock(&lock);
     over &= generation == h->generation && h->kept;
@@ -294,7 +294,7 @@ static bool open_far(struct hosted *h)
     size_t size = h->memory->size, extent[3];
 
     if (!atomic_exchange(&said, true))
-        vocl_log(LOG_INFO, "CL_MEM_USE_HOST_PTR: the program's memory is not the worker's; changes are copied");
+        vocl_log(LOG_INFO, "CL_MEM_USE_HOST_PTR: the worker does not share the program's memory; changes are copied");
     if (h->memory->type != CL_MEM_OBJECT_BUFFER) {
         image_extent(&h->memory->desc, extent);
         size = extent[0] * extent[1] * extent[2] * h->memory->element_size;

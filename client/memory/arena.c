@@ -361,7 +361,7 @@ bool arena_forget(void *memory, size_t size)
 
     if (end <= start || !madvise(arena.base + start, end - start, MADV_REMOVE))
         return true;
-    vocl_log(LOG_DEBUG, "memory of a freed allocation stays: %s", strerror(errno));
+    vocl_log(LOG_DEBUG, "cannot release the pages of a freed allocation: %s", strerror(errno));
     return false;
 }
 

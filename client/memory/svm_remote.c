@@ -308,7 +308,7 @@ static uint64_t choose_there(cl_context context, cl_svm_mem_flags flags, size_t 
         address = 0;
     }
     if (tries)
-        vocl_log(LOG_INFO, "%u addresses of shared virtual memory were taken", tries);
+        vocl_log(LOG_INFO, "shared virtual memory: %u addresses were already in use in the program", tries);
     while (tries--)
         address_free(context->node, refused[tries]);
     return address;

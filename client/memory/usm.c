@@ -226,7 +226,7 @@ static int alloc_native(struct usm_wish *wish)
     if (tries == TRIES && wish->usm.device && wish->usm.device->any_pointer)
         error = alloc_chosen(wish);
     if (tries)
-        vocl_log(LOG_INFO, "%u addresses of unified shared memory were taken", tries);
+        vocl_log(LOG_INFO, "unified shared memory: %u addresses were already in use in the program", tries);
     while (tries--)
         address_free(wish->usm.node, refused[tries]);
     return error;

@@ -246,7 +246,7 @@ static int put(struct save *s, const void *bytes, size_t size)
         const ssize_t put = write(s->pipe, (const uint8_t *)bytes + at, size - at);
 
         if (put < 0 && errno != EINTR)
-            return pause_refuse(&s->pause, -EPIPE, "who asked does not take the contents");
+            return pause_refuse(&s->pause, -EPIPE, "the process that asked does not read the contents");
         at += put > 0 ? (size_t)put : 0;
     }
     return 0;
@@ -312,7 +312,7 @@ void checkpoint_answer(struct session *session, const char *words, struct answer
     long paused = 0;
 
     if (error)
-        snprintf(reason, sizeof(reason), "who asks has no pipe that can be opened: %s", strerror(-error));
+        snprintf(reason, sizeof(reason), "the pipe of the process that asked cannot be opened: %s", strerror(-error));
     s.pause.node = session_node(session, 0);
     s.store = error ? NULL : store_new(settings_string(SETTING_SUSPEND_DIR));
     if (!error && !s.store)

@@ -117,7 +117,8 @@ void journal_off(struct journal *j)
 static void look_if_full(struct journal *j)
 {
     if (j->log.failed) {
-        vocl_log(LOG_ERROR, "no memory for what worker %u is told: its loss would be one", j->node->peer);
+        vocl_log(LOG_ERROR, "out of memory for the journal of worker %u: it cannot be replaced if it is lost",
+                 j->node->peer);
         journal_off(j);
         return;
     }
@@ -264,10 +265,10 @@ static bool any_missing(const struct journal *j)
 
 const char *journal_bound(const struct journal *j)
 {
-    const char *why = j->off ? "what it was told was not kept" : j->exposed ? j->exposed : bound_in(&j->base);
+    const char *why = j->off ? "its journal was given up" : j->exposed ? j->exposed : bound_in(&j->base);
 
     if (!why && any_missing(j))
-        why = "the workers that kept contents are lost, too";
+        why = "both workers that kept its contents are lost";
     return why ? why : bound_in(&j->log);
 }
 
@@ -408,7 +409,7 @@ static void note_met(struct node *node, const struct node *other)
     j->met_any = true;
     if (node_set_add(&j->met, other->index))
         return;
-    vocl_log(LOG_ERROR, "no memory for what worker %u has to do with others: its loss would be one", node->peer);
+    vocl_log(LOG_ERROR, "out of memory for the peers of worker %u: it cannot be replaced if it is lost", node->peer);
     journal_off(j);
 }
 
@@ -462,9 +463,9 @@ const char *group_bound(const struct group *group)
         const struct node *node = group->nodes[i];
 
         if (node->in_process)
-            why = "what it has told devices of the program's own process";
+            why = "it has exchanged events or contents with devices of the program's own process";
         else if (!node->alive && !node->mending)
-            why = "what it has told a worker that is lost";
+            why = "it has exchanged events or contents with a worker that is lost";
         else
             why = journal_bound(node->journal);
     }

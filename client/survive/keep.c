@@ -388,7 +388,8 @@ void keep_lost(unsigned peer)
         if (keep_is_whole(keep) || !keep->made)
             continue;
         if (!j->once)
-            vocl_log(LOG_INFO, "contents of worker %u that worker %u kept are to be kept anew", keep->node->peer, peer);
+            vocl_log(LOG_INFO, "contents of worker %u have lost their copy at worker %u, and will be copied again",
+                     keep->node->peer, peer);
         j->once = true;
         recover_snapshot_soon();
     }

@@ -81,7 +81,7 @@ static int check_bound(struct move *m, const struct object *object)
 /* why: a negative errno, or native OpenCL's error (call_verdict()). */
 static int cannot(struct move *m, const struct object *object, int error, int why)
 {
-    return pause_refuse(m->pause, error, "%s cannot be made there: %s %d", name_of(object),
+    return pause_refuse(m->pause, error, "%s cannot be created there: %s %d", name_of(object),
                         why < 0 ? "errno" : "OpenCL's error", -why);
 }
 
@@ -173,10 +173,11 @@ static int settle(struct move *m, unsigned first)
     }
     free(done);
     if (error)
-        return pause_refuse(m->pause, error, "%s is not there what it is here: error %d",
-                            kind ? name_of(m->objects[first]) : "", error);
+        return pause_refuse(m->pause, error, "%s differs there: error %d", kind ? name_of(m->objects[first]) : "",
+                            error);
     if (kind && kind->settle_on && left)
-        return pause_refuse(m->pause, -ENOTSUP, "%s depends on what has changed since", name_of(m->objects[first]));
+        return pause_refuse(m->pause, -ENOTSUP, "%s depends on an object that has changed since",
+                            name_of(m->objects[first]));
     return 0;
 }
 

@@ -37,7 +37,7 @@ static int may_stand_for(struct node *node, struct node *other, char *why, size_
     int error = node->journal->told ? session_front(node->session)->fits(node, other, why, size) : 0;
 
     if (!error && node->memory == NODE_MEMORY_SHARED && !arena_shared_with(other)) {
-        snprintf(why, size, "the next worker cannot have the memory that the program shared with the lost one");
+        snprintf(why, size, "the new worker cannot share the memory that the program shared with the lost one");
         error = other->alive ? -ENOTSUP : -ECONNRESET;
     }
     return error;
@@ -402,7 +402,7 @@ static void explain(struct mending *m)
         struct journal *j = m->group.nodes[i]->journal;
 
         if (j->displaced)
-            snprintf(m->why, sizeof(m->why), "no worker can have shared virtual memory where it was");
+            snprintf(m->why, sizeof(m->why), "no worker can allocate shared virtual memory at the old addresses");
         j->displaced = false;
     }
 }
@@ -522,7 +522,7 @@ void mend(struct node *node)
     if (error && !*m.why && group_bound(&m.group))
         snprintf(m.why, sizeof(m.why), "%s", group_bound(&m.group));
     if (error == -ECONNRESET && !*m.why)
-        snprintf(m.why, sizeof(m.why), "%d workers in turn that were to replace it were lost as well", MOST_TRIES);
+        snprintf(m.why, sizeof(m.why), "%d replacement workers in a row were lost, too", MOST_TRIES);
     if (error)
         end_badly(&m, node, error);
     else

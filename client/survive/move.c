@@ -147,7 +147,7 @@ static void leave(struct move *m)
 
         *why = 0;
         if (recover_will(node) && snapshot_again(node, why, sizeof(why)))
-            vocl_log(LOG_WARN, "contents of worker %u may be kept once only: %s", node->peer, why);
+            vocl_log(LOG_WARN, "contents of worker %u may have only one copy: %s", node->peer, why);
     }
     session_lock(m->node->session);
     keep_leave(0);
@@ -224,7 +224,7 @@ static int pause_and_change(struct move *m)
     if (!error)
         error = svm_copy(m);
     if (!error && recover_will(m->node) && snapshot_quiet(m->node, m->unshares, m->pause->halted, false))
-        error = pause_refuse(m->pause, -ECONNRESET, "what replaces a lost worker cannot be kept");
+        error = pause_refuse(m->pause, -ECONNRESET, "the snapshot for recovery failed");
     pause_phase(m->pause, "change");
     if (!error)
         error = change(m);
@@ -247,7 +247,7 @@ static int move_gated(struct move *m, int error)
     error = recover_move(m->node, m->target, p->watch, &why);
     if (error)
         return pause_refuse(p, error, "commands wait for a user event: %s", why ? why : "a worker was lost");
-    snprintf(p->reason, p->reason_size, "worker %u is worker %u now: it was told all again, %ld us", p->from, to,
+    snprintf(p->reason, p->reason_size, "worker %u is worker %u now: all commands were sent again, %ld us", p->from, to,
              (clock_ns() - p->began) / 1000);
     return 0;
 }

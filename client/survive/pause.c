@@ -61,11 +61,11 @@ const char *pause_missing(const struct pause *p)
     if (!TAILQ_EMPTY(&under_way->transfers.all))
         return "data that are on their way";
     if (host_command_any())
-        return "a command that the program carries out";
+        return "a native command that runs in the program";
     if (under_way->calls)
         return "a question that is not answered yet";
     if (block_any_leaving() || destructor_any())
-        return "a memory object whose end is not told yet";
+        return "a memory object whose release is not confirmed yet";
     return NULL;
 }
 

@@ -200,7 +200,7 @@ bool recover_begin(struct node *node)
     j->lost = true;
     bound = bound_of(node);
     if (!bound && ++j->losses > MOST_LOSSES)
-        bound = "too many have been lost since the last snapshot";
+        bound = "its workers were lost too often since the last snapshot";
     if (bound)
         recover_give_up(node, bound);
     if (bound && !node->mending)
@@ -226,7 +226,7 @@ static int may_go(struct node *node, struct node *target, const char **why)
     if (keep_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
         *why = "the contents that it keeps cannot be kept there";
     else
-        *why = !recover_will(node) ? "what it was told is not kept" : bound_of(node);
+        *why = !recover_will(node) ? "it has no journal" : bound_of(node);
     if (*why)
         return -ENOTSUP;
     return recover_any_mending(node->session) || !target->alive ? -ECONNRESET : 0;
@@ -396,7 +396,7 @@ static void give_anew(struct node *node)
     summon_unlock();
     session_lock(node->session);
     if (whole && node->alive && !node->mending)
-        vocl_log(LOG_INFO, "contents of worker %u are kept by two again", node->peer);
+        vocl_log(LOG_INFO, "contents of worker %u are stored by two workers again", node->peer);
     else if (!j->since)
         j->since = clock_ns();
     j->full |= !whole;
@@ -517,5 +517,5 @@ void recover_start(struct session *session)
     recovery.begun = true;
     pthread_cond_signal(&recovery.lost);
     session_unlock(session);
-    vocl_log(LOG_DEBUG, "all devices are told; workers that are lost are replaced");
+    vocl_log(LOG_DEBUG, "all devices are known; lost workers will be replaced");
 }

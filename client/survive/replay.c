@@ -292,7 +292,7 @@ static void wait_for_memory(struct replay *r, uint32_t call)
     wait_for_call(r, call);
     if (!r->refused || has_failed(r))
         return;
-    vocl_log(LOG_WARN, "worker %u cannot have shared virtual memory where it was", r->node->peer);
+    vocl_log(LOG_WARN, "worker %u cannot allocate shared virtual memory at the old addresses", r->node->peer);
     r->j->displaced = true;
     mend_dismiss(r->node);
 }
@@ -445,7 +445,7 @@ static void restore_kept(struct replay *r, const struct saved *saved)
 {
     if (!saved->now.kept || !keep_restore(saved->now.kept, saved->memory))
         return;
-    vocl_log(LOG_ERROR, "what object %u held is not to be had from who kept it", saved->memory);
+    vocl_log(LOG_ERROR, "the contents of object %u cannot be restored from their copies", saved->memory);
     r->failed = true;
 }
 

@@ -41,7 +41,7 @@ static int bring_one(struct suspension *r, struct suspended_node *node)
         return error;
     m->target->promised = true;
     if (m->node->memory == NODE_MEMORY_SHARED && !arena_shared_with(m->target))
-        return pause_refuse(&r->pause, -EXDEV, "its worker cannot have the memory that the program shares with it");
+        return pause_refuse(&r->pause, -EXDEV, "its worker cannot map the memory that the program shares with it");
     return session_front(r->pause.session)->fits(m->node, m->target, r->pause.reason, r->pause.reason_size);
 }
 
@@ -201,8 +201,7 @@ int suspension_resume(struct suspension *r)
     pause_unlock();
     summon_unlock();
     if (!error)
-        snprintf(r->pause.reason, r->pause.reason_size,
-                 "it goes on: %zu bytes were given back, %ld us for them, %ld us", store_bytes(r->store),
-                 r->contents / 1000, (clock_ns() - r->pause.began) / 1000);
+        snprintf(r->pause.reason, r->pause.reason_size, "resumed: %zu bytes restored in %ld us, %ld us in all",
+                 store_bytes(r->store), r->contents / 1000, (clock_ns() - r->pause.began) / 1000);
     return error;
 }

@@ -407,7 +407,8 @@ static bool settled(void *argument)
 static void begin_anew(struct node *node)
 {
     if (journal_compact(node->journal)) {
-        vocl_log(LOG_ERROR, "no memory for a snapshot of worker %u: its loss would be one", node->peer);
+        vocl_log(LOG_ERROR, "out of memory for a snapshot of worker %u: it cannot be replaced if it is lost",
+                 node->peer);
         journal_off(node->journal);
     }
     node->last_length = 0;
@@ -530,7 +531,7 @@ static int check_pipes(struct pause *p)
     int error = savings_add(&all, p->node);
 
     if (!error && any_pipe_filled(&all))
-        error = pause_refuse(p, -ENOTSUP, "what may be in a pipe is only made again by all that was sent since");
+        error = pause_refuse(p, -ENOTSUP, "a pipe may hold packets, which only a full replay can restore");
     free(all.each);
     return error;
 }

@@ -86,7 +86,7 @@ int summon_worker(struct session *session, const char *where, struct node **out,
     else
         member = -ECONNRESET; /* the session ends */
     if (member > 0 && !transport_peer_alive(session_transport(session), (unsigned)member)) {
-        snprintf(why, size, "it was lost as it came");
+        snprintf(why, size, "the worker was lost while it started");
         member = -ECONNRESET;
     }
     *out = member > 0 ? session_add_spare(session, (unsigned)member) : NULL;
@@ -269,7 +269,7 @@ static void on_request(void *context, const char *request, struct answer *answer
     else if (!strncmp(request, "trace ", 6))
         answer_end(answer, timeline_request(context, request + 6, text, sizeof(text)), "%s", text);
     else
-        answer_end(answer, false, "this session does not know what that is");
+        answer_end(answer, false, "unknown request");
     summon_unlock();
 }
 

@@ -51,7 +51,7 @@ static int wait_for_still(char *reason, size_t size)
     }
     if (!state.busy)
         return 0;
-    snprintf(reason, size, state.on ? "it is just going on" : "it is just being suspended");
+    snprintf(reason, size, state.on ? "the session is being resumed" : "the session is being suspended");
     return -EBUSY;
 }
 
@@ -168,7 +168,7 @@ static int check(struct suspension *r, struct suspended_node *node)
     if (!halt_can())
         return pause_refuse(&r->pause, -ENOSYS, "this system has no membarrier");
     if (node->move.node->memory == NODE_MEMORY_SHARED && !arena_can_be_shared())
-        return pause_refuse(&r->pause, -EXDEV, "another worker cannot have the memory that the program shares with it");
+        return pause_refuse(&r->pause, -EXDEV, "another worker cannot map the memory that the program shares with it");
     session_lock(r->pause.session);
     transport_place(transport, node->move.node->peer, node->host, sizeof(node->host));
     error = transport_may_add_member(transport, node->host, r->pause.reason, r->pause.reason_size);
@@ -200,7 +200,7 @@ static int save(struct suspension *r, struct suspended_node *node)
     struct move *m = &node->move;
 
     if (recover_will(m->node) && snapshot_quiet(m->node, false, r->pause.halted, true))
-        return pause_refuse(&r->pause, -ECONNRESET, "what replaces a lost worker cannot be kept");
+        return pause_refuse(&r->pause, -ECONNRESET, "the snapshot for recovery failed");
     return 0;
 }
 

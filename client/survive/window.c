@@ -249,7 +249,7 @@ static int mark(struct enqueue *e, cl_mem root, unsigned use)
 
     enter_window(j, root);
     if (comes_again(j, root, use)) {
-        j->exposed = "what was written, read and written again since the last snapshot";
+        j->exposed = "a buffer without an undo copy was written, read and written again since the last snapshot";
         j->full = true;
         recover_snapshot_soon();
     }

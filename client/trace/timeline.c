@@ -333,7 +333,7 @@ bool timeline_request(struct session *session, const char *words, char *text, si
     int error;
 
     if (start == timeline_wanted() || (!start && strcmp(words, "stop"))) {
-        snprintf(text, size, start ? "it is traced already" : "it is not traced");
+        snprintf(text, size, start ? "a trace is already running" : "no trace is running");
         return false;
     }
     if (start) {

@@ -89,7 +89,7 @@ static void check_own(const struct config *config, const char *setting, const ch
     int fd;
 
     if (!list) {
-        mistake(config, setting, "nobody knows the address %s", address);
+        mistake(config, setting, "the address %s cannot be resolved", address);
         return;
     }
     fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -98,7 +98,7 @@ static void check_own(const struct config *config, const char *setting, const ch
     else if (list->ai_family == AF_INET6)
         ((struct sockaddr_in6 *)list->ai_addr)->sin6_port = 0;
     if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen))
-        mistake(config, setting, "%s is no address of this host: %s", address, strerror(errno));
+        mistake(config, setting, "%s is not an address of this host: %s", address, strerror(errno));
     if (fd >= 0)
         close(fd);
     freeaddrinfo(list);
@@ -301,7 +301,7 @@ static void check_auth(const struct config *config, const struct poolfile *pool)
     else if (!strcmp(config->method, "key"))
         check_keys(config, plugin, pool);
     else if (!serving && !can_prove(config, plugin, config->name, why, sizeof(why)))
-        doubt(config, "munge-socket", "%s: nobody gets in before munged runs here", why);
+        doubt(config, "munge-socket", "%s: no client can authenticate until munged runs on this host", why);
 }
 
 /* ---- folders ---- */
@@ -324,7 +324,7 @@ static bool check_folder(const struct config *config, const char *setting, const
     if (stat(folder, &status) || (S_ISDIR(status.st_mode) && access(folder, W_OK | X_OK)))
         mistake(config, setting, "%s: %s", folder, strerror(errno));
     else if (!S_ISDIR(status.st_mode))
-        mistake(config, setting, "%s is no folder", folder);
+        mistake(config, setting, "%s is not a directory", folder);
     else
         return true;
     return false;
@@ -409,7 +409,7 @@ static void checked(void *argument, void *bytes)
 {
     (void)argument;
     if (!bytes)
-        daemon_log("warning", "the configuration could not be looked at: who knows names and users does not answer");
+        daemon_log("warning", "the configuration could not be checked: the name or directory service does not answer");
 }
 
 /* Runs in a helper process, since names of users and hosts are looked up. */

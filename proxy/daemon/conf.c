@@ -196,12 +196,12 @@ static bool read_list(const struct reader *r, const config_setting_t *group, con
 
     *list = calloc((size_t)count + 1, sizeof(**list));
     if (setting && !config_setting_is_array(setting) && !config_setting_is_list(setting))
-        return complain(r, setting, "a list of texts is needed: [\"one\", \"two\"]");
+        return complain(r, setting, "a list of strings is needed: [\"one\", \"two\"]");
     for (int i = 0; *list && i < count; i++) {
         const char *text = config_setting_get_string_elem(setting, i);
 
         if (!text || !*text)
-            return complain(r, setting, "a list of texts is needed, none of them empty");
+            return complain(r, setting, "a list of non-empty strings is needed");
         if (!copy(r, text, &(*list)[i]))
             return false;
     }

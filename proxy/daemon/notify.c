@@ -45,7 +45,7 @@ void notify_say(const char *format, ...)
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 ||
         sendto(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&service, service_length) < 0)
-        daemon_log("warning", "systemd is not told: %m");
+        daemon_log("warning", "cannot notify systemd: %m");
     if (fd >= 0)
         close(fd);
 }

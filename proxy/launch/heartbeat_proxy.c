@@ -31,7 +31,7 @@ bool heartbeat_proxy_hear(int control)
         bells = more;
         bells[count++] = fd;
     } else if (came) {
-        vocl_log(LOG_ERROR, "no memory for a bell: nobody says there that a stopped program is alive");
+        vocl_log(LOG_ERROR, "no memory for a doorbell: its worker gets no heartbeats while the program is stopped");
         close(fd);
     }
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;

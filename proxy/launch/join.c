@@ -81,7 +81,7 @@ static json_t *make_request(bool holds)
     bool good;
 
     if (!text_read_bytes(settings_string(SETTING_POOL_MEMORY), &memory))
-        give_up("VOCL_POOL_MEMORY is no size in bytes, such as 8G");
+        give_up("VOCL_POOL_MEMORY is not a size in bytes, such as 8G");
     request = json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:s, s:s, s:s}", "do", "request", "count",
                         (json_int_t)settings_number(SETTING_POOL_COUNT), "wait",
                         (json_int_t)settings_number(SETTING_POOL_WAIT), "share",

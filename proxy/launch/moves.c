@@ -85,7 +85,7 @@ static void take_progress(const char *words)
     char phase[32];
 
     if (!strcmp(words, REQUEST_LEAVES)) {
-        tell_moved(true, "told all again, as commands wait for a user event", 0, 0);
+        tell_moved(true, "all commands were sent again, because some wait for a user event", 0, 0);
         answer_program();
     } else if (sscanf(words, REQUEST_UNFIT " %d", &move.device) == 1) {
         return;
@@ -216,7 +216,7 @@ static void take_grant(const json_t *message)
     if (place_read_only(&move.place, message))
         ask_program();
     else
-        fail("there is no one place for it");
+        fail("the grant does not consist of one place");
 }
 
 static void hear_daemon(struct inquiry *inquiry, const json_t *message)
@@ -326,7 +326,7 @@ void moves_hear_daemon(struct attended *node, const json_t *message)
     const json_t *wish = json_object_get(message, "move");
 
     if (json_object_get(message, "unmove") && waits() && node == move.from) {
-        fail("nobody waits for it any more");
+        fail("the client that asked for the move has gone");
     } else if (wish && move.state != MOVE_NONE) {
         session_tell(node, json_pack("{s:s, s:b, s:s}", "do", "moved", "good", 0, "text", "a move of it is under way"));
     } else if (wish) {
@@ -388,7 +388,7 @@ struct pollfd moves_poll(void)
 void moves_turn(const struct pollfd *fd)
 {
     if (fd->revents && fd->fd == move.out && waits())
-        fail("nobody waits for it any more");
+        fail("the client that asked for the move has gone");
     if (move.state == MOVE_ANEW && clock_ms() - move.anew_ms > ANEW_MS) /* its daemon may be lost */
         ask_anew();
 }

@@ -125,7 +125,7 @@ static int put(struct pmi *pmi, unsigned rank, const char *line)
     found = tsearch(entry, &pmi->entries, compare);
     if (!found || *found != entry) {
         free(entry);
-        return found ? refuse(pmi, rank, "it puts what is there already") : -ENOMEM;
+        return found ? refuse(pmi, rank, "it puts a key that already exists") : -ENOMEM;
     }
     return answer(pmi, rank, "cmd=put_result rc=0 msg=success");
 }

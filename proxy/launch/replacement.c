@@ -97,7 +97,7 @@ static void hear_daemon(struct inquiry *inquiry, const json_t *message)
     else if (json_object_get(message, "granted") && place_read_only(&place, message))
         start(&place);
     else if (json_object_get(message, "granted"))
-        give_up("there is no one place for it");
+        give_up("the grant does not consist of one place");
     place_free(&place);
 }
 

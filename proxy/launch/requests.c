@@ -87,7 +87,7 @@ void requests_answer(int out, const char *format, ...)
         line[length - 1] = '\n';
     }
     if (write(out, line, (size_t)length) < 0)
-        vocl_log(LOG_DEBUG, "who asked does not listen: %s", strerror(errno));
+        vocl_log(LOG_DEBUG, "the process that asked does not read its answer: %s", strerror(errno));
 }
 
 static void program_name(pid_t pid, char *name, size_t size)
@@ -160,7 +160,7 @@ static void asker_turn(struct asker *asker, bool gone)
     if (got <= 0 || (asker->hear && !tell_owner(asker, line)))
         asker_end(asker);
     else if (!asker->hear && write(asker->out, line, (size_t)got) < 0)
-        vocl_log(LOG_DEBUG, "who asked does not listen: %s", strerror(errno));
+        vocl_log(LOG_DEBUG, "the process that asked does not read its answer: %s", strerror(errno));
 }
 
 /* ---- requests ---- */

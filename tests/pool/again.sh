@@ -50,10 +50,10 @@ done
 # All requests that were granted may have been moves: then suspends it.
 has_been_suspended()
 {
-    grep -q 'it goes on' "$scratch/err" || { as $alice vocl pool suspend "$session" > "$scratch/asked-suspend" 2>&1 && false; }
+    grep -q 'resumed:' "$scratch/err" || { as $alice vocl pool suspend "$session" > "$scratch/asked-suspend" 2>&1 && false; }
 }
 wait_until has_been_suspended || fail "it has not been suspended: $(cat "$scratch/err" "$scratch"/asked-*)"
-echo "of $((4 * turn)) that asked $(wc -l < "$scratch/done") were heard, $(grep -c 'it goes on' "$scratch/err")  suspensions"
+echo "of $((4 * turn)) that asked $(wc -l < "$scratch/done") were heard, $(grep -c 'resumed:' "$scratch/err")  suspensions"
 ends "asked by several"
 none_left_on n1 n2
 exit 0

@@ -48,8 +48,8 @@ bad 'http = "foo";' 'http: an address and port'
 bad 'http = "127.0.0.1:78x1";' 'http: an address and port'
 bad 'http = "127.0.0.1:0";' 'http: an address and port'
 bad 'http = 7880;' 'http: a text in quotes'
-bad 'admins = [ 1, 2 ];' 'admins: a list of texts'
-bad 'admins = { one = "me"; };' 'admins: a list of texts'
+bad 'admins = [ 1, 2 ];' 'admins: a list of non-empty strings'
+bad 'admins = { one = "me"; };' 'admins: a list of strings'
 
 bad 'devices = ( { match = "*"; session = 3; } );' 'session: no such part'
 bad 'devices = ( { match = "*"; Memory = "1G"; } );' 'Memory: no such part'
@@ -71,12 +71,12 @@ cannot()
     check "$scratch/bad" && fail "$1 is good"
     grep -q "$2" "$scratch/err" || fail "$1: $(cat "$scratch/err")"
 }
-cannot 's/^listen.*/listen = "192.0.2.1:7801";/' 'listen: 192.0.2.1:7801 is no address of this host'
-cannot 's/^listen.*/listen = "none.invalid:7801";/' 'listen: nobody knows'
+cannot 's/^listen.*/listen = "192.0.2.1:7801";/' 'listen: 192.0.2.1:7801 is not an address of this host'
+cannot 's/^listen.*/listen = "none.invalid:7801";/' 'listen: the address none.invalid:7801 cannot be resolved'
 cannot 's/^environment.*/environment = [ "NAME" ];/' 'environment: entries are NAME=VALUE'
 cannot 's/^listen.*/listen = "127.0.0.1:1";/' "node here is at 127.0.0.1:$port there, but the daemon listens at 127.0.0.1:1"
 cannot 's/^name.*/name = "elsewhere";/' 'pool has no node elsewhere'
-cannot 's/^name.*/http = "192.0.2.1:7880"; name = "here";/' 'http: 192.0.2.1:7880 is no address'
+cannot 's/^name.*/http = "192.0.2.1:7880"; name = "here";/' 'http: 192.0.2.1:7880 is not an address'
 cannot "s/^name.*/name = \"h$(printf '\377')re\";/" 'name: a word of at most 62 letters is needed'
 cannot 's/^auth.*/auth = "munge";/' 'auth is key there, and munge'
 cannot "s,^key-file.*,key-file = \"$scratch/none\";," 'key-file: .*No such file'
@@ -114,7 +114,7 @@ bad "accounting = \"/proc/vocl/file\";" "accounting: /proc/vocl: "
 mv "$scratch/conf.all" "$scratch/conf"
 lines=$((lines + 1))
 cannot "s,^state-directory.*,state-directory = \"$scratch/none/state\";," "bad:6: state-directory: $scratch/none: No such file"
-cannot "s,^state-directory.*,state-directory = \"$scratch/conf\";," "bad:6: state-directory: $scratch/conf is no folder"
+cannot "s,^state-directory.*,state-directory = \"$scratch/conf\";," "bad:6: state-directory: $scratch/conf is not a directory"
 cannot "s,^state-directory.*,state-directory = \"$scratch/$(printf %0100d 1)\";," 'bad:6: state-directory: .*too long'
 cannot "s,^state-directory.*,state-directory = \"$scratch/state\"; http = \"127.0.0.1:$port\";," 'http: the daemon listens at'
 if [ "$(id -u)" != 0 ]; then

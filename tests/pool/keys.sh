@@ -65,7 +65,7 @@ grep -q 'seconds of waiting: 0 to 1000000, not 2000000' "$scratch/err" || fail "
 
 VOCL_POOL=$scratch/pool vocl devices --mem 1e16 > /dev/null 2> "$scratch/err" && fail "1e16 bytes"
 grep -q -e '--mem takes' "$scratch/err" || fail "--mem: $(cat "$scratch/err")"
-VOCL_POOL_MEMORY=8q refused "$scratch/pool" 'VOCL_POOL_MEMORY is no size'
+VOCL_POOL_MEMORY=8q refused "$scratch/pool" 'VOCL_POOL_MEMORY is not a size'
 VOCL_POOL_MEMORY=4000t refused "$scratch/pool" 'not that many such devices'
 
 descriptors()

@@ -79,7 +79,7 @@ while True:
     c.sendall(b"SSH-2.0-something that is no daemon of any pool, and says a lot\r\n" * 3)
     c.close()' $((port + 3)) &
 other=$!
-wait_until told there "127.0.0.1:$((port + 3)): .*no daemon of" || fail "not what is there: $(cat "$scratch/nodes")"
+wait_until told there "127.0.0.1:$((port + 3)): .*not a VOCL daemon" || fail "not what is there: $(cat "$scratch/nodes")"
 kill $other
 wait $other 2> /dev/null
 cp "$scratch/pool" "$scratch/pool.kept"

@@ -48,7 +48,7 @@ assert len(moves) == int(sys.argv[2]) and all(m["bytes"] > 0 and m["pause_us"] >
 # The move is refused, and the session stays.
 here=$(part node)
 stays 'there is no node n9' --to n9
-stays 'there is no other such place' --to n1 --device 7
+stays 'there is no other suitable place' --to n1 --device 7
 other=n1
 [ "$here" != n1 ] || other=n2
 root vocl pool drain $other || fail "drain"
@@ -61,7 +61,7 @@ grep -q 'no such session here that you may move' "$scratch/asked" || fail "anoth
 # is free again.
 balanced()
 {
-    root vocl pool rebalance > "$scratch/asked" 2>&1 && grep -q 'all is where pack would have it' "$scratch/asked"
+    root vocl pool rebalance > "$scratch/asked" 2>&1 && grep -q 'every session is where pack would place it' "$scratch/asked"
 }
 wait_until balanced || fail "rebalance: $(cat "$scratch/asked")"
 

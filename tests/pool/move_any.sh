@@ -60,7 +60,7 @@ root vocl pool resume n1
 
 # The policy would move it to the first node, if that were of the same kind.
 root vocl pool rebalance > "$scratch/asked"
-grep -q 'all is where order would have it' "$scratch/asked" || fail "rebalance: $(cat "$scratch/asked")"
+grep -q 'every session is where order would place it' "$scratch/asked" || fail "rebalance: $(cat "$scratch/asked")"
 root vocl pool rebalance --any > "$scratch/asked"
 grep -q 'n2 > n1' "$scratch/asked" || fail "rebalance --any: $(cat "$scratch/asked")"
 rebalances()

@@ -22,7 +22,7 @@ sys.exit(any(n["state"] not in ("up", "lost") for n in pool["nodes"]) or
 }
 balanced()
 {
-    root vocl pool rebalance > "$scratch/asked" 2>&1 && grep -q 'all is where pack would have it' "$scratch/asked"
+    root vocl pool rebalance > "$scratch/asked" 2>&1 && grep -q 'every session is where pack would place it' "$scratch/asked"
 }
 
 begins $alice "$scratch/bin/moved" 4 0 "$scratch/enough"

@@ -33,8 +33,8 @@ done
 suspended=$(grep -c 'suspended' "$scratch/accounting")
 echo "$suspended suspensions"
 [ "$suspended" -ge 2 ] || fail "they waited for each other's end: $(cat "$scratch/log")"
-grep -q 'asked by others who wait' "$scratch/log" || fail "who asked: $(cat "$scratch/log")"
-grep -q 'is to do nothing for [0-9]* ms before it is suspended' "$scratch/log" || fail "what it cost: $(cat "$scratch/log")"
+grep -q 'asked by waiting requests' "$scratch/log" || fail "who asked: $(cat "$scratch/log")"
+grep -q 'may be suspended after [0-9]* ms idle' "$scratch/log" || fail "what it cost: $(cat "$scratch/log")"
 
 await sessions=0 || fail "left: $(vocl pool sessions)"
 : > "$scratch/accounting"

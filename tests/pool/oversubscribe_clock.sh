@@ -35,7 +35,7 @@ wait_until idle 1 || fail "the first: $(vocl pool --json sessions)"
 begins second
 wait_until idle 2 || fail "the second: $(vocl pool --json sessions)"
 begins third
-asked='asked by others who wait'
+asked='asked by waiting requests'
 grep -q "$asked" "$scratch/log" || fail "the first is not suspended: $(cat "$scratch"/log*)"
 grep "$asked" "$scratch/log.two" && fail "the second is suspended"
 touch "$scratch/enough"

@@ -107,7 +107,7 @@ for which in head tail; do
     as $alice VOCL_RECOVER=replay VOCL_LOG=debug VOCL_PEER_TIMEOUT="$patient" vocl run --count 2 --policy spread -- \
         "$scratch/bin/graph" 5 3000 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until grep -q 'all devices are told;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
+    wait_until grep -q 'all devices are known;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
     met=0
     until with_others; do # it may begin anew with a snapshot just before one is killed
         wait_until have_met || fail "over two nodes: they have nothing to do with each other: $(grep -v debug: "$scratch/err")"

@@ -50,7 +50,7 @@ lose_node()
 }
 by_two()
 {
-    grep -c 'are kept by two again' "$scratch/err"
+    grep -c 'are stored by two workers again' "$scratch/err"
 }
 mended()
 {
@@ -87,7 +87,7 @@ begin
 touch "$scratch/enough.gate"
 wait_until grep -q gated "$scratch/out" || failed "no gate"
 root timeout -k 5 100 vocl pool drain --move "$first" > "$scratch/asked" 2>&1 || failed "drain --move $first, gated"
-grep -q "moved from $first to $(third): told all again" "$scratch/asked" || failed "what is said"
+grep -q "moved from $first to $(third): all commands were sent again" "$scratch/asked" || failed "what is said"
 root vocl pool resume "$first"
 wait_until none_on "$first" || failed "$first is not empty"
 ends_right "drained, gated"

@@ -49,7 +49,7 @@ cp "$scratch/keys" "$scratch/keys.there"
 "$VOCL_LIBEXECDIR/vocl-proxy" --make-key=there >> "$scratch/keys.there"
 sed -i "s,^key-file.*,key-file = \"$scratch/keys.there\";," "$scratch/conf.there"
 start_other there
-wait_until grep -q 'what is no message (a wrong key?)' "$scratch/log" || fail "a wrong key: $(cat "$scratch/log")"
+wait_until grep -q 'an invalid message (a wrong key?)' "$scratch/log" || fail "a wrong key: $(cat "$scratch/log")"
 up 1 || fail "a daemon with another key: $(vocl pool nodes)"
 # the secret part belongs only in a daemon's own file
 sed -i 's/^@there \([0-9a-f]*\) .*/@there \1/' "$scratch/keys.there"

@@ -42,7 +42,7 @@ ends()
 
 ask "a user" as:nobody '{"do":"status"}'
 others
-ends 'who you are cannot be found out'
+ends 'your user cannot be looked up'
 rm "$SLOW"
 "$say" "$scratch/pool" as:nobody '{"do":"status"}' > "$scratch/out" 2>&1 || fail "nobody: $(cat "$scratch/out")"
 grep -q '"nodes"' "$scratch/out" || fail "nobody is refused: $(cat "$scratch/out")"
@@ -50,14 +50,14 @@ grep -q '"nodes"' "$scratch/out" || fail "nobody is refused: $(cat "$scratch/out
 # many connections of the same user
 ask "many connections of a user" $(for i in $(seq 40); do echo 'as:nobody -{"do":"status"} @'; done) '{"do":"status"}'
 others
-ends 'who you are cannot be found out'
+ends 'your user cannot be looked up'
 rm "$SLOW"
 
 # on behalf of another daemon
 of=pool.two
 ask "a user of another node" as:nobody '{"do":"request","count":2,"exclusive":true}'
 others
-ends 'one does not answer\|one: who nobody is cannot be found out'
+ends 'one does not answer\|one: user nobody cannot be looked up'
 rm "$SLOW"
 "$say" "$scratch/pool.two" as:nobody '{"do":"request","count":2,"exclusive":true,"wait":60}' > "$scratch/out" 2>&1 ||
     fail "nobody's request: $(cat "$scratch/out")"
@@ -82,7 +82,7 @@ asked="the configuration"
 kill -HUP $daemon
 wait_until grep -q 'read .* again' "$scratch/log" || fail "$asked: it is not read: $(cat "$scratch/log")"
 others
-wait_until grep -q 'could not be looked at' "$scratch/log" || fail "$asked: nothing is said of it: $(cat "$scratch/log")"
+wait_until grep -q 'configuration could not be checked' "$scratch/log" || fail "$asked: nothing is said of it: $(cat "$scratch/log")"
 rm "$SLOW"
 kill -HUP $daemon
 wait_until grep -q 'which no other host reaches, but .* has node three' "$scratch/log" || fail "$asked: $(cat "$scratch/log")"

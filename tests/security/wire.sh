@@ -97,7 +97,7 @@ wait_until grep -q ready "$scratch/stranger" || fail "the stranger: $(cat "$scra
 touch "$scratch/go"
 wait $program || fail "after a stranger: status $?: $(cat "$scratch/out" "$scratch/err")"
 [ "$(cat "$scratch/out")" = right ] || fail "after a stranger: $(cat "$scratch/out")"
-grep -q "none of this session's" "$scratch/err" || fail "it is not told of strangers: $(cat "$scratch/err")"
+grep -q "does not belong to this session" "$scratch/err" || fail "it is not told of strangers: $(cat "$scratch/err")"
 exec 5>&-
 wait $stranger
 exit 0

@@ -251,7 +251,7 @@ grep -q "of the program saved, and this is another" "$scratch/asked" || fail "an
 finish "another program"
 program=$saved
 vocl run --restore "$folder" -- "$program" $steps 0 . $size other > "$scratch/out" 2> "$scratch/err" && fail "other objects were restored"
-grep -q "memory object 2 of the checkpoint is a buffer 4194304, and what the program makes is a buffer 2097152" "$scratch/err" ||
+grep -q "memory object 2 of the checkpoint is a buffer 4194304, and the program created a buffer 2097152" "$scratch/err" ||
     fail "other objects: $(cat "$scratch/err")"
 echo "another's: refused"
 

@@ -250,7 +250,7 @@ nothing_there()
 for way in cut change break; do
     ! rsh=$scratch/$way near "$vocl" devices --deploy --hosts four > "$scratch/out" 2> "$scratch/err" || fail "$way: it goes on"
     grep -aq '^vocl: four: ' "$scratch/err" || fail "$way: not said: $(cat "$scratch/err")"
-    grep -a '^vocl: four: what has come is not ' "$scratch/err" || fail "$way: $(cat "$scratch/err")"
+    grep -a '^vocl: four: the archive arrived ' "$scratch/err" || fail "$way: $(cat "$scratch/err")"
     wait_until nothing_there four || fail "$way: left: $(ls -A "$home/four/.cache/vocl")"
 done
 ! near "$vocl" devices --deploy --hosts full > "$scratch/out" 2> "$scratch/err" || fail "a full home: it goes on"

@@ -17,7 +17,7 @@ below()
 # kill_some COUNT: kills that many workers, now and then
 kill_some()
 {
-    wait_until grep -q 'all devices are told;' "$scratch/err" || return 0
+    wait_until grep -q 'all devices are known;' "$scratch/err" || return 0
     for kill in $(seq "$1"); do
         below 60
         sleep 0.$((drawn + 20))
@@ -65,7 +65,7 @@ mix()
     [ $status = 0 ] || { [ -z "$LOGS" ] || cp "$scratch/err" "$LOGS/graph-$1.log"; }
     [ $status = 0 ] || fail "graph $1, $how, $workers workers: status $status: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until none_left "$mark" || fail "left after graph $1, $how: $(session_processes "$mark")"
-    echo "graph $1: $how: $local $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'it goes on') suspensions, $(count 'is not suspended') refused, $(count 'of commands and data again') replaced"
+    echo "graph $1: $how: $local $workers workers, $(count 'objects, .* of pause') moves, $(count 'stays where it is') refused, $(count 'resumed:') suspensions, $(count 'is not suspended') refused, $(count 'of commands and data again') replaced"
 }
 
 commands=${COMMANDS:-4000}

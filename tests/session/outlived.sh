@@ -19,4 +19,4 @@ release
 wait $asked || fail "not moved: $(cat "$scratch/asked" "$scratch/err")"
 wait $pid || fail "status $?: $(cat "$scratch/out" "$scratch/err")"
 [ "$(tail -n 1 "$scratch/out")" = 1 ] || fail "$(cat "$scratch/out" "$scratch/err")"
-grep -q 'told all again' "$scratch/err" || fail "it was not told again: $(cat "$scratch/err")"
+grep -q 'all commands were sent again' "$scratch/err" || fail "it was not told again: $(cat "$scratch/err")"

@@ -66,12 +66,12 @@ harm()
     case $1 in
     STOP) signal=STOP && shift ;;
     esac
-    wait_until grep -q 'all devices are told;' "$scratch/err" || return 0
+    wait_until grep -q 'all devices are known;' "$scratch/err" || return 0
     while [ $# -gt 1 ]; do
         case $2 in
         came) # it is not long until that has the place of the lost one
             whom=$(one_of "$1")
-            await_lines 1 'has come to the session' ;;
+            await_lines 1 'has joined the session' ;;
         *)
             sleep "$2"
             wait_until any_worker || return 0

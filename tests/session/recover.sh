@@ -16,7 +16,7 @@ harm()
 {
     signal=$1
     shift
-    wait_until grep -q 'all devices are told;' "$scratch/err"
+    wait_until grep -q 'all devices are known;' "$scratch/err"
     for pause in "$@"; do
         sleep "$pause"
         wait_until any_worker || break

@@ -56,7 +56,7 @@ lose()
 }
 by_two()
 {
-    grep -c 'are kept by two again' "$scratch/err"
+    grep -c 'are stored by two workers again' "$scratch/err"
 }
 again_by_two()
 {

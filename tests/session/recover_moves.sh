@@ -22,7 +22,7 @@ effect() { :; } # what is lost may be nothing but the spare worker
 # loss is noticed before the change, during it, or after it.
 harm()
 {
-    wait_until grep -q 'all devices are told;' "$scratch/err" || return 0
+    wait_until grep -q 'all devices are known;' "$scratch/err" || return 0
     for loss in $(seq $losses); do
         below 3
         [ $loss = 1 ] || held_at change
@@ -70,7 +70,7 @@ target_goes()
     if [ $1 = late ]; then
         kill -STOP "$other"
         rm "$scratch/late"
-        wait_until grep -q 'and the others hear of it' "$scratch/err"
+        wait_until grep -q 'the other workers are informed' "$scratch/err"
         release
         wait_until grep -q 'stays where it is' "$scratch/err"
         kill -CONT "$other"

@@ -127,7 +127,7 @@ if [ -z "$SANITIZED" ] && command -v prlimit > /dev/null; then
     wait_until grep -q 'to be had' "$scratch/err" || fail "no memory was asked for: $(cat "$scratch/out")"
     if grep -q '3 of 3' "$scratch/err"; then
         prlimit --as=5000000000: --pid "$(launcher)"
-        lost "shared virtual memory where it was"
+        lost "shared virtual memory at the old addresses"
     else
         kill $program
         wait $program
@@ -154,4 +154,4 @@ stays()
 }
 stays VOCL_SHARE=1 usm "unified shared memory"
 # Sanitized processes all have their memory at the same addresses, so that no range is free in both.
-[ -n "$SANITIZED" ] || stays VOCL_TEST_GPU=1 svm "shared virtual memory where native OpenCL has put it"
+[ -n "$SANITIZED" ] || stays VOCL_TEST_GPU=1 svm "shared virtual memory at an address that the native OpenCL chose"

@@ -66,7 +66,7 @@ all_lost()
     program=$!
     harm all
     wait $program && fail "all are lost, and the program is well"
-    grep -q 'not replaced: the workers that kept contents are lost, too' "$scratch/err" ||
+    grep -q 'not replaced: both workers that kept its contents are lost' "$scratch/err" ||
         fail "no reason is told: $(grep -v debug: "$scratch/err" | tail -n 9)"
     wait_until none_left "$mark" || fail "left: $(session_processes "$mark")"
 }

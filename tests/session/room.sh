@@ -61,7 +61,7 @@ wait_until grep -q ready "$scratch/out" || fail "no program: $(cat "$scratch/out
 worker=$(session_workers "$mark")
 memory 600000000
 vocl move $program --to here > "$scratch/asked" 2>&1 && fail "moved to where there is no room: $(cat "$scratch/asked")"
-grep -q "a memory object cannot be made there: OpenCL's error -" "$scratch/asked" || fail "no room: $(cat "$scratch/asked")"
+grep -q "a memory object cannot be created there: OpenCL's error -" "$scratch/asked" || fail "no room: $(cat "$scratch/asked")"
 is_alone()
 {
     [ "$(session_workers "$mark")" = "$worker" ]

@@ -20,7 +20,7 @@ same()
     wait_until none_left "$mark" || fail "left after $3: $(session_processes "$mark")"
 }
 same auto 1 parity/vector_add # found out
-grep -q 'reached through what started' "$scratch/err" || fail "it is reached otherwise: $(cat "$scratch/err")"
+grep -q 'reached through the launcher' "$scratch/err" || fail "it is reached otherwise: $(cat "$scratch/err")"
 same ssh 1 parity/map_unmap
 same ssh 2 parity/many_devices
 same ssh 3 parity/many_copies

@@ -81,9 +81,9 @@ same()
     wait_until none_left "$mark" || fail "left after $program, $*: $(session_processes "$mark")"
 }
 same elsewhere parity/vector_add VOCL_NETWORK=auto # nobody else knows this name
-grep -q 'reached through what started' "$scratch/err" || fail "it is reached otherwise: $(cat "$scratch/err")"
+grep -q 'reached through the launcher' "$scratch/err" || fail "it is reached otherwise: $(cat "$scratch/err")"
 same elsewhere parity/vector_add VOCL_NETWORK=tls VOCL_ADDRESS=127.0.0.1
-! grep -q 'reached through what started' "$scratch/err" || fail "it is not reached: $(cat "$scratch/err")"
+! grep -q 'reached through the launcher' "$scratch/err" || fail "it is not reached: $(cat "$scratch/err")"
 same elsewhere parity/vector_add VOCL_NETWORK=mpi VOCL_ADDRESS=127.0.0.1
 same elsewhere1,elsewhere2 parity/many_devices VOCL_NETWORK=ssh
 

@@ -251,13 +251,13 @@ placed()
 }
 
 beside ends busy "a command that does not end"
-beside ends native "does not end\|carries out"
+beside ends native "does not end\|runs in the program"
 beside mapped
 beside stays 0 loose "an argument that had been released"
-beside stays 0 anew "has been compiled anew since"
+beside stays 0 anew "was compiled again since"
 beside goes 0 linked
 beside goes 0 each --workers 2
-beside memory_stays 0 sized "its size in another"
+beside memory_stays 0 sized "a content-size buffer"
 beside svm svm
 beside svm over_svm
 beside elsewhere

@@ -10,7 +10,7 @@ at_most 900
 
 suspensions()
 {
-    grep -c 'it goes on' "$scratch/err"
+    grep -c 'resumed:' "$scratch/err"
 }
 
 rested_twice()
@@ -86,7 +86,7 @@ for network in $networks; do
     VOCL_SHARE=0 VOCL_NETWORK=$network VOCL_SUSPEND_EVERY=1500 VOCL_LOG=info timeout -k 10 600 vocl run --workers 20 -- \
         "$session/graph" 1 40 "$scratch/enough" > "$scratch/out" 2> "$scratch/err" &
     program=$!
-    wait_until grep -q 'it goes on' "$scratch/err" || fail "20 workers, $network: they have not been suspended: $(cat "$scratch/err")"
+    wait_until grep -q 'resumed:' "$scratch/err" || fail "20 workers, $network: they have not been suspended: $(cat "$scratch/err")"
     touch "$scratch/enough"
     wait $program || fail "20 workers, $network: $(tail -n 3 "$scratch/out" "$scratch/err")"
     echo "graph on 20, $network: $(suspensions) times"

@@ -16,12 +16,12 @@ for workers in 1 2; do
             "$parity/$program" > "$scratch/out" 2> "$scratch/err"
         [ $? = $native ] || fail "$program: status $?: $(tail -n 5 "$scratch/err")"
         [ $program = many_devices ] || diff "$scratch/native" "$scratch/out" || fail "$program prints something else"
-        echo "$program, $workers: $(grep -c 'it goes on' "$scratch/err") suspensions"
+        echo "$program, $workers: $(grep -c 'resumed:' "$scratch/err") suspensions"
     done
 done
 has_been_suspended()
 {
-    grep -q 'it goes on' "$scratch/err"
+    grep -q 'resumed:' "$scratch/err"
 }
 : > "$scratch/err"
 env "$mark" VOCL_NETWORK=tls VOCL_SUSPEND_EVERY=200 VOCL_LOG=info timeout -k 10 300 "$two" --workers 1 -- \

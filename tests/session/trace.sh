@@ -120,7 +120,7 @@ rm -f "$trace"
 for round in 1 2; do
     vocl trace $program start "$trace" || fail "$at: start"
     ! vocl trace $program start "$scratch/other.json" 2> "$scratch/err" || fail "$at: twice"
-    grep -q 'traced already' "$scratch/err" || fail "$at: $(cat "$scratch/err")"
+    grep -q 'already running' "$scratch/err" || fail "$at: $(cat "$scratch/err")"
     going_on
     [ ! -e "$scratch/other.json" ] || fail "$at: a file of a trace that was refused"
     vocl trace $program stop || fail "$at: stop: $?"

@@ -15,7 +15,7 @@ checked()
 at="a suspended session"
 rested_twice()
 {
-    [ "$(grep -c 'it goes on' "$scratch/err")" -ge 2 ]
+    [ "$(grep -c 'resumed:' "$scratch/err")" -ge 2 ]
 }
 : > "$scratch/err"
 VOCL_SUSPEND_EVERY=200 VOCL_LOG=info timeout -k 10 300 vocl run --trace "$scratch/suspended.json" -- \
@@ -25,7 +25,7 @@ wait_until rested_twice || fail "$at: it is not suspended: $(tail -n 5 "$scratch
 touch "$scratch/enough"
 wait $program || fail "$at: $?: $(tail -n 5 "$scratch/err")"
 checked "$scratch/suspended.json"
-python3 - "$scratch/suspended.json" "$(grep -c 'it goes on' "$scratch/err")" <<'END' || fail "$at"
+python3 - "$scratch/suspended.json" "$(grep -c 'resumed:' "$scratch/err")" <<'END' || fail "$at"
 import json, sys
 trace, count = json.load(open(sys.argv[1])), int(sys.argv[2])
 slices = [e for e in trace["traceEvents"] if e["ph"] == "X"]

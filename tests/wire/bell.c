@@ -96,7 +96,7 @@ static void beats(void)
     want(((struct bell_record *)(unread + left))[-1].kind == BELL_RING, "and leave room for what matters");
     say(99, 0);
     link_hear(&transport, 0);
-    want(peer->bell.lost && peer->bell.why, "no word of ours");
+    want(peer->bell.lost && peer->bell.why, "an unknown record");
     shutdown(ends[1], SHUT_RDWR);
     peer = peer_new(0);
     close(ends[1]);

@@ -77,7 +77,7 @@ void bell_take(struct bell *bell, const struct bell_record *record)
         bell->lost = bell->bye = true;
         break;
     default:
-        bell->why = "it said at the bell what is no word of ours";
+        bell->why = "it sent an unknown record on the bell";
         bell->lost = true;
     }
 }

@@ -248,7 +248,8 @@ struct fd_store *fd_store_start(void (*run)(void *), void *argument, const int *
     }
     close(pair[0]);
     pthread_join(store->thread, NULL);
-    vocl_log(LOG_INFO, "the program must not close descriptors that it does not know: they cannot be kept here");
+    vocl_log(LOG_INFO, "this system cannot protect the session's descriptors: the program must not close descriptors "
+                       "that it does not know");
     free(store);
     return NULL;
 }
@@ -468,7 +469,7 @@ static int replace(struct stored_fd *stored)
         if (!still_ours(stored))
             continue;
         stored->store->needed = true;
-        vocl_log(LOG_INFO, "the program has closed descriptor %d of the session, which is %d now", number, stored->fd);
+        vocl_log(LOG_INFO, "the program closed descriptor %d of the session: replaced by %d", number, stored->fd);
         return stored->fd;
     } while (clock_ms() < until);
     return -1;

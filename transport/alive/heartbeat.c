@@ -71,7 +71,7 @@ static void look_for_program(const struct heartbeat *heartbeat)
     program.fd = beat->bell->fd;
     if (beat->carry ? !atomic_load(&beat->gone) : poll(&program, 1, 0) <= 0)
         return;
-    vocl_log(LOG_INFO, "the application is gone, while this worker waits for something else");
+    vocl_log(LOG_INFO, "the application has ended while this worker was blocked in a call");
     _exit(1);
 }
 
@@ -114,7 +114,7 @@ struct heartbeat *heartbeat_start(bool for_program)
     error = thread_start(&heartbeat->thread, run, heartbeat);
     if (!error)
         return heartbeat;
-    vocl_log(LOG_ERROR, "no thread to answer the others with: %s", strerror(error));
+    vocl_log(LOG_ERROR, "the heartbeat thread cannot be started: %s", strerror(error));
     free(heartbeat);
     return NULL;
 }

@@ -60,7 +60,7 @@ struct whole {
 
 static int cannot_start(const struct whole *w)
 {
-    return link_give_up(&w->t->peers[w->peer], "data cannot be moved to it or from it");
+    return link_give_up(&w->t->peers[w->peer], "a data transfer with it cannot be started");
 }
 
 /* Starts one piece. */
@@ -263,8 +263,8 @@ int bulk_poll(struct transport *t)
     }
     if (bulk) {
         count++;
-        vocl_log(LOG_ERROR, "bulk data of peer %u is not what was agreed", bulk->peer);
-        link_lose(t, bulk->peer, "its bulk data is not what was agreed");
+        vocl_log(LOG_ERROR, "bulk data of peer %u does not have the agreed length", bulk->peer);
+        link_lose(t, bulk->peer, "its bulk data violates the protocol");
     }
     if (count)
         moved(t);

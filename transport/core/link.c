@@ -172,7 +172,7 @@ void link_look(struct peer *peer)
     if ((int32_t)(taken - peer->bell.acked) > 0)
         peer->bell.acked = taken;
     if ((int32_t)(peer->sent - peer->bell.acked) < 0)
-        link_give_up(peer, "it confirms what it was not sent");
+        link_give_up(peer, "it acknowledges frames that were not sent");
 }
 
 void link_took(struct peer *peer)

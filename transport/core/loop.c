@@ -208,7 +208,7 @@ static int progress(struct transport *t, unsigned peer, bool idle)
     int count = loop->local.poll(loop->local.owner, idle);
 
     if (count < 0) {
-        link_lose(t, peer, "its part of this process has failed");
+        link_lose(t, peer, "the local devices have failed");
         return 0;
     }
     while (t->peers[peer].alive && receive_frame(t, peer))

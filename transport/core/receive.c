@@ -30,7 +30,7 @@ static void take_offer(struct transport *t, unsigned number, const uint8_t *byte
     struct memory_address offer;
 
     if (t->client || number != 0 || peer->ring.memory || length != sizeof(offer)) {
-        link_lose(t, number, "it offered a ring that cannot be");
+        link_lose(t, number, "it offered an invalid shared-memory ring");
         return;
     }
     memcpy(&offer, bytes, sizeof(offer));
@@ -48,7 +48,7 @@ static void take_news(struct transport *t, unsigned number, const uint8_t *bytes
         news.host[sizeof(news.host) - 1] = news.endpoint[sizeof(news.endpoint) - 1] = '\0';
     }
     if (length != sizeof(news) || t->membership->news(t, number, &news))
-        link_lose(t, number, "it told of a member that cannot be");
+        link_lose(t, number, "it sent invalid news of a member");
 }
 
 static void take_frame(struct transport *t, unsigned number, const struct arrived *frame)
@@ -57,7 +57,7 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
 
     fault_step(FAULT_FRAME_TAKEN);
     if ((int32_t)(peer->sent - frame->header.acked) < 0) {
-        link_lose(t, number, "it confirms what it was not sent");
+        link_lose(t, number, "it acknowledges frames that were not sent");
         return;
     }
     if ((int32_t)(frame->header.acked - peer->bell.acked) > 0)
@@ -77,8 +77,8 @@ static void take_frame(struct transport *t, unsigned number, const struct arrive
         if (!peer->provider->own_frame ||
             !peer->provider->own_frame(t, number, frame->header.kind, frame->bytes, frame->length))
             link_lose(t, number,
-                      frame->header.kind == FRAME_TOOK ? "it took what nobody offered"
-                                                       : "it offered bulk data that cannot be");
+                      frame->header.kind == FRAME_TOOK ? "it confirmed a copy that was not offered"
+                                                       : "it made an invalid offer of bulk data");
         break;
     default:
         link_lose(t, number, "it sent a frame of no known kind");

@@ -75,7 +75,7 @@ static void say(struct answer *answer, const char *what, const char *format, va_
     }
     strcat(line, "\n");
     if (fd >= 0 && send(fd, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        vocl_log(LOG_DEBUG, "who asked does not listen: %s", strerror(errno));
+        vocl_log(LOG_DEBUG, "the process that asked does not read its answer: %s", strerror(errno));
 }
 
 void answer_progress(struct answer *answer, const char *format, ...)

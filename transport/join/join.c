@@ -113,7 +113,7 @@ static void end_process(struct transport *t, unsigned number, bool now)
     if (is_added(t, number))
         t->leaving[number - link_local(t) - 1] = true;
     if (tell_starter(t, STARTER_END, number, now ? "now" : "", -1))
-        vocl_log(LOG_WARN, "worker %u is to end, and who started it cannot be told", number);
+        vocl_log(LOG_WARN, "worker %u must end, but its starter cannot be reached", number);
 }
 
 static void tell_program(struct transport *t, unsigned number, unsigned what, const char *endpoint)
@@ -129,7 +129,7 @@ static void fail(struct transport *t, int error, const char *why)
     struct join *join = t->join;
     struct member_news news = {.what = MEMBER_FAILED, .number = join->number};
 
-    vocl_log(t->client ? LOG_INFO : LOG_WARN, "worker %u does not come: %s", join->number, why);
+    vocl_log(t->client ? LOG_INFO : LOG_WARN, "worker %u cannot join: %s", join->number, why);
     if (t->client) {
         for (unsigned i = 1; i < t->width; i++) {
             if (is_worker(t, i) && join->told[i])
@@ -188,7 +188,7 @@ static void succeed(struct transport *t)
     if (t->client && join->plain)
         tell_of_others(t, join->number);
     t->join = NULL;
-    vocl_log(LOG_INFO, "worker %u on %s has come to the session", join->number, join->host);
+    vocl_log(LOG_INFO, "worker %u on %s has joined the session", join->number, join->host);
     if (t->client && link_has_local(t))
         loop_meet(t, join->number);
     if (join->joined)
@@ -267,12 +267,12 @@ int transport_add_member(struct transport *t, const char *host, transport_joined
     if (error)
         return error;
     if (t->join) {
-        snprintf(why, why_size, "another worker is just coming");
+        snprintf(why, why_size, "another worker is still joining");
         return -EBUSY;
     }
     number = free_number(t);
     if (!number) {
-        snprintf(why, why_size, "%u workers have come to this session already, and not left", link_most_added(t));
+        snprintf(why, why_size, "all %u numbers for added workers are in use", link_most_added(t));
         return -ENOSPC;
     }
     clear_slot(t, number);
@@ -336,7 +336,7 @@ static void tell_others(struct transport *t)
             news.what = plain ? MEMBER_COMES_PLAIN : MEMBER_COMES;
         join->told[i] = is_worker(t, i) && !link_tell(t, i, &news);
     }
-    vocl_log(LOG_DEBUG, "worker %u is there, and the others hear of it", join->number);
+    vocl_log(LOG_DEBUG, "worker %u has connected; the other workers are informed", join->number);
     join->state = TOLD;
     join->until = patience();
 }
@@ -375,7 +375,7 @@ static void welcome_it(struct transport *t)
     if (!stream_say(&m->streams[join->number]->frames, &welcome, sizeof(welcome)) ||
         (!t->job.later &&
          !stream_say(&m->streams[join->number]->frames, m->locations, m->size * sizeof(*m->locations)))) {
-        fail(t, -ECONNRESET, "it was lost as it came");
+        fail(t, -ECONNRESET, "it was lost while joining");
         return;
     }
     join->state = MEETING;
@@ -411,7 +411,7 @@ static int comes_later(struct transport *t, const struct member_news *news)
     if (t->client || !t->job.later || !is_added(t, number) || number == transport_rank(t))
         return -EBADMSG;
     if (t->peers[number].alive)
-        link_lose(t, number, "another has its number");
+        link_lose(t, number, "its number was given to another worker");
     clear_slot(t, number);
     later_expect(t, number);
     t->peers[number].is_elsewhere = news->what == MEMBER_COMES_LATER;
@@ -448,9 +448,9 @@ static int somebody_comes(struct transport *t, const struct member_news *news)
     if (t->client || !is_added(t, news->number) || news->number == transport_rank(t))
         return -EBADMSG;
     if (t->join)
-        fail(t, -ECANCELED, "another comes in its place");
+        fail(t, -ECANCELED, "replaced by another joining worker");
     if (t->peers[news->number].alive)
-        link_lose(t, news->number, "another has its number");
+        link_lose(t, news->number, "its number was given to another worker");
     clear_slot(t, news->number);
     t->join = join = join_new(t, news->number, news->number + 1);
     if (!join)
@@ -498,7 +498,7 @@ int join_poll(struct transport *t)
     count = t->client ? program_turn(t) : 0;
     if (t->join == join && now >= join->until) {
         fail(t, -ETIMEDOUT,
-             join->state == STARTING ? "it did not come within VOCL_START_TIMEOUT seconds"
+             join->state == STARTING ? "it did not connect within VOCL_START_TIMEOUT seconds"
              : join->state == TOLD   ? "another worker does not answer"
                                      : "not all connections with it could be made");
         return 1;

@@ -217,7 +217,7 @@ static const char *in_vain(const struct transport *t, unsigned number)
     if (apart_is(t, number))
         return peer->bell.lost || apart_gives_up(peer) ? "no connections with it can be made" : NULL;
     return peer->bell.lost || (peer->asked_ms && clock_ms() - peer->asked_ms >= patience)
-               ? "what has started it does not connect this worker with it"
+               ? "the launcher does not connect this worker with it"
                : NULL;
 }
 

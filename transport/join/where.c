@@ -31,9 +31,9 @@ bool where_is_here(const struct transport *t, const char *host)
 static const char *refuse(const struct transport *t, const char *host)
 {
     if (!t->client || t->ended || t->job.starter.fd < 0 || t->job.started == STARTED_OTHERWISE)
-        return "who has started this session's workers starts no others";
+        return "the starter of this session's workers cannot start more";
     if (!where_is_here(t, host) && (!host || !*host || strpbrk(host, ", \t")))
-        return "which host?";
+        return "no host was given, or its name is invalid";
     return NULL;
 }
 
@@ -73,7 +73,7 @@ int where_prepare(const struct transport *t, char *why, size_t why_size)
     if (tls_plugin)
         return 0;
     if (!key->known) {
-        snprintf(why, why_size, "it has no secret for those who come");
+        snprintf(why, why_size, "the session has no secret for workers that join");
         return -ENOTSUP;
     }
     return rendezvous_prepare(key->secret, key->ending, key->argument, why, why_size);
@@ -85,7 +85,7 @@ int transport_may_add_member(const struct transport *t, const char *host, char *
 
     /* A pool moves workers by itself, and then has a place for the new one. */
     if (!error && t->job.started == STARTED_POOL && !is_any(host)) {
-        snprintf(why, why_size, "in a pool workers come where the pool has granted a place");
+        snprintf(why, why_size, "in a pool the pool chooses the host of a new worker");
         error = -ENOTSUP;
     }
     return error || where_is_here(t, host) ? error : where_prepare(t, why, why_size);

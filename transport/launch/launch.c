@@ -258,7 +258,7 @@ int launch_hear(struct start *start)
         error = launch_line(start->job->control_socket, line, sizeof(line), LINE_MS);
         if (error) {
             if (!*start->why)
-                snprintf(start->why, start->why_size, "what starts the session's processes ended without a word");
+                snprintf(start->why, start->why_size, "the launcher ended without reporting an error");
             return -ECHILD;
         }
         space = strncmp(line, "ended ", 6) ? NULL : strchr(line + 6, ' ');

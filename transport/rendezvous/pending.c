@@ -330,7 +330,7 @@ static int pending_go_on(struct rendezvous *m, struct pending *pending)
             return 0;
         if (error || !pending_known(m, pending)) {
             if (pending->came && !pending->expected)
-                vocl_log(LOG_WARN, "refused a connection that is none of this session's");
+                vocl_log(LOG_WARN, "refused a connection that does not belong to this session");
             return pending_fail(m, pending);
         }
     }

@@ -90,7 +90,7 @@ static const char *greeting_unfit(const struct rendezvous *m, const struct greet
         : m->newcomer   ? greeting->rank != m->newcomer
                         : m->job->member_count == m->size - 1)
         return "not expected";
-    return greeting->extra > MOST_EXTRA ? "it has too much to say" : NULL;
+    return greeting->extra > MOST_EXTRA ? "its greeting is too long" : NULL;
 }
 
 static int check_greeting(struct rendezvous *m, struct pending *pending)

@@ -153,7 +153,7 @@ static struct tls *reach(struct rendezvous *m, const struct introduction *by, st
         snprintf(m->why, m->why_size, "%s: %s", endpoint, strerror(-*fd));
     *tunnelled = !tls && m->tunnel >= 0;
     if (*tunnelled) {
-        vocl_log(LOG_INFO, "the program is reached through what started this worker%s%s", *m->why ? ": " : "", m->why);
+        vocl_log(LOG_INFO, "the program is reached through the launcher%s%s", *m->why ? ": " : "", m->why);
         *fd = pending_call(m, 0);
         tls = *fd < 0 ? NULL : knock(m, *fd, by->until);
         listens = tls && !alone && host && !endpoint_listen_tcp(own, host);

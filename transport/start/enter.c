@@ -67,7 +67,7 @@ static void look_how_far(const struct job *job)
         farthest = us > farthest ? us : farthest;
     }
     if (farthest > FAR_US)
-        vocl_log(LOG_INFO, "a round trip takes %ld us: VOCL_NETWORK=tls is made for that, and mpi is not", farthest);
+        vocl_log(LOG_INFO, "a round trip takes %ld us: VOCL_NETWORK=tls is faster at this distance", farthest);
 }
 
 int enter_mpi(struct start *start, const char **environment, int pmi, bool local)
@@ -118,7 +118,7 @@ static int enter_ranks(struct start *start, int pmi, bool local)
     if (!error && start->job->apart) /* MPI has a copy of its own */
         stored_close(&start->job->pmi);
     if (!error && start->job->size != (int)start->workers + 1) {
-        snprintf(start->why, start->why_size, "MPI is another than the workers'");
+        snprintf(start->why, start->why_size, "the program and the workers use different MPI jobs");
         error = -EPROTO;
     }
     return error;
@@ -154,8 +154,7 @@ int enter_await(struct start *start)
             error = -EBADMSG;
         if (!error)
             continue;
-        snprintf(start->why, start->why_size, "a worker on %s did not come through MPI_Init: %s", member->host,
-                 strerror(-error));
+        snprintf(start->why, start->why_size, "a worker on %s failed in MPI_Init: %s", member->host, strerror(-error));
         return error;
     }
     vocl_log_stage("all in MPI");

@@ -23,7 +23,7 @@ bool able_open(struct streams *streams, long us, bool keeps)
 const char *able_take(struct streams *streams, const uint8_t *bytes)
 {
     if (streams->known)
-        return "it said twice what it can do";
+        return "it sent its abilities twice";
     memcpy(&streams->other, bytes, sizeof(streams->other));
     if (streams->other.room && streams->looks)
         streams->known = dedup_index_open(streams->other.room, streams->pipe_count);

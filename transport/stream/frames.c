@@ -177,7 +177,7 @@ static bool add_large(struct transport *t, unsigned peer, struct frame_header he
                add_message(text, MESSAGE_PART, bytes + at, part, NULL, 0);
     }
     if (!good && streams->last_aside != before)
-        streams_break(streams, &t->peers[peer], "no memory for what is to be said to it");
+        streams_break(streams, &t->peers[peer], "no memory for a message to it");
     else if (!good)
         text->end = text->at + begin;
     return good;
@@ -215,7 +215,7 @@ void streams_want(struct transport *t, unsigned peer, uint32_t id)
     streams->confirmed = streams->taken;
     streams->aside_confirmed = streams->aside_taken;
     if (!add_message(&streams->urgent, MESSAGE_WANT, &want, sizeof(want), NULL, 0))
-        streams_break(streams, &t->peers[peer], "no memory for what is to be said to it");
+        streams_break(streams, &t->peers[peer], "no memory for a message to it");
     else
         frames_push(t, peer);
 }
@@ -348,7 +348,7 @@ static int take_messages(struct transport *t, unsigned number)
         struct message message;
         const uint8_t *bytes = message_at(streams, &message);
 
-        wrong = is_possible(&message) ? NULL : "it sent what is no message";
+        wrong = is_possible(&message) ? NULL : "it sent an invalid message";
 
         if (!wrong && streams->in_end - streams->in_at < sizeof(message) + message.length)
             break;

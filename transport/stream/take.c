@@ -453,7 +453,7 @@ int tls_take(struct transport *t, unsigned peer, struct pipe *pipe)
         moved += (size_t)got;
     if (got < 0)
         streams_break(streams_of(t, peer), &t->peers[peer],
-                      got == -EPROTO ? "its bulk data is not what was agreed" : "a connection to it has ended");
+                      got == -EPROTO ? "its bulk data violates the protocol" : "a connection to it has ended");
     return moved != 0;
 }
 

@@ -204,7 +204,7 @@ static void on_user(void *argument, void *bytes)
         return;
     }
     if (!user)
-        text_print(why, sizeof(why), "who you are cannot be found out now");
+        text_print(why, sizeof(why), "your user cannot be looked up now");
     else if (user->by_name && !user->known)
         text_print(why, sizeof(why), "there is no such user here");
     else if (user->by_name && user->uid < d->config->least_uid)
@@ -263,8 +263,8 @@ static bool take_record(struct connection *c, struct evbuffer *input)
     message = box ? channel_open(&c->channel, box, (size_t)length) : NULL;
     if (!message) {
         c->daemon->totals.refused++;
-        daemon_log("warning", "%s sent what is no message (a wrong key?): closed", c->remote);
-        connection_blame(c, "%s sent what is no message (a wrong key?)", c->remote);
+        daemon_log("warning", "%s sent an invalid message (a wrong key?): closed", c->remote);
+        connection_blame(c, "%s sent an invalid message (a wrong key?)", c->remote);
         connection_close(c);
         return false;
     }

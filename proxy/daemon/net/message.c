@@ -35,7 +35,7 @@ json_t *message_pack(const char *format, ...)
     message = json_vpack_ex(&error, 0, format, arguments);
     va_end(arguments);
     if (!message)
-        daemon_log("error", "what is to be said or recorded cannot be: %s", error.text);
+        daemon_log("error", "a message or record cannot be made: %s", error.text);
     return message;
 }
 
@@ -116,7 +116,7 @@ static bool print_fields(const struct field *fields, const void *object, json_t 
 
         if (is_left_out(fields, at) || !json_object_set_new(message, fields->name, print_field(fields, at)))
             continue;
-        daemon_log("error", "what is to be said or recorded cannot be: %s", fields->name);
+        daemon_log("error", "a message or record cannot be made: %s", fields->name);
         return false;
     }
     return true;

@@ -173,7 +173,7 @@ bool proof_give(struct connection *c, struct evbuffer *input)
     evbuffer_remove(input, &greeting, sizeof(greeting));
     greeting.method[sizeof(greeting.method) - 1] = '\0';
     if (memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic))) {
-        give_up(c, "it is no daemon of VOCL");
+        give_up(c, "it is not a VOCL daemon");
     } else if (greeting.version != CHANNEL_VERSION) {
         give_up(c, "versions of VOCL differ");
     } else if (strcmp(greeting.method, c->daemon->config->method)) {

@@ -86,7 +86,7 @@ static struct connection *find_excess(const struct daemon *d)
 static void turn_away(struct connection *c, const char *why)
 {
     c->daemon->totals.refused++;
-    daemon_log("warning", "%s has not proved who it is: %s", c->remote, why);
+    daemon_log("warning", "%s was disconnected before authentication: %s", c->remote, why);
     connection_drop(c);
 }
 
@@ -135,7 +135,7 @@ static bool has_place(const struct connection *c, char *why, size_t why_size)
     if (own >= config->connections_per_user)
         snprintf(why, why_size, "you have as many connections as you may: %u", config->connections_per_user);
     else if (all >= config->connection_limit)
-        snprintf(why, why_size, "the daemon has as many connections as it takes: %u", config->connection_limit);
+        snprintf(why, why_size, "the daemon has reached its limit of %u connections", config->connection_limit);
     return own < config->connections_per_user && all < config->connection_limit;
 }
 

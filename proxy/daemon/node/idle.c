@@ -42,7 +42,7 @@ void idle_hear(struct session *s, const json_t *message)
     const long ms = (long)message_number(message, "ms", 0);
 
     s->patience_ms = ms > 0 && ms < MOST_PATIENCE_MS ? ms : MOST_PATIENCE_MS;
-    daemon_log("notice", "session %s is to do nothing for %ld ms before it is suspended", s->of, s->patience_ms);
+    daemon_log("notice", "session %s may be suspended after %ld ms idle", s->of, s->patience_ms);
 }
 
 bool idle_may_be_suspended(const struct session *s)

@@ -26,7 +26,7 @@ static const struct connection_owner mover = {.closed = mover_closed};
 bool move_may_ask(const struct session *s, const char **why)
 {
     *why = s->state == SESSION_ENDING || s->leaving          ? "the session ends"
-           : s->state != SESSION_RUNNING || !s->client       ? "nobody stands for its program now"
+           : s->state != SESSION_RUNNING || !s->client       ? "its vocl-join is not connected"
            : s->mover || *message_text(s->move, "phase", "") ? "a move of it is under way, or it is suspended"
                                                              : NULL;
     return !*why;

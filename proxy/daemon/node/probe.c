@@ -29,7 +29,7 @@ static int read_tree(struct daemon *d, const char *line)
     char *more = length + strlen(line) + 2 > MOST_TREE ? NULL : realloc(d->tree, length + strlen(line) + 2);
 
     if (!more) {
-        daemon_log("warning", "the PCIe tree is too large to be told of");
+        daemon_log("warning", "the PCIe tree is too large to send");
         free(d->tree);
         d->tree = NULL;
         return 1;

@@ -32,7 +32,7 @@ void relay_close(struct session *s)
 
 static void refuse(struct session *s, const char *who)
 {
-    daemon_log("warning", "session %s: %s speaks no PMI", s->id, who);
+    daemon_log("warning", "session %s: %s sent something that is not PMI", s->id, who);
     relay_close(s);
 }
 

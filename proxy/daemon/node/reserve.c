@@ -15,9 +15,9 @@ static void expired(void *argument)
 {
     struct session *s = argument;
 
-    daemon_log("warning", "a reservation of %s expires: nobody came to start it", s->user);
+    daemon_log("warning", "a reservation of %s expires: it was not started in time", s->user);
     expiry_note(s->uid);
-    session_end(s, "nobody came to start it");
+    session_end(s, "it was not started in time");
 }
 
 void session_expect(struct session *s)
@@ -71,7 +71,7 @@ static struct session *take(struct daemon *d, const json_t *order, const struct 
     uint64_t memory;
     bool exclusive;
 
-    text_print(why, why_size, "a request that is none");
+    text_print(why, why_size, "an invalid request");
     if (!message_is_id(id) || session_find(d, id) || !*user->name || user->uid == NOBODY || user->gid == NOBODY)
         return NULL;
     if (is_draining(d) && !*message_text(order, "within", "")) { /* a hold's owner already has the devices */
@@ -165,7 +165,7 @@ static void on_user(void *argument, void *bytes)
     if (bytes)
         s = take(r.daemon, r.order, bytes, &never, why, sizeof(why));
     else
-        text_print(why, sizeof(why), "who %s is cannot be found out there", message_text(r.order, "user", ""));
+        text_print(why, sizeof(why), "user %s cannot be looked up on that node", message_text(r.order, "user", ""));
     answer = s ? message_pack("{s:s, s:b}", "reserved", s->id, "good", 1) : refusal(r.order, never, why);
     reserving_free(argument); /* before answered(), which may release the reservation */
     r.answered(r.daemon, r.asker, answer);

@@ -58,7 +58,7 @@ void resume_session(struct connection *c, const json_t *message)
     if (!r || !is_of(r, c)) {
         connection_fail(c, "no such session is suspended here that you may resume");
     } else if (r->asker) {
-        connection_fail(c, "it is to go on already");
+        connection_fail(c, "it was already asked to resume");
     } else {
         r->asker = c;
         connection_own(c, &asker, r);
@@ -72,7 +72,7 @@ bool suspend_kill(struct connection *c, const char *id, const char *why)
 
     if (!r || !is_of(r, c))
         return false;
-    daemon_log("notice", "session %s is not to go on: %s", r->id, why);
+    daemon_log("notice", "session %s will not resume: %s", r->id, why);
     connection_send(r->client, message_pack("{s:s}", "end", why));
     return true;
 }
@@ -182,7 +182,7 @@ void suspend_ask(struct session *s, struct connection *c)
     s->asked_ms = clock_ms();
     if (c)
         connection_own(c, &suspender, s);
-    daemon_log("notice", "session %s is to be suspended: asked by %s", s->of, c ? c->peer.name : "others who wait");
+    daemon_log("notice", "session %s is to be suspended: asked by %s", s->of, c ? c->peer.name : "waiting requests");
     connection_send(s->client, message_pack("{s:s}", "suspend", s->id));
     daemon_changed(s->daemon);
 }

@@ -42,7 +42,7 @@ static void tell(struct session *s, enum control_kind kind, unsigned device, uin
         return;
     message.device = ordinal;
     if (send(s->control->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EAGAIN)
-        daemon_log("warning", "the worker of session %s does not listen", s->id);
+        daemon_log("warning", "the worker of session %s does not read its control connection", s->id);
 }
 
 static unsigned users(const struct daemon *d, unsigned device)

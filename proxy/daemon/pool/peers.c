@@ -100,7 +100,7 @@ void peer_take_state(struct peer *peer, json_t *state, long age_ms)
     if (!told)
         return;
     if (!peer->told)
-        daemon_log("notice", "node %s is there", peer->name);
+        daemon_log("notice", "node %s is connected", peer->name);
     *peer->why = '\0';
     told_free(peer->told);
     peer->told = told;

@@ -162,7 +162,7 @@ void request_explain(struct request *r, const struct pool_view *view, const stru
     reasons_print(all, text, sizeof(text));
     tell_devices(devices, count, there, sizeof(there));
     if (*r->move.part && !ever)
-        text_print(r->why, sizeof(r->why), "there is no other such place%s%s", *text ? "; " : "", text);
+        text_print(r->why, sizeof(r->why), "there is no other suitable place%s%s", *text ? "; " : "", text);
     else if (ever && all->taken && all->count == 1u + (all->other != 0) && !r->unfit)
         text_print(r->why, sizeof(r->why), "all such devices are taken%s",
                    r->yields_ms ? ", or another has waited longer" : "");

@@ -122,7 +122,7 @@ static void print_lost(FILE *out, const json_t *directory)
     const json_t *node;
     size_t i;
 
-    print_head(out, "vocl_node_lost", "gauge", "Nodes that are lost to this daemon, and the kind of reason; 1.");
+    print_head(out, "vocl_node_lost", "gauge", "1 for each node that this daemon cannot reach, by kind of reason.");
     json_array_foreach(directory, i, node)
     {
         if (strcmp(message_text(node, "state", ""), "lost"))

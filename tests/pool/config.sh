@@ -109,7 +109,7 @@ mkdir "$scratch/folder"
 good "accounting = \"$scratch/folder/file\";"
 bad "accounting = \"$scratch/none/file\";" "accounting: $scratch/none: No such file"
 bad "accounting = \"$scratch/folder\";" "accounting: $scratch/folder is a folder"
-bad "accounting = \"$scratch/conf/file\";" "accounting: .*conf.* folder"
+bad "accounting = \"$scratch/conf/file\";" "accounting: .*conf is not a directory"
 bad "accounting = \"/proc/vocl/file\";" "accounting: /proc/vocl: "
 mv "$scratch/conf.all" "$scratch/conf"
 lines=$((lines + 1))

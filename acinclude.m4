@@ -43,7 +43,7 @@ CPPFLAGS=$vocl_save_CPPFLAGS
 # reports them at the end.
 AC_DEFUN([VOCL_OPTIONAL], [
 AS_IF([test "$$3" != no], [PKG_CHECK_MODULES([$1], [$2], [],
-    [AS_IF([test "$$3" = yes], [AC_MSG_ERROR([$4 needs what was not found of: $2])])
+    [AS_IF([test "$$3" = yes], [AC_MSG_ERROR([$4 needs $2, of which something was not found])])
      $3=no
      VOCL_LEFT_OUT([$4 ($2)])])])
 ])

@@ -30,7 +30,7 @@ static struct session *_Atomic current;
 static PER_PROCESS bool start_failed;
 static bool exiting;
 
-/* ---- what arrives ---- */
+/* ---- frames and losses ---- */
 
 static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
 {
@@ -84,7 +84,7 @@ static bool on_keeps(void *owner, unsigned peer)
     return keeps;
 }
 
-/* ---- begin, end ---- */
+/* ---- begin and end ---- */
 
 /* Sends what was enqueued, then ends the session. Commands for this process' own devices are dropped: nobody saw their
  * results, and their drivers may be down already. */

@@ -373,7 +373,7 @@ void executor_send(struct executor *x, struct wire_buffer *command)
 #include "wire/commands.def"
 #include "wire/fields_end.h"
 
-/* ---- what other threads finished ---- */
+/* ---- jobs of other threads ---- */
 
 void executor_finish(struct executor *x, struct job *job)
 {

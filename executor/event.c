@@ -144,7 +144,7 @@ long executor_look_us(const struct executor *x, long idle_us)
     return idle_us < LOOK_US ? LOOK_US : idle_us < MOST_LOOK_US ? idle_us : MOST_LOOK_US;
 }
 
-/* ---- telling the application ---- */
+/* ---- reporting to the application ---- */
 
 struct subscription {
     struct job job;

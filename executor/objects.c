@@ -60,7 +60,7 @@ void *object_new(struct executor *x, unsigned kind, uint32_t id)
     return table->slots[at];
 }
 
-/* ---- what each kind has natively ---- */
+/* ---- destroying objects of each kind ---- */
 
 static void device_destroy(struct device *device)
 {

@@ -436,7 +436,7 @@ void timeline_waits(struct executor *x, unsigned device, bool waits)
     t->halted = waits ? head.to : 0;
 }
 
-/* ---- from the application ---- */
+/* ---- requests of the application ---- */
 
 /* Drops what an earlier trace has left pending, of commands that came while it was stopped. */
 static void forget_pending(struct timeline *t)

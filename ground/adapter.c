@@ -15,7 +15,7 @@
 #define LAST_LOOKS 64     /* polls at the end, since other ranks may go on sending */
 #define HELPED_NAP_US 200 /* while waiting threads do the work; acknowledgements are delayed by this when they end */
 
-/* ---- who is lost ---- */
+/* ---- losses ---- */
 
 static void lose(struct adapter *adapter, int rank, const char *why)
 {
@@ -80,7 +80,7 @@ static void beat(struct adapter *adapter)
     }
 }
 
-/* ---- what is sent ---- */
+/* ---- sending ---- */
 
 void adapter_keep(struct adapter *adapter, struct pending_send *pending_send,
                   void (*left)(struct pending_send *pending_send))
@@ -136,7 +136,7 @@ bool adapter_all_left(struct adapter *adapter)
     return all;
 }
 
-/* ---- what is received ---- */
+/* ---- receiving ---- */
 
 static void receive_end(struct adapter *adapter, int rank, int error)
 {
@@ -227,7 +227,7 @@ int adapter_receive_all(struct adapter *adapter)
     return count;
 }
 
-/* ---- the thread, and who helps it ---- */
+/* ---- the thread, and the threads that help it ---- */
 
 /* Does the work once. Returns the number of messages; negative: another thread is doing it. */
 static int serve(struct adapter *adapter)

@@ -296,7 +296,7 @@ static cl_int image_unmap(struct enqueue *e, cl_mem image, struct mapping *mappi
     return cl_error(enqueue_nothing(e, CL_FALSE, event));
 }
 
-/* ---- both ---- */
+/* ---- unmapping either ---- */
 
 cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *pointer, cl_uint count,
                                const cl_event *list, cl_event *event)

@@ -11,7 +11,7 @@
 
 #define STAGED ((size_t)16 << 20) /* bytes at a time, of copies between nodes */
 
-/* ---- where memory is ---- */
+/* ---- finding memory ---- */
 
 struct location {
     bool there, here; /* there: on the queue's node; here: the program can access it */
@@ -39,7 +39,7 @@ static cl_int check_queue(cl_command_queue queue)
     return usm_offered(queue->context) ? CL_SUCCESS : CL_INVALID_OPERATION;
 }
 
-/* ---- what the program does itself ---- */
+/* ---- commands that the program itself carries out ---- */
 
 struct usm_command {
     struct host_command command;

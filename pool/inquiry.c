@@ -113,7 +113,7 @@ void inquiry_end(struct inquiry *inquiry)
     inquiry->asked = inquiry->lost = false;
 }
 
-/* ---- all of them ---- */
+/* ---- all inquiries ---- */
 
 bool inquiries_poll(struct inquiry *const *list, unsigned count, struct pollfd *fds)
 {

@@ -47,7 +47,7 @@ struct supervisor {
     long second_ms;
 };
 
-/* ---- its output ---- */
+/* ---- the worker's output ---- */
 
 __attribute__((format(printf, 2, 3))) static void tell(const struct supervisor *s, const char *format, ...)
 {
@@ -106,7 +106,7 @@ static bool hear(struct supervisor *s)
     return got > 0;
 }
 
-/* ---- its processes ---- */
+/* ---- the worker's processes ---- */
 
 bool supervisor_write_group(const char *group, const char *file, const char *text)
 {
@@ -151,7 +151,7 @@ static bool reap(struct supervisor *s)
     return pid == 0;
 }
 
-/* ---- the process ---- */
+/* ---- the supervisor ---- */
 
 static void take_signals(struct supervisor *s, int signals)
 {

@@ -272,7 +272,7 @@ __attribute__((noreturn)) static void deploy_to(const struct bundle *bundle, str
     _exit(0);
 }
 
-/* ---- all of them ---- */
+/* ---- all hosts ---- */
 
 static void show(const struct told *told, unsigned count)
 {

@@ -80,7 +80,7 @@ void deliver_returned(cl_command_queue queue)
     atomic_fetch_sub(&registered, 1);
 }
 
-/* ---- what has been called back ---- */
+/* ---- which callbacks have returned ---- */
 
 /* Called without the lock, too. A command is known to be over a moment before its callbacks are due, under the lock. */
 static bool none_is_due(void)

@@ -189,7 +189,7 @@ uint32_t *event_ids(struct node *node, cl_uint count, const cl_event *list, uint
     return ids;
 }
 
-/* ---- news ---- */
+/* ---- changes of status ---- */
 
 PER_PROCESS event_shower *_Atomic event_shows;
 
@@ -465,7 +465,7 @@ const struct kind event_kind = {
     .destroy = event_destroy,
 };
 
-/* ---- nodes move: what the node is still to tell, and what goes along ---- */
+/* ---- when a node moves ---- */
 
 static void ask_one(struct object *object, void *argument)
 {

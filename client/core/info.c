@@ -41,7 +41,7 @@ const void *info_find(const struct info_table *table, cl_uint param, uint32_t *l
     return NULL;
 }
 
-/* ---- what a node tells ends where it says that it does ---- */
+/* ---- texts from nodes, which are terminated here ---- */
 
 static bool is_text(cl_uint param)
 {
@@ -185,7 +185,7 @@ int info_ask(struct node *node, unsigned kind, uint32_t object, uint32_t second,
     return error;
 }
 
-/* ---- answers that are kept ---- */
+/* ---- saved answers ---- */
 
 struct answer {
     struct answer *next;

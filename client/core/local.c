@@ -45,7 +45,7 @@ static void flush_peers(void)
     }
 }
 
-/* ---- the end ---- */
+/* ---- when the process ends ---- */
 
 /* Stops the executor, the first time that it is called: by the next time the driver may be down. */
 static void stop(void)

@@ -63,7 +63,7 @@ void *session_view(const struct session *session)
     return session->view;
 }
 
-/* ---- who drives ---- */
+/* ---- driving the transport ---- */
 
 static _Thread_local bool polls;
 
@@ -275,7 +275,7 @@ void session_look_later(void)
     nanosleep(&pause, NULL);
 }
 
-/* ---- begin, end ---- */
+/* ---- begin and end ---- */
 
 void session_begin(struct session *session)
 {

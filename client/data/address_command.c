@@ -60,7 +60,7 @@ int address_fill(struct enqueue *e, void *to, const void *pattern, size_t patter
     return enqueue_finish(e, stream_end(e->node, STREAM_SOON), event);
 }
 
-/* ---- svm_remote.c's ---- */
+/* ---- memory of svm_remote.c ---- */
 
 int svm_remote_map(struct enqueue *e, cl_bool blocking, cl_map_flags flags, void *memory, size_t size, cl_event *event)
 {

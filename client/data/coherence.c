@@ -458,7 +458,7 @@ void coherence_sent(struct enqueue *e)
     e->written_count = 0;
 }
 
-/* ---- parts, and copies of them ---- */
+/* ---- parts, and copies between parts ---- */
 
 struct part part_piece(cl_mem buffer, size_t offset, size_t size)
 {

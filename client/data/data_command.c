@@ -31,7 +31,7 @@ static bool goes_in_chunks(const struct data_command *m, cl_command_queue queue)
     return m->part.kind == PART_PIECE && (!queue->device->unified || !settings_number(SETTING_ZERO_COPY));
 }
 
-/* ---- the commands ---- */
+/* ---- encoding ---- */
 
 /* Reads and writes are encoded alike, except that a write contains its data. */
 #define HEAD .queue = e->queue->object.id, .event = e->event_id, .subscribe = e->subscribe, .tag = data->tag
@@ -69,7 +69,7 @@ static void put(struct wire_buffer *out, const struct enqueue *e, const struct d
     }
 }
 
-/* ---- what the node is to tell ---- */
+/* ---- subscribing to the event ---- */
 
 /* Whether other nodes have the same memory: their commands would not wait for a write that is still on its way. */
 static bool others_have_it(const struct data_command *m)
@@ -108,7 +108,7 @@ static int want(struct enqueue *e, const struct data_command *m, const cl_event 
     return 0;
 }
 
-/* ---- the way ---- */
+/* ---- moving the data ---- */
 
 /* Waits for a blocking command: for a read's data and, unless these have failed, its event; for the result of a write
  * that the node reports. */

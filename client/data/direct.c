@@ -181,7 +181,7 @@ int direct_move(cl_command_queue queue, cl_mem memory, cl_command_type type, cl_
     return direct_copied(queue, type, blocking, since, times, event);
 }
 
-/* ---- later ---- */
+/* ---- copies that another thread makes later ---- */
 
 struct move_later {
     struct host_command command;

@@ -338,7 +338,7 @@ int enqueue_overwriting(struct enqueue *e, cl_bool blocking, cl_event *event)
     return error;
 }
 
-/* ---- commands that do nothing where they stand ---- */
+/* ---- commands that only have a place in the queue ---- */
 
 int enqueue_marker(cl_command_queue queue, cl_command_type type, cl_uint count, const cl_event *list, cl_event *event)
 {

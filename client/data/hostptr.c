@@ -139,7 +139,7 @@ void hostptr_not_sent(struct enqueue *e)
     mutex_unlock(&lock);
 }
 
-/* ---- the program looks ---- */
+/* ---- when the program may look at its memory ---- */
 
 /* Under the lock. */
 static bool all_over(struct hosted *h)

@@ -13,7 +13,7 @@
 #define STRIDE 64
 #define GAP 256 /* unchanged bytes between two changes that are sent with them */
 
-/* ---- what is the program's, and what is the same ---- */
+/* ---- the program's memory, and its changes ---- */
 
 struct layout hosted_layout(const struct hosted *h, const struct span *span)
 {

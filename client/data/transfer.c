@@ -236,7 +236,7 @@ static void transfer_turn(void *argument)
     }
 }
 
-/* ---- what a transfer has to do with others ---- */
+/* ---- transfers that use the same memory ---- */
 
 /* Whether earlier data may come to the same memory. Where the program itself writes is not known. */
 static bool meets_others(const struct node *node, const struct layout *layout)
@@ -326,7 +326,7 @@ void transfer_pack(struct node *node, struct transfer_data *data)
     data->bytes = tight.memory;
 }
 
-/* ---- contents, which are no command's ---- */
+/* ---- contents outside of commands ---- */
 
 /* Beyond so many bytes the copy would cost more memory than the wait costs time. */
 #define MOST_COPIED ((size_t)64 << 20)

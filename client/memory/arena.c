@@ -372,7 +372,7 @@ void arena_populate(void *memory, size_t size)
     madvise((uint8_t *)memory - ahead, size + ahead, POPULATE_WRITE);
 }
 
-/* ---- parts of it at other addresses ---- */
+/* ---- mapping parts at other addresses ---- */
 
 bool arena_identify(struct arena_file *file)
 {

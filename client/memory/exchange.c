@@ -42,7 +42,7 @@ struct region {
 static struct mutex lock = MUTEX(RANK_EXCHANGE);
 static struct region *regions;
 
-/* ---- what is mapped ---- */
+/* ---- the program's mappings ---- */
 
 struct mapped {
     uint8_t *start, *end;
@@ -153,7 +153,7 @@ static uint8_t *in_arena(const struct region *r, const uint8_t *at)
     return r->block + PAGE + (at - r->pages);
 }
 
-/* ---- and back: private, copied, alone ---- */
+/* ---- making the pages the program's own again ---- */
 
 static bool make_private(struct region *r, uint8_t *start, uint8_t *end, int protection)
 {

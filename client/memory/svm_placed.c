@@ -31,7 +31,7 @@ static struct placed **list_of(const void *memory)
     return &lists[(uintptr_t)memory / APART % LISTS];
 }
 
-/* ---- at nodes ---- */
+/* ---- counting at nodes ---- */
 
 static int count_at(struct node *node, const struct placed *p)
 {

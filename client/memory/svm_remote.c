@@ -115,7 +115,7 @@ bool svm_remote_at(const struct node *node, unsigned at, struct svm_place *out)
     return m != NULL;
 }
 
-/* ---- what is written, for moves ---- */
+/* ---- written ranges, for moves ---- */
 
 void svm_remote_written(const void *pointer, size_t size)
 {

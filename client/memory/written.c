@@ -112,7 +112,7 @@ size_t written_bytes(cl_mem root)
     return bytes;
 }
 
-/* ---- pipes, into which only kernels see ---- */
+/* ---- pipes, whose contents only kernels see ---- */
 
 struct pipes {
     const struct node *node;

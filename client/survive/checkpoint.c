@@ -73,7 +73,7 @@ void checkpoint_describe(const struct _cl_mem *memory, char what[SAVED_WHAT])
              extent[2], memory->format.image_channel_order, memory->format.image_channel_data_type);
 }
 
-/* ---- what there is ---- */
+/* ---- planning and taking the contents ---- */
 
 static void collect(struct object *object, void *argument)
 {
@@ -212,7 +212,7 @@ static int take(struct save *s)
     return error;
 }
 
-/* ---- where it goes ---- */
+/* ---- writing them to the pipe ---- */
 
 /* Opens the end of a pipe of the process that asks; the kernel allows that only if it is the same user's. */
 static int open_pipe(const char *words)

@@ -181,7 +181,7 @@ int copy_all(struct move *m)
     return copying_end(&c, error);
 }
 
-/* ---- while the program goes on ---- */
+/* ---- copying ahead, while the program runs ---- */
 
 /* Returns the memory object, held, or NULL if it has been released or must wait for the pause. */
 static cl_mem early_use(struct move *m, const struct made *made)

@@ -100,7 +100,7 @@ bool effect_each_object(uint16_t number, struct wire_cursor fields, effect_visit
     return read_command(number, fields, &outline, visit, argument);
 }
 
-/* ---- one command made another ---- */
+/* ---- rewriting commands ---- */
 
 static bool put_zero(uint32_t *field, bool wanted)
 {

@@ -112,7 +112,7 @@ void journal_off(struct journal *j)
     }
 }
 
-/* ---- what is sent ---- */
+/* ---- recording ---- */
 
 static void look_if_full(struct journal *j)
 {
@@ -238,7 +238,7 @@ void journal_unsay(struct journal *j, uint32_t call)
     }
 }
 
-/* ---- what cannot be told again ---- */
+/* ---- commands that cannot be replayed ---- */
 
 static const char *bound_in(const struct wire_buffer *commands)
 {

@@ -69,7 +69,7 @@ bool keep_is_on(void)
     return keeping.on;
 }
 
-/* ---- who ---- */
+/* ---- the members that keep a replica ---- */
 
 static bool can_keep(const struct node *node)
 {
@@ -155,7 +155,7 @@ static void remove_holder(struct keep *keep, unsigned peer)
         *holder = (struct holder){0};
 }
 
-/* ---- what they are told ---- */
+/* ---- requests to members ---- */
 
 static struct wire_region piece_of(const struct keep *keep, uint32_t index)
 {
@@ -339,7 +339,7 @@ static int keep_too(struct keep *keep, struct node *node, bool again)
     return error;
 }
 
-/* ---- what they answer ---- */
+/* ---- answers of members ---- */
 
 static int error_of(cl_int status)
 {
@@ -473,7 +473,7 @@ int keep_restore(struct keep *keep, uint32_t memory)
     return error > 0 ? 0 : error; /* above 0: the object could not be created natively */
 }
 
-/* ---- members that go ---- */
+/* ---- members that leave ---- */
 
 /* Returns how many members that have the contents leave, or stay. */
 static unsigned going(const struct keep *keep, const struct leaving *leaving)

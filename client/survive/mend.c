@@ -28,7 +28,7 @@
 #define SECOND 1000000000L
 #define RETRY_NS 50000000
 
-/* ---- who takes the place ---- */
+/* ---- finding a worker to replace another ---- */
 
 /* Whether `other` can replace the node's worker: its devices fit, and it has the memory that the lost worker shared.
  * Returns 0, or an error with the reason. Any worker will do for a node that has replied nothing yet. */
@@ -167,7 +167,7 @@ static void drop_next(struct node *node)
     node->journal->wanted = NULL;
 }
 
-/* ---- the workers that go ---- */
+/* ---- the old workers ---- */
 
 void mend_note_place(struct node *node)
 {
@@ -226,7 +226,7 @@ static void await_end(struct node *node)
     session_wait(node->session, nobody_looks, j);
 }
 
-/* ---- all that have to do with each other ---- */
+/* ---- the group ---- */
 
 struct mending {
     struct group group;
@@ -435,7 +435,7 @@ static int tell_again(struct mending *m)
     return error;
 }
 
-/* ---- the end ---- */
+/* ---- the end of a failover ---- */
 
 bool mend_is_over(void *argument)
 {

@@ -102,7 +102,7 @@ static const char *bound_of(struct node *node)
     return bound;
 }
 
-/* ---- workers that miss others ---- */
+/* ---- losses that workers report ---- */
 
 static void tell_lost(struct node *node, unsigned peer)
 {
@@ -264,7 +264,7 @@ int recover_move(struct node *node, struct node *target, struct move_watch *watc
     return error;
 }
 
-/* ---- what a node tells ---- */
+/* ---- messages of a node ---- */
 
 void recover_note_event(struct node *node, uint32_t event, cl_int status)
 {

@@ -173,7 +173,7 @@ static void wait_for_call(struct replay *r, uint32_t call)
     session_wait(r->node->session, answered, r);
 }
 
-/* ---- data beside the commands ---- */
+/* ---- bulk data ---- */
 
 static void gave(void *argument, int status)
 {
@@ -343,7 +343,7 @@ static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
         put_read_over(r, &m);
 }
 
-/* ---- what is over for good (window.c) ---- */
+/* ---- commands before the window, whose results are in shared memory (window.c) ---- */
 
 /* Puts a marker for the event, if any, of a command that has ended. */
 static void put_event_over(struct replay *r, uint16_t number, struct wire_cursor fields)
@@ -498,7 +498,7 @@ static void restore_all(struct replay *r)
     }
 }
 
-/* ---- all of them ---- */
+/* ---- all journals ---- */
 
 /* Reads the next command. While something is waited for, the buffer may grow, and move. */
 static bool next_command(struct replay *r, const struct wire_buffer *commands, size_t *at, uint16_t *number,

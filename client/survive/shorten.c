@@ -238,7 +238,7 @@ static void look_at(struct shortening *s, uint32_t at)
         look_at_what_makes(s, c);
 }
 
-/* ---- all of them ---- */
+/* ---- the whole journal ---- */
 
 static bool collect(struct shortening *s, const struct wire_buffer *from)
 {

@@ -179,7 +179,7 @@ static bool save_svm_list(struct saving *s, struct svm_place *list, unsigned cou
     return go;
 }
 
-/* ---- all that have to do with each other ---- */
+/* ---- the group ---- */
 
 /* Adds the node and those that it has interacted with. Lock held. */
 static int find_all(struct savings *all, struct node *node)
@@ -230,7 +230,7 @@ static bool any_pipe_filled(const struct savings *all)
     return filled;
 }
 
-/* ---- while the program goes on ---- */
+/* ---- copying ahead, while the program runs ---- */
 
 static void collect_early(struct object *object, void *argument)
 {
@@ -370,7 +370,7 @@ void snapshot_drop_early(struct node *node)
     free(all.each);
 }
 
-/* ---- the journal begins anew ---- */
+/* ---- the rest, while calls are halted ---- */
 
 /* Releases the event at the worker, which need not know any more how it ended: a node that waits for it later is sent
  * its status. */

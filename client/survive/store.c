@@ -35,7 +35,7 @@ struct store {
     unsigned count, most, sorted;
 };
 
-/* ---- room ---- */
+/* ---- memory for the contents ---- */
 
 static bool room_begin(struct room *room, const char *directory)
 {
@@ -131,7 +131,7 @@ static int room_take(struct room *room, char *reason, size_t size)
     return 0;
 }
 
-/* ---- what there is ---- */
+/* ---- the store and its pieces ---- */
 
 struct store *store_new(const char *directory)
 {
@@ -200,7 +200,7 @@ size_t store_missing(const struct store *store)
     return bytes;
 }
 
-/* ---- what is to be taken ---- */
+/* ---- planning ---- */
 
 struct planning {
     struct store *store;
@@ -350,7 +350,7 @@ int store_plan_svm(struct store *store, const struct node *node)
     return error;
 }
 
-/* ---- moving it ---- */
+/* ---- taking ---- */
 
 struct moving {
     struct store *store;
@@ -438,7 +438,7 @@ void store_drop(struct store *store)
     store->room.size = 0;
 }
 
-/* ---- back ---- */
+/* ---- giving back ---- */
 
 static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
 {

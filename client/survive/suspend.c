@@ -140,7 +140,7 @@ static void suspend_free(struct suspension *r)
     free(r);
 }
 
-/* ---- the workers go ---- */
+/* ---- suspending ---- */
 
 static int find_nodes(struct suspension *r)
 {
@@ -310,7 +310,7 @@ static int begin(struct suspension *r)
     return error;
 }
 
-/* ---- they come again ---- */
+/* ---- resuming ---- */
 
 /* Resumes the session. Where lost workers are replaced, tries again if one is lost during that. */
 static int end_or_again(struct suspension *r)

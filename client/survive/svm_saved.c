@@ -70,7 +70,7 @@ const uint8_t *svm_saved_next(const struct svm_saved *saved, unsigned *at, uint6
     return bytes;
 }
 
-/* ---- a snapshot begins to count, or does not ---- */
+/* ---- the end of a snapshot ---- */
 
 static void note_alive(struct journal *j, const struct svm_place *list, unsigned count)
 {
@@ -131,7 +131,7 @@ void svm_saved_drop_next(struct journal *j)
     }
 }
 
-/* ---- reading it ---- */
+/* ---- reading the contents for a snapshot ---- */
 
 static bool has_changed(struct journal *j, const struct svm_place *place)
 {

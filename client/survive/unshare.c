@@ -117,7 +117,7 @@ int unshare_contents(struct move *m)
     return error;
 }
 
-/* ---- from the change on ---- */
+/* ---- after the change ---- */
 
 /* Adapts the journal: a successor of the worker gets what was saved in the pause, and from here on everything goes
  * through the log. */

@@ -198,7 +198,7 @@ void timeline_pushing(struct node *node)
     node->timeline.pause = node->timeline.pause > ASK_LAST_NS / 2 ? ASK_LAST_NS : 2 * node->timeline.pause;
 }
 
-/* ---- what others tell of ---- */
+/* ---- waits, round trips, data, and notes of nodes ---- */
 
 void timeline_waited(uint64_t since, enum timeline_reason reason, const struct node *node, uint32_t event)
 {

@@ -382,7 +382,7 @@ static void check_limits(const struct config *config)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole check ---- */
 
 /* Checks what may change while the daemon runs, and would otherwise not be noticed. */
 static void check_rest(const struct config *config, const struct poolfile *pool)

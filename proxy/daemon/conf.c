@@ -264,7 +264,7 @@ static bool read_rules(const struct reader *r)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
 static bool read_texts(const struct reader *r)
 {

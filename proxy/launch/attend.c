@@ -68,7 +68,7 @@ void attend_open(struct attended *node)
     inquiry_open(&node->inquiry, &kind, &session.pool);
 }
 
-/* ---- all of them ---- */
+/* ---- all daemons ---- */
 
 static unsigned list_inquiries(struct inquiry **list)
 {

@@ -126,7 +126,7 @@ static int finish(struct plan *plan)
     return 0;
 }
 
-/* ---- one process ---- */
+/* ---- starting one worker ---- */
 
 pid_t plan_start(struct plan *plan, const char *program, int output)
 {
@@ -145,7 +145,7 @@ pid_t plan_start(struct plan *plan, const char *program, int output)
                                  .group = true});
 }
 
-/* ---- many ---- */
+/* ---- starting many workers ---- */
 
 /* Receives the PID that a copy reports. Fails when the copy has ended, or the program has. */
 static int hear_pid(int socket, int control, pid_t *pid)

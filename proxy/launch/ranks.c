@@ -355,7 +355,7 @@ static void pass_call(struct ranks *ranks, unsigned from)
     ranks->members[from] = -1;
 }
 
-/* ---- all of them ---- */
+/* ---- all ranks ---- */
 
 unsigned ranks_width(const struct ranks *ranks)
 {

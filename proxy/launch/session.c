@@ -74,7 +74,7 @@ bool place_unfit(json_t **list, const struct place *place, unsigned device)
     return added;
 }
 
-/* ---- its nodes ---- */
+/* ---- the session's nodes ---- */
 
 struct attended *session_find(unsigned number)
 {

@@ -103,7 +103,7 @@ static const char *argument(int count, char **words, const char *name, const cha
     return fallback;
 }
 
-/* ---- what a task needs ---- */
+/* ---- the environment of a task ---- */
 
 static void name_step(uint32_t step, char text[16])
 {
@@ -206,7 +206,7 @@ static int prepare_task(spank_t spank, int count, char **arguments, char *output
     return take_environment(spank, output, output + length);
 }
 
-/* ---- what remains ---- */
+/* ---- ending what is left ---- */
 
 static uint32_t tasks[MOST_TASKS];
 static unsigned task_count;

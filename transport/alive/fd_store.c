@@ -64,7 +64,7 @@ static int receive_one(int socket, int *fd)
     return got == 1 && count == 1 ? 0 : got < 0 ? (int)got : -EIO;
 }
 
-/* ---- the thread ---- */
+/* ---- the store's thread ---- */
 
 /* Makes a table that holds only standard output and error, and the descriptors that run() needs: run() may print, and
  * its callees may flush what the program has printed and not written yet. */

@@ -99,7 +99,7 @@ static int open_with_mpi(struct job *job, struct introduction *introduction, con
     return 0;
 }
 
-/* ---- all ---- */
+/* ---- with any network ---- */
 
 int job_open_worker(struct job *job, void (*ending)(void *), void *argument, char *why, size_t why_size)
 {

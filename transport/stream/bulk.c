@@ -42,7 +42,7 @@ bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want
     return true;
 }
 
-/* ---- the provider's ---- */
+/* ---- functions of the provider ---- */
 
 void tls_bulk_follow(struct transport *t, unsigned peer)
 {

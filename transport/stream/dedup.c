@@ -124,7 +124,7 @@ uint32_t dedup_index_add(struct dedup_index *known, const uint8_t hash[DEDUP_HAS
     return slot;
 }
 
-/* ---- the taker's ---- */
+/* ---- the taker's side ---- */
 
 struct dedup_store {
     uint64_t room;

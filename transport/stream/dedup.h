@@ -16,7 +16,7 @@
 #define DEDUP_LEAST (16u << 10) /* bytes; shorter pieces are always sent */
 #define DEDUP_SLOTS 8192        /* of a connection, at most */
 
-/* ---- the giver's ---- */
+/* ---- the giver's side ---- */
 struct dedup_index;
 
 /* Returns an empty index, or NULL if memory is exhausted. room: bytes that the taker keeps, for all connections
@@ -30,7 +30,7 @@ uint32_t dedup_index_find(const struct dedup_index *known, const uint8_t hash[DE
  * none. */
 uint32_t dedup_index_add(struct dedup_index *known, const uint8_t hash[DEDUP_HASH], size_t length, unsigned connection);
 
-/* ---- the taker's ---- */
+/* ---- the taker's side ---- */
 struct dedup_store;
 
 struct dedup_store *dedup_store_open(uint64_t room, unsigned connections);

@@ -208,7 +208,7 @@ static void begin_reference(struct streams *streams, struct pipe *pipe)
     free(reference);
 }
 
-/* ---- which ---- */
+/* ---- choosing the next chunk ---- */
 
 /* The length of the next chunk. Over long distances each connection has a limit of bytes under way: so an operation is
  * divided among them, if the pieces are not too small, and there are no other operations for them. If pieces are looked

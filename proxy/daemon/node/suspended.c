@@ -77,7 +77,7 @@ bool suspend_kill(struct connection *c, const char *id, const char *why)
     return true;
 }
 
-/* ---- its program's vocl-join ---- */
+/* ---- the vocl-join of a suspended session ---- */
 
 static void client_closed(struct connection *c)
 {

@@ -72,7 +72,7 @@ void gossip_close(struct daemon *d)
     d->gossip = NULL;
 }
 
-/* ---- who watches which peer ---- */
+/* ---- choosing the peers to watch ---- */
 
 /* Chooses the peer at a distance of a power of two, and while that is unreachable one after it that is not. */
 static void choose_from(const struct gossip *gossip, unsigned position)

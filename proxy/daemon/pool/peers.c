@@ -75,7 +75,7 @@ static void lost(struct peer *peer)
 
 static void look_after(void *argument);
 
-/* ---- their state ---- */
+/* ---- the state of peers ---- */
 
 static void review(void *argument)
 {

@@ -106,7 +106,7 @@ static const char *reason(char *errors)
 
     if (found)
         why[strcspn(why, "\n")] = '\0';
-    advice = strstr(why, "; `vocl doctor`");
+    advice = strstr(why, "; run `vocl doctor`");
     if (advice)
         *advice = '\0';
     return found ? text_visible(why, visible, sizeof(visible)) : last_line(errors);
@@ -117,9 +117,9 @@ static void say_failure(struct tried *tried, long seconds)
     const char *why = reason(tried->errors);
 
     if (tried->status < 0)
-        doctor_say(WRONG, "a session", "it hung for %ld s: VOCL_LOG=debug tells more", seconds);
+        doctor_say(WRONG, "a session", "it did not end within %ld s; VOCL_LOG=debug shows more", seconds);
     else
-        doctor_say(WRONG, "a session", "%s", *why ? why : "it failed, and says nothing: VOCL_LOG=debug tells more");
+        doctor_say(WRONG, "a session", "%s", *why ? why : "it failed without a message; VOCL_LOG=debug shows more");
 }
 
 /* Describes the start by the stages that libvocl logs: " (1.2 ms this, 3.4 ms that)", or nothing. */

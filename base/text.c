@@ -79,14 +79,19 @@ static size_t read_character(const unsigned char *at, uint32_t *character)
     return length && *character >= least[length] && *character <= 0x10ffff ? length : 0;
 }
 
+size_t text_character(const char *text)
+{
+    uint32_t character;
+
+    return read_character((const unsigned char *)text, &character);
+}
+
 bool text_is_utf8(const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    uint32_t character;
     size_t length = 1;
 
-    for (; *at && length; at += length)
-        length = read_character(at, &character);
+    for (; *text && length; text += length)
+        length = text_character(text);
     return length != 0;
 }
 

@@ -16,6 +16,8 @@ bool text_read_number(const char *text, uint64_t least, uint64_t most, uint64_t 
 char *text_visible(const char *text, char *visible, size_t size);
 /* Like snprintf(), but truncates at a character: half of one would be invalid UTF-8. */
 __attribute__((format(printf, 3, 4))) void text_print(char *text, size_t size, const char *format, ...);
+/* Returns the length of the UTF-8 character at text, or 0 if it is invalid. */
+size_t text_character(const char *text);
 /* Whether the text is valid UTF-8, as JSON must be. */
 bool text_is_utf8(const char *text);
 /* Quotes the text as one word for any shell; free() it. Returns NULL if memory is exhausted. */

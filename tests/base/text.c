@@ -37,6 +37,7 @@ int main(void)
     uint64_t number = 0;
     char tiny[6];
 
+    EXPECT(text_character("a") == 1 && text_character("\303\251") == 2 && !text_character("\303a"));
     EXPECT(text_is_utf8("") && text_is_utf8("a\303\251") && !text_is_utf8("a\303") && !text_is_utf8("\377a"));
     EXPECT(is("0", 0) && is("4096", 4096) && is("8G", 8ull << 30) && is("8g", 8ull << 30) && is("512MiB", 512 << 20));
     EXPECT(is("1.5K", 1536) && is("0.25T", 1ull << 38) && is("64kib", 65536) && is("1P", 1ull << 50));

@@ -49,6 +49,12 @@ vocl topo predict --topology T2 --json '0>2:200M,host>4:100M@60' | json 't["topo
 vocl topo order --topology T2 --json '0>4,0>1' | json 't["transfers"][0]["target"] in (1, 4) and t["as_given"]["last_ms"] > 0'
 vocl topo halo --topology T2 --json --dims 2 | json 'len(t["neighbours"]) == 8 and t["fastest"] < t["slowest"]'
 vocl topo show --topology T2 --json | json '[x["device"] for x in t["nodes"] if x["kind"] == "device"] == list(range(8))'
+# JSON is UTF-8, whatever bytes a name has.
+printf 'switch A\ndevice B\377 A\ndevice C A\n' > "$scratch/bytes"
+vocl topo show --topology "$scratch/bytes" --json | python3 -c '
+import json, sys
+names = [n["name"] for n in json.loads(sys.stdin.buffer.read().decode("utf-8"))["nodes"]]
+assert names == ["A", "B\ufffd", "C"], names' || fail "a name that is not UTF-8"
 vocl topo predict --topology T2 --svg '0>2,1>4,host>5' > "$scratch/out" && grep -q '^</svg>$' "$scratch/out" &&
     [ "$(grep -c marker-end "$scratch/out")" = 3 ] && grep -q '>host &gt; 5: ' "$scratch/out" ||
     fail "transfers in the picture: $(cat "$scratch/out")"

@@ -52,7 +52,7 @@ vocl pool nodes > "$scratch/nodes"
 clean "$scratch/nodes"
 clean "$scratch/log"
 vocl pool drain --reason "$(printf 'caf\351')" here 2> "$scratch/err" && fail "a reason that is no UTF-8"
-grep -q 'no UTF-8' "$scratch/err" || fail "why a reason cannot be said: $(cat "$scratch/err")"
+grep -q 'not UTF-8' "$scratch/err" || fail "why a reason cannot be said: $(cat "$scratch/err")"
 vocl pool drain --owner "$(printf 'caf\351')" here 2> "$scratch/err" && fail "drained for another owner than was said"
 
 # A text that is too long is cut between characters: half a character would break records, and sessions would lack one.

@@ -296,15 +296,12 @@ static void wait_until_unvisited(struct devcom *d, unsigned id)
     }
 }
 
-int devcom_segment_delete(struct devcom *d, unsigned id)
+/* Deletes a segment of this rank, the library's own included. */
+static int delete_any(struct devcom *d, unsigned id)
 {
     struct listing *listing;
     struct segment *segment;
 
-    if (!d)
-        return -EINVAL;
-    if (id >= segment_ids(d))
-        return -ENOENT;
     pthread_mutex_lock(&d->registering);
     segment = d->own[id];
     if (segment) {
@@ -321,10 +318,17 @@ int devcom_segment_delete(struct devcom *d, unsigned id)
     return segment ? 0 : -ENOENT;
 }
 
+int devcom_segment_delete(struct devcom *d, unsigned id)
+{
+    if (!d)
+        return -EINVAL;
+    return id < d->o.segments ? delete_any(d, id) : -ENOENT;
+}
+
 void segments_close(struct devcom *d)
 {
     for (unsigned id = 0; id < segment_ids(d); id++) {
-        devcom_segment_delete(d, id);
+        delete_any(d, id);
         for (int rank = 0; rank < d->size; rank++)
             attachment_drop(d, rank, id);
     }

@@ -425,6 +425,24 @@ static void no_pointers(void)
     devcom_endpoint_close(e);
 }
 
+/* ---- the library's own segment, whose id is the one after the program's ---- */
+
+static void not_ours(void)
+{
+    const unsigned own = 32; /* the default of devcom_options.segments */
+    struct devcom_memory memory = {.bytes = BYTES};
+    struct devcom_reach reach;
+    cl_mem buffer;
+    void *at;
+
+    EQUAL(devcom_segment_alloc(d, own, &memory), -EINVAL);
+    EQUAL(devcom_segment_register(d, own, 0), -EINVAL);
+    EQUAL(devcom_segment_ptr(d, rank, own, &at), -ENOENT);
+    EQUAL(devcom_segment_buffer(d, own, &buffer), -ENOENT);
+    EQUAL(devcom_segment_reach(d, rank, own, 0, &reach), -ENOENT);
+    EQUAL(devcom_segment_delete(d, own), -ENOENT);
+}
+
 int main(int count, char **words)
 {
     struct devcom_memory memory = {.bytes = BYTES};
@@ -439,6 +457,7 @@ int main(int count, char **words)
     EQUAL(devcom_segment_create(d, HOST, &memory), 0);
     no_context();
     no_pointers();
+    not_ours();
     ended();
     meet();
     if (!options.messages)

@@ -272,6 +272,9 @@ int devcom_enqueue_put(struct devcom_endpoint *e, cl_command_queue commands, con
 
     if (!e || !commands || !puts || !count || queue >= e->d->o.queues)
         return -EINVAL;
+    /* there is no wait list, so that in another queue the puts would overtake the kernels that write their data */
+    if (!is_in_order(commands))
+        return -EINVAL;
     if (!runs_native(e))
         return -ENOTSUP;
     for (unsigned i = 0; i < count && !error; i++) {

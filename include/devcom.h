@@ -609,9 +609,8 @@ int devcom_endpoint_error(struct devcom_endpoint *e);
  * signal, condition, value  see devcom_signal_wait()
  * event                     receives the command's event; may be NULL
  *
- * Return 0; -EINVAL: an invalid argument, or, for a wait, the command queue is out-of-order; -ENOTSUP: the device runs
- * no native kernels; -EDEADLK: a wait is refused, as in devcom_enqueue_kernel(); -ENOMEM; -EIO: OpenCL refused the
- * command.
+ * Return 0; -EINVAL: an invalid argument, or the command queue is out-of-order; -ENOTSUP: the device runs no native
+ * kernels; -EDEADLK: a wait is refused, as in devcom_enqueue_kernel(); -ENOMEM; -EIO: OpenCL refused the command.
  */
 int devcom_enqueue_put(struct devcom_endpoint *e, cl_command_queue commands, const struct devcom_put *puts,
                        unsigned count, unsigned queue, cl_event *event);

@@ -118,6 +118,30 @@ static void ended(void)
     clReleaseProgram(program);
 }
 
+/* Puts and waits would overtake the commands before them in a queue that is not in-order. */
+static void in_order(void)
+{
+    struct devcom_endpoint_options options = {.context = device.context, .device = device.device};
+    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    struct devcom_put put = {.segment = HOST, .remote_segment = HOST, .shape.bytes = 8, .rank = rank};
+    struct devcom_endpoint *endpoint;
+    cl_command_queue loose;
+    cl_int status;
+
+    loose = clCreateCommandQueueWithProperties(device.context, device.device, properties, &status);
+    if (status == CL_INVALID_QUEUE_PROPERTIES) /* the device has no such queues */
+        return;
+    EQUAL(status, CL_SUCCESS);
+    EQUAL(devcom_endpoint_open(d, &options, &endpoint), 0);
+    EQUAL(devcom_enqueue_put(endpoint, loose, &put, 1, 0, NULL), -EINVAL);
+    EQUAL(devcom_enqueue_wait(endpoint, loose, 0, DEVCOM_GE, 0, NULL), -EINVAL);
+    EQUAL(devcom_enqueue_put(endpoint, device.commands, &put, 1, 0, NULL), 0);
+    EQUAL(clFinish(device.commands), CL_SUCCESS);
+    EQUAL(devcom_endpoint_error(endpoint), 0);
+    devcom_endpoint_close(endpoint);
+    clReleaseCommandQueue(loose);
+}
+
 /* ---- a range of addresses is unmapped as a whole, once: others may map addresses that have become free ---- */
 
 static uint8_t *range;
@@ -459,6 +483,7 @@ int main(int count, char **words)
     no_pointers();
     not_ours();
     ended();
+    in_order();
     meet();
     if (!options.messages)
         looks_once();

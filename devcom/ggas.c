@@ -120,29 +120,40 @@ static int check(struct devcom *d, unsigned first, unsigned slots, const struct 
     return 0;
 }
 
+/* Collective. Whether all ranks pass the same values: they place all ranks' slots by their own. */
+static int agree_on(struct devcom *d, const uint64_t *values, unsigned count)
+{
+    bool same = true;
+    int error = 0;
+
+    for (unsigned i = 0; i < count && !error; i++) {
+        uint64_t value = values[i];
+
+        error = collective_share(d, &value);
+        same = same && value == values[i];
+    }
+    return error ? error : context_agree(d, same ? 0 : -EINVAL);
+}
+
 int devcom_ggas_open(struct devcom *d, unsigned first, unsigned slots, const struct devcom_memory *memory,
                      struct devcom_ggas **out)
 {
     struct devcom_ggas *g;
-    uint64_t bytes;
     int error;
 
     if (!d)
         return -EINVAL;
     g = calloc(1, sizeof(*g));
     error = context_agree(d, !g ? -ENOMEM : memory && out ? check(d, first, slots, memory) : -EINVAL);
+    if (!error)
+        error = agree_on(d, (uint64_t[]){first, slots, memory->bytes}, 3);
     if (error) {
         free(g);
         return error;
     }
     *g = (struct devcom_ggas){.d = d, .first = first, .slots = slots, .used_bytes = memory->bytes};
-    bytes = memory->bytes;
     g->slot_bytes = (memory->bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
-    error = collective_share(d, &bytes);
-    if (!error)
-        error = context_agree(d, bytes == memory->bytes ? 0 : -EINVAL);
-    if (!error)
-        error = reserve_everywhere(g);
+    error = reserve_everywhere(g);
     if (!error)
         error = map_slots(g, memory);
     if (error) {

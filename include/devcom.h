@@ -726,13 +726,13 @@ struct devcom_ggas;
  * example one for each of its devices. Threads, and kernels of devices that accept addresses, use the whole range by
  * loads and stores. Each rank's slots are segments, too.
  *
- * first_segment  the id of the first slot's segment; the others follow
- * slots          the number of slots of each rank
+ * first_segment  the id of the first slot's segment, the same on all ranks; the others follow
+ * slots          the number of slots of each rank, the same on all ranks
  * memory         describes each slot of this rank, as for devcom_segment_alloc(); bytes is the same on all ranks
  * out            receives the address space
  *
- * Returns 0; -EINVAL: an invalid argument, or sizes differ; -EBUSY: an id has a segment; -ENOTSUP: a rank is on another
- * host, or a device has memory of its own; -ENOMEM: no range is free on all ranks; -ECONNRESET.
+ * Returns 0; -EINVAL: an invalid argument, or ids, slots or sizes differ; -EBUSY: an id has a segment; -ENOTSUP: a rank
+ * is on another host, or a device has memory of its own; -ENOMEM: no range is free on all ranks; -ECONNRESET.
  */
 int devcom_ggas_open(struct devcom *d, unsigned first_segment, unsigned slots, const struct devcom_memory *memory,
                      struct devcom_ggas **out);

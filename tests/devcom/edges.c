@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -170,6 +171,30 @@ static void unmapped_once(void)
     EQUAL(devcom_ggas_close(g), 0);
     range = NULL;
     EQUAL(unmapped, 1);
+}
+
+/* ---- ranks that describe a global address space differently get an error, and keep what they have mapped ---- */
+
+static void described_differently(void)
+{
+    const bool last = rank == size - 1;
+    struct devcom_memory memory = {.bytes = BYTES}, more = {.bytes = 2 * BYTES};
+    struct devcom_ggas *g;
+    _Atomic int64_t *mapped;
+
+    EQUAL(last ? devcom_segment_alloc(d, RANGE, &memory) : 0, 0);
+    meet();
+    EQUAL(devcom_segment_ptr(d, size - 1, RANGE, (void **)&mapped), 0);
+    EQUAL(devcom_ggas_open(d, last ? RANGE + 1 : RANGE, 2, &memory, &g), -EINVAL);
+    EQUAL(devcom_ggas_open(d, RANGE + 1, last ? 2 : 1, &memory, &g), -EINVAL);
+    EQUAL(devcom_ggas_open(d, RANGE + 1, last ? 1 : 2, &memory, &g), -EINVAL);
+    EQUAL(devcom_ggas_open(d, RANGE + 1, 2, last ? &more : &memory, &g), -EINVAL);
+    atomic_fetch_add(mapped, 1);
+    meet();
+    EQUAL(*mapped, size);
+    meet();
+    EQUAL(last ? devcom_segment_delete(d, RANGE) : 0, 0);
+    meet();
 }
 
 /* ---- a segment stays mapped until a writer has finished, however long that takes ---- */
@@ -493,8 +518,10 @@ int main(int count, char **words)
         told_apart();
     } else {
         unmapped_once();
-        if (size > 1)
+        if (size > 1) {
+            described_differently();
             deleted_late();
+        }
     }
     EQUAL(devcom_finalize(d), 0);
     xtqtest_device_close(&device);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "ground/neighbours.h"
 #include "mpi/device/device.h"
 
 #define MAGIC UINT64_C(0x766f636c70697065)
@@ -75,29 +76,57 @@ struct pipe *pipe_of(MPI_Comm comm)
     return found ? pipe : NULL;
 }
 
+static int keyval_make(void)
+{
+    int error = 0;
+
+    pthread_mutex_lock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID && PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &keyval, NULL))
+        error = -EIO;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+/* Collective. Gives comm its pipe, on all ranks or on none, since only all ranks together can free the duplicate. On
+ * failure the pipe is freed. */
+static int pipe_attach(MPI_Comm comm, struct pipe *pipe)
+{
+    int mine, error;
+
+    if (PMPI_Comm_dup(comm, &pipe->beside)) {
+        free(pipe);
+        return -EIO;
+    }
+    mine = PMPI_Comm_set_attr(comm, keyval, pipe) ? -EIO : 0;
+    error = ranks_agree(comm, mine);
+    if (mine)
+        on_comm_free(comm, keyval, pipe, NULL);
+    else if (error)
+        PMPI_Comm_delete_attr(comm, keyval);
+    return error;
+}
+
 int xtqmpi_comm_pipeline(MPI_Comm comm, size_t piece_bytes)
 {
     const size_t piece = piece_bytes ? piece_bytes : (size_t)512 << 10;
     struct pipe *pipe = malloc(sizeof(*pipe));
-    /* v and -v of the piece size: their minima are equal but for the sign if all ranks have the same size */
-    long long mine[] = {(long long)piece, -(long long)piece, pipe && !pipe_of(comm)}, least[3];
-    int inter = 0;
+    int inter = 0, error;
 
-    if (PMPI_Comm_test_inter(comm, &inter) || inter || PMPI_Allreduce(mine, least, 3, MPI_LONG_LONG, MPI_MIN, comm)) {
+    if (PMPI_Comm_test_inter(comm, &inter) || inter) {
         free(pipe);
         return inter ? -EINVAL : -EIO;
     }
-    if (least[0] != -least[1] || piece < 4096 || piece > MOST_PIECE || !least[2] ||
-        (keyval == MPI_KEYVAL_INVALID && PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &keyval, NULL))) {
+    if (!pipe)
+        error = -ENOMEM;
+    else
+        error = piece < 4096 || piece > MOST_PIECE || pipe_of(comm) ? -EINVAL : keyval_make();
+    error = ranks_agree_on(comm, error, (long[]){error ? 0 : (long)piece}, 1);
+    if (error) {
         free(pipe);
-        return pipe ? -EINVAL : -ENOMEM;
+        return error;
     }
     *pipe = (struct pipe){.piece = piece};
-    if (PMPI_Comm_dup(comm, &pipe->beside) || PMPI_Comm_set_attr(comm, keyval, pipe)) {
-        free(pipe);
-        return -EIO;
-    }
-    return 0;
+    return pipe_attach(comm, pipe);
 }
 
 /* ---- packed ---- */

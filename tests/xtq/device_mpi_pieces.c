@@ -1,8 +1,82 @@
 /* Long messages between device memories, in pieces (xtqmpi_comm_pipeline). */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 #include "device_mpi.h"
 #include "xtqmpi.h"
+
+/* ---- xtqmpi_comm_pipeline: what fails on one rank fails on all ranks, and leaves no communicator behind ---- */
+
+/* Replaces a function for the library, too. */
+#define IN_PLACE __attribute__((visibility("default")))
+
+static _Thread_local bool no_memory, no_attribute;
+static int communicators;
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+extern void *__libc_malloc(size_t bytes);
+
+IN_PLACE void *malloc(size_t bytes)
+{
+    if (!no_memory)
+        return __libc_malloc(bytes);
+    no_memory = false;
+    errno = ENOMEM;
+    return NULL;
+}
+#define MALLOC_FAILS true
+#else
+#define MALLOC_FAILS false
+#endif
+
+IN_PLACE int PMPI_Comm_set_attr(MPI_Comm of, int key, void *value)
+{
+    int (*original)(MPI_Comm, int, void *);
+
+    *(void **)&original = dlsym(RTLD_NEXT, "PMPI_Comm_set_attr");
+    return no_attribute ? MPI_ERR_NO_MEM : original(of, key, value);
+}
+
+IN_PLACE int PMPI_Comm_dup(MPI_Comm from, MPI_Comm *to)
+{
+    int (*original)(MPI_Comm, MPI_Comm *);
+
+    *(void **)&original = dlsym(RTLD_NEXT, "PMPI_Comm_dup");
+    communicators++;
+    return original(from, to);
+}
+
+IN_PLACE int PMPI_Comm_free(MPI_Comm *which)
+{
+    int (*original)(MPI_Comm *);
+
+    *(void **)&original = dlsym(RTLD_NEXT, "PMPI_Comm_free");
+    communicators--;
+    return original(which);
+}
+
+static void fails_together(void)
+{
+    MPI_Comm pipe;
+
+    MPI_Comm_dup(comm, &pipe);
+    communicators = 0;
+    no_memory = MALLOC_FAILS && rank == size - 1;
+    expect("one rank has no memory", MALLOC_FAILS ? xtqmpi_comm_pipeline(pipe, 0) : -ENOMEM, -ENOMEM);
+    no_attribute = rank == size - 1;
+    expect("one rank cannot set the attribute", xtqmpi_comm_pipeline(pipe, 65536), -EIO);
+    no_attribute = false;
+    expect("communicators kept", communicators, 0);
+    MUST(xtqmpi_comm_pipeline(pipe, 65536));
+    expect("a second time", xtqmpi_comm_pipeline(pipe, 65536), -EINVAL);
+    messages(pipe, BUFFER, BUFFER, 700001, 1);
+    MPI_Comm_free(&pipe);
+    expect("communicators kept at the end", communicators, 0);
+}
+
+/* ---- messages ---- */
 
 void in_pieces(void)
 {
@@ -11,6 +85,7 @@ void in_pieces(void)
     MPI_Request request;
     struct memory out, in;
 
+    fails_together();
     MPI_Comm_dup(comm, &pipe);
     expect("pieces too small", xtqmpi_comm_pipeline(pipe, 100) < 0, 1);
     MUST(xtqmpi_comm_pipeline(pipe, 65536));

@@ -216,7 +216,7 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
     timeline_join(x);
     error = region_open(&x->region, x->comm, x->queues, x->lane_bytes);
     if (error) {
-        context_free(x, false, false);
+        context_free(x, true, false);
         return error;
     }
     waits_open(x);

@@ -4,6 +4,8 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "xtqtest.h"
@@ -274,6 +276,24 @@ static void no_pointers(const struct xtqtest_device *d)
     EQUAL(xtq_collectives_open(x, &options, NULL), -EINVAL);
 }
 
+/* ---- a start that fails keeps no communicator: MPI has only a few thousand ---- */
+
+static void many_failures(void)
+{
+    struct rlimit files, none;
+    struct xtq *other;
+
+    signal(SIGXFSZ, SIG_IGN);
+    EQUAL(getrlimit(RLIMIT_FSIZE, &files), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = files.rlim_max}; /* no memory can be made to share */
+    EQUAL(setrlimit(RLIMIT_FSIZE, &none), 0);
+    for (int i = 0; i < 3000; i++)
+        EXPECT(xtq_init(MPI_COMM_SELF, NULL, &other) < 0);
+    EQUAL(setrlimit(RLIMIT_FSIZE, &files), 0);
+    EQUAL(xtq_init(MPI_COMM_SELF, NULL, &other), 0);
+    EQUAL(xtq_finalize(other), 0);
+}
+
 int main(int count, char **words)
 {
     struct xtq_queue_entry queue = {.engine = XTQ_HOST};
@@ -283,6 +303,7 @@ int main(int count, char **words)
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     d = xtqtest_device();
+    many_failures();
     EQUAL(xtq_init(MPI_COMM_WORLD, NULL, &x), 0);
     EQUAL(xtq_register_queue(x, FUNCTIONS, &queue), 0);
     no_context();

@@ -62,8 +62,10 @@ struct xtq_options {
  * options  or NULL for the defaults
  * out      receives the new state
  *
- * Returns 0 or an error; an error is returned on all ranks. -EINVAL: the options are invalid, or differ between ranks;
- * -ENOTSUP: MPI lacks MPI_THREAD_MULTIPLE; -ENOMEM; -EIO: MPI failed.
+ * Returns 0 or an error; errors other than -EIO are returned on all ranks. -EINVAL: the options are invalid, or differ
+ * between ranks; -ENOTSUP: MPI lacks MPI_THREAD_MULTIPLE; -ENOMEM; -EIO: MPI failed, perhaps on this rank alone. MPI
+ * promises nothing after an error, and other ranks may wait for this one for ever, so a program should then call
+ * MPI_Abort().
  */
 int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out);
 

@@ -94,8 +94,9 @@ int xtqmpi_device_buffer(const void *address, cl_mem *buffer, size_t *offset);
  * comm         an intracommunicator
  * piece_bytes  the size of a piece, 4 KiB to 1 GiB, the same on all ranks; 0: 512 KiB
  *
- * Returns 0; -EINVAL: an intercommunicator, an invalid size, sizes that differ between ranks, or the communicator has
- * pieces already; -ENOMEM; -EIO: MPI failed.
+ * Returns 0, or an error on all ranks: -EINVAL: an intercommunicator, an invalid size, sizes that differ between ranks,
+ * or the communicator has pieces already; -ENOMEM; -EIO: MPI failed. If MPI itself failed on one rank alone, the others
+ * may wait for that rank for ever.
  */
 int xtqmpi_comm_pipeline(MPI_Comm comm, size_t piece_bytes);
 

@@ -110,7 +110,7 @@ static int check(struct devcom *d, unsigned first, unsigned slots, const struct 
         slots > d->o.segments - first || memory->address || memory->buffer)
         return -EINVAL;
     if (!d->neighbours.all) {
-        vocl_log(LOG_ERROR, "devcom: a global address space needs memory that all ranks map: some are on other hosts");
+        vocl_log(LOG_ERROR, "devcom: a global address space needs all ranks on one host; some are on other hosts");
         return -ENOTSUP;
     }
     for (unsigned slot = 0; slot < slots; slot++) {

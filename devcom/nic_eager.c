@@ -104,6 +104,6 @@ void nic_eager_find(struct nic *nic, int rank, size_t bytes)
         return;
     found = measure(nic, rank);
     atomic_store(&nic->eager_bytes, found);
-    vocl_log(LOG_INFO, "devcom: rank %d sends data of up to %zu bytes with their descriptors%s", nic->d->rank, found,
-             atomic_load(&nic->train_car) ? ", and up to 64 KiB as a train of them" : "");
+    vocl_log(LOG_INFO, "devcom: rank %d: eager size %zu bytes%s", nic->d->rank, found,
+             atomic_load(&nic->train_car) ? "; up to 64 KiB are split into such messages" : "");
 }

@@ -233,7 +233,8 @@ static void reply_end(struct nic *nic, int rank, int tag, const struct wire *wir
     (void)tag;
     (void)wire;
     if (error)
-        vocl_log(LOG_WARN, "devcom: what rank %d was to get from rank %d has no place any more", nic->d->rank, rank);
+        vocl_log(LOG_WARN, "devcom: rank %d: the destination of a get from rank %d does not exist any more",
+                 nic->d->rank, rank);
     board_ring(nic->d->boards[nic->d->rank]);
 }
 

@@ -146,7 +146,7 @@ static int allocate(struct devcom *d, struct segment *segment, const struct devc
     if (at)
         return -ENOTSUP;
     if (!d->nic) {
-        vocl_log(LOG_ERROR, "devcom: device memory that cannot be mapped needs devcom_options.messages");
+        vocl_log(LOG_ERROR, "devcom: device memory that cannot be mapped requires devcom_options.messages = true");
         return -ENOTSUP;
     }
     return buffer_on_device(segment);
@@ -526,9 +526,9 @@ int devcom_segment_buffer(struct devcom *d, unsigned id, cl_mem *out)
 static int reach_near(struct devcom *d, int rank, unsigned id, struct devcom_reach *out)
 {
     static const char *const whys[] = {
-        [DEVCOM_MAPPED] = "it is shared memory of this host, which both map",
-        [DEVCOM_DIRECT] = "it is memory that a process of this host had already: the system copies into it",
-        [DEVCOM_STAGED] = "a device has it in a memory of its own",
+        [DEVCOM_MAPPED] = "both ranks map it: shared memory of this host",
+        [DEVCOM_DIRECT] = "it is private memory of a process of this host: the system copies the data",
+        [DEVCOM_STAGED] = "it is in a device's own memory",
     };
     struct attachment *a;
     int error = attachment_take(d, rank, id, &a);
@@ -538,7 +538,7 @@ static int reach_near(struct devcom *d, int rank, unsigned id, struct devcom_rea
     *out = (struct devcom_reach){.path = rank == d->rank && a->base ? DEVCOM_MAPPED : a->path, .bytes = a->bytes};
     out->why = whys[out->path];
     if (out->path == DEVCOM_DIRECT && a->by_messages)
-        out->why = "the system does not let one process write into the other: its owner receives into it";
+        out->why = "the system forbids access to the other process: its owner receives the data";
     attachment_release(a);
     return 0;
 }
@@ -551,8 +551,8 @@ static int reach_far(struct devcom *d, int rank, unsigned id, long timeout_us, s
     if (error)
         return error;
     *out = (struct devcom_reach){.path = answer[1] ? DEVCOM_DIRECT : DEVCOM_STAGED, .bytes = (size_t)answer[0]};
-    out->why = answer[1] ? "it is memory of another host: its owner receives into it"
-                         : "a device of another host has it in a memory of its own";
+    out->why = answer[1] ? "it is memory of another host: its owner receives the data"
+                         : "it is in the own memory of a device of another host";
     return 0;
 }
 

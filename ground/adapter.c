@@ -21,7 +21,8 @@ static void lose(struct adapter *adapter, int rank, const char *why)
 {
     if (!neighbours_lose(adapter->neighbours, rank))
         return;
-    vocl_log(LOG_WARN, "%s: rank %d is lost to rank %d: %s", adapter->kind->name, rank, adapter->neighbours->rank, why);
+    vocl_log(LOG_WARN, "%s: rank %d is lost, rank %d reports: %s", adapter->kind->name, rank, adapter->neighbours->rank,
+             why);
     adapter->kind->ring(adapter->owner);
 }
 
@@ -37,9 +38,9 @@ static void beat_to(struct adapter *adapter, int rank, bool look)
     int free_again = 1;
 
     if (*beat != MPI_REQUEST_NULL && PMPI_Test(beat, &free_again, MPI_STATUS_IGNORE))
-        lose(adapter, rank, "MPI does not reach it");
+        lose(adapter, rank, "MPI cannot reach it");
     else if (free_again && PMPI_Isend(NULL, 0, MPI_BYTE, rank, BEAT_TAG, adapter->comm, beat))
-        lose(adapter, rank, "MPI does not reach it");
+        lose(adapter, rank, "MPI cannot reach it");
     else if (look && silent(adapter, rank))
         lose(adapter, rank, "it has been silent for too long");
 }
@@ -97,7 +98,7 @@ int adapter_send(struct adapter *adapter, MPI_Comm comm, int rank, int tag, cons
 {
     if (PMPI_Isend(at, count, type, rank, tag, comm, &pending_send->request)) {
         if (!adapter->neighbours->memory[rank])
-            lose(adapter, rank, "MPI does not reach it");
+            lose(adapter, rank, "MPI cannot reach it");
         return -ECONNRESET;
     }
     adapter_keep(adapter, pending_send, left);
@@ -305,7 +306,7 @@ int adapter_open(struct adapter *adapter, const struct adapter_kind *kind, void 
     pthread_mutex_init(&adapter->leaving, NULL);
     PMPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE) {
-        vocl_log(LOG_ERROR, "%s: messages between ranks need MPI_THREAD_MULTIPLE", kind->name);
+        vocl_log(LOG_ERROR, "%s: MPI_THREAD_MULTIPLE is required for messages between ranks", kind->name);
         return -ENOTSUP;
     }
     adapter->peers = calloc((size_t)neighbours->size, sizeof(*adapter->peers));

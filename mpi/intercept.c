@@ -50,7 +50,7 @@ static void choose_device(struct xtq_collectives_options *options)
     if (!status)
         options->context = clCreateContext(NULL, 1, &options->device, NULL, NULL, &status);
     if (status)
-        vocl_log(LOG_WARN, "xtq: no device for reductions: %d", status);
+        vocl_log(LOG_WARN, "xtq: no device for reductions, using the CPU: OpenCL error %d", status);
     else
         options->engine = XTQ_DEVICE;
 }
@@ -72,7 +72,7 @@ static void link_open(struct link *link, MPI_Comm comm)
             xtq_finalize(link->x);
     }
     if (error) {
-        vocl_log(LOG_WARN, "xtq: not on this communicator: %s", strerror(-error));
+        vocl_log(LOG_WARN, "xtq: cannot be used on this communicator: %s", strerror(-error));
         link->x = NULL;
     }
     link->opened = true;

@@ -170,7 +170,7 @@ static void *device_run(void *argument)
         if (!something_came(queue)) {
             wait_for_bell(queue);
         } else if (run_once(queue)) {
-            vocl_log(LOG_ERROR, "xtq: the persistent kernel does not run");
+            vocl_log(LOG_ERROR, "xtq: the persistent kernel cannot be run");
             for (int i = 0; i < queue->x->size; i++)
                 refuse_lane(queue->x, queue->index, (unsigned)i, -EIO);
         }

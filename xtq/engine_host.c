@@ -264,7 +264,7 @@ static int lane_step(struct lane *lane)
     found = ring_next(&lane->ring, lane->next, &message);
     if (found <= 0) {
         if (found) {
-            vocl_log(LOG_WARN, "xtq: what rank %d sends cannot be; its lane is closed",
+            vocl_log(LOG_WARN, "xtq: rank %d sent an invalid message; its lane is closed",
                      (int)(lane - lane->queue->lanes));
             context_refuse(lane->queue->server.x, &lane->ring, found);
             ring_break(&lane->ring);

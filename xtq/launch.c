@@ -187,7 +187,7 @@ int launcher_start(struct launcher *launcher, const struct rewritten *task, cons
     atomic_init(&launch->users, 1);
     status = enqueue(launcher, task, packet, launch, &launch->event);
     if (status) {
-        vocl_log(LOG_WARN, "xtq: OpenCL refuses a kernel: %d", status);
+        vocl_log(LOG_WARN, "xtq: OpenCL refused to enqueue a kernel: error %d", status);
         if (launch->payload)
             clReleaseMemObject(launch->payload);
         free(launch);

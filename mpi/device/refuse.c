@@ -71,7 +71,7 @@ REFUSED(Precv_init, comm, data, NULL,
 
 static int file_error(MPI_File file, const char *function)
 {
-    vocl_log(LOG_ERROR, "xtqmpi: %s: not for device memory", function);
+    vocl_log(LOG_ERROR, "xtqmpi: %s does not support device memory", function);
     PMPI_File_call_errhandler(file, MPI_ERR_UNSUPPORTED_OPERATION);
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }

@@ -64,7 +64,7 @@ static int copy(const struct device_memory *m, enum way way, size_t offset, uint
     status = m->svm ? copy_mapped(&c, pieces, most) : pieces_walk(pieces, most, copy_buffer, &c);
     finished = clFinish(m->commands);
     if (status || finished)
-        vocl_log(LOG_ERROR, "xtqmpi: OpenCL's copy failed: %d", status ? status : finished);
+        vocl_log(LOG_ERROR, "xtqmpi: copying failed: OpenCL error %d", status ? status : finished);
     return status || finished ? -EIO : 0;
 }
 
@@ -268,13 +268,14 @@ static int error_code(int error, const char *function)
         int error, code;
         const char *why;
     } codes[] = {
-        {-EOPNOTSUPP, MPI_ERR_TYPE, "device memory with a datatype of this kind"},
-        {-ERANGE, MPI_ERR_BUFFER, "not all of it is inside of the device's buffer"},
+        {-EOPNOTSUPP, MPI_ERR_TYPE, "this datatype is not supported for device memory"},
+        {-ERANGE, MPI_ERR_BUFFER, "the message is not inside the device buffer"},
         {-ENOENT, MPI_ERR_BUFFER, "the device address has been released"},
-        {-ENOSYS, MPI_ERR_UNSUPPORTED_OPERATION, "not for device memory"},
-        {-ENOMEM, MPI_ERR_NO_MEM, "no memory for a copy of the device's"},
-        {-EMSGSIZE, MPI_ERR_TRUNCATE, "the message is longer than what is to receive it"},
-        {-EPROTO, MPI_ERR_OTHER, "a piece of a message that does not belong there: see xtqmpi_comm_pipeline()"},
+        {-ENOSYS, MPI_ERR_UNSUPPORTED_OPERATION, "not supported for device memory"},
+        {-ENOMEM, MPI_ERR_NO_MEM, "out of memory for a copy of device memory"},
+        {-EMSGSIZE, MPI_ERR_TRUNCATE, "the message is longer than the receive buffer"},
+        {-EPROTO, MPI_ERR_OTHER,
+         "unexpected message piece; the sender must use device memory, too (xtqmpi_comm_pipeline())"},
     };
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
@@ -283,7 +284,7 @@ static int error_code(int error, const char *function)
             return codes[i].code;
         }
     }
-    vocl_log(LOG_ERROR, "xtqmpi: %s: the device's memory could not be copied", function);
+    vocl_log(LOG_ERROR, "xtqmpi: %s: copying device memory failed", function);
     return MPI_ERR_OTHER;
 }
 

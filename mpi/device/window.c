@@ -170,7 +170,7 @@ int device_window_made(struct device_window *w, MPI_Win win, int result, int err
 void device_window_close(struct device_window *w)
 {
     if (w && (origins_over(&w->origins, DEVICE_ALL) || (w->memory && carry_in(w))))
-        vocl_log(LOG_ERROR, "xtqmpi: MPI_Win_free: the device's memory could not be written");
+        vocl_log(LOG_ERROR, "xtqmpi: MPI_Win_free: writing device memory failed");
     window_free(w);
 }
 

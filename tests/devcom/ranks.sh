@@ -25,9 +25,9 @@ for mpi in $mpis; do
     VOCL_SHARE=0 must $mpi 2 devices
     # the limit for data that travel with their descriptor is measured, or set
     VOCL_SHARE=0 VOCL_LOG=info must $mpi 2 basics messages
-    grep -q 'sends data of up to [0-9]* bytes' "$scratch/out" || fail "$mpi: nothing measured: $(cat "$scratch/out")"
+    grep -q 'eager size [0-9]* bytes' "$scratch/out" || fail "$mpi: nothing measured: $(cat "$scratch/out")"
     for eager in 100 64K; do
         VOCL_SHARE=0 VOCL_LOG=info VOCL_DEVCOM_EAGER=$eager must $mpi 2 basics messages
-        ! grep 'sends data of up to' "$scratch/out" || fail "$mpi: measured, though it is set"
+        ! grep 'eager size' "$scratch/out" || fail "$mpi: measured, though it is set"
     done
 done

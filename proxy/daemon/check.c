@@ -1,8 +1,8 @@
 /*
- * What --check-config does beyond reading: it checks whether the daemon could do what its configuration says on this
- * host. A mistake is an error. A warning is for what the daemon can serve without (an unknown user, a limit that cannot
- * be set); the daemon also writes these to its log. What may still change, such as other daemons that do not answer, is
- * only printed.
+ * --check-config: after reading the configuration it checks whether the daemon can do on this host what the
+ * configuration says. If the daemon could not start, that is an error. If it can serve without something (an unknown
+ * user, a limit that cannot be set), that is a warning, which the daemon also writes to its log. Conditions that may
+ * still change, such as other daemons that do not answer, are only printed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ __attribute__((format(printf, 3, 4))) static void mistake(const struct config *c
     va_end(arguments);
 }
 
-/* Reports that it can serve, though not as the setting suggests. */
+/* Reports that the daemon can serve, but not as the setting says. */
 __attribute__((format(printf, 3, 4))) static void doubt(const struct config *config, const char *setting,
                                                         const char *format, ...)
 {
@@ -143,7 +143,7 @@ static bool check_reach(const struct config *config, const struct poolfile *pool
     if (!far)
         return true;
     mistake(config, "listen",
-            "the daemon listens at %s, which no other host reaches, but %s has node %s at %s: set listen = \"%s\"",
+            "the daemon listens at %s, which no other host can reach, but %s has node %s at %s: set listen = \"%s\"",
             config->listen, config->pool_file, far->name, far->address,
             own && !is_own_only(own->address) ? own->address : "0.0.0.0:7801");
     return false;
@@ -164,11 +164,11 @@ static void check_own_name(const struct config *config, const struct poolfile *p
         if (strcmp(node->name, config->name))
             continue;
         if (strcmp(port_of(node->address), port_of(config->listen)) && strcmp(port_of(config->listen), "0"))
-            mistake(config, "listen", "%s: node %s is at %s there, but the daemon listens at %s", config->pool_file,
+            mistake(config, "listen", "%s has node %s at %s, but the daemon listens at %s", config->pool_file,
                     config->name, node->address, config->listen);
         return;
     }
-    mistake(config, "name", "%s has no node %s, which this one's name is", config->pool_file, config->name);
+    mistake(config, "name", "%s has no node %s, which is the name of this node", config->pool_file, config->name);
 }
 
 static int dial(const char *address)
@@ -196,7 +196,7 @@ static bool is_there(int fd, long until)
            !getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) && !error;
 }
 
-/* Tries all at once; they may also be started later. */
+/* Connects to all other daemons at once. One that does not answer may be started later. */
 static void try_peers(const struct config *config, const struct poolfile *pool)
 {
     const long until = clock_ms() + ANSWER_MS;
@@ -208,7 +208,7 @@ static void try_peers(const struct config *config, const struct poolfile *pool)
         if (!strcmp(pool->nodes[i].name, config->name))
             continue;
         if (!is_there(fds[i], until))
-            printf("node %s does not answer at %s now\n", pool->nodes[i].name, pool->nodes[i].address);
+            printf("node %s does not answer at %s at present\n", pool->nodes[i].name, pool->nodes[i].address);
         if (fds[i] >= 0)
             close(fds[i]);
     }
@@ -219,8 +219,8 @@ static void check_pool(const struct config *config, struct poolfile *pool)
     char why[512];
 
     if (access(config->pool_file, F_OK) && errno == ENOENT) {
-        printf("there is no %s: %s is alone in its pool, and listens at %s%s\n", config->pool_file, config->name,
-               config->listen, is_own_only(config->listen) ? ", which no other host reaches" : "");
+        printf("there is no pool file %s: %s is alone in its pool, and listens at %s%s\n", config->pool_file,
+               config->name, config->listen, is_own_only(config->listen) ? ", which no other host can reach" : "");
         return;
     }
     if (poolfile_read_file(pool, config->pool_file, why, sizeof(why))) {
@@ -228,8 +228,8 @@ static void check_pool(const struct config *config, struct poolfile *pool)
         return;
     }
     if (strcmp(pool->method, config->method))
-        mistake(config, "auth", "%s: auth is %s there, and %s for the daemon", config->pool_file, pool->method,
-                config->method);
+        mistake(config, "auth", "auth is %s in %s, but %s in the daemon's configuration", pool->method,
+                config->pool_file, config->method);
     if (check_reach(config, pool))
         check_own_name(config, pool);
 }
@@ -247,7 +247,7 @@ static void check_people(const struct config *config, const char *setting, char 
             doubt(config, setting, "there is no group %s here", name);
         else
             doubt(config, setting, "there is no user %s here%s", name,
-                  getgrnam(name) ? "; the group of that name is written with an @ before it" : "");
+                  getgrnam(name) ? "; for the group of that name, write @ before it" : "");
     }
 }
 
@@ -304,7 +304,7 @@ static void check_auth(const struct config *config, const struct poolfile *pool)
         doubt(config, "munge-socket", "%s: no client can authenticate until munged runs on this host", why);
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static void folder_of(const char *path, char *folder, size_t size)
 {
@@ -316,7 +316,7 @@ static void folder_of(const char *path, char *folder, size_t size)
         snprintf(folder, size, ".");
 }
 
-/* Checks a folder in which the daemon creates files. */
+/* Checks a directory in which the daemon creates files. */
 static bool check_folder(const struct config *config, const char *setting, const char *folder)
 {
     struct stat status;
@@ -335,7 +335,7 @@ static void check_state(const struct config *config)
     char folder[4096];
 
     if (strlen(config->state) + strlen("/control") >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
-        mistake(config, "state-directory", "%s is too long a name for a socket in it", config->state);
+        mistake(config, "state-directory", "the path %s is too long for a socket in this directory", config->state);
     if (!access(config->state, F_OK) || errno != ENOENT) {
         check_folder(config, "state-directory", config->state);
     } else { /* the daemon creates it */
@@ -355,7 +355,7 @@ static void check_accounting(const struct config *config)
     if (!check_folder(config, "accounting", folder) || stat(config->accounting, &status))
         return;
     if (S_ISDIR(status.st_mode))
-        mistake(config, "accounting", "%s is a folder, not a file", config->accounting);
+        mistake(config, "accounting", "%s is a directory, not a file", config->accounting);
     else if (access(config->accounting, R_OK | W_OK))
         mistake(config, "accounting", "%s: %s", config->accounting, strerror(errno));
 }
@@ -440,9 +440,9 @@ int check_config(const char *path)
     if (!failed) /* last, since it takes long if they do not answer */
         try_peers(config, &pool);
     if (!failed && doubts)
-        printf("%s: good, but for the %s above\n", path, doubts == 1 ? "warning" : "warnings");
+        printf("%s: valid, but see the %s above\n", path, doubts == 1 ? "warning" : "warnings");
     else if (!failed)
-        printf("%s: good\n", path);
+        printf("%s: valid\n", path);
     poolfile_free(&pool);
     config_free(config);
     return failed ? 2 : 0;

@@ -133,13 +133,15 @@ static void say_ready(const struct daemon *d)
     notify_say("READY=1\nSTATUS=%s serves %u devices at %s", d->config->name, d->device_count, d->address);
 }
 
-/* Reads the configuration and the pool file again; if one is invalid, both stay as they were. */
+/* Reads the configuration and the pool file again; if one is invalid, both stay as they were. A daemon that is alone in
+ * its pool needs no pool file. */
 static void reload(evutil_socket_t number, short what, void *argument)
 {
     struct daemon *d = argument;
     struct poolfile pool = {.count = 0};
     struct config *fresh;
     char why[512];
+    int error = -EINVAL;
 
     (void)number;
     (void)what;
@@ -147,7 +149,9 @@ static void reload(evutil_socket_t number, short what, void *argument)
     if (d->detached)
         open_log(d);
     fresh = config_load(d->config->path, why, sizeof(why));
-    if (!fresh || poolfile_read_file(&pool, fresh->pool_file, why, sizeof(why))) {
+    if (fresh)
+        error = poolfile_read_file(&pool, fresh->pool_file, why, sizeof(why));
+    if (error && (!fresh || error != -ENOENT || d->pool.count)) {
         daemon_log("error", "the configuration stays as it was: %s", why);
         notify_say("READY=1\nSTATUS=The configuration stays as it was: %s", why);
         poolfile_free(&pool);

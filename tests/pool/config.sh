@@ -74,11 +74,11 @@ cannot()
 cannot 's/^listen.*/listen = "192.0.2.1:7801";/' 'listen: 192.0.2.1:7801 is not an address of this host'
 cannot 's/^listen.*/listen = "none.invalid:7801";/' 'listen: the address none.invalid:7801 cannot be resolved'
 cannot 's/^environment.*/environment = [ "NAME" ];/' 'environment: entries are NAME=VALUE'
-cannot 's/^listen.*/listen = "127.0.0.1:1";/' "node here is at 127.0.0.1:$port there, but the daemon listens at 127.0.0.1:1"
+cannot 's/^listen.*/listen = "127.0.0.1:1";/' "pool has node here at 127.0.0.1:$port, but the daemon listens at 127.0.0.1:1"
 cannot 's/^name.*/name = "elsewhere";/' 'pool has no node elsewhere'
 cannot 's/^name.*/http = "192.0.2.1:7880"; name = "here";/' 'http: 192.0.2.1:7880 is not an address'
 cannot "s/^name.*/name = \"h$(printf '\377')re\";/" 'name: a word of at most 62 letters is needed'
-cannot 's/^auth.*/auth = "munge";/' 'auth is key there, and munge'
+cannot 's/^auth.*/auth = "munge";/' 'auth is key in .*pool, but munge'
 cannot "s,^key-file.*,key-file = \"$scratch/none\";," 'key-file: .*No such file'
 
 # doubtful LINE MESSAGE: the daemon can run with this line, but not as it says
@@ -87,7 +87,7 @@ doubtful()
     { cat "$scratch/conf"; echo "$1"; } > "$scratch/other"
     check "$scratch/other" || fail "$1 is an error: $(cat "$scratch/err")"
     grep -q "other:$((lines + 1)): $2" "$scratch/err" || fail "$1: $(cat "$scratch/err")"
-    grep -q 'good, but for the warning above' "$scratch/out" || fail "$1: $(cat "$scratch/out")"
+    grep -q 'valid, but see the warning above' "$scratch/out" || fail "$1: $(cat "$scratch/out")"
 }
 check "$scratch/conf" || fail "a good configuration is not: $(cat "$scratch/err")"
 [ ! -s "$scratch/err" ] || fail "a good configuration is doubted: $(cat "$scratch/err")"
@@ -98,7 +98,7 @@ doubtful "allow = [ \"$user\", \"nosuchuser\" ];" 'allow: there is no user nosuc
 doubtful 'deny = [ "nosuchuser" ];' 'deny: there is no user nosuchuser'
 doubtful 'admins = [ "@nosuchgroup" ];' 'admins: there is no group nosuchgroup'
 other_group=$(cut -d: -f1 /etc/group | while read -r name; do id -u "$name" > /dev/null 2>&1 || { echo "$name"; break; }; done)
-[ -z "$other_group" ] || doubtful "deny = [ \"$other_group\" ];" "deny: there is no user $other_group here; the group of that name"
+[ -z "$other_group" ] || doubtful "deny = [ \"$other_group\" ];" "deny: there is no user $other_group here; for the group of that name"
 doubtful "powercap = \"$scratch/none\";" "powercap: $scratch/none: No such file"
 
 sed '/^accounting/d' "$scratch/conf" > "$scratch/conf.less"
@@ -108,7 +108,7 @@ lines=$((lines - 1))
 mkdir "$scratch/folder"
 good "accounting = \"$scratch/folder/file\";"
 bad "accounting = \"$scratch/none/file\";" "accounting: $scratch/none: No such file"
-bad "accounting = \"$scratch/folder\";" "accounting: $scratch/folder is a folder"
+bad "accounting = \"$scratch/folder\";" "accounting: $scratch/folder is a directory, not"
 bad "accounting = \"$scratch/conf/file\";" "accounting: .*conf is not a directory"
 bad "accounting = \"/proc/vocl/file\";" "accounting: /proc/vocl: "
 mv "$scratch/conf.all" "$scratch/conf"

@@ -59,14 +59,14 @@ works "after those without"
 
 # requests that cannot be satisfied: the error says what exists instead
 VOCL_POOL=$scratch/pool vocl devices --gpus 1 2> "$scratch/err" && fail "a GPU"
-grep -q 'not that many such devices: there are [1-9][0-9]* cpu;' "$scratch/err" || fail "no GPUs: $(cat "$scratch/err")"
+grep -q 'too few such devices ([1-9][0-9]* cpu in all);' "$scratch/err" || fail "no GPUs: $(cat "$scratch/err")"
 VOCL_POOL=$scratch/pool vocl devices --wait 2000000 2> "$scratch/err" && fail "waits for 2000000 seconds"
 grep -q 'seconds of waiting: 0 to 1000000, not 2000000' "$scratch/err" || fail "waiting: $(cat "$scratch/err")"
 
 VOCL_POOL=$scratch/pool vocl devices --mem 1e16 > /dev/null 2> "$scratch/err" && fail "1e16 bytes"
 grep -q -e '--mem takes' "$scratch/err" || fail "--mem: $(cat "$scratch/err")"
 VOCL_POOL_MEMORY=8q refused "$scratch/pool" 'VOCL_POOL_MEMORY is not a size'
-VOCL_POOL_MEMORY=4000t refused "$scratch/pool" 'not that many such devices'
+VOCL_POOL_MEMORY=4000t refused "$scratch/pool" 'too few such devices'
 
 descriptors()
 {

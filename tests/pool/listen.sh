@@ -42,6 +42,15 @@ start_daemon
 grep -q 'warning.*listen: .*no other host' "$scratch/log" || fail "no word in the log: $(cat "$scratch/log")"
 kill $daemon
 wait $daemon 2> /dev/null
+
+# A daemon without a pool file is alone in its pool, and reads its configuration again.
+rm "$scratch/pool"
+start_daemon
+kill -HUP $daemon
+wait_until grep -q 'read .* again' "$scratch/log" || fail "no reload without a pool file: $(cat "$scratch/log")"
+kill $daemon
+wait $daemon 2> /dev/null
+
 cp "$scratch/loopback" "$scratch/pool"
 echo "there 127.0.0.1:$((port + 3))" | sed 's/^/node /' >> "$scratch/pool"
 check "$scratch/conf" || fail "a pool of one host: $(cat "$scratch/err")"

@@ -42,7 +42,7 @@ releases()
 
 takes 2
 refuses 'all such devices are taken'
-refuses 'not that many such devices: there are 2 cpu' --count 3
+refuses 'the pool has too few such devices (2 cpu in all)' --count 3
 releases
 vocl pool drain --reason "a new fan" one && vocl pool drain --reason "a new fan" two || fail "drain"
 await state=one:draining state=two:draining

@@ -85,7 +85,7 @@ others
 wait_until grep -q 'configuration could not be checked' "$scratch/log" || fail "$asked: nothing is said of it: $(cat "$scratch/log")"
 rm "$SLOW"
 kill -HUP $daemon
-wait_until grep -q 'which no other host reaches, but .* has node three' "$scratch/log" || fail "$asked: $(cat "$scratch/log")"
+wait_until grep -q 'which no other host can reach, but .* has node three' "$scratch/log" || fail "$asked: $(cat "$scratch/log")"
 
 # the daemon ends, and none of its processes is left
 kill -TERM $daemon

@@ -8,7 +8,7 @@
 #include "proxy/daemon/schedule/internal.h"
 
 #define MOST_REASONS 16
-#define MOST_NAMED 8 /* of more nodes only their number is given */
+#define MOST_NAMED 8 /* further nodes are only counted */
 
 struct reason {
     char text[200], names[200];
@@ -18,7 +18,7 @@ struct reason {
 
 struct reasons {
     struct reason list[MOST_REASONS];
-    /* taken, other, lost: numbers of nodes whose suitable devices are taken, that have none, that are lost. */
+    /* Numbers of nodes. taken: all suitable devices are taken; other: without suitable devices; lost: lost nodes. */
     unsigned count, taken, other;
     unsigned lost;
 };
@@ -66,8 +66,7 @@ static void reasons_print(const struct reasons *all, char *text, size_t size)
 static void explain_devices(const struct request *r, const char *name, const struct placement_device *devices,
                             unsigned count, unsigned node, struct reasons *all)
 {
-    static const char *const texts[] = {"", "taken", "too little of the memory is free", "too little memory",
-                                        "no such device"};
+    static const char *const texts[] = {"", "taken", "too little free memory", "too little memory", "no such device"};
     enum placement_lack least = PLACEMENT_OTHER;
     unsigned fit = 0;
     char text[64];
@@ -85,13 +84,13 @@ static void explain_devices(const struct request *r, const char *name, const str
     if (least == PLACEMENT_GOOD)
         snprintf(text, sizeof(text), "%u free", fit);
     else if (least == PLACEMENT_OTHER && json_array_size(json_object_get(r->unfit, name)))
-        snprintf(text, sizeof(text), "not like what the session has");
+        snprintf(text, sizeof(text), "its devices differ from the session's");
     else
         snprintf(text, sizeof(text), "%s", texts[least]);
     reasons_add(all, name, text, false);
 }
 
-/* Explains a node that takes none. Returns false if it does. */
+/* Explains a node that takes no sessions. Returns false if it takes some. */
 static bool explain_state(const struct told_node *node, struct reasons *all)
 {
     const char *state = node->state, *why = node->why;
@@ -104,7 +103,7 @@ static bool explain_state(const struct told_node *node, struct reasons *all)
     if (!strcmp(state, "failing"))
         text_print(text, sizeof(text), "%s", *why ? why : state);
     else if (!strcmp(state, "outdated"))
-        text_print(text, sizeof(text), "something there has just changed");
+        text_print(text, sizeof(text), "its state has just changed");
     else
         text_print(text, sizeof(text), "%s%s%s%s", drained ? "drained" : state, *why ? " (" : "", why, *why ? ")" : "");
     reasons_add(all, node->name, text, false);
@@ -165,13 +164,13 @@ void request_explain(struct request *r, const struct pool_view *view, const stru
         text_print(r->why, sizeof(r->why), "there is no other suitable place%s%s", *text ? "; " : "", text);
     else if (ever && all->taken && all->count == 1u + (all->other != 0) && !r->unfit)
         text_print(r->why, sizeof(r->why), "all such devices are taken%s",
-                   r->yields_ms ? ", or another has waited longer" : "");
+                   r->yields_ms ? ", or another request has waited longer" : "");
     else if (ever || any_barred(r))
         text_print(r->why, sizeof(r->why), "no devices: %s%s", text,
-                   r->yields_ms ? "; or another has waited longer" : "");
+                   r->yields_ms ? "; or another request has waited longer" : "");
     else
-        text_print(r->why, sizeof(r->why), "%s not that many such devices: there are %s%s%s",
-                   all->lost ? "the nodes that are there have" : "the pool has", there, all->lost ? "; " : "",
+        text_print(r->why, sizeof(r->why), "%s too few such devices (%s in all)%s%s",
+                   all->lost ? "the nodes that are not lost have" : "the pool has", there, all->lost ? "; " : "",
                    all->lost ? text : "");
     free(all);
 }

@@ -383,11 +383,10 @@ cl_int side_write(cl_command_queue queue, const struct side *s, const void *from
 cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
                  cl_event *event);
 
-/* bounds.c: whether it lies within the objects, whatever overflows on the way */
+/* bounds.c: whether the part lies within its objects; sums and products that overflow do not */
 bool bounds_piece(cl_mem buffer, uint64_t offset, uint64_t size);
 bool bounds_rect(cl_mem buffer, const size_t origin[3], const size_t region[3], size_t row_pitch, size_t slice_pitch);
 bool bounds_region(cl_mem image, const size_t origin[3], const size_t region[3]);
-/* bounds.c: whether the part lies within its objects; sums and products that overflow do not */
 bool bounds_region_and_piece(cl_mem image, const size_t origin[3], const size_t region[3], cl_mem buffer,
                              uint64_t offset);
 /* Whether an image that was made from another object lies within that. */

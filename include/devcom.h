@@ -4,7 +4,7 @@
  *
  * It follows L. Oden, "Direct Communication Methods for Distributed GPUs" (2015; "chapter" and "section" below refer to
  * that dissertation), and T. Hanawa et al., "Tightly Coupled Accelerators" ("TCA"). Names are those of GASPI and of
- * OpenSHMEM. doc/devcom.md describes the implementation.
+ * OpenSHMEM. doc/internals/devcom.md describes the implementation.
  *
  *     gaspi_segment_create, _alloc, _bind, _register, _ptr, _delete   devcom_segment_...
  *     gaspi_write, _read, _write_notify, _notify, _write_list         devcom_write, _read, _write_notify, _notify, _put

@@ -3,8 +3,8 @@
  *
  * It follows M. LeBeane et al., "Extended Task Queuing: Active Messages for Heterogeneous Systems", SC 2016; "section"
  * below refers to that paper. The work of the paper's NIC is done by the initiator, which writes into the target's
- * memory if both share a host, or else by a thread of the target. doc/xtq.md describes the implementation. The paper's
- * names correspond to these:
+ * memory if both share a host, or else by a thread of the target. doc/internals/xtq.md describes the implementation.
+ * The paper's names correspond to these:
  *
  *     RdmaInit, TaskingInit   xtq_init              ConstructCmd        xtq_kernel_packet, xtq_function_packet
  *     RdmaPostBuffer          none: a lane for      XtqPut              xtq_put

@@ -22,12 +22,13 @@
  *     start/       job.c chooses how a session starts, each way in a file: local.c, hosts.c, pool.c, openmpi.c,
  *                  mpmd.c; worker.c, the worker's side of all; enter.c, MPI_Init or its replacement
  *
- * A session is one MPI job: peer 0 is the application, peers 1..n-1 are workers (DESIGN section 1). Frames are small,
- * ordered per pair of peers, and copied; bulk data moves from and into the caller's own memory, matched by a tag. Loss
- * of a peer is noticed by its bell, a socket that closes when the peer's process ends: MPI itself does not report it.
+ * Peer 0 is the application, peers 1..n-1 are the workers (doc/internals/transport.md). Frames are small, ordered per
+ * pair of peers, and copied; bulk data moves from and into the caller's own memory, matched by a tag. Loss of a peer is
+ * noticed by its bell, a socket that closes when the peer's process ends: MPI itself does not report it.
  *
- * Threads: every function but transport_wake() and transport_sleep() must be called under the owner's one lock.
- * Callbacks run inside the calls that say so, on the calling thread, under that same lock.
+ * Threads: every function but transport_wake() and transport_sleep() must be called under the owner's lock. The owner
+ * is whoever opened the transport: the client's session, or the worker. Callbacks run inside the calls that say so, on
+ * the calling thread, under that same lock.
  */
 #ifndef VOCL_TRANSPORT_TRANSPORT_H
 #define VOCL_TRANSPORT_TRANSPORT_H
@@ -180,8 +181,8 @@ bool transport_bulk_pending(const struct transport *transport);
 int transport_poll(struct transport *transport);
 
 /*
- * Sleeping (DESIGN section 4), in this order: transport_announce() tells all peers that this side sleeps; a last
- * transport_poll() catches what crossed with it; transport_sleep(), without the lock, blocks until a peer rings,
+ * Sleeping (doc/internals/transport.md), in this order: transport_announce() tells all peers that this side sleeps; a
+ * last transport_poll() catches what crossed with it; transport_sleep(), without the lock, blocks until a peer rings,
  * transport_wake() is called, extra_fd (or -1) is readable, or timeout_us have passed. The next transport_poll()
  * takes the announcement back.
  */

@@ -123,8 +123,8 @@ enum wire_number {
 #include "wire/commands.def"
 #include "wire/fields_end.h"
 
-/* wire_put_X appends a command; a failure (out of memory, a list above its limit) sticks in the buffer. */
-/* patch.c */
+/* ---- patch.c ---- */
+
 #define WIRE_NO_PATCH UINT32_MAX
 /* Computes the patch that turns one command into another of the same length and header. Returns its length, or
  * WIRE_NO_PATCH if it is too long. */
@@ -132,6 +132,9 @@ uint32_t wire_diff(const void *before, const void *after, size_t length, uint8_t
 /* Applies a patch. Returns false if it does not fit. */
 bool wire_patch(void *bytes, size_t length, const void *patch, uint32_t patch_length);
 
+/* ---- encode.c, decode.c ---- */
+
+/* wire_put_X appends a command; a failure (out of memory, a list above its limit) sticks in the buffer. */
 #define SEND(name, number) void wire_put_##name(struct wire_buffer *out, const struct wire_##name *m);
 #define CALL(name, number) SEND(name, number)
 #define NOTE(name, number) SEND(name, number)
@@ -166,6 +169,8 @@ int wire_next(struct wire_cursor *frame, uint16_t *number, struct wire_cursor *f
 /* Returns the length of the whole commands at the start of bytes that fit in `most` bytes, or of the first one if that
  * is longer. */
 size_t wire_whole(const uint8_t *bytes, size_t length, size_t most);
+
+/* ---- show.c, trace.c ---- */
 
 /* Shows one command as a line of text, for VOCL_TRACE and for logs. Always terminated. */
 void wire_show(const void *command, size_t length, char *text, size_t text_size);

@@ -263,7 +263,7 @@ struct _cl_mem {
     size_t origin;
     cl_mem_properties *properties;
     size_t properties_size;
-    struct mutex lock; /* guards shadow and mappings */
+    struct mutex lock; /* guards shadow, mappings and, of a root, coherence */
     uint8_t *shadow;   /* what maps of a buffer show; as large as the whole buffer */
     struct mapping *mappings;
     cl_uint map_count;

@@ -1,6 +1,6 @@
 /*
  * The locks of the client and of libvocl, in the order in which a thread may take them. doc/internals/locks.md says
- * what each guards, and why it has its place. No two locks of one rank are held together.
+ * what each guards, and which others are taken while it is held. No two locks of one rank are held together.
  */
 #ifndef VOCL_CLIENT_CORE_RANKS_H
 #define VOCL_CLIENT_CORE_RANKS_H

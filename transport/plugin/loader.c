@@ -1,4 +1,4 @@
-/* Loads the plugins so that the program does not notice (DESIGN section 1). */
+/* Loads the plugins so that the program does not notice: their symbols do not replace those of the program. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Starts the session's job (DESIGN section 1): chooses how its processes are started. */
+/* Starts the session's job: chooses how its processes are started (doc/internals/flow.md). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,9 +17,9 @@
  *     deliver.h       callbacks of the application
  *     halt.h          halts between the program's calls
  *     per_process.h   static variables that are reset in the child of a fork
- *     info.h          queries that nodes answer; cache.h, what is kept from one session to the next
+ *     info.h          queries that nodes answer; cache.h, answers that are saved for the next session
  *     layout.h        rows of data in memory
- *     observer.h      callbacks for recovery: what goes on at a node
+ *     observer.h      callbacks for recovery: what a node was sent, and what is known of it
  *   memory/
  *     arena.h         memory that program and workers share; block.c, for buffers; exchange.c, for the program's pages
  *     memory.h        memory objects; written.c, which parts of them were written
@@ -34,12 +34,12 @@
  *     address_command.h   commands on addresses; addressed.c, buffers with a device address
  *   survive/
  *     pause.h         halts the program's calls, and waits until what was enqueued has ended (ends.h)
- *     ahead.h         what is copied while the program goes on
+ *     ahead.h         copying contents ahead, while the program runs
  *     move.h          moves a node to another process. moving.h: for objects make_again.c; for contents copy_over.c and
  *                     svm_move.c; for shared memory that is left behind unshare.c; summon.c, users' requests;
- *                     suspend.c, workers leave; suspension.h: resume.c, and others replace them
+ *                     suspend.c, workers leave; resume.c (suspension.h), others replace them
  *     store.h         contents kept at the application's host; store_ahead.c, reading them ahead
- *     checkpoint.h    what goes to a checkpoint in files
+ *     checkpoint.h    contents for a checkpoint in files
  *     recover.h       replaces a worker that is lost. journal.h: what it was sent; effects.h, what commands.def says of
  *                     the effects of commands; shorten.c, compacts the journal; snapshot.c, svm_saved.c, contents;
  *                     window.c, contents of shared memory; mend.c, failover to another worker; replay.c, what that is

@@ -71,7 +71,7 @@ static inline char halt_guard_begin_quietly(void)
 
 enum halt {
     HALT_NONE,
-    HALT_PROGRAM, /* callbacks go on: enqueued commands may wait for them */
+    HALT_PROGRAM, /* callbacks run: enqueued commands may wait for them */
     HALT_ALL,
     HALT_SUSPENDED /* until a thread needs a node: halt_want() */
 };
@@ -86,7 +86,7 @@ bool halt_any_inside(void);
 bool halt_wait_wanted(void);
 /* Ends that sleep for a thread that needs a node and is in no guarded call. */
 void halt_want(void);
-/* Sets HALT_SUSPENDED again, but lets the calls that wait now go on as if there were no halt, with the nodes as they
+/* Sets HALT_SUSPENDED again, but lets the calls that wait now continue as if there were no halt, with the nodes as they
  * are. */
 void halt_let_through(void);
 /* Whether the calling thread is in a call, or is the one that halts the others. */

@@ -17,9 +17,9 @@ struct kind {
     bool (*is_on)(const struct object *object, const struct node *node);
     /* Whether the object has destructor callbacks (destructor.c). */
     bool (*is_watched)(const struct object *object);
-    /* Creates the object on one node, from what is kept with it, without contents. Returns 0, a negative errno value,
-     * or a result of call_verdict(). Left out, or -ENOTSUP: it was made of what may be gone, or is a part of the node
-     * itself. */
+    /* Creates the object on one node, from the state stored with it, without contents. Returns 0, a negative errno
+     * value, or a result of call_verdict(). Left out, or -ENOTSUP: it was made of what may be gone, or is a part of the
+     * node itself. */
     int (*create_on)(struct object *object, struct node *node);
     /* Called when all objects of the kind have been recreated on a node and no command of the object is under way:
      * repeats what was done with it since its creation. all, done: the objects of its kind, NULL at the end, and which
@@ -27,8 +27,8 @@ struct kind {
     int (*settle_on)(struct object *object, struct node *node, struct object *const *all, const bool *done);
     /* Returns a number that changes whenever settle_on() would do something else. Left out: it never would. */
     uint32_t (*state)(const struct object *object);
-    /* Makes the next command tell the node again what earlier ones told it of the object. Left out: commands always
-     * tell everything. */
+    /* Makes the next command send the node again what earlier ones sent it for the object. Left out: each command
+     * sends everything anyway. */
     void (*renew)(struct object *object, struct node *node);
     /* Returns why the object cannot be recreated on another node, or NULL. Left out: it always can. */
     const char *(*bound)(const struct object *object, const struct node *node);
@@ -108,7 +108,7 @@ void held_drop(struct held *held, struct session *session);
 int handle_renew(struct node *node);
 /* Returns the number of references and other uses, as native OpenCL counts them. */
 unsigned handle_count(struct session *session, struct object *object);
-/* Notes that the object's nodes have just been told to release it. Under the session's lock. */
+/* Notes that the object's nodes have just been sent its release. Under the session's lock. */
 void handle_released(struct object *object);
 /* Add and end a reference of the application. Return invalid if there is no such object. */
 int handle_retain(void *handle, unsigned kind, int invalid);
@@ -131,8 +131,8 @@ bool destructor_note(struct node *node, uint32_t kind, uint32_t id);
 /* Whether the end of any object is waited for. */
 bool destructor_any(void);
 void destructor_lose(struct node *node);
-/* If ends of objects on the node are waited for, makes a round trip (about object, which is on the node), so that ends
- * before it are known. */
+/* Makes a round trip if the node has yet to report the end of an object, so that all ends before it are known. object:
+ * any that the node has, for the question. */
 void destructor_catch_up(struct node *node, const struct object *object);
 
 #endif

@@ -1,4 +1,4 @@
-/* Queries that nodes answer, and answers that are kept. */
+/* Queries that nodes answer, and saved answers. */
 #include <errno.h>
 #include <string.h>
 

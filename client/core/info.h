@@ -1,4 +1,4 @@
-/* Queries that nodes answer, and answers that are kept. */
+/* Queries that nodes answer, and saved answers. */
 #ifndef VOCL_CLIENT_CORE_INFO_H
 #define VOCL_CLIENT_CORE_INFO_H
 
@@ -20,7 +20,7 @@ int info_take(struct node *node, unsigned kind, uint32_t object, void **bytes, s
  * once. */
 int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
                   const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
-/* The same for an answer that several objects share, and that is kept in *kept. */
+/* The same for an answer that several objects share, and that is saved in *kept. */
 int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32_t object, uint32_t second,
                   cl_uint param, const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
 void info_forget(struct answer **kept);

@@ -37,7 +37,7 @@ CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platfor
 #define KIND_COUNT (KIND_PLATFORM + 1)
 #define KIND_ENDING KIND_COUNT /* destructor.c; no object is created with it */
 
-#define USES_RELEASED INT_MIN /* of uses: the nodes were told to release it; under the session's lock */
+#define USES_RELEASED INT_MIN /* of uses: the nodes were sent its release; under the session's lock */
 
 /* The beginning of every object. The first two words are the ICD loader's (cl_khr_icd 2.0). */
 struct object {
@@ -185,7 +185,7 @@ struct _cl_command_queue {
     cl_uint size;
     atomic_int error; /* error of a command that has no event to report it */
     atomic_uint_fast64_t enqueued, finished,
-        well;              /* well: up to it no command has failed but those that are known to have */
+        well;              /* well: of commands up to this number, all that have failed are known */
     atomic_uint eager;     /* commands about whose events the program is known to ask: event_sort() */
     atomic_uint functions; /* callbacks registered for its commands */
     bool settled;          /* a command of another queue migrates what its commands use (libvocl/native.c) */

@@ -1,6 +1,6 @@
 /*
- * Callbacks of an observer of what goes on between the program and a node: recovery (recover.h), for nodes whose worker
- * is replaced when it is lost. Only where node->observer is set: a session without recovery runs none of its code.
+ * The observer of a node: recovery (recover.h) learns here what the node was sent and what is known of it, so that a
+ * lost worker can be replaced. Without recovery node->observer is NULL, and none of its code runs.
  */
 #ifndef VOCL_CLIENT_CORE_OBSERVER_H
 #define VOCL_CLIENT_CORE_OBSERVER_H
@@ -10,21 +10,21 @@
 struct enqueue;
 
 struct observer {
-    /* ---- sent, and known: under the session's lock ---- */
+    /* ---- messages: under the session's lock ---- */
     /* These bytes, whole commands, were sent to the node's worker. */
     void (*sent)(struct node *node, const void *bytes, size_t length);
     /* Bulk data that go beside a command are about to be sent. */
     void (*data)(struct node *node, uint32_t tag, const void *bytes, size_t length);
     /* The data of a read have arrived. */
     void (*arrived)(struct node *node, uint32_t tag);
-    /* An object is released of which a new worker need not be told. */
+    /* An object is released that the worker was not sent, so that a new one need not have it. */
     void (*forgotten)(struct node *node, uint32_t kind, uint32_t id);
-    /* Something goes from one node to the other, and both wait for it. */
+    /* An event or contents go from one node to the other, so that both are replayed together. */
     void (*met)(struct node *one, struct node *other);
-    /* ---- lost ---- */
+    /* ---- losses ---- */
     /* Whether operations that fail because the worker is lost are repeated on another one. */
     bool (*will_mend)(const struct node *node);
-    /* ---- used: what a command does to memory that is here (window.c) ---- */
+    /* ---- uses of memory that the program shares with the worker (window.c) ---- */
     /* A command begins to be enqueued, and has been enqueued. */
     void (*begins)(struct enqueue *e);
     void (*ends)(struct enqueue *e);
@@ -32,7 +32,7 @@ struct observer {
      * is_settled(): whether there is nothing to do for such a use. */
     int (*uses)(struct enqueue *e, cl_mem memory, unsigned use, bool launch);
     bool (*is_settled)(const struct enqueue *e, cl_mem memory, unsigned use);
-    /* The program uses shared memory directly, between the two. False: it has to send a command. */
+    /* The program uses shared memory directly, from opens() to closes(). False: it has to send a command. */
     bool (*opens)(cl_mem memory, bool writes, size_t size);
     void (*closes)(cl_mem memory);
     /* A memory object was created, and is destroyed; the latter under the lock. */

@@ -73,8 +73,8 @@ void session_need_progress(struct session *session);
 /* Sleeps on a condition of the lock, without driving the transport. Returns false if the session is ended by the
  * calling thread. */
 bool session_wait_on(struct session *session, pthread_cond_t *condition);
-/* Notes that the calling thread ends the process. Natively other threads go on until they are gone: here they stay in
- * the call that needs a node, and get no error. */
+/* Notes that the calling thread ends the process. Natively other threads run until the process is gone: here a
+ * call of theirs that needs a node does not return, and so gets no error. */
 void session_exit_begin(void);
 /* Waits for ever if another thread ends the process. Not under the session's lock. */
 void session_exit_wait(void);

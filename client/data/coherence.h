@@ -15,9 +15,9 @@ void coherence_close(cl_mem memory);
 /* Called before a command that uses a range (piece). If it is to be read, it is migrated to the command's node, and the
  * command waits for that. */
 int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use);
-/* Notes a range that the command writes, ... */
+/* Notes a range that the command writes. It counts from coherence_sent() on, when the command has been sent: only then
+ * can commands of other nodes wait for it. */
 void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t size);
-/* ... which counts when the command has been sent: only then can other nodes be told to wait for it. */
 void coherence_sent(struct enqueue *e);
 /* Returns the end of the part of a root that contains start, and the node that has it. */
 size_t coherence_part(cl_mem root, size_t start, struct node **node);

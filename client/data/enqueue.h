@@ -28,13 +28,13 @@ struct enqueue {
         size_t offset, size;
     } * written;
     unsigned written_count;
-    struct window_use *uses; /* what struct observer's uses() was told so far */
+    struct window_use *uses; /* uses for which struct observer's uses() was called */
     unsigned use_count;
     bool hosted;     /* hostptr_before() */
     bool sent;       /* its node knows the command and its event */
     bool inside;     /* halt_enter() */
     bool counted;    /* struct observer's begins() was called, ends() was not */
-    bool used;       /* uses() was told of all that it uses */
+    bool used;       /* uses() was called for all memory that it uses */
     uint64_t before; /* commands of its queue with numbers up to this were sent before it */
     uint64_t number; /* in its queue, from 1 on; set when it counts as enqueued */
     uint32_t small_wait[16] __attribute__((aligned(8)));

@@ -43,14 +43,15 @@ void transfer_detach(struct transfer *transfer);
 void transfer_cancel(struct transfer *transfer);
 bool transfer_note(struct node *node, uint32_t tag, bool ready, cl_int status, const void *data, uint32_t length);
 void transfer_lose(struct node *node);
-/* When a node's worker is replaced, under the lock: transfer_is_open() says whether a read under that tag still has to
- * get its data; ... */
+/* The rest is for when a node's worker is replaced. Under the lock. */
+
 /* Whether any transfer of the node is under way. */
 bool transfer_any(const struct node *node);
+/* Whether a read under that tag still has to get its data. */
 bool transfer_is_open(const struct node *node, uint32_t tag);
-/* ... transfer_give_again() begins anew a write under that tag that is under way, false if there is none; ... */
+/* Begins a write under that tag anew. Returns false if none is under way. */
 bool transfer_give_again(struct node *node, uint32_t tag);
-/* ... and transfer_resume() begins those that were to begin meanwhile. */
+/* Begins the transfers that were to begin while the worker was being replaced. */
 void transfer_resume(struct node *node);
 
 #endif

@@ -8,10 +8,10 @@
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, newer than the headers may be */
 /* Whether the node sees the arena's memory. Asks the node the first time. */
 bool arena_shared_with(struct node *node);
-/* The same, and the program may get memory of it to write to without a command: not where those writes could not be
- * repeated for a worker that is replaced (window.c). */
+/* The same, and the program may write to memory there without a command. False where such writes could not be repeated
+ * for a worker that replaces a lost one (window.c). */
 bool arena_given_to(struct node *node);
-/* Whether a new node can get to see it: not where the program has closed descriptors that are not its own. */
+/* Whether a new node can map it: not if the program has closed descriptors that are not its own. */
 bool arena_can_be_shared(void);
 /* Returns NULL when there is no room. alignment: a power of two, or 0 for that of the largest type. */
 void *arena_alloc(size_t size, size_t alignment);

@@ -20,8 +20,8 @@ struct ahead {
 /* Copies for all consumers, in rounds. coherence_watch() must be on. Returns 0 or the first error. */
 int copy_ahead(struct pause *p, const struct ahead *all, unsigned count);
 
-/* Whether coherence_watch() sees every write to the memory object, and nothing minds if the object is destroyed a
- * little later. */
+/* Whether coherence_watch() sees every write to the memory object, and the object may be destroyed a little
+ * later than the program releases it. */
 bool may_go_ahead(const struct _cl_mem *memory);
 
 #endif

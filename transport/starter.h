@@ -12,33 +12,33 @@
 #include "base/socket.h"
 
 /* The environment variables that a worker is started with. */
-#define SESSION_BELL "VOCL_SESSION_BELL"   /* the descriptor of its bell (transport/alive/bell.h) */
+#define SESSION_BELL "VOCL_SESSION_BELL"   /* descriptor of its bell; without MPI of its connection for frames */
 #define SESSION_PEERS "VOCL_SESSION_PEERS" /* those of its connections with other workers: "RANK:DESCRIPTOR,..." */
 #define SESSION_ENDPOINT "VOCL_SESSION_ENDPOINT"
 #define SESSION_LOCAL "VOCL_SESSION_LOCAL"
-#define SESSION_BEAT "VOCL_SESSION_BEAT" /* without MPI: the descriptor of the connection for heartbeats, */
-#define SESSION_BULK "VOCL_SESSION_BULK" /* and of the one for bulk data; SESSION_BELL is then the one for frames */
+#define SESSION_BEAT "VOCL_SESSION_BEAT" /* without MPI: the descriptor of its connection for heartbeats */
+#define SESSION_BULK "VOCL_SESSION_BULK" /* without MPI: the descriptor of its connection for bulk data */
 #define SESSION_TOKEN "VOCL_SESSION_TOKEN"
 #define SESSION_SECRET "VOCL_SESSION_SECRET" /* over TLS, instead of the token */
 #define SESSION_GUESTS "VOCL_SESSION_GUESTS" /* over MPI: the secret that members which come later show */
 #define SESSION_HOST "VOCL_SESSION_HOST"     /* the name by which the program knows the worker's host, or its address */
 #define SESSION_TUNNEL "VOCL_SESSION_TUNNEL" /* a socket to the process that carries its connections (tunnel_call) */
-
-/* The same for workers that are started with the session, on the program's host. */
+/* SESSION_TUNNEL's counterpart for workers that are started with the session, on the program's host. */
 #define SESSION_CALLS "VOCL_SESSION_CALLS"
+
 #define SESSION_JOINS "VOCL_SESSION_JOINS" /* the number of a worker that comes later */
 #define SESSION_PLAIN "VOCL_SESSION_PLAIN" /* its connections are handed over within a host, and need no TLS */
 
 /* Stands for the address of a program that does not listen. */
 #define TUNNEL_ENDPOINT "ssh"
 
-/* What a worker and the process that carries its connections say to each other. The worker sends one end of a
- * connection, which is meant for member `to`. It receives connections of others, and from time to time one byte without
+/* A message between a worker and the process that carries its connections. The worker sends one end of a connection,
+ * which is meant for member `to`. It receives connections of others, and from time to time one byte without
  * a connection: as long as these come, the program at the other end exists, though it may be stopped.
  *
- * In a session by pairs a call without a connection asks for connections with `to`. Both workers then receive their
- * ends (PAIR_SOCKETS), in a call with the other's number. If `to` is gone, the worker that asked receives a call
- * without sockets. */
+ * In a session by socket pairs (transport/launch/network.h) a call without a connection asks for connections with `to`.
+ * Both workers then receive their ends (PAIR_SOCKETS), in a call with the other's number. If `to` is gone, the worker
+ * that asked receives a call without sockets. */
 struct tunnel_call {
     uint32_t to;
 };

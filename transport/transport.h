@@ -105,8 +105,8 @@ int transport_local_take(struct transport *transport, unsigned peer, uint32_t ta
 
 /*
  * Members that join and leave, on the client's side. transport_add_member() begins to start a worker: on this host
- * (host NULL or its name) if the session's others are there, or by ssh if the session's workers are (VOCL_HOSTS, over
- * TLS). It never blocks; transport_poll() does the work. Returns the worker's number, or a negative errno and why:
+ * (host NULL or its name) if the other workers are there, or by ssh if the other workers were started so (VOCL_HOSTS,
+ * over TLS). It never blocks; transport_poll() does the work. Returns the worker's number, or a negative errno and why:
  * -EBUSY while another worker joins, -ENOTSUP if the session cannot take any, -ENOSPC. joined() is called once, from
  * transport_poll(): with error 0 when this process and the other workers can send to the member; else with the reason
  * why it did not come, and the session is as before. It is not called if the session is closed first. The numbers
@@ -119,9 +119,9 @@ int transport_add_member(struct transport *transport, const char *host, transpor
 /* Writes where a worker that replaces peer is to be started, in the form that transport_add_member() takes: peer's
  * host, or in a pool any host that has such a place. */
 void transport_place(const struct transport *transport, unsigned peer, char *place, size_t size);
-/* Refuses a member that was started for a place of transport_place() and does not fit: its device of that number
- * differs, from 1 on (0: all do). The caller then drops the member. Returns whether another try may bring other
- * devices, as in a pool. */
+/* Refuses a member that was started for a place of transport_place() and does not fit. device: the number, from
+ * 1 on, of the device that differs; 0: all do. The caller then drops the member. Returns whether another try may bring
+ * other devices, as in a pool. */
 bool transport_refuse_member(struct transport *transport, unsigned member, const char *place, unsigned device);
 /* Whether place is another host than the one on which the whole session began, where workers can always be started. */
 bool transport_is_away(const struct transport *transport, const char *place);

@@ -17,7 +17,7 @@ struct member {
     uint32_t rank;
     pid_t process; /* on this host, or 0 */
     char host[64];
-    char endpoint[128];              /* known to the program, which passes it on to the others */
+    char endpoint[128];              /* where other members connect to it; the program passes it on to them */
     const struct provider *provider; /* of this pair, or NULL: the job's */
     struct streams *way; /* its streams, until transport_open() takes them; NULL with MPI, where fd is the bell */
 };
@@ -37,22 +37,22 @@ struct job {
     int rank, size;
     uint32_t last_tag;
     unsigned pipes;     /* without MPI: connections for bulk data of each pair */
-    bool later;         /* workers are connected with each other on demand (transport/join/later.c), */
-    bool by_tls;        /* all of them over TLS (transport/join/apart.c) */
-    unsigned others;    /* a worker: others with numbers below this may exist */
+    bool later;         /* workers are connected with each other on demand (transport/join/later.c) */
+    bool by_tls;        /* with later: over TLS (transport/join/apart.c) */
+    unsigned others;    /* in a worker: numbers of other workers are below this */
     int control_socket; /* to vocl-launcher or vocl-join, or -1 */
     char place[128];    /* in a pool: the host of one of its nodes */
     /* Who started the workers: vocl-launcher on this host, or by ssh; the daemons of a pool. */
     enum { STARTED_OTHERWISE, STARTED_HERE, STARTED_THERE, STARTED_POOL } started;
     struct newcomer_key newcomers;
-    struct stored_fd calls;       /* a worker: through it the worker is handed connections, or -1 */
+    struct stored_fd calls;       /* in a worker: the socket on which it is handed connections, or -1 */
     struct stored_fd starter;     /* to the starter, while the session runs (requests.c), or -1 */
     struct stored_fd pmi;         /* MPI's connection with its starter, or -1 */
     struct stored_fd placeholder; /* to the placeholder of Open MPI, which stands in for this process, or -1 */
     struct fd_store *fd_store;    /* holds the client's descriptors, or NULL */
     bool apart;                   /* MPI's descriptors are in the store, too, or there is no MPI */
     struct heartbeat *heartbeat;
-    struct stored_fd first; /* a worker's bell, until it is the peer's */
+    struct stored_fd first; /* in a worker: its bell to the program, until struct peer has it */
     struct beat beat;       /* its heartbeat */
     unsigned member_count;
     struct member *members;

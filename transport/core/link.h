@@ -21,9 +21,9 @@ enum frame_kind {
     FRAME_WHOLE = 1,
     FRAME_LARGE,
     FRAME_OFFER,
-    FRAME_MEMBER, /* struct member_news */
-    FRAME_THERE,  /* of one provider (transport/stream/reach.c): bulk data may be read from the sender's memory, */
-    FRAME_TOOK,   /* and have been */
+    FRAME_MEMBER,       /* struct member_news */
+    FRAME_THERE,        /* of one provider (transport/stream/reach.c): bulk data may be read from the sender's memory */
+    FRAME_TOOK,         /* the answer to that: they were read, or could not be */
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
 
@@ -55,8 +55,8 @@ struct bulk { /* a bulk operation, or a piece of one */
             uint32_t id; /* chosen by the giver; 0: a take without an offer so far */
             bool offered, wanted;
             unsigned chunks, turns;   /* chunks: under way; turns: begun so far */
-            size_t begun;             /* give: bytes in chunks that have begun; */
-            uint32_t turn;            /* and its turn among the offers of its bucket */
+            size_t begun;             /* give: bytes in chunks that have begun */
+            uint32_t turn;            /* give: its turn among the offers of its bucket */
             size_t promised, arrived; /* take: bytes of chunks that have begun; bytes received */
             struct reach_place place; /* the giver's memory, to read from */
         } tls;
@@ -77,11 +77,11 @@ struct peer {
     uint64_t bytes_out, bytes_in;
     uint32_t sent, received, confirmed; /* frames; confirmed: received frames that the peer knows of */
     bool said_sleep;                    /* the peer knows that this side sleeps, and has not rung since */
-    bool wanted;                        /* transport/join/later.c: there is something to send, */
-    long asked_ms;                      /* and the starter was asked for connections at this time; 0: not yet */
-    bool answered;                      /* transport/join/apart.c: it has said its address since the last question; */
-    unsigned tries;                     /* and the number of questions that it had answered */
-    unsigned told;                      /* the number of entries of t->gone that it was sent */
+    bool wanted;    /* transport/join/later.c: there is something to send, so connections are wanted */
+    long asked_ms;  /* transport/join/later.c: when the starter was asked for them; 0: not yet */
+    bool answered;  /* transport/join/apart.c: it has answered since it was last asked for connections */
+    unsigned tries; /* transport/join/apart.c: how many times it had answered before */
+    unsigned told;  /* the number of entries of t->gone that it was sent */
 };
 
 struct join;
@@ -90,16 +90,16 @@ struct apart;
 /* Messages between the program and its workers about a member that comes or goes, each in a frame:
  * transport/join/join.c, transport/join/later.c, transport/join/apart.c. */
 enum {
-    MEMBER_COMES = 1,
-    MEMBER_COMES_PLAIN,
-    MEMBER_HERE,
-    MEMBER_MET,
-    MEMBER_FAILED,
-    MEMBER_COMES_LATER,       /* a member to be connected on demand, */
-    MEMBER_COMES_LATER_PLAIN, /* by the starter of both */
-    MEMBER_GONE,
-    MEMBER_ELSEWHERE, /* an existing member is not on the program's host */
-    MEMBER_WANTED     /* the sender has something to send to the member of that number */
+    MEMBER_COMES = 1,         /* program to worker: a newcomer joins, over TLS */
+    MEMBER_COMES_PLAIN,       /* the same, by sockets that the starter hands over */
+    MEMBER_HERE,              /* the worker's answer: it is ready; endpoint: where it listens, or "" */
+    MEMBER_MET,               /* worker to program: it is connected with the newcomer */
+    MEMBER_FAILED,            /* the newcomer does not become a member */
+    MEMBER_COMES_LATER,       /* program to worker: a newcomer that is connected on demand, over TLS */
+    MEMBER_COMES_LATER_PLAIN, /* the same, by sockets that the starter hands over */
+    MEMBER_GONE,              /* program to worker: that member is lost */
+    MEMBER_ELSEWHERE,         /* an existing member is not on the program's host */
+    MEMBER_WANTED             /* the sender has something to send to the member of that number */
 };
 
 struct member_news {
@@ -127,15 +127,15 @@ struct transport {
     unsigned width;      /* numbers in use so far */
     struct join *join;   /* of a member that is just joining, or NULL */
     bool *leaving;       /* by number, of members that came later: the process has yet to end */
-    struct apart *apart; /* a worker: its connections over TLS under way; NULL: none */
-    unsigned wanted;     /* a worker: peers that it waits to be connected with */
-    unsigned *gone;      /* the program: lost members, in order, */
+    struct apart *apart; /* in a worker: its connections over TLS under way; NULL: none */
+    unsigned wanted;     /* in a worker: how many peers it waits to be connected with */
+    unsigned *gone;      /* in the program: lost members, in order */
     unsigned gone_count;
-    bool untold;               /* and some peer has yet to be sent some of them */
+    bool untold;               /* some peer has yet to be sent some of `gone` */
     int poll_set;              /* epoll descriptor of all streams (transport/stream/poll_set.c), or -1 */
     bool looks, came;          /* looks: this poll reads from connections; came: one of them had something */
-    uint32_t round;            /* polls that asked the poll set so far, */
-    struct epoll_event *heard; /* and room for its events */
+    uint32_t round;            /* how many polls have asked the poll set so far */
+    struct epoll_event *heard; /* room for the events of the poll set */
     struct bulks bulks, over;  /* all operations; and the complete ones, whose owners have yet to be told */
     unsigned polled_bulks, near_bulks;
     struct stored_fd wake, waker; /* the ends of a pipe */
@@ -159,16 +159,18 @@ struct transport {
 };
 
 /* ---- link.c ---- */
-/* The number of the local member, whether there is one or not; and whether it exists, in this process. */
+/* link_local(): the number of the local member, even if there is none. link_has_local(): whether there is one, in this
+ * process. */
 unsigned link_local(const struct transport *t);
 bool link_has_local(const struct transport *t);
 /* Whether frames can be sent to a peer and received from it: not if its job has ended. */
 bool link_is_usable(const struct transport *t, unsigned peer);
-/* The largest number of members that may come later; and of all numbers. */
+/* How many members may come later, at most. */
 static inline unsigned link_most_added(const struct transport *t)
 {
     return SESSION_MOST_ADDED((unsigned)t->job.size - 1);
 }
+/* How many numbers of members there are, at most. */
 static inline size_t link_capacity(const struct transport *t)
 {
     return (size_t)t->job.size + 1 + link_most_added(t);

@@ -18,7 +18,7 @@ void later_ask(struct transport *t, unsigned number);
 void later_meet(struct transport *t, unsigned number, struct streams *streams);
 /* Takes what vocl-launcher hands over, and makes connections; returns the number of things that happened. */
 int later_poll(struct transport *t);
-/* In the program: records a lost worker; and tells the others of it. */
+/* In the program. later_lost(): records a lost worker. later_tell(): reports the lost workers to the others. */
 void later_lost(struct transport *t, unsigned number);
 void later_tell(struct transport *t);
 

@@ -1,4 +1,4 @@
-/* Starts the program that starts a session's processes, and keeps the state of a start while it runs. */
+/* Starts the helper, VOCL's program that starts a session's processes; and the state of a start while it runs. */
 #ifndef VOCL_TRANSPORT_LAUNCH_LAUNCH_H
 #define VOCL_TRANSPORT_LAUNCH_LAUNCH_H
 
@@ -30,7 +30,7 @@ struct start {
     uint8_t secret[SECRET_BYTES];
     char devices[64];              /* for UCX to other hosts: "UCX_NET_DEVICES=..." or "" */
     struct endpoint local, remote; /* where workers connect; fd < 0: nowhere */
-    int tunnel;                    /* through it come connections that the starter of the workers carries, or -1 */
+    int tunnel;                    /* the socket on which connections arrive that the workers' starter carries, or -1 */
     bool wants_placeholder;
     char *environment; /* the placeholder's: NUL-terminated strings */
     uint32_t environment_length;
@@ -46,8 +46,8 @@ struct strings {
     bool failed;
 };
 __attribute__((format(printf, 2, 3))) void strings_add(struct strings *strings, const char *format, ...);
-/* One of VOCL's own programs, which starts the session's processes, with the environment for the workers, except the
- * address to connect to. */
+/* A helper: one of VOCL's own programs, which starts the session's processes; with the environment for the workers,
+ * except the address to connect to. */
 struct launch {
     struct strings arguments, environment;
 };
@@ -58,12 +58,12 @@ void launch_keep_key(const struct start *start);
 void launch_newcomers(const struct start *start, struct launch *launch);
 /* Adds the address that workers connect to, and the token or secret. */
 void launch_place(const struct start *start, struct launch *launch);
-/* Starts the program, connected by the control socket, and frees launch. */
+/* Starts the helper, connected by the control socket, and frees launch. */
 int launch_helper(struct start *start, struct launch *launch);
-/* Receives so many descriptors from the program. */
+/* Receives so many descriptors from the helper. */
 int launch_receive(struct start *start, int *descriptors, unsigned count);
-/* Reads the program's messages: a negative errno and why, if it reports a failure or has ended. Returns 0 if it says
- * nothing. */
+/* Reads the helper's messages. Returns 0 if there is none, or a negative errno and why if it reports a failure or has
+ * ended. */
 int launch_hear(struct start *start);
 /* Reads a line, without its end. Returns 0 or a negative errno. */
 int launch_line(int fd, char *line, size_t size, long milliseconds);

@@ -23,8 +23,8 @@ struct greeting {
 };
 
 /* The program's answer, when all workers have come; `size` locations follow. */
-#define ACCEPTED_LATER 2 /* accepted, but no locations follow: workers connect on demand (transport/join/later.c), */
-#define ACCEPTED_LATER_TLS 3 /* over TLS (transport/join/apart.c) */
+#define ACCEPTED_LATER 2     /* accepted; no locations follow, as workers connect on demand (transport/join/later.c) */
+#define ACCEPTED_LATER_TLS 3 /* the same, over TLS (transport/join/apart.c) */
 
 struct welcome {
     uint32_t magic, accepted, rank, size, pipes, base; /* base: the size before any member came later */

@@ -9,8 +9,8 @@
 #include "transport/rendezvous/greeting.h"
 #include "transport/stream/stream.h"
 
-#define MOST_PENDING 128 /* pending connections at a time, */
-#define PENDING_EACH 4   /* and more for each member that may connect at the same time as all others; each makes few */
+#define MOST_PENDING 128 /* pending connections at a time */
+#define PENDING_EACH 4   /* in addition for each member that may connect at the same time as all others */
 #define SHAKE_MS 5000    /* the time that each has */
 
 struct pending {

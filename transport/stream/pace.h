@@ -14,14 +14,14 @@ struct pace {
     uint64_t rate;       /* bytes per second, 0: not known */
     long measured_ns;    /* when it was measured */
     bool busy;           /* something waited for the link at the last look */
-    long looked_ns;      /* when that was, */
-    uint64_t arrived;    /* and the bytes that had arrived then */
+    long looked_ns;      /* when the last look was */
+    uint64_t arrived;    /* the bytes that had arrived then */
     long enough_ns;      /* the time that a measurement takes */
-    long busy_ns;        /* of the current measurement: the time, */
-    uint64_t busy_bytes; /* and the bytes that arrived in it; */
-    uint64_t last;       /* the result of the last one */
-    uint64_t best;       /* the best result since a rate was known, */
-    unsigned still;      /* and how many after it were no better */
+    long busy_ns;        /* the time of the current measurement */
+    uint64_t busy_bytes; /* the bytes that arrived in that time */
+    uint64_t last;       /* the result of the last measurement */
+    uint64_t best;       /* the best result since a rate was known */
+    unsigned still;      /* how many results after it were no better */
     /* packing */
     double cost, share;      /* cost: ns per byte; share: packed length by length */
     unsigned skip, failures; /* skip: pieces to leave unpacked; failures: that were not worth it, in succession */

@@ -50,8 +50,8 @@ struct chunk {
     uint32_t kind, id; /* id: the giver's number for the operation, not 0; or for a frame aside */
     uint32_t tag, how;
     uint64_t whole;  /* length of the operation */
-    uint64_t offset; /* of the chunk's bytes in it, */
-    uint64_t length; /* and their number */
+    uint64_t offset; /* of the chunk's bytes in the operation */
+    uint64_t length; /* how many bytes */
     /* slot: where the bytes are, or are to be kept, or 0; carried: bytes of content, if not plain. */
     uint32_t slot, carried;
     uint32_t turn, unused; /* turn: of an offer, among those of its bucket */
@@ -99,8 +99,8 @@ struct pipe {
     struct chunk chunk;
     size_t header_got, chunk_got, carried_got;
     uint8_t *carried;           /* content that is not plain, until it is complete */
-    struct kept_bytes *keeping; /* where content goes that nobody takes yet, */
-    struct aside *arriving;     /* or a frame's */
+    struct kept_bytes *keeping; /* where content goes for which no take has begun */
+    struct aside *arriving;     /* where a frame's content goes */
     struct bulk *taking;
     uint8_t *into;
 };
@@ -180,29 +180,29 @@ struct streams {
     size_t message_left;          /* unsent bytes of the ordinary message that has begun */
     uint8_t in[FRAMES_IN];
     size_t in_at, in_end;
-    bool frame_here; /* the message at in_at is a frame that has not been taken, */
-    uint8_t *large;  /* or `large` is, or `here` */
+    bool frame_here; /* a frame has arrived and not been taken: the message at in_at, or `large`, or `here` */
+    uint8_t *large;  /* memory of a large frame, or NULL */
     struct frame_header large_header;
     size_t large_length, large_got;
     /* frames aside */
     bool is_far;           /* the limit of bytes under way determines a connection's rate */
     uint32_t last_aside;   /* the number of the last one that was sent */
     size_t aside_unsent;   /* bytes that no connection has taken */
-    uint64_t aside_window; /* bytes that the other side may have, not taken, */
+    uint64_t aside_window; /* bytes that the other side may have without having taken them */
     uint64_t aside_given, aside_given_taken;
     uint64_t aside_taken, aside_confirmed;
     struct asides asides;   /* for the next connection that has room, before bulk data */
     struct asides arriving; /* received, before their turn in the order */
     unsigned arriving_count;
     size_t aside_kept;
-    bool waits_aside; /* the next frame in the order is the one of `place`: */
+    bool waits_aside; /* the next frame in the order is the one of `place` */
     struct place place;
     struct aside *here; /* that frame, when it has arrived */
     const char *broken;
     long us;                   /* of a round trip */
     unsigned pipe_count, used; /* used: only the first so many get new chunks */
-    bool uses_all;             /* fewer were tried, and carried less */
-    uint64_t rate_before;      /* than this */
+    bool uses_all;             /* fewer were tried, and carried less than rate_before */
+    uint64_t rate_before;      /* the rate with all of them */
     bool pipes_blocked;        /* any of them is blocked */
     unsigned next_pipe;        /* the one that has the first turn */
     struct pipe *pipes;
@@ -254,13 +254,15 @@ static inline unsigned bucket(uint32_t number)
 /* Returns streams with so many connections for bulk data, or NULL if memory is exhausted. pipes 0: only one connection,
  * which becomes the bell beside MPI. */
 struct streams *streams_new(unsigned pipes);
-/* The connection of that index (transport/rendezvous/greeting.h); and whether all exist. */
+/* Returns the connection of that index (transport/rendezvous/greeting.h). */
 struct stream *streams_at(struct streams *streams, unsigned index);
+/* Whether all connections exist. */
 bool streams_is_whole(const struct streams *streams);
 /* Frees the streams and closes their sockets. forget: they belong to the parent of this process, whose session goes
  * on. */
 void streams_free(struct streams *streams, bool forget);
-/* Makes fd the bell; false: memory is exhausted. And: frees everything but the bell, and returns its descriptor. */
+/* streams_settle_bell(): makes fd the bell; false: memory is exhausted. streams_take_bell(): frees everything but the
+ * bell, and returns its descriptor. */
 bool streams_settle_bell(struct streams *streams, int fd);
 int streams_take_bell(struct streams *streams);
 /* Takes sockets that were handed to both members, except for connections that exist already. False: memory is
@@ -299,8 +301,9 @@ void frames_say_able(struct streams *streams);
 void frames_free(struct streams *streams);
 
 /* ---- aside.c ---- */
-/* Whether a frame of this length should go aside; and whether there is room for all of it. */
+/* Whether a frame of this length should go aside. */
 bool aside_is_due(struct streams *streams, size_t length);
+/* Whether there is room for all of the frame. */
 bool aside_has_room(const struct streams *streams, size_t length);
 /* Whether the other side has room for another part of a frame. */
 bool aside_has_window(const struct streams *streams, size_t length);
@@ -386,9 +389,9 @@ void poll_set_close(struct transport *t);
 /* Adds the connections of a peer of provider_tls; and removes them. */
 void poll_set_meet(struct transport *t, unsigned number);
 void poll_set_lose(struct transport *t, unsigned number);
-/* Begins a round: asks which connections can be read, unless this poll does not read. And: whether this connection has
- * nothing to read, or is not to be read from. */
+/* Begins a round: asks which connections can be read, unless this poll does not read. */
 void poll_set_look(struct transport *t);
+/* Whether this connection has nothing to read, or is not to be read from. */
 bool poll_set_are_quiet(const struct transport *t, const struct stream *stream);
 
 #endif

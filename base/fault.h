@@ -4,7 +4,7 @@
  * branch. The steps that are failing calls of libc are in tests/session/faults.c.
  *
  *     frame-sent, frame-taken   the K-th frame of the member with the number WHO, 0 for the program: that member ends
- *     phase                     the K-th phase of moves, suspends and checkpoints; WHO ends: 0 the program, 1 the
+ *     phase                     the K-th phase of moves, suspensions and checkpoints; WHO ends: 0 the program, 1 the
  *                               node's worker, 2 the worker that it moves to
  *
  * The process that the fault strikes creates FILE first: so the fault strikes only once, and a test sees whether it

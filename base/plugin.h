@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Opens a plugin and returns what it has under that symbol: a struct that begins with this version as an unsigned.
+/* Opens a plugin and returns the struct of that name in it. The struct begins with an unsigned, the version.
  * flags: more flags for dlopen(); fresh: loads it into a namespace of its own. Returns NULL with the reason on
  * failure. */
 const void *plugin_open(const char *name, const char *symbol, unsigned version, int flags, bool fresh, char *why,

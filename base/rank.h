@@ -28,7 +28,7 @@ struct rank {
         (number), true, #number                                                                                        \
     }
 
-/* Called before the lock is taken, since a thread that waits for itself reports nothing more. */
+/* Called before the lock is taken, since a thread in a deadlock could report nothing. */
 void rank_take(const struct rank *rank);
 void rank_release(const struct rank *rank);
 /* Called before a wait that releases the lock and takes it again. */

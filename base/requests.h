@@ -23,8 +23,8 @@
 #define REQUEST_PROGRESS "progress "
 #define REQUEST_DONE "done "
 #define REQUEST_FAILED "failed "
-/* A progress line of a pool's move: the old worker ends now, before the new one has everything. The program waits for a
- * word that this is on record. */
+/* A progress line of a pool's move: the old worker ends now, before the new one has everything. The program waits for
+ * the confirmation that this is on record. */
 #define REQUEST_LEAVES "leaves"
 /* A progress line of a pool's move, "unfit DEVICE": the move fails since that device of the new worker, from 1 (0:
  * any), is not like the old one's. */

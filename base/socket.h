@@ -39,7 +39,8 @@ int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
 /* Gets the numeric address of this host that the connection uses. Returns 0, or a negative errno, as for a Unix
  * socket. */
 int socket_own_address(int fd, char *address, size_t size);
-/* Listens at the address of this host that fd, a connection to an endpoint of that text, uses; of the same kind. */
+/* Listens at the address of this host that the connection fd uses. text: the endpoint that fd is connected to; the new
+ * one is of the same kind. */
 int endpoint_listen_beside(struct endpoint *endpoint, const char *text, int fd);
 /* Connects, blocking for some seconds at most. Returns a descriptor or a negative errno. */
 int endpoint_connect(const char *text);

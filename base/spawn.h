@@ -8,8 +8,8 @@
 struct spawn {
     char *const *arguments;   /* the first is found as execvp() does */
     char *const *environment; /* NULL: that of this process */
-    const int *descriptors;   /* the child's descriptors 0, 1, ...; -1: /dev/null; */
-    unsigned count;           /* it gets no others. 0: it inherits those of this process */
+    const int *descriptors;   /* the child's descriptors 0, 1, ...; -1: /dev/null */
+    unsigned count;           /* of descriptors; the child gets no others. 0: it inherits those of this process */
     int signal;               /* that ends it when this process ends, or 0 */
     bool group, session;      /* it gets a process group, or a session, of its own */
     bool fresh; /* all signals have their default actions, as in a session of its own; else only SIGPIPE */

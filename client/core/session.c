@@ -2,7 +2,7 @@
  * The session: this process' job of workers, and which thread drives its transport.
  *
  * One lock guards the transport, the streams and the events. A thread that waits drives the transport: one at a time,
- * the leader, polls and sleeps on the doorbells; others that wait sleep until the leader has news. While no application
+ * the leader, polls and sleeps on the bells; others that wait sleep until the leader has news. While no application
  * thread waits, the session's own thread leads; when one comes, it steps aside for a while, so that a wait costs one
  * wake-up.
  */

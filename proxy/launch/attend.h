@@ -4,7 +4,7 @@
 
 #include "proxy/launch/session.h"
 
-/* Called meanwhile. */
+/* The functions that attend() calls. */
 struct attend_hooks {
     void (*ended)(const char *node, const char *why);           /* a node's worker has ended */
     void (*over)(struct attended *node);                        /* the daemon no longer has anything of the session */
@@ -18,8 +18,8 @@ struct attend_hooks {
     void (*turn)(const struct pollfd *fds); /* handles what poll() found */
 };
 
-/* Returns when the control socket closes. Doorbells arrive on it, for the program's heartbeats (heartbeat_proxy.h).
- * Connects again and again to a daemon that is lost or does not answer, because the workers go on without it. */
+/* Returns when the control socket closes. Bells arrive on it, for the program's heartbeats (heartbeat_proxy.h).
+ * Connects again and again to a daemon that is lost or does not answer, because the workers run without it. */
 void attend(int control, const struct attend_hooks *hooks);
 
 #endif

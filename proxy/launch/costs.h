@@ -1,6 +1,6 @@
 /*
  * The measured cost of suspending and resuming a pool's session. A daemon that may suspend the session for others is
- * told how long the session has to be idle before that pays.
+ * sent how long the session has to be idle before that pays.
  */
 #ifndef VOCL_PROXY_LAUNCH_COSTS_H
 #define VOCL_PROXY_LAUNCH_COSTS_H

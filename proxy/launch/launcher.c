@@ -152,7 +152,7 @@ static void have_folder(void)
     free(folder);
 }
 
-/* The program's own limit may be low, and over MPI each two of the workers here share a doorbell. */
+/* The program's own limit may be low, and over MPI each two of the workers here share a bell. */
 static void have_descriptors(unsigned workers, bool pairs)
 {
     const rlim_t wanted = FILES + (rlim_t)workers * (ranks_have_bells(pairs) ? workers : FILES_EACH);

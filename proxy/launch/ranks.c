@@ -104,7 +104,7 @@ static int open_pmi(struct wires *wires, struct ranks *ranks, unsigned rank)
     return 0;
 }
 
-/* Makes the worker's connections with those before it, `each` with every one: doorbells, or by pairs all of them. */
+/* Makes the worker's connections with those before it, `each` with every one: bells, or by pairs all of them. */
 static int open_peers(struct wires *wires, unsigned rank, unsigned each)
 {
     for (unsigned i = 0; i < each * (rank - 1); i++) {
@@ -133,7 +133,7 @@ static unsigned between(unsigned workers, bool pairs)
     return workers < WORKERS_LATER ? PAIR_SOCKETS : 0;
 }
 
-/* The program's ends are rank 0's PMI and a doorbell of each worker, or by pairs the PAIR_SOCKETS of each. */
+/* The program's ends are rank 0's PMI and a bell of each worker, or by pairs the PAIR_SOCKETS of each. */
 static int wires_open(struct wires *wires, struct ranks *ranks, bool pairs)
 {
     static const char *const names[PAIR_SOCKETS] = {SESSION_BELL, SESSION_BEAT, SESSION_BULK};

@@ -48,9 +48,9 @@ struct ranks {
 
 /* Functions that return int return 0, or a negative errno with the reason in why, unless they say otherwise. */
 
-/* Whether each two workers here share a doorbell from the start. */
+/* Whether each two workers here share a bell from the start. */
 bool ranks_have_bells(bool pairs);
-/* Starts workers here. The program receives, through its control socket, their doorbells and rank 0's PMI, or by pairs
+/* Starts workers here. The program receives, through its control socket, their bells and rank 0's PMI, or by pairs
  * all its connections with them. Their standard output and error go to `output`. */
 int ranks_here(struct ranks *ranks, const char *program, unsigned workers, bool pairs, int control, int output,
                char *why, size_t why_size);
@@ -85,7 +85,7 @@ bool ranks_hand(struct ranks *ranks, unsigned to, int fd);
 /* ---- pair_broker.c ---- */
 struct pair_broker *pair_broker_new(unsigned members);
 /* A worker requests connections with another. Both receive them, unless they already have; if the other has gone, the
- * first is told so. */
+ * first gets a message. */
 void pair_broker_ask(struct ranks *ranks, unsigned from, unsigned to);
 /* pair_broker_turn(): serves requests that could not be served yet. pair_broker_nap(): the milliseconds until the next
  * attempt, or -1. */

@@ -25,10 +25,10 @@ struct attended {
     struct place place;
     unsigned member; /* its worker's number, or 0 */
     bool over, told; /* over: no part of the session is there any more; told: the reason was reported */
-    bool leaving;    /* the worker is to end: */
-    bool suspended;  /* because the session is suspended; */
-    char why[128];   /* for this reason; */
-    bool now;        /* and without time to end by itself */
+    bool leaving;    /* the worker is to end */
+    bool suspended;  /* it ends because the session is suspended */
+    char why[128];   /* the reason for its end */
+    bool now;        /* it ends at once, without time to end by itself */
     json_t *unfit;   /* the devices that did not fit before, as in the request, or NULL */
 };
 

@@ -1,7 +1,7 @@
 /*
  * vocl-join's part when a session is suspended. When the program releases its workers, their places are returned to the
- * pool, and a daemon of the pool is told that the session is suspended. When the program needs a worker again, a place
- * is requested as the first time (replacement.h), and the program waits as long as that takes.
+ * pool, and a daemon of the pool gets the message that the session is suspended. When the program needs a worker again,
+ * a place is requested as the first time (replacement.h), and the program waits as long as that takes.
  */
 #ifndef VOCL_PROXY_LAUNCH_SUSPEND_H
 #define VOCL_PROXY_LAUNCH_SUSPEND_H

@@ -17,8 +17,8 @@
 struct worker {
     struct transport *transport;
     struct executor *executor;
-    struct wire_buffer notes;  /* to be sent to the program, */
-    size_t notes_sent;         /* except these bytes at the beginning, which were sent */
+    struct wire_buffer notes;  /* for the program */
+    size_t notes_sent;         /* how many of their bytes have been sent */
     struct wire_buffer *peers; /* the same for other workers, by rank */
     unsigned waiting;          /* how many of peers have something to send */
     int output[2], epoll;      /* pipes of this process' stdout and stderr; epoll: what else wakes the loop */

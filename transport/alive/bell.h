@@ -1,4 +1,4 @@
-/* The bell: a stream socket between two members, beside the provider that carries the rest. It carries doorbells and
+/* The bell: a stream socket between two members, beside the provider that carries the rest. It carries wake-ups and
  * heartbeats, and its end reports the end of a process. */
 #ifndef VOCL_TRANSPORT_ALIVE_BELL_H
 #define VOCL_TRANSPORT_ALIVE_BELL_H

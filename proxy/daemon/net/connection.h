@@ -54,7 +54,7 @@ struct connection *connection_open(struct daemon *d, const char *node, const cha
 /* Takes ownership of message. */
 void connection_send(struct connection *c, json_t *message);
 /* Closes the connection after the pending output is sent. As when connection_send() meets a peer that does not read, c
- * and its owner's data remain valid until control returns to the event loop: only then is the owner told and c
+ * and its owner's data remain valid until control returns to the event loop: only then is closed() called and c
  * destroyed. */
 void connection_close(struct connection *c);
 /* An accepted connection gets an owner: it may then be silent, and closed() is called at its end. */

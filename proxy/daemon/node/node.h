@@ -66,7 +66,7 @@ struct session {
     bool leaving, suspended;
     json_t *move;              /* what is known of its move, or NULL */
     long asked_ms, refused_ms; /* when it was asked to suspend, and when it refused */
-    /* How long it has to be idle before that, as vocl-join says; or 0. */
+    /* How long it has to be idle before it may be suspended, as vocl-join says; or 0. */
     long patience_ms;
     /* silence.c */
     /* When its worker was last seen running, not stopped; when it last did something. */
@@ -99,7 +99,8 @@ bool is_draining(const struct daemon *d);
 
 /* ---- reserve.c ---- */
 /* Reserves devices for another daemon's connection, or, if asker is NULL, for this daemon. answered() is called with
- * the result, which is borrowed. Returns false if the request cannot be considered; the connection is told so, too. */
+ * the result, which is borrowed. Returns false if the request cannot be considered; the connection then gets the
+ * reason. */
 bool session_reserve(struct daemon *d, struct connection *asker, json_t *wish,
                      void (*answered)(struct daemon *d, struct connection *asker, json_t *answer));
 /* The connection is closed. */
@@ -109,8 +110,8 @@ void session_release(struct daemon *d, const char *id);
 
 /* ---- session.c ---- */
 struct session *session_find(const struct daemon *d, const char *id);
-/* Starts the worker, for the client that has reserved. Returns 0, and the client is told when the worker runs; or a
- * negative errno with the reason in why. */
+/* Starts the worker, for the client that has reserved. Returns 0, and the client gets a message when the worker runs;
+ * or a negative errno with the reason in why. */
 int session_start(struct session *s, struct connection *c, const json_t *message, char *why, size_t why_size);
 /* From now on this connection represents the session's program, in place of any other. */
 void session_attach(struct session *s, struct connection *c);
@@ -123,15 +124,16 @@ void session_end(struct session *s, const char *why);
 bool hold_begin(struct session *s, struct connection *c);
 
 /* ---- move.c ---- */
-/* Asks the session to move; c is told of the progress. */
+/* Asks the session to move; c gets messages about the progress. */
 void move_ask(struct session *s, struct connection *c, const json_t *message);
 
 /* ---- suspended.c ---- */
-/* Asks the session to suspend. c is told when its place is free, or why it is not suspended; it may be NULL. */
+/* Asks the session to suspend. c, which may be NULL, gets a message when its place is free, or with
+ * the reason why it is not suspended. */
 void suspend_ask(struct session *s, struct connection *c);
 /* A program's vocl-join reports that its session is suspended. */
 void suspend_take(struct connection *c, const json_t *message);
-/* Asks a suspended session to resume; c is told when it does. */
+/* Asks a suspended session to resume; c gets a message when it does. */
 void resume_session(struct connection *c, const json_t *message);
 /* Tells a suspended session not to resume any more. Returns false if no session of that name is suspended here that c
  * may end. */

@@ -205,7 +205,7 @@ static void after_fork_in_parent(void)
     exchange_after_fork(false);
 }
 
-/* The child of a fork has no session, and may start its own. The parent's goes on. */
+/* The child of a fork has no session, and may start its own. The parent's continues. */
 static void after_fork(void)
 {
     struct session *session = atomic_load(&current);

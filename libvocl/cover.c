@@ -1,7 +1,8 @@
 /*
- * Devices of another kind in a device's place: one will do if it covers what the program was told. The queries that the
- * program has made are noted in some bits for each device; the answers are stored in any case, and later queries get
- * them, too. Queries that only describe a device (its name, its compute units, its preferences) need not be covered.
+ * Devices of another kind in a device's place: one will do if it covers the answers that the program has got. The
+ * queries that the program has made are noted in some bits for each device; the answers are stored in any case, and
+ * later queries get them, too. Queries that only describe a device (its name, its compute units, its preferences) need
+ * not be covered.
  */
 #include <errno.h>
 #include <stdio.h>

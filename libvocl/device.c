@@ -1,4 +1,4 @@
-/* Devices: answers from what the node told of them when the session started. */
+/* Devices: answers from the description that the node sent when the session started. */
 #include "libvocl/internal.h"
 
 void device_number(cl_device_id device, cl_device_info param, void *to, size_t size)

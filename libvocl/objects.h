@@ -88,7 +88,7 @@ struct _cl_program {
     struct special *specials;  /* specialize.c */
     unsigned special_count;
     atomic_uint specialized; /* count of constants that were set */
-    size_t *binary_sizes;    /* for each device the size that the application was told, and so has room for; or NULL */
+    size_t *binary_sizes;    /* for each device the size that the application has got, and so has room for; or NULL */
 };
 
 struct argument {

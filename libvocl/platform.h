@@ -24,7 +24,7 @@ int device_ask_fits(cl_device_id device, struct node *target, char *reason, size
 /* ---- cover.c ---- */
 /* Notes that the program has made that query. */
 void cover_note(cl_device_id device, cl_device_info param);
-/* Whether a device with these answers has everything that the program was told of this one: 0, or -EXDEV with what
+/* Whether a device with these answers has everything that the program has learned of this one: 0, or -EXDEV with what
  * it lacks. */
 int device_covers(cl_device_id device, const struct info_table *there, char *reason, size_t size);
 /* Writes OpenCL's name of a query, or its number. */

@@ -181,10 +181,10 @@ bool transport_bulk_pending(const struct transport *transport);
 int transport_poll(struct transport *transport);
 
 /*
- * Sleeping (doc/internals/transport.md), in this order: transport_announce() tells all peers that this side sleeps; a
- * last transport_poll() catches what crossed with it; transport_sleep(), without the lock, blocks until a peer rings,
- * transport_wake() is called, extra_fd (or -1) is readable, or timeout_us have passed. The next transport_poll()
- * takes the announcement back.
+ * Sleeping (doc/internals/transport.md), in this order: transport_announce() announces to all peers that this side
+ * sleeps; a last transport_poll() catches what crossed with it; transport_sleep(), without the lock, blocks until a
+ * peer rings, transport_wake() is called, extra_fd (or -1) is readable, or timeout_us have passed. The next
+ * transport_poll() takes the announcement back.
  */
 void transport_announce(struct transport *transport);
 void transport_sleep(struct transport *transport, int extra_fd, long timeout_us);

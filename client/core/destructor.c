@@ -1,7 +1,7 @@
 /*
  * Objects with destructor callbacks. Natively these are called when the last command that uses the object has ended, or
- * in the release itself if there is none. So the release is a round trip that tells which of both it is. An object
- * still in use is kept, invalid for the application, until its node reports that it is gone.
+ * in the release itself if there is none. So the release is a round trip, whose answer says which of the two it is. An
+ * object still in use is kept, invalid for the application, until its node reports that it is gone.
  */
 #include <errno.h>
 

@@ -134,7 +134,7 @@ int event_check(cl_context context, cl_uint count, const cl_event *list)
     return 0;
 }
 
-/* Makes an event of another node known to the node. The other node tells it the event's end, unless that is known here.
+/* Makes an event of another node known to the node. The other node sends it the event's end, unless that is known here.
  * Under the lock. */
 static void import(struct node *node, cl_event event)
 {
@@ -443,7 +443,7 @@ int user_event_set(cl_event event, cl_int status)
             struct node *each = event->context->nodes[i];
             int one;
 
-            if (!each->suspended) /* a suspended one is told when a command there has to wait for the event */
+            if (!each->suspended) /* a suspended one gets the status when a command there has to wait for it */
                 wire_put_set_user_event(&each->batch, &m);
             one = each->suspended ? 0 : stream_finish(each, STREAM_NOW);
             error = i == 0 || error ? one : 0;
@@ -513,7 +513,7 @@ static void event_go(struct object *object, void *argument)
 
     if (!node_set_has(&event->known, going->node->index) || atomic_load(&object->uses) == USES_RELEASED)
         return;
-    if (event->queue || event->ended) { /* a node where a command waits for it later is told how it ended */
+    if (event->queue || event->ended) { /* a node where a command waits for it later gets its status */
         node_set_remove(&event->known, going->node->index);
         if (going->node->observer)
             going->node->observer->forgotten(going->node, WIRE_EVENT, object->id);

@@ -187,7 +187,7 @@ static bool ask_status(cl_event event, struct call *call)
     return first;
 }
 
-/* Returns CL_COMPLETE if there is no answer: then the node's note tells. */
+/* Returns CL_COMPLETE if there is no answer: then the node's note has the status. */
 static cl_int hear_status(struct call *call)
 {
     struct wire_get_info_reply reply;

@@ -89,7 +89,7 @@ static void let_in(void)
     }
 }
 
-/* Returns true if the call may go on, false if there was a halt and it has to look again. */
+/* Returns true if the call may continue, false if there was a halt and it has to look again. */
 static bool pass(bool quiet)
 {
     struct walker *self = &halt_self;

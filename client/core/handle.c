@@ -264,7 +264,7 @@ static void release_on(struct object *object, struct node *node)
 {
     const struct wire_release m = {.kind = atomic_load(&object->kind), .object = object->id};
 
-    /* the next worker is not told of the object, so it need not release it */
+    /* the next worker is not sent the object, so it need not release it */
     if (node->suspended && node->observer)
         node->observer->forgotten(node, m.kind, m.object);
     else

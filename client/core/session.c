@@ -165,7 +165,7 @@ void session_await_leader(struct session *session)
 
 /* ---- the process ends ---- */
 
-static PER_PROCESS atomic_bool exits; /* not in the child of a fork, which goes on without the session */
+static PER_PROCESS atomic_bool exits; /* not in the child of a fork, which continues without the session */
 static PER_PROCESS pthread_t ender;   /* if exits is set: the thread that ends the process */
 
 void session_exit_begin(void)

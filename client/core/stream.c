@@ -116,8 +116,8 @@ static bool has_room(void *argument)
     return !node->alive || node->batch.length < BATCH_LIMIT;
 }
 
-/* Reserves room for the next small command, whatever becomes of memory meanwhile: the program cannot be told of a
- * release that is not sent, and could do nothing about it. */
+/* Reserves room for the next small command, whatever becomes of memory meanwhile: the program would not learn of
+ * a release that is not sent, and could do nothing about it. */
 static void keep_room(struct node *node)
 {
     struct wire_buffer *batch = &node->batch;

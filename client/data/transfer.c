@@ -201,8 +201,8 @@ static void take_in_turn(struct transfer *transfer)
 }
 
 /* Receives the data of a held transfer, if the worker that was ready is still there; its successor says anew when it is
- * ready, maybe while it is still being told everything. A worker's number does not tell them apart, as it may be used
- * again. */
+ * ready, maybe while the journal is still being replayed to it. A worker's number does not tell them apart, as it may
+ * be used again. */
 static void take_held(struct transfer *transfer)
 {
     transfer->open.held = false;

@@ -1,7 +1,7 @@
 /*
  * Shared virtual memory, and unified shared memory, in the arena, the memory that program and workers share (arena.c):
- * the program allocates it. A worker whose daemon counts the memory of sessions is told of each allocation, and may
- * refuse it.
+ * the program allocates it. A worker whose daemon counts the memory of sessions gets a message about each allocation,
+ * and may refuse it.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -197,7 +197,7 @@ static cl_mem early_use(struct move *m, const struct made *made)
     return (cl_mem)object;
 }
 
-/* Finds the objects that were written since. */
+/* Finds the objects that were written since they were last copied. */
 static size_t find_written(void *argument)
 {
     struct objects_ahead *o = argument;

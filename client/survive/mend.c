@@ -44,7 +44,7 @@ static int may_stand_for(struct node *node, struct node *other, char *why, size_
 }
 
 /* Returns 0 with a spare worker that fits, or an error. -ECONNRESET: one was lost as it was asked, and the next may
- * do. */
+ * fit. */
 static int spare_that_fits(struct node *node, struct node **out, char *why, size_t size)
 {
     struct session *session = node->session;

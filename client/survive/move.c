@@ -39,7 +39,7 @@ struct ending {
     bool any;
 };
 
-/* Finds objects that the program has released, and of which the nodes have not been told yet. */
+/* Finds objects that the program has released, and whose release the nodes have not been sent yet. */
 static void find_ending(struct object *object, void *argument)
 {
     struct ending *ending = argument;

@@ -103,13 +103,13 @@ int svm_make(struct move *m);
 int svm_copy(struct move *m);
 
 /* ---- unshare.c: moves to where the memory that the program shares with its worker is not available ---- */
-/* Whether the target cannot share that memory, as far as is known yet; whether the move is possible nevertheless, with
- * the reason if not. */
+/* Whether the target cannot share that memory, as far as is known yet. */
 bool unshare_begin(struct move *m);
+/* Whether the move is possible nevertheless. Returns 0, or a negative errno with the reason. */
 int unshare_check(struct move *m);
-/* Whether contents in that memory are copied from worker to worker, */
+/* Whether the object is a buffer in that memory, whose contents are copied from worker to worker. */
 bool unshare_goes(const struct move *m, const struct object *object);
-/* or why they cannot be moved, or NULL. */
+/* Returns why the object's contents in that memory cannot be moved, or NULL. */
 const char *unshare_bound(const struct move *m, const struct object *object);
 /* In the pause, when all objects exist at the target: sends the contents that come from the program's host. */
 int unshare_contents(struct move *m);

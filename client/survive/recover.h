@@ -45,7 +45,7 @@ void recover_note_reply(struct node *node, uint32_t call);
 /* Called when a node has refused an SVM allocation. */
 void recover_note_refused(struct node *node, uint32_t call);
 /* recover_note_lost(): the node reports that it has lost another worker, which may be replaced. recover_tell_lost():
- * tells all nodes that one is lost and will not be replaced. */
+ * reports to all nodes that one is lost and will not be replaced. */
 void recover_note_lost(struct node *node, unsigned peer);
 void recover_tell_lost(struct node *lost);
 /* Returns how many of the length bytes that a node prints were printed before the failover, and are to be dropped.

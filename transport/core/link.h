@@ -136,7 +136,7 @@ struct transport {
     bool looks, came;          /* looks: this poll reads from connections; came: one of them had something */
     uint32_t round;            /* how many polls have asked the poll set so far */
     struct epoll_event *heard; /* room for the events of the poll set */
-    struct bulks bulks, over;  /* all operations; and the complete ones, whose owners have yet to be told */
+    struct bulks bulks, over;  /* all operations; and the complete ones, whose done() is yet to be called */
     unsigned polled_bulks, near_bulks;
     struct stored_fd wake, waker; /* the ends of a pipe */
     unsigned polls;

@@ -87,7 +87,7 @@ static void append(struct half ***last, struct half *half)
     *last = &half->next;
 }
 
-/* Both halves exist: copies the data. The owner is told when it polls. */
+/* Both halves exist: copies the data. done() is called when the owner polls. */
 static void meet(struct transport *t, struct bulk *bulk, struct half *half)
 {
     const size_t length = bulk->length < half->length ? bulk->length : half->length;

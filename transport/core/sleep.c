@@ -17,7 +17,7 @@ static bool confirms_later(const struct transport *t, const struct peer *peer)
     return t->client && t->doze_us == FIRST_DOZE_US && peer->received - peer->confirmed < TRANSPORT_WINDOW / 4;
 }
 
-/* Tells a peer, before this side sleeps, what it has to know. False: a confirmation waits, so this side must not sleep
+/* Sends a peer, before this side sleeps, what it has to know. False: a confirmation waits, so this side must not sleep
  * long. */
 static bool announce_to(struct transport *t, unsigned number)
 {

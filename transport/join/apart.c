@@ -1,6 +1,6 @@
 /*
  * Two workers of a session of many (later.c) whose starter cannot hand connections to both: on different hosts, or over
- * TLS. A worker that has something to send tells the program, which passes that on (MEMBER_WANTED), and the other
+ * TLS. A worker that has something to send asks the program, which passes that on (MEMBER_WANTED), and the other
  * answers likewise: so each knows that the other wants the connections, and its address. Then they make them as at the
  * start of a small session (transport/rendezvous/rendezvous.h). Both repeat the message until they have them. A worker
  * that has had several answers, and no connection, cannot reach the other. If the other does not answer, as it is
@@ -132,7 +132,7 @@ bool apart_gives_up(const struct peer *peer)
     return peer->tries > MOST_TRIES;
 }
 
-/* Only the program sends this, and its news of members comes first. */
+/* Only the program sends this, and its messages about members come first. */
 int apart_wanted(struct transport *t, const struct member_news *news)
 {
     const unsigned number = news->number;

@@ -1,10 +1,10 @@
 /*
  * Members that join a running session, and leave it. The session's starter starts the newcomer, which connects to the
  * program as at the start of a session over TLS (transport/rendezvous/rendezvous.h), while the program and its workers
- * go on. The program tells the workers (MEMBER_COMES), which answer with their addresses (MEMBER_HERE); then the
- * newcomer, which connects to all. When all are connected with it (MEMBER_MET) it is a member. If anything fails
- * before, nothing is left but a process that is to end. In a session of many workers it connects only to the program,
- * and the others know of it.
+ * run. The program announces it to the workers (MEMBER_COMES), which answer with their addresses (MEMBER_HERE). Then it
+ * sends these to the newcomer, which connects to all. When all are connected with it (MEMBER_MET) it is a member. If
+ * anything fails before, nothing is left but a process that is to end. In a session of many workers it connects only to
+ * the program, and the others know of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -302,7 +302,7 @@ int transport_drop_member(struct transport *t, unsigned number)
 {
     if (!t->client || !is_worker(t, number))
         return -EINVAL;
-    if (t->join && t->join->state != STARTING) /* the other workers have been told of the newcomer */
+    if (t->join && t->join->state != STARTING) /* the other workers know of the newcomer */
         return -EBUSY;
     t->peers[number].process = 0; /* the process ends by itself: link_lose() must not kill it */
     bell_send(&t->peers[number].bell, BELL_BYE, 0);
@@ -341,7 +341,7 @@ static void tell_others(struct transport *t)
     join->until = patience();
 }
 
-/* Whether all workers that were told have answered with `what`. */
+/* Whether all workers that know of the newcomer have answered with `what`. */
 static bool all_say(const struct join *join, uint8_t what)
 {
     for (unsigned i = 1; i < join->m->size; i++) {

@@ -4,9 +4,9 @@
  * (apart.c). Until then frames wait in the sender (-EAGAIN), and bulk operations in this file's provider. So two
  * workers that never communicate have nothing for each other: no descriptor, no heartbeat, no memory.
  *
- * No other worker would notice the loss of an unconnected one: the program does, and tells all (MEMBER_GONE). A worker
- * that is connected with the lost one waits for the end of the connection, since data that was sent before is still to
- * be received.
+ * No other worker would notice the loss of an unconnected one: the program does, and reports it to all (MEMBER_GONE). A
+ * worker that is connected with the lost one waits for the end of the connection, since data that was sent before is
+ * still to be received.
  */
 #include <errno.h>
 #include <poll.h>
@@ -267,7 +267,7 @@ void later_lost(struct transport *t, unsigned number)
     t->untold = true;
 }
 
-/* A peer whose connection has no room is told the next time. */
+/* A peer whose connection has no room gets the message the next time. */
 void later_tell(struct transport *t)
 {
     t->untold = false;

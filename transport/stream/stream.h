@@ -321,7 +321,8 @@ void aside_taken(struct transport *t, unsigned peer);
 void aside_free_all(struct streams *streams);
 
 /* ---- able.c ---- */
-/* us: the round trip; keeps: this side keeps copies of pieces for the other. Whether the other side has to be told. */
+/* us: the round trip; keeps: this side keeps copies of pieces for the other. Whether the other side has to be sent its
+ * abilities. */
 bool able_open(struct streams *streams, long us, bool keeps);
 /* Takes the other side's abilities, a struct able. Returns NULL, or what is wrong. */
 const char *able_take(struct streams *streams, const uint8_t *bytes);

@@ -310,13 +310,13 @@ static void usage(FILE *to)
           "       vocl-proxy --make-key=NODE\n"
           "       vocl-proxy --worker\n"
           "Serves the OpenCL devices of this node to a pool: the daemon, see vocl-proxy(1).\n"
-          "  --config=FILE    its configuration, default " DEFAULT_CONFIG "\n"
-          "  --check-config   says whether that is good, and ends\n"
-          "  --make-key=NODE  a node's line of the key file, with its secret key; others' files get it without\n"
-          "  --detach         goes to the background when it is ready\n"
-          "  --worker         serves one session: started by VOCL, or by mpiexec beside the program that is served\n"
-          "  --help           this text\n"
-          "  --version\n",
+          "  --config=FILE    the configuration, default " DEFAULT_CONFIG "\n"
+          "  --check-config   check the configuration, and exit: 0 if the daemon can start with it, otherwise 2\n"
+          "  --make-key=NODE  print the node's line of its own key file, which ends with its secret key\n"
+          "  --detach         go to the background when the daemon is ready\n"
+          "  --worker         serve one session; VOCL starts workers itself, and mpiexec in a job with the program\n"
+          "  --help           print this text\n"
+          "  --version        print the version\n",
           to);
 }
 

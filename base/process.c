@@ -124,7 +124,7 @@ bool process_is_stopped(pid_t pid)
     return one && all;
 }
 
-/* The true parent is passed in: the one after its end, init or a subreaper, cannot be told from it by number alone. */
+/* The true parent is passed in: the one after its end, init or a subreaper, cannot be told from it by its PID alone. */
 void process_end_with(pid_t parent, int signal)
 {
     prctl(PR_SET_PDEATHSIG, signal);

@@ -154,7 +154,7 @@ static cl_int argument_kept(struct enqueue *e, cl_kernel kernel, uint32_t i, uns
     return cl_error(e->node->observer->uses(e, memory, use, true));
 }
 
-/* Tells the observer of the arguments, also before the lock is taken. Objects that are only read come first, as one
+/* Reports the arguments to the observer, also before the lock is taken. Objects that are only read come first, as one
  * of them may also be written. */
 static cl_int arguments_kept(struct enqueue *e, cl_kernel kernel)
 {

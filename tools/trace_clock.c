@@ -11,8 +11,8 @@
 #include "tools/tools.h"
 #include "tools/trace.h"
 
-#define FAR_NS 5e9 /* least distance of two answers that show the drift, */
-#define ERRORS 4   /* which has to be so many times their errors */
+#define FAR_NS 5e9 /* least distance in time of two answers that show the drift */
+#define ERRORS 4   /* the drift has to be so many times their errors */
 
 /* ---- members ---- */
 

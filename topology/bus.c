@@ -7,8 +7,8 @@
 
 #define CONSIDERED 24 /* transfers whose order is decided together */
 #define PASSES 3
-#define PATIENCE 0.01      /* seconds that others of its source wait for a transfer at least, */
-#define PATIENCE_FACTOR 20 /* and in addition so many times its time alone */
+#define PATIENCE 0.01      /* seconds that others of its source wait for a transfer at least */
+#define PATIENCE_FACTOR 20 /* they wait in addition so many times as long as it takes alone */
 #define LEAST_LEFT 0.05    /* fraction left of a transfer that should have ended and has not */
 
 struct bus {

@@ -26,7 +26,7 @@
 #define TESTS_BEFORE_CLOCK 32 /* a few us, in which small collectives end */
 #define PATIENCE_NS 20000     /* plus one for each byte: see is_patient() */
 
-/* ---- going on ---- */
+/* ---- progress ---- */
 
 static int64_t chunks(const struct xtq_request *r, size_t count)
 {

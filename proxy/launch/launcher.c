@@ -168,8 +168,8 @@ static void have_descriptors(unsigned workers, bool pairs)
 
 struct serving {
     struct ranks *ranks;
-    const char *program; /* the worker's, */
-    int output;          /* and where its output goes */
+    const char *program; /* the worker's program */
+    int output;          /* where the workers' output goes */
 };
 
 static void listen_for(int output, int milliseconds)

@@ -124,7 +124,7 @@ static int take_header(void)
     return 0; /* the environment refers to header and own, which stay allocated */
 }
 
-/* The variable tells the worker's descriptor for PMI, or for connections through the tunnel. */
+/* The variable names the worker's descriptor for PMI, or for connections through the tunnel. */
 static pid_t start_worker(int end, const char *variable)
 {
     char program[4096], *arguments[] = {program, (char *)(uintptr_t) "--worker", NULL};
@@ -187,7 +187,7 @@ static bool hear_worker(struct tunnel *tunnel, int worker)
     return got > 0 || got == -EAGAIN || got == -EINTR || got == -ETIMEDOUT;
 }
 
-/* Tells the worker that the program's host is alive, whatever the program does. */
+/* Reports to the worker that the program's host is alive, whatever the program does. */
 static void vouch(int worker, long *vouched_ms)
 {
     const long now = clock_ms();

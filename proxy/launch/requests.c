@@ -16,14 +16,14 @@
 #include "base/text.h"
 #include "proxy/launch/requests.h"
 
-#define MOST_USERS 8   /* requests of users that are under way, */
-#define MOST_ASKERS 17 /* and including those of this process */
+#define MOST_USERS 8   /* requests of users under way, at most */
+#define MOST_ASKERS 17 /* the same, with those of this process */
 #define ASIDE 2        /* descriptors polled besides theirs */
 
 /* A request that waits for the program's answer, from a process at the end of a pipe, or from this process. */
 struct asker {
-    int out;    /* the end of that pipe, or -1; */
-    int answer; /* and of the socket on which the program answers; -1: unused */
+    int out;    /* the end of that pipe, or -1 */
+    int answer; /* the end of the socket on which the program answers; -1: this entry is unused */
     requests_answered *hear;
     void *owner;
 };

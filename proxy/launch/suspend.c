@@ -14,9 +14,9 @@ static char program_name[64], program_job[64];
 
 static struct {
     bool on;
-    char address[128]; /* the last daemon that it left, which is told first; */
-    unsigned next;     /* index of the one to tell when that is lost */
-    int devices;       /* how many it had */
+    char address[128]; /* the daemon that it left last, which gets the first report */
+    unsigned next;     /* index of the daemon that gets the report when that one is lost */
+    int devices;       /* how many devices it had */
     char ended[128];   /* why it is not to resume */
 } suspended;
 

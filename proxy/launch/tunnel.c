@@ -13,11 +13,11 @@
 #include "transport/starter.h"
 
 #define MOST_DATA ((64u << 10) - sizeof(struct frame)) /* bytes of one connection in one frame */
-#define BOX (512u << 10)                               /* bytes of output, and of input, */
-#define FULL (128u << 10)                              /* and when no more output is read from members */
-#define FIRST_WINDOW (64u << 10)                       /* bytes that may be under way to a member, */
-#define MOST_WINDOW (1u << 20)                         /* and to one that reads quickly; */
-#define MOST_WINDOWS (64u << 20)                       /* sum over all connections */
+#define BOX (512u << 10)                               /* bytes of output, and of input */
+#define FULL (128u << 10)                              /* bytes of output from which on no more is read from members */
+#define FIRST_WINDOW (64u << 10)                       /* bytes that may be under way to a member */
+#define MOST_WINDOW (1u << 20)                         /* the same, to a member that reads quickly */
+#define MOST_WINDOWS (64u << 20)                       /* the same, to all members together */
 
 enum kind { CALL = 1, DATA, ROOM, CLOSE, BEAT };
 
@@ -37,8 +37,8 @@ struct channel {
     int fd; /* -1: this side has closed it */
     bool say_call, say_close, said_close, heard_close;
     uint32_t room; /* bytes that may be sent to the other end */
-    /* expected: bytes that the other end may still send; taken: those that the member has read since it was last
-     * told. */
+    /* expected: bytes that the other end may still send; taken: those that the member has read since the last
+     * report to that end. */
     uint32_t expected, taken;
     uint32_t window;
     struct box in; /* what the member has not read yet */

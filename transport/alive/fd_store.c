@@ -39,7 +39,7 @@ struct fd_store {
     atomic_bool needed;
     bool ended;     /* or about to end: it gets no more tasks */
     enum task task; /* for the store's thread, by the thread that holds `asking` */
-    int error;      /* and its result */
+    int error;      /* the result of the task */
     unsigned slot;
     struct stored_fd line; /* descriptors pass through it: the end in the program's table, and the one in the store's */
     int inside;

@@ -9,8 +9,8 @@
 #include "transport/core/link.h"
 #include "wire/frame.h"
 
-#define ACTIVE_NS 2000000        /* if bulk data moved in this time, polling continues; */
-#define ACTIVE_MOST_NS 100000000 /* or in a few times as much as the last piece took */
+#define ACTIVE_NS 2000000        /* polling continues for so long after bulk data have moved, */
+#define ACTIVE_MOST_NS 100000000 /* or for a few times as long as the last piece took, at most so long */
 #define NAP_US 400               /* us between polls while bulk data move: sockets can buffer as much meanwhile */
 #define LONG_NAP_US 20000
 #define EAGER_PIECES 4

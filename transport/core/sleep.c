@@ -7,8 +7,8 @@
 #include "transport/core/link.h"
 
 #define CONFIRM_US 2000 /* a program that sleeps confirms after this time the frames that it has taken */
-#define JOIN_US 1000    /* between polls while a member joins, */
-#define RUNG_US 1000    /* and while MPI may hold a frame whose bell was faster: MPI makes progress only when polled */
+#define JOIN_US 1000    /* between polls while a member joins */
+#define RUNG_US 1000    /* while MPI may hold a frame whose bell was faster: MPI makes progress only when polled */
 
 /* Whether the confirmation can wait. It costs a poll of the worker, which is computing the answer. The next frame
  * confirms as well; only a program that receives much from its worker, and sends nothing, never sends one. */

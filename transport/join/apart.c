@@ -18,8 +18,8 @@
 #include "transport/join/where.h"
 #include "transport/rendezvous/pending.h"
 
-#define AGAIN_MS 1500 /* between two messages; and */
-#define MOST_TRIES 6  /* answered messages, after which it gives up */
+#define AGAIN_MS 1500 /* between two messages to another worker */
+#define MOST_TRIES 6  /* so many answers without a connection; after one more it gives up */
 
 struct apart {
     struct rendezvous *m;

@@ -22,8 +22,8 @@
 #include "transport/rendezvous/rendezvous.h"
 #include "transport/stream/plain.h"
 
-#define MEET_MS 10000 /* for each step, if no silent peer is ever lost, */
-#define LEAST_MS 4000 /* and at least so long: connections may have to be made in another way */
+#define MEET_MS 10000 /* for each step, if no silent peer is ever lost */
+#define LEAST_MS 4000 /* for each step at least: connections may have to be made in another way */
 
 #define MOST_NUMBERS (1 + MAX_WORKERS + 1 + SESSION_MOST_ADDED(MAX_WORKERS))
 

@@ -10,7 +10,7 @@
 #include "transport/launch/launch.h"
 
 #define FILES 1024      /* descriptors that a small session needs */
-#define FILES_EACH 4    /* and more for each worker */
+#define FILES_EACH 4    /* in addition for each worker */
 #define FILES_NEEDED 36 /* of a worker that compiles a kernel */
 
 int host_lift_limit(unsigned workers, struct rlimit *before, char *why, size_t why_size)

@@ -10,11 +10,11 @@
 #include "transport/rendezvous/pending.h"
 #include "transport/rendezvous/rendezvous.h"
 
-#define REVERSE_MS 1000 /* after which the waiting side connects itself, */
-#define TUNNEL_MS 1500  /* or it connects through the starter of the workers, */
-#define HASTE_MS 500    /* or after this time, if that is known to be the way, */
-#define WORKERS_PART 4  /* part of the start timeout after which two workers do without each other, */
-#define EACH_MS 200     /* or this much later for each worker: many on one host have few processors */
+#define REVERSE_MS 1000 /* after this time the waiting side connects itself */
+#define TUNNEL_MS 1500  /* after this time a side connects through the starter of the workers */
+#define HASTE_MS 500    /* the same, if that is known to be necessary */
+#define WORKERS_PART 4  /* after this part of the start timeout two workers do without each other */
+#define EACH_MS 200     /* in addition for each worker: many on one host have few processors */
 
 /* ---- each pair ---- */
 

@@ -10,7 +10,7 @@
 
 #define EVERY_NS 5000000      /* between two looks */
 #define MOST_GAP_NS 200000000 /* between two looks; after more the time between them does not count */
-#define ENOUGH_NS 60000000    /* of waiting for the link make a measurement, */
+#define ENOUGH_NS 60000000    /* a measurement takes so long of waiting for the link, */
 #define ENOUGH_TURNS 2        /* or this many round trips */
 /* A connection is slow at first, and grows: a rate is the best measurement after so many that are no better. */
 #define STILL 2

@@ -10,8 +10,8 @@
 struct tls {
     int fd;
     bool accepts;
-    pid_t process; /* the PID at the other end, as the kernel reports it, or 0; */
-    bool asks;     /* and whether it has to report it with the next bytes */
+    pid_t process; /* the PID at the other end, as the kernel reports it, or 0 */
+    bool asks;     /* the kernel has to report it with the next bytes */
     size_t known;  /* bytes of the identity that have been sent or received */
     char identity[TLS_IDENTITY];
 };

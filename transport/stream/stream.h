@@ -123,7 +123,7 @@ struct offer {
     bool offered, early; /* early: before its turn; neither: only chunks after the first have arrived */
     uint32_t turn;
     uint64_t length, promised; /* promised: bytes of chunks that have begun */
-    bool there;                /* to be read in the giver's memory: */
+    bool there;                /* it is to be read in the giver's memory, at place */
     struct reach_place place;
     struct kept_bytes *kept;
 };

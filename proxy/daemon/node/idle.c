@@ -2,12 +2,12 @@
 #include "base/clock.h"
 #include "proxy/daemon/node/internal.h"
 
-/* A session that was asked, and still runs after this time, is not asked again for as long; */
+/* A session that was asked, and still runs after this time, is not asked again for as long. */
 #define ASKED_MS 15000
 #define REFUSED_MS 5000 /* the same after a refusal */
-/* The cost of a suspension that was not measured: a worker's start, and, if no other was measured, */
+/* The cost of a suspension that was not measured: a worker's start, and a time for each MiB saved or restored. */
 #define START_MS 500
-#define FIRST_US 1000 /* for each MiB saved or restored */
+#define FIRST_US 1000 /* for each MiB, if no other suspension was measured */
 #define LEAST_MIB 16  /* from which on a measurement counts */
 #define MOST_PATIENCE_MS (3600 * 1000)
 

@@ -1,6 +1,6 @@
 /*
  * What a daemon leaves in its state directory for its successor: a file for each session, from its reservation on,
- * because devices that are not on record would be granted again. Workers do not need their daemon to go on, so sessions
+ * because devices that are not on record would be granted again. Workers run without their daemon, so sessions
  * survive its restart.
  */
 #include <dirent.h>

@@ -23,8 +23,8 @@
 #include "proxy/daemon/pool/internal.h"
 
 #define FLUSH_MS 5
-#define REPEAT_MS 2000      /* of what changes all the time, in a pool of fewer than... */
-#define REPEAT_NODES 64     /* ...this many nodes; proportionally less often in larger ones */
+#define REPEAT_MS 2000      /* between announcements of what changes all the time, in a pool of up to REPEAT_NODES */
+#define REPEAT_NODES 64     /* in larger pools proportionally less often */
 #define EVERYTHING_MS 15000 /* all versions are announced again */
 #define ANSWER_MS 1000      /* without an answer, another daemon is asked */
 #define REPLACE_MS 3000     /* a daemon that cannot be reached is replaced by one after it */

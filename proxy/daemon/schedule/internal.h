@@ -32,10 +32,10 @@ struct request {
     bool one_node;           /* all devices have to be on one node */
     bool limited;            /* its user already has as much as allowed */
     struct {
-        char part[SESSION_ID];                 /* or "" */
+        char part[SESSION_ID];                 /* its name, or "" */
         char from[64];                         /* where the program runs */
         char node[64];                         /* where that part is now */
-        unsigned devices[MOST_DEVICES], count; /* and its devices there */
+        unsigned devices[MOST_DEVICES], count; /* the devices of that part, there */
         long long device;                      /* the only device that it is to have, or -1 */
     } move;                                    /* a part of a session that moves */
     unsigned position_sent;                    /* the position in the queue, from 1, that the client was sent */

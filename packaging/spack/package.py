@@ -1,4 +1,4 @@
-# A recipe for Spack: goes into one's own repository (spack repo create), as packages/vocl/package.py.
+# A recipe for Spack. Put it into a repository of your own (spack repo create) as packages/vocl/package.py.
 # Not tested with Spack itself: tests/recipes.sh runs it with a stand-in, and compares its options with configure's.
 from spack.package import *
 
@@ -8,13 +8,13 @@ class Vocl(AutotoolsPackage):
 
     version("main", branch="main")
 
-    variant("zstd", default=True, description="Bulk data are packed on slow links")
-    variant("tls", default=True, description="Sessions over TLS, which those to other hosts are")
+    variant("zstd", default=True, description="Compress bulk data on slow networks")
+    variant("tls", default=True, description="Sessions over TLS, the default between hosts")
     variant("pool", default=True, description="Pools of devices: the daemon and its clients")
-    variant("trace", default=True, description="Traces and reports of what programs did")
+    variant("trace", default=True, description="Traces and reports of programs")
     variant("munge", default=True, when="+pool", description="Authentication by MUNGE")
 
-    variant("slurm", default=False, when="+pool", description="The plugin by which Slurm gives jobs devices of a pool")
+    variant("slurm", default=False, when="+pool", description="Slurm's plugin for devices of a pool")
 
     depends_on("c", type="build")
     depends_on("autoconf", type="build")

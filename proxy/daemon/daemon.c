@@ -99,7 +99,7 @@ static void take_config(struct daemon *d, struct config *fresh)
     keep(&fresh->state, &old->state, &needs_restart);
     keep(&fresh->method, &old->method, &needs_restart);
     if (needs_restart)
-        daemon_log("warning", "name, listen, state-directory and auth need a restart");
+        daemon_log("warning", "changes of name, listen, state-directory and auth need a restart");
     d->config = fresh;
     d->configured++;
     questions_renew();

@@ -59,11 +59,12 @@ static void drain(struct connection *c, const json_t *message)
     char why[256] = "";
 
     if (!c->user.admin)
-        text_print(why, sizeof(why), "only administrators of the pool may");
+        text_print(why, sizeof(why), "only administrators of the pool may do this");
     else if (!*owner || strlen(owner) > 32 || strlen(reason) > 128)
         text_print(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
     else if (begins ? drain_add(d, owner, user, reason, why, sizeof(why)) : drain_lift(d, owner, why, sizeof(why)))
-        daemon_log("warning", "%s not by %s for %s: %s", begins ? "drained" : "resumed", user, owner, why);
+        daemon_log("warning", "cannot %s the node, for %s (owner %s): %s", begins ? "drain" : "resume", user, owner,
+                   why);
     else
         daemon_log("notice", "%s by %s for %s%s%s", begins ? "drained" : "resumed", user, owner, *reason ? ": " : "",
                    reason);

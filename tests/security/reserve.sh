@@ -21,7 +21,7 @@ none()
 }
 wait_until none || fail "reservations stay: $(VOCL_POOL=$scratch/pool vocl pool sessions)"
 "$top_builddir/tests/security/reserve" "$scratch/pool.nobody" nobody 1 < /dev/null > "$scratch/again"
-grep -q '^granted 0: .*started nothing on them; again in' "$scratch/again" || fail "again: $(cat "$scratch/again")"
+grep -q '^granted 0: .*without using them; try again in' "$scratch/again" || fail "again: $(cat "$scratch/again")"
 exec 5>&-
 
 # the limit of devices

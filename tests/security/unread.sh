@@ -9,7 +9,7 @@ export VOCL_POOL="$scratch/pool"
 mkfifo "$scratch/stay"
 closed_or_over()
 {
-    grep -q 'does not read what it is sent: closed' "$scratch/log" || ! kill -0 $unread 2> /dev/null
+    grep -q 'does not read its messages: closed' "$scratch/log" || ! kill -0 $unread 2> /dev/null
 }
 for how in hold; do # queue is for hands: its filling does not always come to an end
     "$top_builddir/tests/security/unread" "$scratch/pool" $how < "$scratch/stay" > "$scratch/out" 2>&1 &
@@ -18,7 +18,7 @@ for how in hold; do # queue is for hands: its filling does not always come to an
     wait_until closed_or_over || fail "$how: it was not closed: $(cat "$scratch/out" "$scratch/log")"
     exec 6>&-
     wait $unread || fail "$how: $(cat "$scratch/out" "$scratch/log")"
-    grep -q 'does not read what it is sent: closed' "$scratch/log" || fail "$how: it ended: $(cat "$scratch/out" "$scratch/log")"
+    grep -q 'does not read its messages: closed' "$scratch/log" || fail "$how: it ended: $(cat "$scratch/out" "$scratch/log")"
     await sessions=0 queue=0 || fail "$how: something stays"
     cp "$scratch/log" "$scratch/log.$how"
     kill -TERM $daemon

@@ -108,7 +108,7 @@ void connection_send(struct connection *c, json_t *message)
     record = channel_seal(&c->channel, message, &length);
     json_decref(message);
     if (!record) { /* the other end would wait for it */
-        daemon_log("warning", "what is to be said to %s cannot be: closed", c->remote);
+        daemon_log("warning", "a message to %s cannot be made: closed", c->remote);
         connection_drop(c);
         return;
     }
@@ -116,7 +116,7 @@ void connection_send(struct connection *c, json_t *message)
     free(record);
     if (evbuffer_get_length(bufferevent_get_output(c->stream)) <= MOST_UNSENT)
         return;
-    daemon_log("warning", "%s does not read what it is sent: closed", c->remote);
+    daemon_log("warning", "%s does not read its messages: closed", c->remote);
     connection_drop(c);
 }
 

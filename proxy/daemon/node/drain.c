@@ -47,7 +47,7 @@ int drain_add(struct daemon *d, const char *owner, const char *by, const char *r
     json_t *list = without(d->drains, owner);
 
     if (json_array_size(list) >= MOST_DRAINS) {
-        text_print(why, why_size, "it is drained by too many already");
+        text_print(why, why_size, "the node already has %d drains", MOST_DRAINS);
         json_decref(list);
         return -ENOSPC;
     }
@@ -66,7 +66,7 @@ int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size)
         json_decref(list);
         if (!*other)
             return 0; /* it is not drained at all */
-        text_print(why, why_size, "it is not drained by %s, but by %s", owner, other);
+        text_print(why, why_size, "the node is not drained by %s, but by %s", owner, other);
         return -EPERM;
     }
     return change(d, list, why, why_size);

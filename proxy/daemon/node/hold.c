@@ -76,7 +76,7 @@ const char *hold_refuse(struct session *s, uint64_t memory, bool *never)
         hold_users(s->daemon, s->devices[i], &all, &alone);
         if (memory > (rule->memory ? rule->memory : device->memory) || all > device->memory) {
             *never = false;
-            return "a device has less memory left";
+            return "a device has too little free memory";
         }
     }
     *never = false;

@@ -56,7 +56,7 @@ static const char *refuse_devices(const struct session *s, bool exclusive, uint6
         if (rule->hidden || alone || users >= rule->sessions || (exclusive && users))
             return "a device is taken";
         if (memory > (rule->memory ? rule->memory : device->memory) || taken + memory > device->memory)
-            return "a device has less memory left";
+            return "a device has too little free memory";
     }
     return NULL;
 }
@@ -83,7 +83,7 @@ static struct session *take(struct daemon *d, const json_t *order, const struct 
         return NULL;
     }
     if (away) {
-        text_print(why, why_size, "you reserved devices and started nothing on them; again in %ld s", away);
+        text_print(why, why_size, "you reserved devices without using them; try again in %ld s", away);
         return NULL;
     }
     s = session_new(d, id);

@@ -129,7 +129,7 @@ static void fork_server_over(struct child *child, int status)
     fork_server = NULL;
     tried.useless = WIFEXITED(status) && WEXITSTATUS(status) == FORK_SERVER_USELESS;
     if (tried.useless)
-        daemon_log("notice", "with these drivers loaded no process can be copied: each worker loads them");
+        daemon_log("notice", "these drivers do not allow a fork server: each worker loads them itself");
     else
         daemon_log("warning", "the fork server does not answer: workers load their drivers themselves");
 }

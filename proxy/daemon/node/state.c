@@ -204,7 +204,7 @@ static void adopt(struct daemon *d, const char *name)
     id = message_text(state, "id", "");
     s = message_is_id(id) && !strcmp(name + strlen(PREFIX), id) ? session_new(d, id) : NULL;
     if (!s) {
-        daemon_log("error", "%s is no record of a session: ignored", path);
+        daemon_log("error", "%s is not a record of a session: ignored", path);
         json_decref(state);
         return;
     }

@@ -361,7 +361,7 @@ static void on_worker(evutil_socket_t listener, short what, void *argument)
     }
     control = s && !s->control ? calloc(1, sizeof(*control)) : NULL;
     if (!control) {
-        daemon_log("warning", "refused a process that is no session's worker");
+        daemon_log("warning", "refused a process that is not a worker of a session");
         close(fd);
         return;
     }

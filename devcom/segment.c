@@ -336,7 +336,8 @@ void segments_close(struct devcom *d)
 
 /* ---- using this rank's segments ---- */
 
-/* Counts first, and looks up the segment then: who deletes it removes it first, and then waits for those counted. */
+/* Counts first, and looks up the segment then: a thread that deletes it removes it first, and then waits for those
+ * counted. */
 int segment_take(struct devcom *d, unsigned id, struct segment **out)
 {
     struct segment *segment;

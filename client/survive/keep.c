@@ -214,7 +214,7 @@ static bool is_gone(const struct task *task)
            (!task->again && (!node->alive || node->mending)) || session_stops(node->session);
 }
 
-/* Sends the request behind what was put for the node before. */
+/* Sends the request, after the commands in the node's batch. */
 static bool sent(void *argument)
 {
     struct task *task = argument;

@@ -8,8 +8,8 @@
  *  - the node and the spare node swap their members, in one moment under the session's lock;
  *  - the member that is spare now forgets all its objects.
  *
- * Until the swap nothing of the program's is touched: if anything fails, the target forgets what it was given, and the
- * program continues where it was.
+ * Until the swap everything of the program stays as it was: if anything fails, the target forgets what it was given,
+ * and the program continues where it was.
  */
 #include <errno.h>
 #include <stdio.h>

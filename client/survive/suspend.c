@@ -3,9 +3,9 @@
  * nodes, which stay, with no member behind them. A call that needs a node waits at the halt between calls, and a thread
  * that exists as long as the session is suspended gets workers and lets the calls continue (resume.c).
  *
- * Until the workers end nothing of the program's is touched: if anything fails before, it continues. If workers cannot
- * be had again, the calls that waited find their devices lost; the session is still suspended, and the next call tries
- * again.
+ * Until the workers end everything of the program stays as it was: if anything fails before, it continues. If workers
+ * cannot be had again, the calls that waited find their devices lost; the session is still suspended, and the next call
+ * tries again.
  */
 #include <errno.h>
 #include <stdio.h>

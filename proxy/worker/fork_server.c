@@ -1,7 +1,7 @@
 /*
  * vocl-proxy --fork-server (proxy/fork_server.h). It only loads libraries, because a process with threads or with a
  * device's descriptors cannot be copied: drivers that have these as soon as they are loaded are left to each worker.
- * Nothing of a session comes here: a copy is told what to do over a socket of its own.
+ * Nothing of a session comes here: a copy gets its task on a socket of its own.
  */
 #include <dirent.h>
 #include <errno.h>

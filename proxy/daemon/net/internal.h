@@ -14,7 +14,7 @@
 
 /* Records why an outgoing connection is about to be closed, with the other end's address; the first reason counts. */
 __attribute__((format(printf, 2, 3))) void connection_blame(struct connection *c, const char *format, ...);
-/* Stops all input and output. The event loop later destroys the connection and tells its owner, because callers further
+/* Stops all input and output. The event loop later calls closed() and destroys the connection, because callers further
  * up still use both. */
 void connection_drop(struct connection *c);
 /* Sends the reason, and closes the connection. */

@@ -1,8 +1,8 @@
 /*
  * Failover: a worker that is lost, or dismissed (recover_move()), is replaced by another one, to which its node's
  * journal is replayed. So are the workers of nodes that have interacted with it since the last snapshot (struct group),
- * although they are alive: what went between them has to go once more. These workers end, since what is enqueued there
- * may never end by itself, and others take their places.
+ * although they are alive: contents and events that went between them have to go again. These workers end, since what
+ * is enqueued there may never end by itself, and others take their places.
  */
 #include <errno.h>
 #include <signal.h>

@@ -2,9 +2,9 @@
  * Replays to a new worker what the lost one was sent: the objects of the last snapshot, their contents, and the
  * commands since, in the same order.
  *
- * What the program had learned, and may have acted upon, is awaited before what it did then: the log notes where an
- * event was known to be complete, or data had arrived, and there the replay waits for the same. So commands that only
- * the program kept apart are kept apart again. Reads whose data the program has are not repeated; a marker takes their
+ * The program may have acted on what it had learned. So the log notes where an event was known to be complete, or data
+ * had arrived, and there the replay waits for the same. Commands that only the program had ordered so come in that
+ * order again. Reads whose data the program has are not repeated; a marker takes their
  * place in the queue.
  *
  * If memory is shared with the worker, a part of the log has ended for good (window.c): of that part only what creates

@@ -1,6 +1,6 @@
 /*
- * Compacts a journal: of all that a node was sent, what creates the objects that it has. Left out are commands in
- * queues, which have ended; objects that are released, and from which no remaining one was made; and contents. Goes
+ * Compacts a journal: keeps, of all that a node was sent, the commands that create its objects. Left out are commands
+ * in queues, which have ended; objects that are released, and from which no remaining one was made; and contents. Goes
  * from the last command to the first, so that what is needed is known before the command that creates it comes.
  */
 #include <errno.h>

@@ -129,19 +129,13 @@ int exec_describe_platform(struct executor *x, const struct exec_describe_platfo
     return 0;
 }
 
-/* Handles and counts have no meaning on the other side. */
-static bool is_withheld(cl_device_info param)
-{
-    return param == CL_DEVICE_PLATFORM || param == CL_DEVICE_PARENT_DEVICE || param == CL_DEVICE_REFERENCE_COUNT;
-}
-
 static void put_device(struct executor *x, cl_device_id device, struct wire_buffer *infos)
 {
     static char value[65536];
     size_t size;
 
     for (cl_device_info param = CL_DEVICE_TYPE; param <= CL_DEVICE_TYPE + 0x7f; param++) {
-        if (is_withheld(param) || clGetDeviceInfo(device, param, sizeof(value), value, &size))
+        if (!query_is_plain(param) || clGetDeviceInfo(device, param, sizeof(value), value, &size))
             continue;
         quota_info(x, param, value, size);
         wire_put_info(infos, param, value, size);

@@ -158,6 +158,9 @@ void executor_forget_queue(struct executor *x, struct queue *queue);
 /* The halted stream may continue. */
 void executor_go_on(struct executor *x);
 
+/* queries.c: whether the query's answer, of numbers or a text, means the same in another process */
+bool query_is_plain(cl_uint param);
+
 /* quota.c */
 /* Whether the session's use of memory and launches is reported or limited. */
 bool quota_counts(const struct executor *x);

@@ -70,6 +70,14 @@ done
 [ -n "$withheld" ] || fail "both versions are taken: $(cat "$scratch/native")"
 unset VOCL_TEST_RECORDS
 
+# An answer of pointers stays with the worker: it would crash the program, and tell it the worker's addresses.
+"$top_builddir/tests/drivers/queries" > "$scratch/out" || fail "queries natively: $(cat "$scratch/out")"
+printf 'CL_DEVICE_SPIRV_%s_KHR: 0\n' EXTENSIONS CAPABILITIES | diff - "$scratch/out" || fail "queries natively"
+for where in "" --local; do
+    vocl run $where -- "$top_builddir/tests/drivers/queries" > "$scratch/out" || fail "queries: $(cat "$scratch/out")"
+    printf 'CL_DEVICE_SPIRV_%s_KHR: %s\n' EXTENSIONS -30 CAPABILITIES 0 | diff - "$scratch/out" || fail "queries $where"
+done
+
 # Two devices in one context.
 POCL_DEVICES="pthread pthread" "$nodes" > "$scratch/two" 2>&1 || fail "two devices natively: $(cat "$scratch/two")"
 together()

@@ -15,12 +15,12 @@
  *     gaspi_passive_send, _receive                                    devcom_passive_send, _receive
  *     ggas_get_pointer_of_node                                        devcom_ggas_ptr
  *
- * Every function that returns int returns 0 or a negative errno, unless its comment says otherwise. A pointer argument
- * may be NULL only where its comment says so. A NULL pointer elsewhere yields -EINVAL; functions that return no errno
- * then do nothing, or return NULL or false. d, chain, e, c and g are the results of devcom_init(), _chain_create(),
- * _endpoint_open(), _control_create() and _ggas_open(). Sizes, offsets and strides are in bytes. Functions may be
- * called from any thread. Functions marked "Collective" must be called by all ranks of the communicator, in the same
- * order, and by one thread at a time.
+ * Every function that returns int returns 0 or a negative errno, unless its description says otherwise. A pointer
+ * argument may be NULL only where the description says so. A NULL pointer elsewhere yields -EINVAL; functions that
+ * return no errno then do nothing, or return NULL or false. d, chain, e, c and g are the results of devcom_init(),
+ * _chain_create(), _endpoint_open(), _control_create() and _ggas_open(). Sizes, offsets and strides are in bytes.
+ * Functions may be called from any thread. Functions marked "Collective" must be called by all ranks of the
+ * communicator, in the same order, and by one thread at a time.
  *
  * Time-outs are in microseconds. DEVCOM_TEST (0) checks once; DEVCOM_BLOCK (-1) waits without limit. A wait whose
  * time-out expires returns -ETIMEDOUT and may be called again. A wait without limit returns -ECONNRESET when any rank
@@ -98,9 +98,9 @@ int devcom_finalize(struct devcom *d);
 /* Return this process's rank, and the number of ranks; -EINVAL if d is NULL. */
 int devcom_rank(const struct devcom *d);
 int devcom_size(const struct devcom *d);
-/* Whether this rank shares memory with the given rank. False if there is no such rank. */
+/* Returns whether this rank shares memory with a rank; false if there is no such rank. */
 bool devcom_shares_host(const struct devcom *d, int rank);
-/* Whether a rank is alive: false once the rank is known to be lost, and if there is no such rank. */
+/* Returns whether a rank is alive: false once the rank is known to be lost, and if there is no such rank. */
 bool devcom_alive(const struct devcom *d, int rank);
 
 /* ---- segments (section 4.2) ---- */
@@ -156,7 +156,11 @@ int devcom_segment_bind(struct devcom *d, unsigned segment, const struct devcom_
 int devcom_segment_register(struct devcom *d, unsigned segment, int error);
 /*
  * Collective. Calls devcom_segment_alloc() and devcom_segment_register(). If this fails on any rank, no rank keeps a
- * segment that it allocated here. Sizes may differ between ranks. Arguments and errors are those of the two functions.
+ * segment that it allocated here. Sizes may differ between ranks.
+ *
+ * segment, memory  as for devcom_segment_alloc()
+ *
+ * Returns 0 or an error as the two functions.
  */
 int devcom_segment_create(struct devcom *d, unsigned segment, const struct devcom_memory *memory);
 /*
@@ -265,7 +269,11 @@ int devcom_write_notify(struct devcom *d, unsigned segment, size_t offset, int r
                         size_t remote_offset, size_t bytes, unsigned signal, enum devcom_signal_op op, int64_t value,
                         unsigned queue);
 /*
- * Changes a signal of another rank, in the order of the queue. Arguments and errors are those of devcom_write_notify().
+ * Changes a signal of another rank, in the order of the queue.
+ *
+ * rank, signal, op, value, queue  as for devcom_write_notify()
+ *
+ * Returns 0 or an error as devcom_write_notify().
  */
 int devcom_notify(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value, unsigned queue);
 /*
@@ -368,9 +376,9 @@ int devcom_notify_reset(struct devcom *d, unsigned signal, int64_t *out);
  * timeout_us             the time-out, for ranks that are reached by messages
  * out                    receives the word's old value
  *
- * Return 0 or an error as devcom_write(); -ENOTSUP: the memory is staged, or cannot be reached. After -ETIMEDOUT the
- * operation is pending or done: the same call with the same arguments resumes it, so it is done only once. -EAGAIN: as
- * many operations as a queue holds have timed out and were not resumed.
+ * Return 0 or an error as devcom_write(); -ENOTSUP: the memory is staged, or cannot be reached; -EAGAIN: as many
+ * operations as a queue holds have timed out and were not resumed. After -ETIMEDOUT the operation is pending or done:
+ * the same call with the same arguments resumes it, so it is done only once.
  */
 int devcom_fetch_add(struct devcom *d, int rank, unsigned segment, size_t offset, int64_t value, long timeout_us,
                      int64_t *out);
@@ -438,9 +446,9 @@ enum devcom_method {
  *
  * timeout_us  the time-out
  *
- * Returns 0 or an error of all collectives below: -ETIMEDOUT: the same call with the same arguments resumes the
- * collective; -EINVAL: an invalid argument, or another collective has to be resumed first; -ENOENT: no such segment;
- * -ERANGE: outside of the segment; -ECONNRESET: a rank is lost.
+ * Returns 0; -ETIMEDOUT: the same call with the same arguments resumes the collective; -EINVAL: an invalid argument, or
+ * another collective has to be resumed first; -ENOENT: no such segment; -ERANGE: outside of the segment; -ECONNRESET: a
+ * rank is lost. devcom_broadcast(), devcom_allreduce() and devcom_reduce() return these errors, too.
  */
 int devcom_barrier(struct devcom *d, long timeout_us);
 /*
@@ -497,8 +505,13 @@ int devcom_chain_create(struct devcom *d, const struct devcom_put *puts, unsigne
  * to its ranks are pending, or another thread is starting the chain.
  */
 int devcom_chain_start(struct devcom_chain *chain);
-/* Waits until all puts that were started have taken effect (TCA: the completion flag). timeout_us: the time-out.
- * Returns 0 or an error as devcom_queue_fence(). */
+/*
+ * Waits until all puts of a chain that were started have taken effect (TCA: the completion flag).
+ *
+ * timeout_us  the time-out
+ *
+ * Returns 0 or an error as devcom_queue_fence().
+ */
 int devcom_chain_wait(struct devcom_chain *chain, long timeout_us);
 /* Frees a chain; does nothing if chain is NULL. */
 void devcom_chain_destroy(struct devcom_chain *chain);
@@ -546,9 +559,9 @@ int devcom_endpoint_refresh(struct devcom_endpoint *e);
 void devcom_endpoint_close(struct devcom_endpoint *e);
 
 /*
- * devcom_program_create() builds a program for the endpoint's device, as OpenCL C 2.0 or 3.0. The functions below, of
- * devcom/vocl_dev.cl, precede its source. Its kernels have a parameter of type `global struct devcom_device *`, which
- * devcom_kernel_argument() sets.
+ * Build a program for the endpoint's device, as OpenCL C 2.0 or 3.0 (devcom_program_create()), and set the parameter of
+ * type `global struct devcom_device *` that its kernels have (devcom_kernel_argument()). The functions below, of
+ * devcom/vocl_dev.cl, precede the program's source.
  *
  * source   the program's source
  * options  the compiler's options; may be NULL
@@ -594,9 +607,9 @@ int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned
 int devcom_enqueue_kernel(struct devcom_endpoint *e, cl_command_queue commands, cl_kernel kernel, unsigned dimensions,
                           const size_t *global, const size_t *local, cl_event *event);
 /*
- * Returns, and clears, the first error since the last call of this function that a kernel of the endpoint, or a command
- * of devcom_enqueue_put() or devcom_enqueue_wait(), met; 0 if there was none. Kernels have queues of their own, whose
- * errors devcom_queue_fence() does not return.
+ * Returns the first error of an endpoint since the last call of this function, and clears it; 0 if there was none. It
+ * is an error that a kernel of the endpoint, or a command of devcom_enqueue_put() or devcom_enqueue_wait(), met.
+ * Kernels have queues of their own, whose errors devcom_queue_fence() does not return.
  */
 int devcom_endpoint_error(struct devcom_endpoint *e);
 
@@ -709,8 +722,9 @@ int devcom_control_offer(struct devcom_control *c, unsigned start, int rank, uns
  * timeout_us  the time-out of this call
  * at          receives the index of the command that failed, or the number of commands; may be NULL
  *
- * Returns 0, or the error that ended the program: -ECANCELED; -ECONNRESET: a rank is lost; -EIO: OpenCL failed; -ETIME:
- * a command waited longer than wait_us; or as devcom_put() or devcom_queue_fence(). -ETIMEDOUT: this call's time-out.
+ * Returns 0 or the error that ended the program; -ECANCELED: the program was cancelled; -ECONNRESET: a rank is lost;
+ * -EIO: OpenCL failed; -ETIME: a command waited longer than wait_us; -ETIMEDOUT: this call's time-out; or an error as
+ * devcom_put() or devcom_queue_fence().
  */
 int devcom_control_wait(struct devcom_control *c, long timeout_us, unsigned *at);
 /* Ends a control program before its next command, or during a wait, but not during a kernel. Returns at once. */

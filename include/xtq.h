@@ -6,17 +6,21 @@
  * memory if both share a host, or else by a thread of the target. doc/internals/xtq.md describes the implementation.
  * The paper's names correspond to these:
  *
- *     RdmaInit, TaskingInit   xtq_init              ConstructCmd        xtq_kernel_packet, xtq_function_packet
- *     RdmaPostBuffer          none: a lane for      XtqPut              xtq_put
- *                             each initiator        XtqRegisterKernel   xtq_register_kernel
- *     ExecutionBarrier        MPI_Barrier           XtqRegisterFunction xtq_register_function
- *     SignalWait              xtq_signal_wait       XtqRegisterQueue    xtq_register_queue
+ *     RdmaInit, TaskingInit  xtq_init()
+ *     RdmaPostBuffer         none: there is a lane for each initiator
+ *     ExecutionBarrier       MPI_Barrier()
+ *     SignalWait             xtq_signal_wait()
+ *     ConstructCmd           xtq_kernel_packet(), xtq_function_packet()
+ *     XtqPut                 xtq_put()
+ *     XtqRegisterKernel      xtq_register_kernel()
+ *     XtqRegisterFunction    xtq_register_function()
+ *     XtqRegisterQueue       xtq_register_queue()
  *
- * Every function that returns int returns 0 or a negative errno, unless its comment says otherwise. A pointer argument,
- * or a pointer in a struct that is passed, may be NULL only where its comment says so. A NULL pointer elsewhere yields
- * -EINVAL; functions that return no errno then do nothing, or return 0 or false. x and c are the results of xtq_init()
- * and xtq_collectives_open(). Functions may be called from any thread. Functions marked "Collective" must be called by
- * all ranks of the communicator, in the same order.
+ * Every function that returns int returns 0 or a negative errno, unless its description says otherwise. A pointer
+ * argument, or a pointer in a struct that is passed, may be NULL only where the description says so. A NULL pointer
+ * elsewhere yields -EINVAL; functions that return no errno then do nothing, or return 0 or false. x and c are the
+ * results of xtq_init() and xtq_collectives_open(). Functions may be called from any thread. Functions marked
+ * "Collective" must be called by all ranks of the communicator, in the same order.
  */
 #ifndef XTQ_H
 #define XTQ_H
@@ -78,8 +82,8 @@ int xtq_init(MPI_Comm comm, const struct xtq_options *options, struct xtq **out)
  */
 int xtq_finalize(struct xtq *x);
 
-/* Whether a rank is alive: false once a rank of this host has died, or a rank of another host has been silent for
- * VOCL_PEER_TIMEOUT seconds (10) or cannot be reached by MPI; and if there is no such rank. */
+/* Returns whether a rank is alive: false once a rank of this host has died, or a rank of another host has been silent
+ * for VOCL_PEER_TIMEOUT seconds (10) or cannot be reached by MPI; and if there is no such rank. */
 bool xtq_alive(const struct xtq *x, int rank);
 
 /*
@@ -95,7 +99,7 @@ int xtq_barrier(struct xtq *x);
  *
  * error  0 or a negative errno
  *
- * Returns also -EIO: MPI failed.
+ * Returns the least value; -EIO: MPI failed.
  */
 int xtq_agree(struct xtq *x, int error);
 
@@ -277,7 +281,7 @@ struct xtq_queue_entry {
     /* XTQ_HOST: no thread serves the queue, only xtq_progress() and threads that wait. These notice the end of kernels,
      * too. */
     bool manual;
-    /* XTQ_DEVICE: the device, and OpenCL C source that defines the bodies: see below. */
+    /* XTQ_DEVICE: the device, and OpenCL C source that defines the bodies, which are described below. */
     cl_context context;
     cl_device_id device;
     const char *source;
@@ -501,10 +505,11 @@ int xtq_ireduce(struct xtq_collectives *c, int root, const void *data, void *res
                 enum xtq_op op, struct xtq_request **out);
 int xtq_iallreduce(struct xtq_collectives *c, const void *data, void *result, size_t count, enum xtq_type type,
                    enum xtq_op op, struct xtq_request **out);
-/* Waits for a request and frees it. Returns the collective's result: 0, or an error as above; -ECONNRESET: a rank is
- * lost. */
+/* Waits for a request and frees it. Returns the collective's result: 0, or an error as xtq_reduce(); -ECONNRESET: a
+ * rank is lost. */
 int xtq_wait(struct xtq_request *request);
-/* Tests a request. Returns -EINPROGRESS while it is pending; otherwise frees it and returns as xtq_wait(). */
+/* Tests a request, and frees it if it has completed. Returns -EINPROGRESS while it is pending; otherwise as xtq_wait().
+ */
 int xtq_test(struct xtq_request *request);
 
 #ifdef __GNUC__

@@ -5,13 +5,14 @@
  * for a buffer; xtqmpi_device_svm() declares that an SVM allocation must not be accessed by the host. An address in
  * such a range may be passed to MPI as the address of a message:
  *
- *     MPI_Send, Bsend, Ssend, Rsend and Recv, blocking or not, and as persistent requests (MPI_Send_init, MPI_Start)
- *     MPI_Sendrecv, MPI_Sendrecv_replace, MPI_Mrecv, MPI_Imrecv
- *     MPI_Bcast, MPI_Reduce, MPI_Allreduce, MPI_Scan, MPI_Exscan, MPI_Gather, Scatter, Allgather, Alltoall, and the
- * last four with v, MPI_Alltoallw, MPI_Reduce_scatter and Reduce_scatter_block; blocking or not, and in place
- *     MPI_Neighbor_allgather and alltoall, and these with v and w; blocking or not
- *     since MPI 4, all of these collectives as persistent requests (MPI_Allreduce_init and so on)
- *     MPI_Win_create, and the origin of MPI_Put, Get, Rput, Rget and Accumulate
+ *     messages     MPI_Send, Bsend, Ssend, Rsend and Recv, blocking or not, and as persistent requests (MPI_Send_init,
+ *                  MPI_Start); MPI_Sendrecv, MPI_Sendrecv_replace, MPI_Mrecv, MPI_Imrecv
+ *     collectives  MPI_Bcast, MPI_Reduce, MPI_Allreduce, MPI_Scan, MPI_Exscan, MPI_Gather, Scatter, Allgather,
+ *                  Alltoall, and the last four with v, MPI_Alltoallw, MPI_Reduce_scatter and Reduce_scatter_block;
+ *                  blocking or not, and in place
+ *     neighbours   MPI_Neighbor_allgather and alltoall, and these with v and w; blocking or not
+ *     persistent   since MPI 4, all of these collectives as persistent requests (MPI_Allreduce_init and so on)
+ *     windows      MPI_Win_create, and the origin of MPI_Put, Get, Rput, Rget and Accumulate
  *
  * with all forms of MPI_Wait and MPI_Test, and with datatypes that are made of predefined ones by MPI_Type_contiguous,
  * vector, hvector, indexed, hindexed, indexed_block, hindexed_block, struct, subarray, darray, resized and dup, also
@@ -26,7 +27,7 @@
  * have ended, or have been enqueued before in the command queue named here.
  *
  * A program links with libxtqmpi before its MPI (-lxtqmpi), or preloads it. The functions below return 0 or a negative
- * errno, and may be called from any thread. A pointer argument may be NULL only where its comment says so.
+ * errno, and may be called from any thread. A pointer argument may be NULL only where its description says so.
  */
 #ifndef XTQMPI_H
 #define XTQMPI_H

@@ -15,6 +15,7 @@ unshare -rm true 2> /dev/null || skip "no mount namespaces"
 make -s --no-print-directory -C "$top_builddir" install DESTDIR="$scratch/new" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
 root=$scratch/new
 for file in "$(value bindir)/vocl" "$(value bindir)/vocl-proxy" "$(value libdir)/$(value LIBVOCL)" "$(value mandir)/man1/vocl.1" \
+        "$(value mandir)/man3/libxtq.3" "$(value mandir)/man3/libxtqmpi.3" "$(value mandir)/man3/libdevcom.3" \
         "$(value docdir)/README.md" "$(value docdir)/COPYING" "$(value docdir)/doc/admin/pool.md" "$(value pkgdatadir)/vendors/vocl.icd"; do
     [ -s "$root$file" ] || fail "no $file: $(find "$root" -type f)"
 done

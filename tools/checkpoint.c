@@ -90,7 +90,7 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     if (status)
         return status;
     if (!good)
-        fail(1, "the contents broke off");
+        fail(1, "the program sent incomplete contents");
     if (quiet)
         return 0;
     fputs(text, stdout);

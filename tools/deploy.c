@@ -116,7 +116,7 @@ static void find_bundle(struct bundle *bundle)
     struct utsname machine;
 
     if (given && *given && !is_bundle(bundle, given))
-        fail(EXIT_BROKEN, "VOCL_BUNDLE: %s is no bundle of VOCL's", given);
+        fail(EXIT_BROKEN, "VOCL_BUNDLE: %s is not a bundle of VOCL", given);
     if (given && *given)
         return;
     if (place_bundle() && is_bundle(bundle, place_bundle()))
@@ -130,8 +130,9 @@ static void find_bundle(struct bundle *bundle)
             return;
     }
     fail(EXIT_BROKEN,
-         "--deploy: no vocl-" PACKAGE_VERSION "-%s.tar.xz is beside this tool; `make bundle` makes it, "
-         "and VOCL_BUNDLE says where it is",
+         "--deploy: no vocl-" PACKAGE_VERSION
+         "-%s.tar.xz is in the folder of this tool or above; make one by `make bundle`, "
+         "or set VOCL_BUNDLE to its path",
          machine.machine);
 }
 

@@ -109,7 +109,7 @@ int devices_list(bool json)
 
     devices = calloc(count, sizeof(*devices));
     if (!devices || cl.device_ids(platform, CL_DEVICE_TYPE_ALL, count, devices, NULL) != CL_SUCCESS)
-        fail(EXIT_FAILURE, "the devices went away");
+        fail(EXIT_FAILURE, "the devices were lost while they were listed");
     (json ? print_json : print_table)(devices, count);
     free(devices);
     return 0;

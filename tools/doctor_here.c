@@ -105,7 +105,7 @@ static void look_at_tls(const char *folder)
     if (!needed && access(path, F_OK))
         doctor_say(NOTE, "TLS", "this VOCL was built without: no sessions to other hosts but by --network mpi");
     else if (can_load(folder, "tls", "TLS", "install libssl3, or a VOCL that was built with it, or use --network mpi"))
-        doctor_say(FINE, "TLS", "there");
+        doctor_say(FINE, "TLS", "available");
 }
 
 static void look_at_parts(void)
@@ -242,7 +242,7 @@ static void look_at_limits(void)
                    "%llu KiB, which is too little for this machine's InfiniBand: ulimit -l unlimited",
                    (unsigned long long)locked.rlim_cur >> 10);
     else
-        doctor_say(FINE, "locked memory", "%s", verbs ? "enough for InfiniBand" : "no InfiniBand that would need it");
+        doctor_say(FINE, "locked memory", "%s", verbs ? "enough for InfiniBand" : "not needed: no InfiniBand here");
     if (addresses.rlim_cur != RLIM_INFINITY)
         doctor_say(NOTE, "address space",
                    "only %llu MiB: memory is shared with workers up to a quarter of that; ulimit -v",

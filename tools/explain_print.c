@@ -52,7 +52,8 @@ static void print_times(const struct explained *e, FILE *file)
     print_line(file, "with native OpenCL, estimated", e->native, wall);
     fprintf(file, "  %llu round trips, %llu launches\n", (unsigned long long)e->trips, (unsigned long long)e->launches);
     if (e->dropped)
-        fprintf(file, "  INCOMPLETE: %llu records had no room (VOCL_TIMELINE_BYTES)\n", (unsigned long long)e->dropped);
+        fprintf(file, "  INCOMPLETE: %llu records are missing; increase VOCL_TIMELINE_BYTES\n",
+                (unsigned long long)e->dropped);
 }
 
 static void print_functions(const struct explained *e, FILE *file)

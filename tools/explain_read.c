@@ -430,7 +430,7 @@ static struct explained *read_whole(const char *path)
     if (!root)
         fail(1, "%s: %s", path, why.text);
     if (!is_ours(about) || !json_is_array(events))
-        fail(1, "this is no trace of VOCL's");
+        fail(1, "this is not a trace that VOCL wrote");
     e = begin(about);
     json_array_foreach(events, i, event) take_event(e, event);
     return e;

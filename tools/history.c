@@ -249,7 +249,7 @@ int history(const struct poolfile *pool, const struct history_choices *choices)
         if (!pool_is_lost(node, why, sizeof(why)) &&
             read_node(pool, text_of(node, "address"), choices, records, why, sizeof(why)))
             continue;
-        fprintf(stderr, "vocl pool: without what %s has: %s\n", shown(node, "name"), why);
+        fprintf(stderr, "vocl pool: the sessions of %s are missing: %s\n", shown(node, "name"), why);
         missing = 1;
     }
     json_decref(status);

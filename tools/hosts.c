@@ -115,7 +115,7 @@ static void read_line(struct list *list, const char *path, char *line)
     if (!name || *name == '#')
         return;
     if (!text_read_number(slots, 1, MOST_HOSTS, &count) || (colon && more))
-        fail(EXIT_USAGE, "%s: of %s there is more than \"slots=N\"", path, name);
+        fail(EXIT_USAGE, "%s: after %s only \"slots=N\" may follow", path, name);
     if (colon)
         *colon = '\0';
     for (; count; count--)

@@ -305,7 +305,8 @@ long session_process(const char *text)
     if (strlen(text) >= 4 && strspn(text, "0123456789abcdef-") == strlen(text))
         sessions_each(has_name, &named);
     if (!named.program)
-        misuse("it takes the number of a process of this host, or the name of its session in a pool, not \"%s\"", text);
+        misuse("\"%s\" is neither the PID of a program nor the name of a session here; `vocl sessions` lists them",
+               text);
     return named.program;
 }
 
@@ -468,6 +469,6 @@ int sessions_suspend(int count, char **words)
     while (session_option(count, words, ":lh", options) != -1)
         ;
     if (count - optind != 1)
-        misuse("%s takes the number of one process", words[0]);
+        misuse("%s takes one PID", words[0]);
     return session_ask(session_process(words[optind]), words[0], false);
 }

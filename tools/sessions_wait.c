@@ -86,7 +86,7 @@ static int await(const char *text, const char *state, long milliseconds)
     if (text_read_number(text, 1, 1u << 30, &number))
         seen.program = (long)number;
     else if (strlen(text) < 4 || strspn(text, "0123456789abcdef-") != strlen(text))
-        misuse("--wait takes the number of a process of this host, or the name of its session in a pool, not \"%s\"",
+        misuse("--wait takes the PID of a program on this host, or the name of its session in a pool, not \"%s\"",
                text);
     while (look_again(&look)) {
         look_for_session(&seen);
@@ -133,6 +133,6 @@ int sessions_command(int count, char **words)
     if (strcmp(state, REQUEST_RUNNING) && strcmp(state, REQUEST_SUSPENDED) && strcmp(state, "ended"))
         misuse("--wait takes running, suspended or ended, not \"%s\"", state);
     if (count - optind != 1)
-        misuse("--wait needs the number of one process");
+        misuse("--wait needs one PID");
     return await(words[optind], state, milliseconds);
 }

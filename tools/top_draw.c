@@ -452,7 +452,7 @@ static void draw_summary(const struct top *t)
         snprintf(also, sizeof(also), ", %zu suspended", suspended);
     put(A_BOLD, "vocl top: %zu nodes, %zu devices, %zu sessions%s, %zu waiting%s",
         json_array_size(json_object_get(t->status, "nodes")), devices, sessions, also, json_array_size(queue),
-        t->paused ? "; PAUSED, p goes on" : "");
+        t->paused ? "; PAUSED, p continues" : "");
     if (!request)
         return;
     snprintf(line, sizeof(line), "%s waits for %.0f devices, %s so far: %s", shown(request, "user"),
@@ -462,21 +462,22 @@ static void draw_summary(const struct top *t)
 
 static void draw_help(void)
 {
-    static const char *const lines[] = {"vocl top: keys",
-                                        "",
-                                        "  q         quits",
-                                        "  h ?       this; any key goes back",
-                                        "  < >       sorts sessions by the column before or behind (left, right)",
-                                        "  r         turns their order round",
-                                        "  up down   moves through them (k, j; page up, page down)",
-                                        "  d         devices: the busiest first, or in the pool's order",
-                                        "  n tab     the chart is of the next device, or all together",
-                                        "  c         the chart is shown, or not",
-                                        "  p space   holds everything, or goes on",
-                                        "",
-                                        "DEV%: what of its devices' time a session has had in the last second.",
-                                        "MEMORY of a device: what sessions asked for, or use without having asked.",
-                                        "Without colours: NO_COLOR=1 vocl top"};
+    static const char *const lines[] = {
+        "vocl top: keys",
+        "",
+        "  q         quits",
+        "  h ?       shows these keys; any key closes them",
+        "  < >       sorts sessions by the previous or next column (left, right)",
+        "  r         reverses the order of sessions",
+        "  up down   scrolls through the sessions (k, j; page up, page down)",
+        "  d         devices: the busiest first, or in the pool's order",
+        "  n tab     shows the chart of the next device, or of all together",
+        "  c         shows or hides the chart",
+        "  p space   pauses, or continues",
+        "",
+        "DEV%: the share of its devices' time that a session had in the last second.",
+        "MEMORY of a device: what sessions have requested, or use beyond their request.",
+        "Without colours: NO_COLOR=1 vocl top"};
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
         put(i ? 0 : A_BOLD, "%s", lines[i]);

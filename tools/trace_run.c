@@ -232,7 +232,8 @@ static int start_tracing(long program, const char *file)
     free(helper_path("vocl-trace"));
     parts_of(file, folder);
     if (!access(folder, F_OK))
-        fail(1, "%s is there: it is being traced, or `vocl trace %s` makes it of what is there", folder, file);
+        fail(1, "%s exists: the program is being traced, or was; in the latter case `vocl trace %s` writes the file",
+             folder, file);
     check_writable(file);
     make_folder(file, folder);
     snprintf(unused_file, sizeof(unused_file), "%s", file);
@@ -253,7 +254,7 @@ static int stop_tracing(long program)
     session_answer(program, "trace stop", true, folder);
     length = strlen(folder);
     if (length <= strlen(PARTS) || strcmp(folder + length - strlen(PARTS), PARTS))
-        fail(1, "what is traced is in %s", folder);
+        fail(1, "the records of the trace are in %s", folder);
     snprintf(file, sizeof(file), "%.*s", (int)(length - strlen(PARTS)), folder);
     if (helper("make", folder, file))
         return 1;
@@ -273,12 +274,12 @@ int trace_command(int count, char **words)
     if (count == 2)
         return make_of(words[1]);
     if (count < 3 || !text_read_number(words[1], 1, 1u << 30, &program))
-        misuse("trace takes the number of a process, and start FILE or stop");
+        misuse("trace takes a PID and `start FILE` or `stop`, or a FILE");
     if (count == 4 && !strcmp(words[2], "start"))
         return start_tracing((long)program, words[3]);
     if (count == 3 && !strcmp(words[2], "stop"))
         return stop_tracing((long)program);
-    misuse("trace takes the number of a process, and start FILE or stop");
+    misuse("trace takes a PID and `start FILE` or `stop`, or a FILE");
 }
 
 /* ---- vocl explain ---- */
@@ -290,6 +291,6 @@ int explain_command(int count, char **words)
         return 0;
     }
     if (count != 2 && count != 3)
-        misuse("explain takes the file of a trace");
+        misuse("explain takes the file of a trace, and maybe one for the report");
     return helper("explain", words[1], count == 3 ? words[2] : NULL);
 }

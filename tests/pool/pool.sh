@@ -80,7 +80,7 @@ is_placed()
 placed "n1" --count 2 --policy pack
 placed "n1 n2 n3" --count 3 --policy spread
 placed "n1 n2 n3" --count 5 --policy order
-as $alice vocl run --count 7 -- true 2> /dev/null
+as $alice vocl run --count 7 -- true 2> "$scratch/err" || fail "a program without OpenCL needs devices: $(cat "$scratch/err")"
 as $alice vocl devices --count 7 2> "$scratch/err" && fail "seven devices of six"
 grep -q "too few such devices" "$scratch/err" || fail "seven devices of six: $(cat "$scratch/err")"
 [ "$(as $alice vocl devices --count 6 | sed 1d | wc -l)" = 6 ] || fail "six devices of six"

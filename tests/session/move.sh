@@ -22,7 +22,8 @@ always()
 compared()
 {
     env $how "$mark" VOCL_SPARE=1 VOCL_MOVE_EVERY=30 VOCL_LOG=info timeout -k 10 600 vocl run -- "$@" > "$scratch/out" 2> "$scratch/err"
-    [ $? = $native ] || fail "$*, $how: status $?, natively $native: $(tail -n 5 "$scratch/err")"
+    status=$?
+    [ $status = $native ] || fail "$*, $how: status $status, natively $native: $(tail -n 5 "$scratch/err")"
     diff "$scratch/native" "$scratch/out" > "$scratch/diff" || fail "$*, $how: $(head -n 20 "$scratch/diff")"
     echo "$how $*: $(grep -c 'is worker . now' "$scratch/err") moves"
 }

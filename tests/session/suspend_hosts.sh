@@ -14,7 +14,8 @@ for workers in 1 2; do
         native=$?
         env "$mark" VOCL_NETWORK=tls VOCL_SUSPEND_EVERY=60 VOCL_LOG=info timeout -k 10 300 "$two" --workers $workers -- \
             "$parity/$program" > "$scratch/out" 2> "$scratch/err"
-        [ $? = $native ] || fail "$program: status $?: $(tail -n 5 "$scratch/err")"
+        status=$?
+        [ $status = $native ] || fail "$program: status $status: $(tail -n 5 "$scratch/err")"
         [ $program = many_devices ] || diff "$scratch/native" "$scratch/out" || fail "$program prints something else"
         echo "$program, $workers: $(grep -c 'resumed:' "$scratch/err") suspensions"
     done

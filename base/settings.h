@@ -28,6 +28,8 @@ long settings_tick_ms(void);
 /* The pool file if VOCL_POOL is empty. */
 #define SETTINGS_POOL_FILE SYSCONFDIR "/vocl/pool.conf"
 #define SETTINGS_MOST_PEER 86400 /* seconds */
+/* The largest VOCL_POOL_COUNT: devices of a request to the pool, and so nodes with which a session starts. */
+#define SETTINGS_MOST_COUNT 256
 /* Returns how many pieces of bulk data may be under way at a time. */
 #define SETTINGS_MOST_PIPELINE 4
 unsigned settings_pipeline(void);

@@ -75,6 +75,8 @@ enum starter_kind {
 /* The number of ranks, after those of the first workers and the local member, for workers that come later. All workers
  * are replaced when a suspended session resumes, and some of the old ones may not have left yet. */
 #define SESSION_MOST_ADDED(workers) (16 + (workers))
+/* The number of all of a session's members: the program, the first workers, the local member and those added. */
+#define SESSION_MOST_NUMBERS(workers) (1 + (workers) + 1 + SESSION_MOST_ADDED(workers))
 
 struct starter_message {
     uint32_t kind, number;

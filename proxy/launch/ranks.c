@@ -33,7 +33,7 @@ static void say(void *owner, unsigned rank, const char *line, size_t length)
 int ranks_open(struct ranks *ranks, unsigned workers)
 {
     *ranks = (struct ranks){.size = workers + 1, .calls = -1};
-    ranks->most = ranks->size + 1 + SESSION_MOST_ADDED(workers);
+    ranks->most = SESSION_MOST_NUMBERS(workers);
     ranks->pmi = malloc(ranks->most * sizeof(*ranks->pmi));
     ranks->members = malloc(ranks->most * sizeof(*ranks->members));
     ranks->pids = calloc(ranks->most, sizeof(*ranks->pids));

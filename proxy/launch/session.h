@@ -5,11 +5,12 @@
 #ifndef VOCL_PROXY_LAUNCH_SESSION_H
 #define VOCL_PROXY_LAUNCH_SESSION_H
 
+#include "base/settings.h"
 #include "pool/inquiry.h"
 #include "proxy/launch/requests.h"
 
-#define SESSION_FIRST 256 /* nodes that a session can start with */
-#define SESSION_MOST (SESSION_FIRST + SESSION_MOST_ADDED(SESSION_FIRST) + 1)
+#define SESSION_FIRST SETTINGS_MOST_COUNT                      /* nodes that a session can start with */
+#define SESSION_MOST (SESSION_MOST_NUMBERS(SESSION_FIRST) - 1) /* all but the program */
 #define REACH_MS 4000 /* to reach a daemon; messages of the other nodes wait meanwhile */
 #define AGAIN_MS 1000 /* between attempts to reach a daemon, and between messages to a program that waits */
 

@@ -173,7 +173,7 @@ static inline unsigned link_most_added(const struct transport *t)
 /* How many numbers of members there are, at most. */
 static inline size_t link_capacity(const struct transport *t)
 {
-    return (size_t)t->job.size + 1 + link_most_added(t);
+    return SESSION_MOST_NUMBERS((size_t)t->job.size - 1);
 }
 /* Fills a member's slot, so that frames can be sent to it. Returns 0 or a negative errno. */
 int link_open_peer(struct transport *t, struct member *member);

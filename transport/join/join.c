@@ -25,7 +25,7 @@
 #define MEET_MS 10000 /* for each step, if no silent peer is ever lost */
 #define LEAST_MS 4000 /* for each step at least: connections may have to be made in another way */
 
-#define MOST_NUMBERS (1 + MAX_WORKERS + 1 + SESSION_MOST_ADDED(MAX_WORKERS))
+#define MOST_NUMBERS SESSION_MOST_NUMBERS(MAX_WORKERS)
 
 struct join {
     struct rendezvous *m;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/settings.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "proxy/daemon/node/internal.h"
@@ -20,7 +21,6 @@
 #define GRACE_SECONDS 2
 #define WORD_SECONDS 0.3 /* for a client to say why its worker has ended */
 #define MOST_VARIABLES 16
-#define MOST_RANKS 82 /* the program, a worker on each of 64 nodes, and those that come later */
 
 struct session *session_find(const struct daemon *d, const char *id)
 {
@@ -220,7 +220,8 @@ static bool take_environment(const struct config *config, const json_t *message,
     }
     text_print(why, why_size, "no worker can be started with that");
     if (strncmp(endpoint, "tcp:", 4) || !is_plain(endpoint) || strlen(endpoint) > 120 || rank < 1 || rank >= size ||
-        size > MOST_RANKS || !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)) ||
+        size > SESSION_MOST_NUMBERS(SETTINGS_MOST_COUNT) ||
+        !(*secret ? hex_read(secret, bytes, SECRET_BYTES) : hex_read(token, bytes, TOKEN_BYTES)) ||
         (*guests && !hex_read(guests, bytes, SECRET_BYTES)))
         return false;
     json_array_foreach(given, index, variable)

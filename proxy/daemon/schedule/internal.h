@@ -2,10 +2,11 @@
 #ifndef VOCL_PROXY_DAEMON_SCHEDULE_INTERNAL_H
 #define VOCL_PROXY_DAEMON_SCHEDULE_INTERNAL_H
 
+#include "base/settings.h"
 #include "proxy/daemon/schedule/placement.h"
 #include "proxy/daemon/schedule/schedule.h"
 
-#define MOST_WISHED 256 /* devices of a request */
+#define MOST_WISHED SETTINGS_MOST_COUNT /* devices of a request */
 
 struct part {
     char id[SESSION_ID]; /* its name at the node; that of the first part is the session's */

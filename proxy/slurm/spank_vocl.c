@@ -49,7 +49,7 @@ static bool is_good(int which, const char *value)
 
     switch (which) {
     case DEVICES:
-        return text_read_number(value, 1, 64, &number);
+        return text_read_number(value, 1, SETTINGS_MOST_COUNT, &number);
     case MEMORY:
         return text_read_bytes(value, &number);
     case SHARE:

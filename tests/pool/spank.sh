@@ -52,6 +52,12 @@ srun --vocl=2 --vocl-mem=16M vocl devices > "$scratch/out" 2> "$scratch/err" || 
 srun --vocl=1 "$top_builddir/tests/parity/vector_add" > "$scratch/out" 2> "$scratch/err" || fail "vector_add: $(cat "$scratch/err")"
 cmp "$scratch/native" "$scratch/out" || fail "vector_add computes something else"
 
+# as many devices as a program can get of a pool, and more
+srun --vocl=256 vocl devices > "$scratch/out" 2>&1 && fail "256 devices of three: $(cat "$scratch/out")"
+grep -q 'the pool: you may have 64 devices' "$scratch/out" || fail "why there are no 256 devices: $(cat "$scratch/out")"
+srun --vocl=257 true > "$scratch/out" 2>&1 && fail "257 devices"
+grep -q 'vocl=257 makes no sense' "$scratch/out" || fail "why not 257 devices: $(cat "$scratch/out")"
+
 # each task has a session of its own, which is recorded with its job
 srun -n 2 --oversubscribe --overcommit --vocl=1 --vocl-exclusive --vocl-share=50 "$burn" 0 "$scratch/enough" > /dev/null 2> "$scratch/err" &
 job=$!

@@ -12,8 +12,8 @@
 #include "base/socket.h"
 #include "pool/race.h"
 
-#define AHEAD_MS 100 /* head start of each node before the next */
-#define MOST_RUNNERS 512
+#define AHEAD_MS 100     /* head start of each node before the next */
+#define MOST_RUNNERS 512 /* connections under way at a time, and the places of those that have failed */
 
 struct runner {
     int fd;
@@ -36,6 +36,16 @@ static void fail(struct race *race, unsigned node, int error)
     snprintf(race->why, race->why_size, "%s: %s", race->nodes[node].address, address_error(error));
 }
 
+/* Returns a place for a connection, one whose connection has failed first, or NULL. */
+static struct runner *find_place(struct race *race)
+{
+    for (unsigned i = 0; i < race->count; i++) {
+        if (race->runners[i].fd < 0)
+            return &race->runners[i];
+    }
+    return race->count < MOST_RUNNERS ? &race->runners[race->count++] : NULL;
+}
+
 /* Starts connections to all addresses of a node. */
 static void start(struct race *race, unsigned node)
 {
@@ -49,16 +59,20 @@ static void start(struct race *race, unsigned node)
         error = -ADDRESS_UNKNOWN;
     if (error)
         fail(race, node, error);
-    for (const struct addrinfo *at = found; at && race->count < MOST_RUNNERS; at = at->ai_next) {
-        int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    for (const struct addrinfo *at = found; at; at = at->ai_next) {
+        struct runner *runner = find_place(race);
 
-        if (fd >= 0 && (!connect(fd, at->ai_addr, at->ai_addrlen) || errno == EINPROGRESS)) {
-            race->runners[race->count++] = (struct runner){fd, node, false};
-            continue;
+        if (!runner) {
+            fail(race, node, -EMFILE);
+            break;
         }
+        *runner = (struct runner){socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), node, false};
+        if (runner->fd >= 0 && (!connect(runner->fd, at->ai_addr, at->ai_addrlen) || errno == EINPROGRESS))
+            continue;
         fail(race, node, -errno);
-        if (fd >= 0)
-            close(fd);
+        if (runner->fd >= 0)
+            close(runner->fd);
+        runner->fd = -1;
     }
     if (found)
         freeaddrinfo(found);

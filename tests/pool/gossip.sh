@@ -4,7 +4,19 @@
 # with the daemon that was asked.
 . "$(dirname "$0")/many-lib.sh"
 make_many 8 'mesh = 3;' 'policy = "order";' 'devices = ( { match = "*"; sessions = 2; } );'
-for node in $NODES; do start "$node"; done
+began=$(date +%s%3N)
+start 1
+
+# What it tells of itself, right after a refusal, too, is no older than the daemon is (and a minute, if clocks are set).
+public=$(awk '$1 == "@d1" { print $2 }' "$scratch/keys") secret=$(awk '$1 == "@d2" { print $3 }' "$scratch/keys")
+wait_until grep -qs ' serves ' "$scratch/log.1" || fail "d1 does not start: $(cat "$scratch/log.1")"
+for i in 1 2 3 4 5 6 7 8; do
+    "$top_builddir/tests/security/as_node" "$scratch/only.1" d2 "$public" "$secret" record "$user" -1 > "$scratch/out"
+    age=$(sed -n 's/.*"record":"d1".*"age":\([0-9]*\).*/\1/p' "$scratch/out")
+    [ -n "$age" ] || fail "no record: $(cat "$scratch/out" "$scratch/log.1")"
+    [ "$age" -le $(($(date +%s%3N) - began + 60000)) ] || fail "its state is $age ms old"
+done
+for node in $NODES; do [ "$node" = 1 ] || start "$node"; done
 all_know nodes=8
 
 # d1 watches d2, d3 and d5, and is watched by three daemons

@@ -1,5 +1,6 @@
 /* as_node POOLFILE NODE PUBLIC SECRET [DO [USER [GID]]]: uses a node's secret key to ask the pool's first daemon, whose
- * public key this is, to do something. Prints its answer. */
+ * public key this is, to do something. Prints its answer. DO "record": asks for a reservation, which the daemon
+ * refuses, and then for the daemon's state. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,19 +24,54 @@ static void write_key(const char *path, const char *name, const char *public_tex
     fclose(file);
 }
 
-/* Asks as a daemon that watches, and skips the news that arrive before the answer. */
-static int reserve(struct client *client, json_t *question, json_t **answer)
+/* Sends a message, and skips what arrives before the answer, which has this member. */
+static int ask(struct client *client, json_t *question, const char *member, json_t **answer)
 {
-    json_t *watch = json_pack("{s:s}", "do", "watch");
-    int error = client_send(client, watch) || client_send(client, question);
+    int error = client_send(client, question);
 
-    json_decref(watch);
-    while (!error && !json_object_get(*answer, "reserved")) {
+    json_decref(*answer);
+    *answer = NULL;
+    while (!error && !json_object_get(*answer, member)) {
         json_decref(*answer);
         *answer = NULL;
         error = client_receive(client, answer, 60000);
     }
     return error;
+}
+
+/* Asks as a daemon that watches. */
+static int reserve(struct client *client, json_t *question, json_t **answer)
+{
+    json_t *watch = json_pack("{s:s}", "do", "watch");
+    int error = client_send(client, watch) || ask(client, question, "reserved", answer);
+
+    json_decref(watch);
+    return error;
+}
+
+static int record(struct client *client, json_t *question, const char *node, json_t **answer)
+{
+    json_t *watch = json_pack("{s:s, s:s}", "do", "watch", "news", "all");
+    json_t *want = json_pack("{s:s, s:{s:i}}", "do", "want", "nodes", node, 1);
+    int error = 0;
+
+    while (!error && !json_object_get(json_object_get(*answer, "have"), node)) /* or it knows nothing of itself yet */
+        error = ask(client, watch, "have", answer);
+    json_object_set_new(question, "do", json_string("reserve"));
+    error = error || ask(client, question, "reserved", answer) || ask(client, want, "record", answer);
+    json_decref(watch);
+    json_decref(want);
+    return error;
+}
+
+/* What the words say. */
+static int do_it(struct client *client, const char *what, const char *node, json_t *question, json_t **answer,
+                 char why[512])
+{
+    if (!strcmp(what, "record"))
+        return record(client, question, node, answer);
+    return !strcmp(what, "reserve") ? reserve(client, question, answer)
+                                    : client_call(client, question, answer, why, 512);
 }
 
 int main(int count, char **words)
@@ -58,8 +94,7 @@ int main(int count, char **words)
                          "uid", 0, "gid", (json_int_t)(count > 7 ? atoll(words[7]) : 0), "devices", 0);
     if (client_connect(&client, &pool, pool.nodes[0].address, why, sizeof(why)))
         printf("%s\n", why);
-    else if (count > 5 && !strcmp(words[5], "reserve") ? reserve(&client, question, &answer)
-                                                       : client_call(&client, question, &answer, why, sizeof(why)))
+    else if (do_it(&client, count > 5 ? words[5] : "status", pool.nodes[0].name, question, &answer, why))
         printf("%s\n", why);
     else
         json_dumpf(answer, stdout, JSON_COMPACT);

@@ -37,6 +37,7 @@ struct gossip {
     char *matters;     /* the part of it that matters, as text */
     long long version; /* of this node's state */
     long told_ms, everything_ms;
+    bool repeat; /* the state is sent again, whether it has changed or not */
     struct timer flush;
     struct peer **positions; /* the peers by position in the pool file */
     unsigned position_count;
@@ -179,7 +180,7 @@ static void renew(struct daemon *d, long long above)
 void gossip_repeat(struct daemon *d)
 {
     if (d->gossip)
-        d->gossip->told_ms = 0;
+        d->gossip->repeat = true;
 }
 
 /* Renews this node's state if it has changed, or was last sent long ago. */
@@ -191,10 +192,11 @@ static void look_at_oneself(struct daemon *d)
     char *matters = own ? told_matters(own) : NULL;
     const bool differs = !gossip->matters || !matters || strcmp(matters, gossip->matters) != 0;
 
-    if (differs || !gossip->told_ms || clock_ms() - gossip->told_ms >= every) {
+    if (differs || gossip->repeat || clock_ms() - gossip->told_ms >= every) {
         json_decref(gossip->state);
         gossip->state = own ? told_print(own) : NULL;
         gossip->told_ms = clock_ms();
+        gossip->repeat = false;
         renew(d, gossip->version);
     }
     free(gossip->matters);
@@ -233,7 +235,7 @@ static void send_record(struct connection *c, const char *name)
     const struct peer *peer = own ? NULL : peer_find(d, name);
     json_t *state = own ? d->gossip->state : peer && peer->told ? peer->told->json : NULL;
 
-    if (!own && (!peer || !peer->version))
+    if (own ? !state : !peer || !peer->version) /* a node that has not looked at itself yet is not lost */
         return;
     connection_send(c, message_pack("{s:s, s:I, s:I, s:I, s:O*, s:s*}", "record", name, "version",
                                     (json_int_t)version_of(d, name), "age",

@@ -345,8 +345,10 @@ void broker_request(struct connection *c, const json_t *message)
         return;
     }
     r = calloc(1, sizeof(*r));
-    if (!r)
+    if (!r) {
+        connection_fail(c, "it has no memory for a request");
         return;
+    }
     *r = (struct request){.daemon = d, .client = c, .policy = d->config->policy, .since_ms = clock_ms()};
     r->wish = (struct placement_wish){.count = (unsigned)count, .memory = (uint64_t)memory};
     fields_read(asked, NULL, message, r);

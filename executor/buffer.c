@@ -22,15 +22,15 @@ static cl_int create(struct executor *x, cl_mem_flags flags, const struct exec_c
     const struct allocation *over = m->address ? allocation_at(x, m->address, m->size) : NULL;
     cl_int error;
 
-    if (!over && !quota_take(x, m->size))
+    if (!over && !quota_take(x, m->context->devices, m->size))
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     error = create_native(flags, m, native);
     if (error && !over)
-        quota_give_back(x, m->size);
+        quota_give_back(x, m->context->devices, m->size);
     if (!error && quota_counts(x) && over)
         quota_hold_for(over->counted, *native);
     else if (!error && quota_counts(x))
-        quota_count(x, *native, m->size);
+        quota_count(x, m->context->devices, *native, m->size);
     return error;
 }
 

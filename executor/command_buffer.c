@@ -35,7 +35,8 @@ struct recording {
     cl_sync_point_khr *wait; /* of the command that is being recorded */
     uint32_t wait_count;
     cl_sync_point_khr point;
-    size_t counted;     /* bytes of the session's quota that it uses */
+    uint64_t device;    /* on which it uses the session's quota (quota.c), */
+    size_t counted;     /* and how many bytes of it */
     cl_kernel *kernels; /* of launches, with the arguments at the time of recording */
     uint32_t kernel_count;
     struct contents **behind; /* contents that were on their way at the time of recording */
@@ -90,6 +91,8 @@ int exec_create_command_buffer(struct executor *x, const struct exec_create_comm
         r->buffer =
             r->recorder.clCreateCommandBufferKHR(1, &queue->native, m->flags ? properties : NULL, &object->error);
     object->native = r ? r->buffer : NULL;
+    if (r)
+        r->device = QUOTA_DEVICE(queue);
     return 0;
 }
 
@@ -99,7 +102,7 @@ void recording_free(struct executor *x, struct command_buffer *object)
 
     if (!r)
         return;
-    quota_give_back(x, r->counted);
+    quota_give_back(x, r->device, r->counted);
     if (r->buffer)
         r->recorder.clReleaseCommandBufferKHR(r->buffer);
     for (uint32_t i = 0; i < r->kernel_count; i++)
@@ -150,7 +153,7 @@ static int prepare(struct recording *r, const uint32_t *points, uint32_t count)
 
 static bool count(struct executor *x, struct recording *r, size_t size)
 {
-    if (!quota_take(x, size + OVERHEAD))
+    if (!quota_take(x, r->device, size + OVERHEAD))
         return false;
     r->counted += size + OVERHEAD;
     return true;

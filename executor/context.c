@@ -134,6 +134,8 @@ int exec_create_context(struct executor *x, const struct exec_create_context *m)
     properties[1] = (cl_context_properties)platform;
     context->native = create(x, context->id, properties, m->devices_count, devices, &context->error);
     context->on = devices[0];
+    for (uint32_t i = 0; i < m->devices_count; i++)
+        context->devices |= QUOTA_DEVICE(m->devices[i]);
     if (is_usable(context))
         context->spare = clCreateCommandQueue(context->native, devices[0], 0, &context->error);
     if (!context->error)

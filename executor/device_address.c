@@ -26,14 +26,14 @@ static cl_int create(struct executor *x, const struct exec_create_addressed_buff
 
     if (!context_function(context->native, "clSetKernelArgDevicePointerEXT"))
         return CL_INVALID_DEVICE;
-    if (!quota_take(x, m->size))
+    if (!quota_take(x, context->devices, m->size))
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     buffer->native = clCreateBufferWithProperties(context->native, properties, m->flags, m->size, NULL, &error);
     if (error) {
-        quota_give_back(x, m->size);
+        quota_give_back(x, context->devices, m->size);
         return error;
     }
-    quota_count(x, buffer->native, m->size);
+    quota_count(x, context->devices, buffer->native, m->size);
     buffer->size = m->size;
     error = scrub_buffer(context, buffer->native, m->size);
     return error ? error : ask_addresses(buffer, context);

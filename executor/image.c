@@ -30,7 +30,7 @@ static cl_int create(struct executor *x, const struct exec_create_image *m, cons
     cl_int error = CL_SUCCESS;
     size_t least;
 
-    if (!desc->mem_object && (!least_size(desc, &least) || !quota_has(x, least)))
+    if (!desc->mem_object && (!least_size(desc, &least) || !quota_has(x, m->context->devices, least)))
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     *image = clCreateImage(m->context->native, m->flags, &format, desc, NULL, &error);
     if (error)
@@ -38,7 +38,7 @@ static cl_int create(struct executor *x, const struct exec_create_image *m, cons
     if (desc->mem_object)
         error = bounds_image_of(*image, desc->mem_object) ? CL_SUCCESS : CL_INVALID_IMAGE_DESCRIPTOR;
     else
-        error = quota_take_memory(x, *image, 0);
+        error = quota_take_memory(x, m->context->devices, *image, 0);
     if (!error && !desc->mem_object && !m->tag && !m->data_length)
         error = scrub_image(m->context, *image);
     if (error) {

@@ -80,11 +80,12 @@ struct executor {
     bool halted;
     uint32_t again_left; /* how often the launch in last still has to run: the repeat was halted */
     uint64_t launches;
-    bool moves;                 /* it may matter when data move between devices */
-    LIST_HEAD(, moving) moving; /* arbitration.c: those with a closed gate */
-    unsigned arbitrations_open; /* arbitrations that have not ended */
-    unsigned contents_coming;   /* objects whose contents are on their way: contents.c */
-    atomic_size_t memory_used;
+    bool moves;                           /* it may matter when data move between devices */
+    LIST_HEAD(, moving) moving;           /* arbitration.c: those with a closed gate */
+    unsigned arbitrations_open;           /* arbitrations that have not ended */
+    unsigned contents_coming;             /* objects whose contents are on their way: contents.c */
+    atomic_size_t memory_used;            /* in all, */
+    atomic_size_t memory_used_on[SLICES]; /* and of each device's memory */
     struct table tables[WIRE_KIND_LAST + 1];
     void *listed[MOST_LISTED]; /* the objects in the lists of the current command */
     uint32_t listed_count;
@@ -164,20 +165,25 @@ bool query_is_plain(cl_uint param);
 /* quota.c */
 /* Whether the session's use of memory and launches is reported or limited. */
 bool quota_counts(const struct executor *x);
-/* Whether the session may have so many bytes more. They count until quota_give_back(), or as quota_count() says. */
-bool quota_take(struct executor *x, size_t size);
+/* Memory counts on each of these devices: a bit for each root device, by its ordinal. */
+#define QUOTA_DEVICE(device) (UINT64_C(1) << (device)->ordinal)
+#define QUOTA_ALL UINT64_MAX
+_Static_assert(SLICES == 64, "a bit for each device");
+/* Whether the session may have so many bytes more on all of these devices. They count until quota_give_back(), or as
+ * quota_count() says. */
+bool quota_take(struct executor *x, uint64_t devices, size_t size);
 /* Whether quota_take() would succeed; takes nothing. */
-bool quota_has(const struct executor *x, size_t size);
-void quota_give_back(struct executor *x, size_t size);
+bool quota_has(const struct executor *x, uint64_t devices, size_t size);
+void quota_give_back(struct executor *x, uint64_t devices, size_t size);
 /* The bytes taken are given back when the object is destroyed. */
-void quota_count(struct executor *x, cl_mem memory, size_t size);
+void quota_count(struct executor *x, uint64_t devices, cl_mem memory, size_t size);
 /* The same for memory that several objects may share: it counts until the last is gone. Returns NULL if it is too
  * much or memory is exhausted. */
-struct counted *quota_hold(struct executor *x, size_t size);
+struct counted *quota_hold(struct executor *x, uint64_t devices, size_t size);
 void quota_hold_for(struct counted *counted, cl_mem memory);
 void quota_drop(struct counted *counted);
 /* quota_take() and quota_count() for a new object, for the size that it reports, but at least that many bytes. */
-cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least);
+cl_int quota_take_memory(struct executor *x, uint64_t devices, cl_mem memory, size_t least);
 /* Reduces the memory sizes that a device reports to what the session may use. */
 void quota_info(const struct executor *x, cl_device_info param, void *value, size_t size);
 
@@ -466,8 +472,9 @@ cl_int record_barrier(struct recording *r);
 /* svm.c */
 /* Returns the allocation that contains the whole range, or NULL. */
 const struct allocation *allocation_at(const struct executor *x, uint64_t address, uint64_t size);
-/* Its size counts. Returns NULL if that is more than the session may have, or memory is exhausted. */
-struct allocation *allocation_new(struct executor *x, size_t size);
+/* Its size counts on these devices (quota.c). Returns NULL if that is more than the session may have, or memory is
+ * exhausted. */
+struct allocation *allocation_new(struct executor *x, uint64_t devices, size_t size);
 /* Drops an allocation that is not yet one of the session's; adds it to those. */
 void allocation_drop(struct allocation *a);
 void allocation_add(struct executor *x, struct allocation *a);

@@ -65,6 +65,7 @@ struct context {
     struct queue *mover;     /* for transfers with other nodes: a queue without a number; or NULL */
     struct gates *gates;     /* or NULL */
     struct order order;      /* the newest command that later ones, in any queue, come behind */
+    uint64_t devices;        /* a bit for each root device, by its ordinal (internal.h: quota.c) */
     bool scrubs;             /* its memory may have been another session's, and is filled with zeros */
 };
 

@@ -1,10 +1,14 @@
-/* How much memory the session's objects may use here, where the node's daemon limits that. */
+/*
+ * How much memory the session's objects may use on each device, where the node's daemon limits that. It is not known
+ * where an object is, and native OpenCL may have it on each device of its context: so it counts on each of them.
+ */
 #include "base/size.h"
 #include "executor/internal.h"
 
-/* Bytes that count until their last user is gone. */
+/* Bytes that count on these devices until their last user is gone. */
 struct counted {
     struct executor *x;
+    uint64_t devices;
     size_t size;
     atomic_uint users;
 };
@@ -14,48 +18,64 @@ bool quota_counts(const struct executor *x)
     return x->host.slice || x->host.memory;
 }
 
-bool quota_take(struct executor *x, size_t size)
+/* Gives back what the first devices have. */
+static void give_back_first(struct executor *x, uint64_t devices, unsigned count, size_t size)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (devices >> i & 1)
+            atomic_fetch_sub(&x->memory_used_on[i], size);
+    }
+}
+
+bool quota_take(struct executor *x, uint64_t devices, size_t size)
 {
     const uint64_t most = x->host.memory;
 
-    if (most && (size > most || atomic_fetch_add(&x->memory_used, size) + size > most)) {
-        if (size <= most)
-            atomic_fetch_sub(&x->memory_used, size);
+    if (most && size > most)
         return false;
+    for (unsigned i = 0; i < SLICES; i++) {
+        if (devices >> i & 1 && atomic_fetch_add(&x->memory_used_on[i], size) + size > most && most) {
+            give_back_first(x, devices, i + 1, size);
+            return false;
+        }
     }
-    if (!most)
-        atomic_fetch_add(&x->memory_used, size);
+    atomic_fetch_add(&x->memory_used, size);
     return true;
 }
 
-bool quota_has(const struct executor *x, size_t size)
+bool quota_has(const struct executor *x, uint64_t devices, size_t size)
 {
-    return !x->host.memory || size_within(atomic_load(&x->memory_used), size, x->host.memory);
+    for (unsigned i = 0; x->host.memory && i < SLICES; i++) {
+        if (devices >> i & 1 && !size_within(atomic_load(&x->memory_used_on[i]), size, x->host.memory))
+            return false;
+    }
+    return true;
 }
 
-void quota_give_back(struct executor *x, size_t size)
+void quota_give_back(struct executor *x, uint64_t devices, size_t size)
 {
+    give_back_first(x, devices, SLICES, size);
     atomic_fetch_sub(&x->memory_used, size);
 }
 
-static struct counted *counted_new(struct executor *x, size_t size)
+static struct counted *counted_new(struct executor *x, uint64_t devices, size_t size)
 {
     struct counted *counted = malloc(sizeof(*counted));
 
     if (counted)
-        *counted = (struct counted){.x = x, .size = size, .users = 1};
+        *counted = (struct counted){.x = x, .devices = devices, .size = size, .users = 1};
     return counted;
 }
 
-struct counted *quota_hold(struct executor *x, size_t size)
+struct counted *quota_hold(struct executor *x, uint64_t devices, size_t size)
 {
     struct counted *counted;
 
-    if (!quota_take(x, size))
+    if (!quota_take(x, devices, size))
         return NULL;
-    counted = counted_new(x, size);
+    counted = counted_new(x, devices, size);
     if (!counted)
-        quota_give_back(x, size);
+        quota_give_back(x, devices, size);
     return counted;
 }
 
@@ -63,7 +83,7 @@ void quota_drop(struct counted *counted)
 {
     if (atomic_fetch_sub(&counted->users, 1) > 1)
         return;
-    quota_give_back(counted->x, counted->size);
+    quota_give_back(counted->x, counted->devices, counted->size);
     free(counted);
 }
 
@@ -81,9 +101,9 @@ void quota_hold_for(struct counted *counted, cl_mem memory)
     clSetMemObjectDestructorCallback(memory, gone, counted);
 }
 
-void quota_count(struct executor *x, cl_mem memory, size_t size)
+void quota_count(struct executor *x, uint64_t devices, cl_mem memory, size_t size)
 {
-    struct counted *counted = counted_new(x, size);
+    struct counted *counted = counted_new(x, devices, size);
 
     if (!counted)
         return; /* they count until the session's end */
@@ -91,17 +111,17 @@ void quota_count(struct executor *x, cl_mem memory, size_t size)
     quota_drop(counted);
 }
 
-cl_int quota_take_memory(struct executor *x, cl_mem memory, size_t least)
+cl_int quota_take_memory(struct executor *x, uint64_t devices, cl_mem memory, size_t least)
 {
     size_t size = 0;
 
     clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size), &size, NULL);
     if (size < least)
         size = least;
-    if (!quota_take(x, size))
+    if (!quota_take(x, devices, size))
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (quota_counts(x))
-        quota_count(x, memory, size);
+        quota_count(x, devices, memory, size);
     return CL_SUCCESS;
 }
 

@@ -19,13 +19,13 @@ const struct allocation *allocation_at(const struct executor *x, uint64_t addres
     return a;
 }
 
-struct allocation *allocation_new(struct executor *x, size_t size)
+struct allocation *allocation_new(struct executor *x, uint64_t devices, size_t size)
 {
     struct allocation *a = calloc(1, sizeof(*a));
 
     if (!a)
         return NULL;
-    *a = (struct allocation){.size = size, .counted = quota_hold(x, size)};
+    *a = (struct allocation){.size = size, .counted = quota_hold(x, devices, size)};
     if (a->counted)
         return a;
     free(a);
@@ -87,7 +87,7 @@ static cl_int allocate(struct executor *x, const struct exec_svm_alloc *m, uint6
 {
     const struct context *context = m->context;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (m->size + page - 1) & ~(page - 1);
-    struct allocation *a = allocation_new(x, size);
+    struct allocation *a = allocation_new(x, context->devices, size);
 
     if (!a)
         return CL_MEM_OBJECT_ALLOCATION_FAILURE;
@@ -227,7 +227,7 @@ int exec_count_svm(struct executor *x, const struct exec_count_svm *m)
 
     if (!m->size || !svm_is_shared(x, m->address, m->size))
         return -EBADMSG;
-    a = allocation_new(x, m->size);
+    a = allocation_new(x, QUOTA_ALL, m->size); /* of which context is not told */
     if (a) {
         a->memory = (uint8_t *)(uintptr_t)m->address;
         a->placed = true;

@@ -65,7 +65,7 @@ static cl_int allocate(struct executor *x, const struct exec_usm_alloc *m, uint6
 
     if (!usm)
         return CL_INVALID_OPERATION;
-    a = allocation_new(x, m->size);
+    a = allocation_new(x, m->type == WIRE_USM_DEVICE ? QUOTA_DEVICE(m->device) : context->devices, m->size);
     if (!a)
         return CL_OUT_OF_RESOURCES;
     a->context = context->native;

@@ -90,10 +90,10 @@ together vocl run --workers 2 -- "$nodes" nodes
 together vocl run --workers 1 --local -- "$nodes" nodes
 together env VOCL_ZERO_COPY=0 vocl run --workers 2 -- "$nodes" nodes
 
-# The session's memory limit includes these allocations: -5 is CL_OUT_OF_RESOURCES; buffers return -4.
+# The session's memory limit, of each device, includes these allocations: -5 is CL_OUT_OF_RESOURCES; buffers return -4.
 env POCL_DEVICES="pthread pthread" VOCL_WORKER_MEMORY=64000000 vocl run -- "$nodes" limit > "$scratch/out" 2> "$scratch/err" ||
     fail "limits: $(cat "$scratch/out" "$scratch/err")"
-printf '0 -5 -5 -4\n0 -5 0 -5\n' | diff - "$scratch/out" || fail "limits"
+printf '0 -5 -5 -4\n0 -5 0 -5\n0 0 -5 -5\n0 0 -4 -4\n' | diff - "$scratch/out" || fail "limits"
 
 # On another host.
 across()

@@ -226,6 +226,36 @@ static void lose(void)
     printf("freed\n");
 }
 
+/* One device's memory is none of the other's: the limit is that of each device, and counts what is in a context of both
+ * for both. */
+static void limit_of_each(const size_t size)
+{
+    cl_int status[4];
+    cl_context contexts[2];
+    cl_mem buffers[2];
+    void *memory[2];
+
+    memory[0] = device_alloc(context, devices[0], NULL, size, 0, &status[0]);
+    memory[1] = device_alloc(context, devices[1], NULL, size, 0, &status[1]);
+    (void)device_alloc(context, devices[1], NULL, size, 0, &status[2]);
+    CHECK(mem_free(context, memory[0]));
+    (void)shared_alloc(context, devices[0], NULL, size, 0, &status[3]);
+    printf("%d %d %d %d\n", status[0], status[1], status[2], status[3]);
+    CHECK(mem_free(context, memory[1]));
+    for (int i = 0; i < 2; i++) {
+        contexts[i] = clCreateContext(NULL, 1, &devices[i], NULL, NULL, &status[0]);
+        CHECK(status[0]);
+        buffers[i] = clCreateBuffer(contexts[i], CL_MEM_READ_WRITE, size, NULL, &status[i]);
+    }
+    (void)clCreateBuffer(contexts[1], CL_MEM_READ_WRITE, size, NULL, &status[2]);
+    (void)clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &status[3]);
+    printf("%d %d %d %d\n", status[0], status[1], status[2], status[3]);
+    for (int i = 0; i < 2; i++) {
+        CHECK(clReleaseMemObject(buffers[i]));
+        CHECK(clReleaseContext(contexts[i]));
+    }
+}
+
 /* The node's limit for the session has room for one of the allocations at a time, on each of its devices. */
 static void limit(void)
 {
@@ -247,6 +277,7 @@ static void limit(void)
     (void)device_alloc(context, devices[0], NULL, size, 0, &status[3]);
     printf("%d %d %d %d\n", status[0], status[1], status[2], status[3]);
     CHECK(clReleaseMemObject(buffer));
+    limit_of_each(size);
 }
 
 int main(int count, char **words)

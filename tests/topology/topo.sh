@@ -45,10 +45,10 @@ json()
     python3 -c "import json, sys; t = json.load(sys.stdin); assert $1, t" || fail "JSON: $1"
 }
 vocl topo predict --topology T2 --json '0>2:200M,host>4:100M@60' | json 't["topology"] == "T2" and [x["source"] for x in
-    t["transfers"]] == [0, "host"] and t["transfers"][1]["start_ms"] == 60 and t["transfers"][1]["end_ms"] > 60'
-vocl topo order --topology T2 --json '0>4,0>1' | json 't["transfers"][0]["target"] in (1, 4) and t["as_given"]["last_ms"] > 0'
-vocl topo halo --topology T2 --json --dims 2 | json 'len(t["neighbours"]) == 8 and t["fastest"] < t["slowest"]'
-vocl topo show --topology T2 --json | json '[x["device"] for x in t["nodes"] if x["kind"] == "device"] == list(range(8))'
+    t["transfers"]] == [0, "host"] and t["transfers"][1]["start_ms"] == 60 and t["transfers"][1]["end_ms"] > 60' || exit 1
+vocl topo order --topology T2 --json '0>4,0>1' | json 't["transfers"][0]["target"] in (1, 4) and t["as_given"]["last_ms"] > 0' || exit 1
+vocl topo halo --topology T2 --json --dims 2 | json 'len(t["neighbours"]) == 8 and t["fastest"] < t["slowest"]' || exit 1
+vocl topo show --topology T2 --json | json '[x["device"] for x in t["nodes"] if x["kind"] == "device"] == list(range(8))' || exit 1
 # JSON is UTF-8, whatever bytes a name has.
 printf 'switch A\ndevice B\377 A\ndevice C A\n' > "$scratch/bytes"
 vocl topo show --topology "$scratch/bytes" --json | python3 -c '

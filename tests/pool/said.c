@@ -23,7 +23,7 @@ int main(void)
     client.fd = ends[0];
     EXPECT(client_send(&client, NULL) == -ENOMEM);
     client_explain(&client, -ENOMEM, why, sizeof(why));
-    EXPECT(strstr(why, "no UTF-8"));
+    EXPECT(strstr(why, "not UTF-8"));
 
     for (unsigned i = 0; i < 200; i++)
         strcat(letters, "\303\251");

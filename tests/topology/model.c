@@ -406,21 +406,21 @@ static void bad_text(void)
     refuse("switch\n", "line 1: no name");
     refuse("switch A\nswitch B C\nswitch C B\n", "line 2: its parent has not been named");
     refuse("switch A\nswitch A A\n", "line 2: the name is taken");
-    refuse("switch A\n\n# x\nswitch B\n", "line 4: there is a top");
+    refuse("switch A\n\n# x\nswitch B\n", "line 4: there is a root");
     refuse("switch A\nroot R A\n", "line 2: a root has no parent");
     refuse("device D\n", "line 1: a device or interface needs");
     refuse("switch A\ndevice D A\ndevice E D\n", "line 3: its parent is a device");
     refuse("switch A B C D\n", "line 1: too many words");
     refuse("switch A numa\n", "line 1: its parent");
-    refuse("switch A\ndevice B A numa x\n", "line 2: that is no number");
-    refuse("switch A\ndevice B A numa -1\n", "line 2: that is no number");
-    refuse("tau 1\n", "line 1: that is no number");
-    refuse("bandwidth 0\n", "line 1: that is no number");
-    refuse("bandwidth nan\n", "line 1: that is no number");
+    refuse("switch A\ndevice B A numa x\n", "line 2: that is not a valid number");
+    refuse("switch A\ndevice B A numa -1\n", "line 2: that is not a valid number");
+    refuse("tau 1\n", "line 1: that is not a valid number");
+    refuse("bandwidth 0\n", "line 1: that is not a valid number");
+    refuse("bandwidth nan\n", "line 1: that is not a valid number");
     refuse("tau\n", "line 1: no number");
     refuse("tau 0.1 0.2\n", "line 1: too many words");
     refuse("here too\n", "line 1: too many words");
-    refuse("numa-distance 0 64 10\n", "line 1: that is no number");
+    refuse("numa-distance 0 64 10\n", "line 1: that is not a valid number");
     refuse("numa-distance 0 1\n", "line 1: no number");
     refuse("switch aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "line 1: the name is too long");
     for (unsigned i = 1; i < 30; i++)

@@ -57,7 +57,7 @@ serves "3000 at the control socket"
 [ $(($(lines) - before)) -lt 20 ] || fail "the control socket: $(($(lines) - before)) lines"
 told()
 {
-    grep -q 'no session.s worker (and [0-9]* more' "$scratch/log"
+    grep -q 'not a worker of a session (and [0-9]* more' "$scratch/log"
 }
 wait_until told || fail "not told how many: $(tail "$scratch/log")"
 kill -TERM $daemon

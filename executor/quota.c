@@ -18,24 +18,27 @@ bool quota_counts(const struct executor *x)
     return x->host.slice || x->host.memory;
 }
 
-/* Gives back what the first devices have. */
-static void give_back_first(struct executor *x, uint64_t devices, unsigned count, size_t size)
+/* The devices on which bytes count one by one: without a limit none, as only the total is reported then. */
+static uint64_t limited(const struct executor *x, uint64_t devices)
 {
-    for (unsigned i = 0; i < count; i++) {
-        if (devices >> i & 1)
-            atomic_fetch_sub(&x->memory_used_on[i], size);
-    }
+    return x->host.memory ? devices : 0;
+}
+
+static void give_back_on(struct executor *x, uint64_t devices, size_t size)
+{
+    for (; devices; devices &= devices - 1)
+        atomic_fetch_sub(&x->memory_used_on[__builtin_ctzll(devices)], size);
 }
 
 bool quota_take(struct executor *x, uint64_t devices, size_t size)
 {
-    const uint64_t most = x->host.memory;
+    const uint64_t most = x->host.memory, all = limited(x, devices);
 
     if (most && size > most)
         return false;
-    for (unsigned i = 0; i < SLICES; i++) {
-        if (devices >> i & 1 && atomic_fetch_add(&x->memory_used_on[i], size) + size > most && most) {
-            give_back_first(x, devices, i + 1, size);
+    for (uint64_t left = all; left; left &= left - 1) {
+        if (atomic_fetch_add(&x->memory_used_on[__builtin_ctzll(left)], size) + size > most) {
+            give_back_on(x, all ^ (left & (left - 1)), size);
             return false;
         }
     }
@@ -45,8 +48,8 @@ bool quota_take(struct executor *x, uint64_t devices, size_t size)
 
 bool quota_has(const struct executor *x, uint64_t devices, size_t size)
 {
-    for (unsigned i = 0; x->host.memory && i < SLICES; i++) {
-        if (devices >> i & 1 && !size_within(atomic_load(&x->memory_used_on[i]), size, x->host.memory))
+    for (uint64_t left = limited(x, devices); left; left &= left - 1) {
+        if (!size_within(atomic_load(&x->memory_used_on[__builtin_ctzll(left)]), size, x->host.memory))
             return false;
     }
     return true;
@@ -54,7 +57,7 @@ bool quota_has(const struct executor *x, uint64_t devices, size_t size)
 
 void quota_give_back(struct executor *x, uint64_t devices, size_t size)
 {
-    give_back_first(x, devices, SLICES, size);
+    give_back_on(x, limited(x, devices), size);
     atomic_fetch_sub(&x->memory_used, size);
 }
 

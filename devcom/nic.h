@@ -141,8 +141,8 @@ struct nic {
     struct arrival *arrivals;   /* likewise */
     _Atomic bool *letters;      /* by rank: a passive message to it has not been read yet */
     _Atomic size_t eager_bytes; /* 0: not measured yet */
-    _Atomic size_t
-        train_car; /* size of the messages into which data are split ("train"), at most eager_bytes; 0: no trains */
+    /* The size of the messages into which data are split (a "train"), at most eager_bytes; 0: no trains. */
+    _Atomic size_t train_car;
     _Atomic bool eager_measured;
     struct table *tables; /* of other ranks; under the lock of receives */
     _Atomic uint64_t tables_made;

@@ -1,8 +1,8 @@
 """
-What headers, comments and documents say of files is true. A heading in a header, such as "---- bell.c: ... ----", is over
-what that file defines; what is declared is defined somewhere; files that are named exist.
+declarations.py TOP: checks what headers, comments and documents say of files, and prints each error.
 
-declarations.py TOP: prints what is not so.
+A heading in a header, such as "---- bell.c: ... ----", stands over declarations of functions that this file defines; each
+declared function is defined somewhere; each named file exists.
 """
 import os
 import re
@@ -36,7 +36,7 @@ def code(text):
 
 
 def statements(text):
-    """What stands outside of all braces: where it begins, the words, and whether a body follows."""
+    """The statements outside of all braces: where each begins, its words, and whether a body follows."""
     depth, begin = 0, 0
     for at, letter in enumerate(text):
         if letter == "{":
@@ -74,7 +74,7 @@ def tree(top):
 
 
 def headings(text):
-    """Where one begins, and the files that it names."""
+    """Where each heading begins, and the files that it names."""
     return [(match.start(), re.findall(r"\b\w+\.c\b", match.group(1))) for match in HEADING.finditer(text)]
 
 

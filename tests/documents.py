@@ -1,8 +1,7 @@
 """
-What documents say of files and functions is true: links and their anchors lead somewhere, each page and picture is installed, and
-functions that are named are in the source.
+documents.py TOP: checks what documents say of files and functions, and prints each error.
 
-documents.py TOP: prints what is not so.
+Links and their anchors exist, each page and picture is installed, and named functions are in the source.
 """
 import os
 import re
@@ -22,7 +21,7 @@ def files(top, endings):
 
 
 def anchors(text):
-    """Of headings, as GitHub makes them."""
+    """The anchors of the headings, as GitHub makes them."""
     for heading in re.findall(r"^#+ (.*)$", text, re.M):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 need_foreign_programs
 unset VOCL_LOG VOCL_POOL VOCL_HOSTS VOCL_WORKERS VOCL_LOCAL VOCL_MPI
-VOCL_START_TIMEOUT=250 # what has to be waited for is no message
+VOCL_START_TIMEOUT=250 # no message here is about this time-out
 export VOCL_START_TIMEOUT
 
 # says PATTERN COMMAND...: the command fails, with a match of PATTERN on stderr
@@ -39,5 +39,5 @@ command -v ssh > /dev/null || skip "no ssh (package openssh-client): hosts that 
 for mpi in ${MPIEXEC_MPICH:+mpich} ${MPIEXEC_OPENMPI:+openmpi}; do
     says 'ssh: .*nosuchhost' vocl devices --mpi $mpi --hosts 127.0.0.1,nosuchhost.invalid
 done
-says 'ssh: .*nosuchhost' vocl devices --network tls --hosts nosuchhost.invalid # it may know one that nobody else does
+says 'ssh: .*nosuchhost' vocl devices --network tls --hosts nosuchhost.invalid # ssh may know a name that the resolver does not
 exit 0

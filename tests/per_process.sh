@@ -33,7 +33,7 @@ watched.0           who watches forks goes with them
 "
 for object in $(find "$top_builddir/client" -name '*.o'); do
     source=$(echo "${object#"$top_builddir"/}" | sed 's,\.libs/,,; s,\.o$,.c,; s,client_[a-z]*_la-,,; s,libvocl_client_la-,,')
-    [ -e "$top_srcdir/$source" ] || continue # of a source that is no more
+    [ -e "$top_srcdir/$source" ] || continue # the source does not exist any more
     objdump -t "$object" | awk -v source="$source" '/ O \.(data|bss)/ && !/ O \.data\.rel\.ro/ { print source, $NF }'
 done | sort -u > "$scratch/found"
 [ -s "$scratch/found" ] || fail "no objects in $top_builddir/client"

@@ -517,7 +517,7 @@ void mend(struct node *node)
 
         vocl_log(LOG_WARN, "worker %u is worker %u now: %zu bytes of commands and data again, %ld ms%s",
                  each->journal->was, each->peer, each->journal->log.length + each->journal->kept_bytes,
-                 (clock_ns() - since) / 1000000, i ? ", for it had to do with that" : "");
+                 (clock_ns() - since) / 1000000, i ? " (it depended on that worker)" : "");
     }
     if (error && !*m.why && group_bound(&m.group))
         snprintf(m.why, sizeof(m.why), "%s", group_bound(&m.group));

@@ -1,4 +1,4 @@
-"""OpenCV's operations on UMat, that is on the OpenCL device: prints what comes out of each."""
+"""Runs OpenCV's operations on UMat, which use the OpenCL device, and prints the result of each."""
 import sys
 
 import cv2

@@ -1,4 +1,4 @@
-"""What a pyopencl program does; prints only what is the same in every run."""
+"""Does what pyopencl programs do, and prints only what is equal in every run."""
 import threading
 
 import numpy as np

@@ -7,7 +7,7 @@ start_at="prlimit --nofile=64" # a quarter of them for strangers, half of that f
 start_daemon
 export VOCL_POOL="$scratch/pool"
 
-kill -STOP $daemon # until all are there
+kill -STOP $daemon # until all clients have connected
 for number in $(seq 60); do
     vocl pool nodes > "$scratch/out.$number" 2>&1 || echo "$number: $?" >> "$scratch/failed" &
     clients="$clients $!"

@@ -84,7 +84,7 @@ for command in moved images; do
         case $(part node) in
         n1) other=n2 ;;
         n2) other=n1 ;;
-        *) continue ;; # none yet, two for a moment, or it has ended
+        *) continue ;; # no worker yet, two for a moment, or the session has ended
         esac
         move --quiet --to $other && moves=$((moves + 1))
         [ $moves -lt $most ] || touch "$scratch/enough"

@@ -4,7 +4,7 @@
 # rebalance --do).
 . "$(dirname "$0")/move-lib.sh"
 about_silence
-[ "$VOCL_PEER_TIMEOUT" -ge 10 ] || VOCL_PEER_TIMEOUT=10 # a node that is asked for a place has 5 s, before it is lost
+[ "$VOCL_PEER_TIMEOUT" -ge 10 ] || VOCL_PEER_TIMEOUT=10 # a node has 5 s to answer a request before it is lost
 for host in n1 n2; do
     write_config $host 'devices = ( { match = "*"; sessions = 4; } );'
     sed -i 's/pthread pthread/pthread/' "$scratch/$host.conf"

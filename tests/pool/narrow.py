@@ -1,5 +1,5 @@
-"""narrow.py PAGE STATUS: serves the daemon's page with that status, and a script in it that measures how it is laid out: where
-the loads of devices end, and how many lines a device takes. Prints its port."""
+"""narrow.py PAGE STATUS: serves the daemon's page with this status and a script that measures the layout: where the loads of
+devices end, and how many lines a device takes. Prints its port."""
 import http.server, json, sys
 
 page, status = open(sys.argv[1]).read(), json.load(open(sys.argv[2]))

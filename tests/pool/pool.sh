@@ -138,7 +138,7 @@ as $bob vocl pool drain n1 2> /dev/null && fail "bob drained n1"
 root vocl pool drain n1 n2 || fail "drain"
 as $alice vocl run -- "$scratch/bin/burn" "$scratch/enough" > "$scratch/out" 2>&1 && fail "it goes on where there are 3 seconds"
 wait_until grep -q '"why":"its time is up"' "$scratch/accounting-n3" || fail "time: $(cat "$scratch/out" "$scratch/n3.log")"
-write_config n3 # what follows may take its time
+write_config n3 # without the time limit
 reload n3 'read .* again' || fail "n3 does not read its configuration once more"
 root vocl pool resume n1 n2
 await nodes=3 || fail "resume"

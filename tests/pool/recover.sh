@@ -3,7 +3,7 @@
 # natively, on another node if necessary, and nothing is left behind.
 . "$(dirname "$0")/move-lib.sh"
 patient=$VOCL_PEER_TIMEOUT
-about_silence # what a node that is cut off is lost by; what is killed is lost at once
+about_silence # a node that is cut off is lost by a time-out; one that is killed is lost at once
 for host in n1 n2 n3; do
     write_config $host 'devices = ( { match = "*"; sessions = 4; } );' 'network = "tls";' 'sessions-per-user = 1;' \
         'cgroup = "none";' # all nodes are of one kernel here, and a session's group would be that of each
@@ -95,7 +95,7 @@ await sessions=0 || fail "$here has kept: $(root vocl pool sessions)"
 chmod a+rx "$scratch/bin/graph"
 with_others()
 {
-    grep -q 'had to do with' "$scratch/err" || ! kill -0 $program 2> /dev/null
+    grep -q 'it depended on that worker' "$scratch/err" || ! kill -0 $program 2> /dev/null
 }
 have_met()
 {
@@ -109,8 +109,8 @@ for which in head tail; do
     program=$!
     wait_until grep -q 'all devices are known;' "$scratch/err" || fail "no session over two nodes: $(cat "$scratch/err")"
     met=0
-    until with_others; do # it may begin anew with a snapshot just before one is killed
-        wait_until have_met || fail "over two nodes: they have nothing to do with each other: $(grep -v debug: "$scratch/err")"
+    until with_others; do # a snapshot just before the kill may begin the journal anew
+        wait_until have_met || fail "over two nodes: the workers do not depend on each other: $(grep -v debug: "$scratch/err")"
         met=$(grep -c 'has met worker' "$scratch/err") before=$(replaced)
         for host in n1 n2 n3; do
             workers_on $host
@@ -119,7 +119,7 @@ for which in head tail; do
     done
     touch "$scratch/enough"
     wait $program || fail "over two nodes: status $?: $(cat "$scratch/out"; grep -v debug: "$scratch/err" | tail -n 20; cat "$scratch"/n?.log)"
-    grep -q 'had to do with' "$scratch/err" || fail "over two nodes: $(grep -v debug: "$scratch/err")"
+    grep -q 'it depended on that worker' "$scratch/err" || fail "over two nodes: $(grep -v debug: "$scratch/err")"
     grep 'of commands and data again' "$scratch/err" | sed 's/^.*warn: //'
     await sessions=0 || fail "over two nodes: left: $(root vocl pool sessions)"
 done

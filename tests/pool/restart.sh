@@ -79,7 +79,7 @@ for when in after meanwhile killed; do
     program=$!
     await running=1 && wait_until used || fail "$when: no session: $(vocl pool sessions; cat "$scratch/err" "$scratch/log")"
     worker=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "$scratch"/state/session-*)
-    if [ $when = killed ]; then # what it has used is not lost, but for the last few seconds
+    if [ $when = killed ]; then # its use is recorded but for the last few seconds
         wait_until on_record || fail "nothing is on record: $(cat "$scratch"/state/session-*)"
         kill -9 $daemon
         wait $daemon

@@ -7,7 +7,7 @@ echo "lost after $VOCL_PEER_TIMEOUT s of silence"
 mark=VOCL_TEST_MARK=$$
 
 write_config n1
-idle_limit=$((VOCL_PEER_TIMEOUT + 1)) # what is stopped is lost before that
+idle_limit=$((VOCL_PEER_TIMEOUT + 1)) # a stopped process is lost before that
 write_config n2 "idle-limit = $idle_limit;"
 write_config n3
 for host in n1 n2 n3; do
@@ -118,7 +118,7 @@ ended_with 3 "vocl-join stopped"
 
 begin write
 fault STOP "$program"
-sleep $((VOCL_PEER_TIMEOUT + 3)) # that nothing happens in this time is what is looked at
+sleep $((VOCL_PEER_TIMEOUT + 3)) # nothing may happen in this time
 kill -CONT "$program"
 enough
 ended_with 0 "Ctrl-Z"
@@ -132,7 +132,7 @@ kill -KILL "$program"
 ended_with 137 "idle-limit"
 grep -q "it has done nothing for $idle_limit seconds" "$scratch/accounting-n2" || fail "idle-limit: $(cat "$scratch/accounting-n2")"
 begin launches
-sleep $((idle_limit + 2)) # that nothing happens in this time is what is looked at
+sleep $((idle_limit + 2)) # nothing may happen in this time
 enough
 ended_with 0 "busy for longer than idle-limit"
 root vocl pool resume n1 n3

@@ -5,7 +5,7 @@
 make_pool "$host"
 start_daemon
 echo "NodeName=$host Name=gpu File=/dev/null" > "$scratch/gres.conf"
-for script in prolog epilog; do # they find no environment, and this VOCL is not installed
+for script in prolog epilog; do # Slurm gives them no environment, and this VOCL is not installed
     cat > "$scratch/$script" <<END
 #!/bin/sh
 export PATH=$VOCL_LIBEXECDIR:/usr/bin:/bin VOCL_LIBEXECDIR=$VOCL_LIBEXECDIR VOCL_POOL=$scratch/pool

@@ -11,7 +11,7 @@ setting "$scratch/conf" environment "[ \"POCL_DEVICES=pthread pthread pthread\",
 setting "$scratch/conf" auth '"munge"'
 setting "$scratch/conf" key-file
 printf 'auth munge\nmunge-socket %s\n%s\n' "$scratch/munge/socket" "$(grep '^node' "$scratch/pool")" > "$scratch/pool"
-cat > "$scratch/vocl" <<END # slurmstepd finds no environment, and this VOCL is not installed
+cat > "$scratch/vocl" <<END # slurmstepd has no environment, and this VOCL is not installed
 #!/bin/sh
 export VOCL_LIBEXECDIR=$VOCL_LIBEXECDIR
 exec $VOCL_LIBEXECDIR/vocl "\$@"
@@ -20,7 +20,7 @@ chmod +x "$scratch/vocl"
 start_slurm "plugstack required $plugin vocl=$scratch/vocl pool=$scratch/pool wait=1"
 start_daemon
 trap end_slurm EXIT
-unset VOCL_POOL # it is the plugin that tells
+unset VOCL_POOL # the plugin sets it
 burn=$top_builddir/tests/pool/burn
 
 sessions()
@@ -147,7 +147,7 @@ cat > "$scratch/leave" <<END
 #!/bin/sh
 setsid $burn 0 $scratch/enough > $scratch/left.out 2>&1 < /dev/null &
 echo \$! > $scratch/left
-until [ -s $scratch/left.out ]; do sleep 0.1; done # and does nothing from then on, so that it does not miss what it loses
+until [ -s $scratch/left.out ]; do sleep 0.1; done # and makes no call from then on, so that it does not notice the loss
 END
 chmod +x "$scratch/leave"
 srun --vocl=1 "$scratch/leave" 2> "$scratch/err" || fail "a job that leaves something: $(cat "$scratch/err")"
@@ -184,7 +184,7 @@ srun true || fail "no job without the pool"
 srun --vocl=1 vocl devices > "$scratch/out" 2>&1 && fail "devices of no pool"
 over()
 {
-    [ -z "$(squeue --noheader)" ] # with the epilogs
+    [ -z "$(squeue --noheader)" ] # which includes the epilogs
 }
 wait_until over || fail "a job does not end: $(squeue)"
 idle || fail "the node is lost with the pool: $(sinfo -l)"

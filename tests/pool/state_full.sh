@@ -23,7 +23,7 @@ fill()
     head -c 1000000 /dev/zero > "$scratch/state/filler" 2> /dev/null
 }
 fill
-for one in 1 2; do # the second time the node has told that it does not
+for one in 1 2; do # the second time, the node has reported that it cannot record
     vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" && fail "a session that is not recorded"
     grep -q 'cannot record sessions: No space left' "$scratch/err" || fail "why not: $(cat "$scratch/err" "$scratch/log")"
 done

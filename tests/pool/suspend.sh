@@ -84,7 +84,7 @@ third=$!
 wait_until grep -q ready "$scratch/out3" || fail "no third program: $(cat "$scratch/err3" "$scratch"/n?.log)"
 touch "$scratch/words/resume"
 root vocl pool wait --user=$alice --timeout=300 queue=1 || fail "it does not wait: $(root vocl pool status)"
-sleep 1 # that it goes on waiting is nothing that could be waited for
+sleep 1 # that the session goes on waiting has no event to wait for
 grep -q . "$scratch/out" && ! grep -qE 'right|error' "$scratch/out" || fail "it did not wait: $(cat "$scratch/out")"
 touch "$scratch/enough3"
 wait $third || fail "third: status $?: $(tail -n 3 "$scratch/err3")"

@@ -28,7 +28,7 @@ END
 start()
 {
     rm -f "$scratch/after"
-    terminals=$((terminals + 1)) # a server that ends may still be at the last one's socket
+    terminals=$((terminals + 1)) # a server that is ending may still have the last socket
     screen new-session -d -s top -x "$1" -y 24 "exec sh '$scratch/shell'" || fail "no terminal"
     wait_until shows 'burn' || fail "no session on the screen: $(cat "$scratch/screen" "$scratch/log")"
 }

@@ -55,7 +55,7 @@ assert session["launches"] < 10**11 and session["bytes_in"] < 10**14 and session
 assert 0 <= session["device_seconds"] < 10000 and 0 <= device["busy"] < 10000, device
 END
 }
-sleep 1 # the daemon has read it all
+sleep 1 # until the daemon has read everything
 believed > "$scratch/believed" 2>&1 || fail "it is believed: $(cat "$scratch/believed")"
 vocl run --wait 60 -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err2" || fail "another: $(cat "$scratch/err2")"
 exec 5>&-

@@ -1,5 +1,6 @@
-"""hold.py HOST PORT NUMBER silent|named|drip: holds connections to a daemon without proving anything, until it has closed
-all of them. Says "held N" when it has them and "closed" then. named: a daemon's name without its key; drip: a byte a second."""
+"""hold.py HOST PORT NUMBER silent|named|drip: holds connections to a daemon without authentication until the daemon has closed
+all of them. Prints "held N" when it has them and "closed" at the end. named: sends a daemon's name without its key; drip: sends
+a byte a second."""
 import os, select, socket, struct, sys, time
 
 host, port, number, how = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]

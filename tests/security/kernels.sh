@@ -14,7 +14,7 @@ marked()
     done
 }
 none_marked() { [ -z "$(marked | grep -vx "$fork_server")" ]; }
-fork_server=none # the process that the daemon's workers are copies of, from before there was any kernel
+fork_server=none # the fork server of the daemon's workers, which exists before any kernel
 find_fork_server()
 {
     fork_server=$(pgrep -P "$daemon" -x vocl-forkserver)

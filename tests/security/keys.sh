@@ -28,7 +28,7 @@ for what in drain resume; do
 done
 answer there kill | grep -q 'no such session' || fail "kill: $(answer there kill)"
 answer there start | grep -q 'no such session of yours' || fail "start: $(answer there start)"
-for gid in -1 4294967295 4294967296; do # no group, or to the system "as it is", which is the daemon's
+for gid in -1 4294967295 4294967296; do # no group; setgid() would take -1 as "unchanged", which is the daemon's group
     answer there reserve "$(id -un)" $gid > "$scratch/out"
     grep -q '"good":false' "$scratch/out" || fail "a worker in group $gid: $(cat "$scratch/out")"
 done

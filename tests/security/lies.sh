@@ -1,7 +1,7 @@
 #!/bin/sh
 # A program whose worker lies: lies of each kind, then VOCL_LIES sessions with random lies, from seed VOCL_LIES_FROM on;
 # half of them without shared memory. The program may see errors, and may wait forever, but must not crash.
-export VOCL_CACHE=off # what a liar tells is heard each time
+export VOCL_CACHE=off # the worker is asked each time
 . "$(dirname "$0")/../lib.sh"
 
 mark=VOCL_TEST_MARK=$$
@@ -24,7 +24,7 @@ lied_to()
         vocl run --door preload -- "$top_builddir/tests/security/lied_to" > "$scratch/out" 2> "$scratch/err"
     status=$?
     case $status in
-    0 | 142) ;; # through, or SIGALRM
+    0 | 142) ;; # the program has ended, or by SIGALRM
     *) fail "lie $lie $*: status $status: $(tail -n 40 "$scratch/out" "$scratch/err")" ;;
     esac
     if grep -E 'Sanitizer|runtime error|malloc|corrupt' "$scratch/err"; then

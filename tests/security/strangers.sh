@@ -78,7 +78,7 @@ ticks()
     sed 's/.*) //' "/proc/$daemon/stat" | awk '{ print $12 + $13 }'
 }
 before=$(ticks)
-sleep 1 # what it takes in a second is what is asked
+sleep 1 # the processor time of one second is measured
 spent=$(($(ticks) - before))
 [ $spent -lt 40 ] || fail "it spins: $spent ticks in a second"
 [ "$(lines)" -lt 20 ] || fail "without descriptors $(lines) lines"

@@ -124,7 +124,7 @@ survives()
     wait_until none_left "$mark" || fail "left after $*: $(session_processes "$mark")"
     replaced > "$scratch/replaced"
     named=${*%" $scratch/enough"}
-    echo "$harm, $how, ${named##*/}: $(replaced) replaced, $(grep -c 'had to do with' "$scratch/err") of them with others, $(snapshots) snapshots"
+    echo "$harm, $how, ${named##*/}: $(replaced) replaced, $(grep -c 'it depended on that worker' "$scratch/err") of them with others, $(snapshots) snapshots"
 }
 
 same_as_natively()

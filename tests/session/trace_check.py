@@ -1,9 +1,7 @@
-"""What has to be true of every trace (doc/user/tracing.md), and of one that was counted by hand.
+"""trace_check.py FILE [ROUNDS] [workers=N] [moves=N] [programs=N] [ahead=US]
 
-usage: trace_check.py FILE [ROUNDS] [workers=N] [moves=N] [programs=N] [ahead=US]
-
-ROUNDS: of tests/session/traced; without it only what is true of all is looked at. ahead: clocks of workers, which are
-otherwise the program's own.
+Checks what is true of every trace (doc/user/tracing.md) and, with ROUNDS, the counts of a trace of tests/session/traced with so
+many rounds. ahead: how far the clocks of workers are ahead of the program's.
 """
 import bisect
 import json

@@ -35,14 +35,14 @@
  *   survive/
  *     pause.h         halts the program's calls, and waits until what was enqueued has ended (ends.h)
  *     ahead.h         copying contents ahead, while the program runs
- *     move.h          moves a node to another process. moving.h: for objects make_again.c; for contents copy_over.c and
+ *     move.h          moves a node to another process. moving.h: for objects recreate.c; for contents copy_over.c and
  *                     svm_move.c; for shared memory that is left behind unshare.c; summon.c, users' requests;
  *                     suspend.c, workers leave; resume.c (suspension.h), others replace them
  *     store.h         contents kept at the application's host; store_ahead.c, reading them ahead
  *     checkpoint.h    contents for a checkpoint in files
  *     recover.h       replaces a worker that is lost. journal.h: what it was sent; effects.h, what commands.def says of
- *                     the effects of commands; shorten.c, compacts the journal; snapshot.c, svm_saved.c, contents;
- *                     window.c, contents of shared memory; mend.c, failover to another worker; replay.c, what that is
+ *                     the effects of commands; compact.c, compacts the journal; snapshot.c, svm_saved.c, contents;
+ *                     epoch.c, contents of shared memory; failover.c, failover to another worker; replay.c, what that is
  *                     sent again; keep.h, replicas of contents with workers
  *   trace/
  *     timeline.h      the trace of what the program does; sites.c, the places that call OpenCL

@@ -80,7 +80,7 @@ static bool on_keeps(void *owner, unsigned peer)
     bool keeps = false;
 
     for (unsigned i = 0; i < session_node_count(session); i++)
-        keeps |= session_node(session, i)->mending && session_node(session, i)->peer == peer;
+        keeps |= session_node(session, i)->failing_over && session_node(session, i)->peer == peer;
     return keeps;
 }
 

@@ -79,7 +79,7 @@ struct node {
     bool promised;                   /* a spare that is to replace another node's worker */
     uint32_t unfit;                  /* of a spare: the device, from 1 on, that does not match; 0: not known */
     bool unshared;                   /* it shared the program's memory before it moved to another host (unshare.c) */
-    bool mending;                    /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
+    bool failing_over;               /* its worker is lost, and is being replaced: nothing is sent (recover.c) */
     unsigned losses;                 /* how often its worker was lost */
     const struct observer *observer; /* observer.h, or NULL */
     struct journal *journal;         /* what it was sent (journal.h), if it is observed */
@@ -228,14 +228,14 @@ struct ever_written {
     atomic_uint_fast64_t end, back, grains;
 };
 
-/* window.c: how a buffer whose memory is here was used since that epoch (window) began. */
-struct image;
-struct in_window {
+/* epoch.c: how a buffer whose memory is here was used since that epoch began. */
+struct undo_copy;
+struct in_epoch {
     uint64_t number;
-    bool read, written, filled;   /* filled: it has contents, from whatever window */
-    bool cycles;                  /* it was once written, read and written again in one window */
+    bool read, written, filled;   /* filled: it has contents, from whatever epoch */
+    bool cycles;                  /* it was once written, read and written again in one epoch */
     atomic_uint_fast64_t settled; /* number times 4, plus the uses (enum use) for which nothing is left to do */
-    struct image *image;          /* undo copy of its contents, of that window or one before */
+    struct undo_copy *undo;       /* of its contents, of that epoch or one before */
 };
 
 struct _cl_mem {
@@ -249,7 +249,7 @@ struct _cl_mem {
     void *block;              /* the same, if block.c allocated it; with arena NULL: what maps still show (unshare.c) */
     atomic_bool direct;       /* block.c's: the program may use it between direct_enter() and direct_leave() */
     bool apart;               /* counted in the journal: only the workers have its contents */
-    struct in_window window;  /* of a root: memory_root() */
+    struct in_epoch epoch;    /* of a root: memory_root() */
     bool svm_remote;          /* host_pointer is memory of svm_remote.c */
     bool sized;               /* clSetContentSizeBufferPoCL() was called for it */
     struct region *region;    /* exchange.c: its memory in the arena, or NULL */

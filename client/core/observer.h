@@ -23,8 +23,8 @@ struct observer {
     void (*met)(struct node *one, struct node *other);
     /* ---- losses ---- */
     /* Whether operations that fail because the worker is lost are repeated on another one. */
-    bool (*will_mend)(const struct node *node);
-    /* ---- uses of memory that the program shares with the worker (window.c) ---- */
+    bool (*will_fail_over)(const struct node *node);
+    /* ---- uses of memory that the program shares with the worker (epoch.c) ---- */
     /* A command begins to be enqueued, and has been enqueued. */
     void (*begins)(struct enqueue *e);
     void (*ends)(struct enqueue *e);
@@ -42,9 +42,9 @@ struct observer {
     void (*apart)(struct node *node, bool more);
 };
 
-static inline bool observer_will_mend(const struct node *node)
+static inline bool observer_will_fail_over(const struct node *node)
 {
-    return node->observer && node->observer->will_mend(node);
+    return node->observer && node->observer->will_fail_over(node);
 }
 
 static inline void observer_met(struct node *one, struct node *other)

@@ -81,7 +81,7 @@ void stream_push(struct node *node)
 {
     int error;
 
-    if (!node->batch.length || !node->alive || node->mending)
+    if (!node->batch.length || !node->alive || node->failing_over)
         return;
     if (timeline_wanted())
         timeline_pushing(node);
@@ -89,7 +89,7 @@ void stream_push(struct node *node)
     if (error == -EAGAIN) /* it is sent when there is room or, if there is by now, at the next poll */
         transport_want_drained(session_transport(node->session), node->peer);
     /* its loss is about to be reported */
-    if (error == -EAGAIN || (error == -ECONNRESET && observer_will_mend(node)))
+    if (error == -EAGAIN || (error == -ECONNRESET && observer_will_fail_over(node)))
         return;
     if (!error && node->observer)
         node->observer->sent(node, node->batch.bytes, node->batch.length);

@@ -132,7 +132,7 @@ int coherence_open(cl_mem memory, bool contents)
 
     if (contents && !memory->parent)
         written_note(memory, 0, extent(memory));
-    memory->window.filled = contents;
+    memory->epoch.filled = contents;
     observer_made(memory);
     if (memory->context->node_count < 2 || memory->parent || memory->arena)
         return 0;

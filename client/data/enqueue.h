@@ -28,7 +28,7 @@ struct enqueue {
         size_t offset, size;
     } * written;
     unsigned written_count;
-    struct window_use *uses; /* uses for which struct observer's uses() was called */
+    struct epoch_use *uses; /* uses for which struct observer's uses() was called */
     unsigned use_count;
     bool hosted;     /* hostptr_before() */
     bool sent;       /* its node knows the command and its event */

@@ -149,7 +149,7 @@ static void moved(void *argument, int status)
 {
     struct transfer *transfer = argument;
 
-    if (status && observer_will_mend(transfer->open.node))
+    if (status && observer_will_fail_over(transfer->open.node))
         transfer->open.started = false;
     else
         transfer_end(transfer, status ? NODE_LOST_STATUS : CL_SUCCESS);
@@ -174,7 +174,7 @@ static void start_moving(struct transfer *transfer)
 {
     const struct observer *observer = transfer->open.node->observer;
 
-    if (transfer->open.node->mending && !transfer->reading)
+    if (transfer->open.node->failing_over && !transfer->reading)
         return; /* transfer_resume() */
     if (observer && !transfer->reading && !transfer->kept)
         observer->data(transfer->open.node, transfer->open.tag, transfer->memory, transfer->length);

@@ -9,7 +9,7 @@
 /* Whether the node sees the arena's memory. Asks the node the first time. */
 bool arena_shared_with(struct node *node);
 /* The same, and the program may write to memory there without a command. False where such writes could not be repeated
- * for a worker that replaces a lost one (window.c). */
+ * for a worker that replaces a lost one (epoch.c). */
 bool arena_given_to(struct node *node);
 /* Whether a new node can map it: not if the program has closed descriptors that are not its own. */
 bool arena_can_be_shared(void);
@@ -68,8 +68,8 @@ void block_leave_region(struct node *node, uint32_t id, struct region *region);
 bool block_any_leaving(void);
 bool block_note(struct node *node, uint32_t id);
 void block_lose(struct node *node);
-/* Memory that is freed on a node whose worker is replaced if it is lost may be used again only after the next window
- * begins (window.c): block_end_limbo(). block_in_limbo(): how many bytes wait for that. */
+/* Memory that is freed on a node whose worker is replaced if it is lost may be used again only after the next epoch
+ * begins (epoch.c): block_end_limbo(). block_in_limbo(): how many bytes wait for that. */
 void block_end_limbo(const struct node *node);
 size_t block_in_limbo(void);
 void block_after_fork(void);

@@ -100,7 +100,7 @@ void journal_off(struct journal *j)
     if (j->giving || j->replay) /* they are being sent */
         return;
     journal_drop_data(j);
-    window_free(j);
+    epoch_free(j);
     svm_saved_free(j);
     for (unsigned i = 0; i < JOURNAL_LISTS; i++) {
         while (j->saved[i]) {
@@ -375,7 +375,7 @@ static void renew_saved(struct saved **at)
 int journal_compact(struct journal *j)
 {
     struct wire_buffer base = {0};
-    int error = journal_shorten(&j->base, &j->log, &base);
+    int error = compact_log(&j->base, &j->log, &base);
 
     if (!error)
         error = svm_saved_renew(j);
@@ -392,7 +392,7 @@ int journal_compact(struct journal *j)
     j->full = false;
     node_set_clear(&j->met);
     j->met_any = false;
-    window_begin(j);
+    epoch_begin(j);
     return 0;
 }
 
@@ -464,7 +464,7 @@ const char *group_bound(const struct group *group)
 
         if (node->in_process)
             why = "it has exchanged events or contents with devices of the program's own process";
-        else if (!node->alive && !node->mending)
+        else if (!node->alive && !node->failing_over)
             why = "it has exchanged events or contents with a worker that is lost";
         else
             why = journal_bound(node->journal);

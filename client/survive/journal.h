@@ -52,7 +52,7 @@ struct svm_saved {
 #define JOURNAL_LONGEST ((size_t)32 << 20) /* bytes of the log, within which event numbers do not repeat */
 
 struct kept;
-struct image;
+struct undo_copy;
 
 struct journal {
     struct node *node;
@@ -74,19 +74,19 @@ struct journal {
     bool displaced;      /* a new worker could not allocate SVM at the lost one's addresses */
     unsigned was;        /* number of the lost worker */
     int process;         /* its PID, if it ran on this host */
-    /* window.c */
-    size_t over;                 /* bytes of the log that have ended, with their effects in shared memory */
-    atomic_uint_fast64_t window; /* number of the window (epoch) since then; constant during an enqueue */
-    struct image *images;        /* undo copies: shared memory as it was when the window began */
-    size_t imaged;               /* bytes of the undo copies */
-    unsigned apart;              /* memory objects and SVM allocations whose contents only the worker has */
-    atomic_uint inside;          /* calls that are enqueuing a command */
-    atomic_bool renewing;        /* a thread checks whether there are any, to begin a window */
-    unsigned looking;            /* accesses of the program to shared memory, under way */
-    const char *exposed;         /* why a replay would be wrong just now, or NULL */
-    char host[256];              /* where the lost worker was */
-    struct node *wanted;         /* the spare worker that takes the lost one's place, or NULL */
-    unsigned mover;              /* the target of a move, or 0: commands that name it are not recorded */
+    /* epoch.c */
+    size_t over;                   /* bytes of the log that have ended, with their effects in shared memory */
+    atomic_uint_fast64_t epoch;    /* number of the epoch since then; constant during an enqueue */
+    struct undo_copy *undo_copies; /* shared memory as it was when the epoch began */
+    size_t undo_bytes;             /* of the undo copies */
+    unsigned apart;                /* memory objects and SVM allocations whose contents only the worker has */
+    atomic_uint inside;            /* calls that are enqueuing a command */
+    atomic_bool renewing;          /* a thread checks whether there are any, to begin an epoch */
+    unsigned looking;              /* accesses of the program to shared memory, under way */
+    const char *exposed;           /* why a replay would be wrong just now, or NULL */
+    char host[256];                /* where the lost worker was */
+    struct node *wanted;           /* the spare worker that takes the lost one's place, or NULL */
+    unsigned mover;                /* the target of a move, or 0: commands that name it are not recorded */
     struct replay *replay;
     struct node_set met; /* nodes that this one has interacted with since the snapshot */
     bool met_any;
@@ -161,11 +161,11 @@ void svm_saved_free(struct journal *j);
 /* Returns the next saved part, or NULL after the last. *at is 0 at first. */
 const uint8_t *svm_saved_next(const struct svm_saved *saved, unsigned *at, uint64_t *address, size_t *size);
 
-/* ---- window.c ---- */
-/* Begins a window (epoch), when all that was sent has ended: the log counts from here on. */
-void window_begin(struct journal *j);
-/* Restores shared memory from the undo copies of the window. */
-void window_restore(const struct journal *j);
-void window_free(struct journal *j);
+/* ---- epoch.c ---- */
+/* Begins an epoch, when all that was sent has ended: the log counts from here on. */
+void epoch_begin(struct journal *j);
+/* Restores shared memory from the undo copies of the epoch. */
+void epoch_restore(const struct journal *j);
+void epoch_free(struct journal *j);
 
 #endif

@@ -73,7 +73,7 @@ bool keep_is_on(void)
 
 static bool can_keep(const struct node *node)
 {
-    return node->journal && node->alive && !node->mending && !node->suspended && node->peer;
+    return node->journal && node->alive && !node->failing_over && !node->suspended && node->peer;
 }
 
 struct node *keep_choose(struct node *node)
@@ -211,7 +211,7 @@ static bool is_gone(const struct task *task)
     const struct node *node = task->node;
 
     return node->peer != task->peer || !transport_peer_alive(session_transport(node->session), task->peer) ||
-           (!task->again && (!node->alive || node->mending)) || session_stops(node->session);
+           (!task->again && (!node->alive || node->failing_over)) || session_stops(node->session);
 }
 
 /* Sends the request, after the commands in the node's batch. */

@@ -69,7 +69,7 @@ static bool can_change(struct move *m)
 {
     stream_push(m->node);
     stream_push(m->target); /* or what created its objects would get into the node's journal */
-    return !pause_is_broken(m->pause) && !recover_any_mending(m->node->session) && !m->node->batch.length &&
+    return !pause_is_broken(m->pause) && !recover_any_failover(m->node->session) && !m->node->batch.length &&
            !m->target->batch.length && move_is_settled(m) &&
            (m->unshares || m->node->memory != NODE_MEMORY_SHARED || m->target->memory == NODE_MEMORY_SHARED);
 }
@@ -126,7 +126,7 @@ static unsigned hand_over(struct move *m)
     unsigned keep = 0;
 
     for (unsigned tries = 0; tries < MOST_HANDING && keep < 2 && !session_stops(m->node->session); tries++) {
-        session_wait(m->node->session, mend_is_over, m->node);
+        session_wait(m->node->session, failover_is_over, m->node);
         keep = keep_hand_over(&(struct leaving){&m->target->peer, 1}, &m->node, 1);
     }
     return keep;

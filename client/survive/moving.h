@@ -1,4 +1,4 @@
-/* Shared by the files of a move: move.c, make_again.c, copy_over.c, svm_move.c, unshare.c. */
+/* Shared by the files of a move: move.c, recreate.c, copy_over.c, svm_move.c, unshare.c. */
 #ifndef VOCL_CLIENT_SURVIVE_MOVING_H
 #define VOCL_CLIENT_SURVIVE_MOVING_H
 
@@ -48,7 +48,7 @@ bool move_is_settled(const struct move *m);
 /* Swaps the members of node and target. Lock held. */
 void move_members(struct move *m);
 
-/* ---- make_again.c ---- */
+/* ---- recreate.c ---- */
 /* Creates contexts and memory objects at the target, so that copying can begin. Calls are halted. */
 int make_early(struct move *m);
 /* Then creates and builds programs, which takes long, while the program runs. */

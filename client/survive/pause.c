@@ -85,7 +85,7 @@ static const char *look(struct pause *p)
 bool pause_is_broken(const struct pause *p)
 {
     return !p->node->alive || (p->other && !p->other->alive) ||
-           (p->from && (p->node->mending || p->node->peer != p->from));
+           (p->from && (p->node->failing_over || p->node->peer != p->from));
 }
 
 /* Waits until nothing is under way; new calls do not begin. */

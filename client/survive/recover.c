@@ -38,8 +38,8 @@ struct doubt {
 /* Guarded by the session's lock. */
 static PER_PROCESS struct {
     struct session *session;
-    bool on, begun; /* begun: all nodes have described their devices */
-    long mending;   /* since when (ns) the snapshot thread has seen a failover, or 0 */
+    bool on, begun;    /* begun: all nodes have described their devices */
+    long failing_over; /* since when (ns) the snapshot thread has seen a failover, or 0 */
     pthread_cond_t lost, full;
     struct doubt doubts[MOST_DOUBTS];
     unsigned doubt_count;
@@ -74,12 +74,12 @@ bool recover_is_on(void)
     return recovery.on;
 }
 
-bool recover_any_mending(struct session *session)
+bool recover_any_failover(struct session *session)
 {
     bool any = false;
 
     for (unsigned i = 0; i < session_node_count(session); i++)
-        any |= session_node(session, i)->mending;
+        any |= session_node(session, i)->failing_over;
     return any;
 }
 
@@ -108,7 +108,7 @@ static void tell_lost(struct node *node, unsigned peer)
 {
     const struct wire_lose_worker m = {peer};
 
-    if (!node->alive || !node->peer || node->mending) /* mending: the node gets another worker */
+    if (!node->alive || !node->peer || node->failing_over) /* the node gets another worker */
         return;
     wire_put_lose_worker(&node->batch, &m);
     session_need_progress(node->session);
@@ -196,40 +196,40 @@ bool recover_begin(struct node *node)
     if (!recover_will(node))
         return false;
     if (!j->lost)
-        mend_note_place(node);
+        failover_note_place(node);
     j->lost = true;
     bound = bound_of(node);
     if (!bound && ++j->losses > MOST_LOSSES)
         bound = "its workers were lost too often since the last snapshot";
     if (bound)
         recover_give_up(node, bound);
-    if (bound && !node->mending)
+    if (bound && !node->failing_over)
         return false;
     node->losses++;
-    mend_hold(node); /* if that was so already, the failover under way sees that it has failed */
+    failover_hold(node); /* if that was so already, the failover under way sees that it has failed */
     tell_spares(node, false);
     pthread_cond_signal(&recovery.lost);
     session_news(node->session);
     return true;
 }
 
-static bool none_mending(void *session)
+static bool none_failing_over(void *session)
 {
-    return session_stops(session) || !recover_any_mending(session);
+    return session_stops(session) || !recover_any_failover(session);
 }
 
 /* Whether the node's worker may be dismissed. Returns 0 or an error, with *why for -ENOTSUP. Waits for other failovers
  * first, as any change does (move.c). Lock held, released meanwhile. */
 static int may_go(struct node *node, struct node *target, const char **why)
 {
-    session_wait(node->session, none_mending, node->session);
+    session_wait(node->session, none_failing_over, node->session);
     if (keep_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
         *why = "the contents that it keeps cannot be kept there";
     else
         *why = !recover_will(node) ? "it has no journal" : bound_of(node);
     if (*why)
         return -ENOTSUP;
-    return recover_any_mending(node->session) || !target->alive ? -ECONNRESET : 0;
+    return recover_any_failover(node->session) || !target->alive ? -ECONNRESET : 0;
 }
 
 int recover_move(struct node *node, struct node *target, struct move_watch *watch, const char **why)
@@ -252,12 +252,12 @@ int recover_move(struct node *node, struct node *target, struct move_watch *watc
         return error;
     }
     j->wanted = target;
-    mend_hold(node);
-    mend_dismiss(node);
+    failover_hold(node);
+    failover_dismiss(node);
     snprintf(j->host, sizeof(j->host), "%s", transport_peer_host(session_transport(session), target->peer));
     pthread_cond_signal(&recovery.lost);
     session_news(session);
-    session_wait(session, mend_is_over, node);
+    session_wait(session, failover_is_over, node);
     if (!node->alive || node->peer != to)
         error = -ECONNRESET;
     session_unlock(session);
@@ -272,7 +272,7 @@ void recover_note_event(struct node *node, uint32_t event, cl_int status)
 
     if (status > CL_COMPLETE)
         return;
-    if (node->mending)
+    if (node->failing_over)
         replay_event(node->journal, event);
     if (status == CL_COMPLETE && known && known->queue && !known->ended && atomic_load(&known->status) > CL_COMPLETE)
         journal_known(node->journal, JOURNAL_EVENT, event);
@@ -282,7 +282,7 @@ void recover_note_reply(struct node *node, uint32_t call)
 {
     if (node->journal && !recovery.begun)
         node->journal->told = true;
-    if (node->mending)
+    if (node->failing_over)
         replay_reply(node->journal, call);
 }
 
@@ -291,7 +291,7 @@ void recover_note_refused(struct node *node, uint32_t call)
 {
     if (call_is_open(node, call))
         journal_unsay(node->journal, call);
-    else if (node->mending)
+    else if (node->failing_over)
         replay_refused(node->journal);
 }
 
@@ -317,27 +317,27 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length)
 
 /* Finds a node to replace the worker of. While the session starts, a node that has described its devices waits until
  * all have, as these are compared. */
-static struct node *find_mending(struct session *session)
+static struct node *find_failing_over(struct session *session)
 {
     for (unsigned i = 0; i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);
 
-        if (node->mending && (recovery.begun || !node->journal->told))
+        if (node->failing_over && (recovery.begun || !node->journal->told))
             return node;
     }
     return NULL;
 }
 
-static void *mend_thread(void *argument)
+static void *failover_thread(void *argument)
 {
     struct session *session = argument;
     struct node *node;
 
     session_lock(session);
     while (!session_stops(session)) {
-        node = find_mending(session);
+        node = find_failing_over(session);
         if (node)
-            mend(node);
+            failover(node);
         else
             mutex_wait(&recovery.lost, session_mutex(session));
     }
@@ -356,7 +356,7 @@ static bool is_due(const struct node *node, long every)
 {
     const struct journal *j = node->journal;
 
-    return recovery.begun && node->alive && !node->mending && j && !j->off && j->since &&
+    return recovery.begun && node->alive && !node->failing_over && j && !j->off && j->since &&
            (j->full || (every && clock_ns() - j->since > every * SECOND));
 }
 
@@ -366,12 +366,12 @@ static bool awaits_keeper(struct session *session)
     bool any = false;
 
     for (unsigned i = 0; i < session_node_count(session) && !any && keep_is_on(); i++)
-        any = session_node(session, i)->mending;
+        any = session_node(session, i)->failing_over;
     if (!any)
-        recovery.mending = 0;
-    else if (!recovery.mending)
-        recovery.mending = clock_ns();
-    return any && clock_ns() - recovery.mending < PATIENCE_NS;
+        recovery.failing_over = 0;
+    else if (!recovery.failing_over)
+        recovery.failing_over = clock_ns();
+    return any && clock_ns() - recovery.failing_over < PATIENCE_NS;
 }
 
 static bool is_too_long(const struct journal *j)
@@ -395,7 +395,7 @@ static void give_anew(struct node *node)
     pause_unlock();
     summon_unlock();
     session_lock(node->session);
-    if (whole && node->alive && !node->mending)
+    if (whole && node->alive && !node->failing_over)
         vocl_log(LOG_INFO, "contents of worker %u are stored by two workers again", node->peer);
     else if (!j->since)
         j->since = clock_ns();
@@ -443,7 +443,7 @@ static void *snapshot_thread(void *argument)
              i++) {
             struct node *node = session_node(session, i);
 
-            if (recover_will(node) && node->alive && !node->mending && node->journal->once)
+            if (recover_will(node) && node->alive && !node->failing_over && node->journal->once)
                 give_anew(node);
             if (is_due(node, every) && take_one(node))
                 wait = false;
@@ -455,11 +455,11 @@ static void *snapshot_thread(void *argument)
 
 static bool start_threads(struct session *session)
 {
-    pthread_t mender, taker;
+    pthread_t replacer, taker;
 
-    if (thread_start(&mender, mend_thread, session))
+    if (thread_start(&replacer, failover_thread, session))
         return false;
-    pthread_detach(mender);
+    pthread_detach(replacer);
     if (!thread_start(&taker, snapshot_thread, session))
         pthread_detach(taker);
     return true;
@@ -470,16 +470,16 @@ static const struct observer observer = {.sent = journal_sent,
                                          .arrived = note_data,
                                          .forgotten = journal_forget,
                                          .met = group_meet,
-                                         .will_mend = recover_will,
-                                         .begins = window_enter,
-                                         .ends = window_leave,
-                                         .uses = window_use,
-                                         .is_settled = window_is_settled,
-                                         .opens = window_open,
-                                         .closes = window_close,
-                                         .made = window_add,
-                                         .gone = window_forget,
-                                         .apart = window_count};
+                                         .will_fail_over = recover_will,
+                                         .begins = epoch_enter,
+                                         .ends = epoch_leave,
+                                         .uses = epoch_use,
+                                         .is_settled = epoch_is_settled,
+                                         .opens = epoch_open,
+                                         .closes = epoch_close,
+                                         .made = epoch_add,
+                                         .gone = epoch_forget,
+                                         .apart = epoch_count};
 
 void recover_open(struct session *session)
 {

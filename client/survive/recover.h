@@ -32,7 +32,7 @@ bool recover_will(const struct node *node);
 /* Whether lost workers are replaced. Their successors repeat what they had sent, in part while they are still spare. */
 bool recover_is_on(void);
 /* Whether any worker of the session is being replaced. */
-bool recover_any_mending(struct session *session);
+bool recover_any_failover(struct session *session);
 /* Moves the node to a spare worker without objects by dismissing its own worker and replaying everything to the spare
  * one. Calls continue, or wait. Returns 0, or a negative errno; with -ENOTSUP, *why says why and nothing has changed.
  * Called without the lock. */
@@ -55,31 +55,31 @@ uint32_t recover_printed(struct node *node, unsigned stream, uint32_t length);
 /* Gives up the node's journal. */
 void recover_give_up(struct node *node, const char *why);
 
-/* ---- mend.c: with the lock held ---- */
+/* ---- failover.c: with the lock held ---- */
 /* Replaces the node's worker, which is lost or dismissed: another one takes its place and calls continue, or the node
  * is lost. */
-void mend(struct node *node);
-/* Stops sending to the node until mend() is done. */
-void mend_hold(struct node *node);
+void failover(struct node *node);
+/* Stops sending to the node until failover() is done. */
+void failover_hold(struct node *node);
 /* Dismisses the node's worker. Releases the lock meanwhile. */
-void mend_dismiss(struct node *node);
+void failover_dismiss(struct node *node);
 /* Whether a node's failover is over. A predicate for session_wait(). */
-bool mend_is_over(void *node);
+bool failover_is_over(void *node);
 /* Notes the place, the PID and the number of the node's worker. */
-void mend_note_place(struct node *node);
+void failover_note_place(struct node *node);
 
-/* ---- window.c: memory shared with the program; the functions of struct observer ---- */
-void window_enter(struct enqueue *e);
-void window_leave(struct enqueue *e);
-int window_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch);
-bool window_is_settled(const struct enqueue *e, cl_mem memory, unsigned use);
-bool window_open(cl_mem memory, bool writes, size_t size);
-void window_close(cl_mem memory);
-void window_count(struct node *node, bool more);
-void window_add(cl_mem memory);
-void window_forget(cl_mem memory);
+/* ---- epoch.c: memory shared with the program; the functions of struct observer ---- */
+void epoch_enter(struct enqueue *e);
+void epoch_leave(struct enqueue *e);
+int epoch_use(struct enqueue *e, cl_mem memory, unsigned use, bool launch);
+bool epoch_is_settled(const struct enqueue *e, cl_mem memory, unsigned use);
+bool epoch_open(cl_mem memory, bool writes, size_t size);
+void epoch_close(cl_mem memory);
+void epoch_count(struct node *node, bool more);
+void epoch_add(cl_mem memory);
+void epoch_forget(cl_mem memory);
 /* The buffer has left shared memory. Lock held. */
-void window_apart(cl_mem memory);
+void epoch_apart(cl_mem memory);
 
 /* ---- snapshot.c ---- */
 /* Saves the contents of a node and begins its journal anew. Returns 0 or a negative errno. Called without the lock; the
@@ -107,9 +107,9 @@ void replay_event(struct journal *j, uint32_t event);
 void replay_reply(struct journal *j, uint32_t call);
 void replay_refused(struct journal *j);
 
-/* ---- shorten.c ---- */
+/* ---- compact.c ---- */
 /* Compacts two parts of a journal into the commands that create the objects that exist after them. Returns 0 or
  * -ENOMEM. */
-int journal_shorten(const struct wire_buffer *base, const struct wire_buffer *log, struct wire_buffer *out);
+int compact_log(const struct wire_buffer *base, const struct wire_buffer *log, struct wire_buffer *out);
 
 #endif

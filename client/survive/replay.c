@@ -7,7 +7,7 @@
  * order again. Reads whose data the program has are not repeated; a marker takes their
  * place in the queue.
  *
- * If memory is shared with the worker, a part of the log has ended for good (window.c): of that part only what creates
+ * If memory is shared with the worker, a part of the log has ended for good (epoch.c): of that part only what creates
  * objects is replayed, with markers for the events of what is left out, and shared memory is restored to what it was at
  * the end of that part.
  *
@@ -294,7 +294,7 @@ static void wait_for_memory(struct replay *r, uint32_t call)
         return;
     vocl_log(LOG_WARN, "worker %u cannot allocate shared virtual memory at the old addresses", r->node->peer);
     r->j->displaced = true;
-    mend_dismiss(r->node);
+    failover_dismiss(r->node);
 }
 
 static bool is_asked_still(const struct replay *r, const struct outline *m)
@@ -343,7 +343,7 @@ static void tell(struct replay *r, uint16_t number, struct wire_cursor fields)
         put_read_over(r, &m);
 }
 
-/* ---- commands before the window, whose results are in shared memory (window.c) ---- */
+/* ---- commands before the epoch, whose results are in shared memory (epoch.c) ---- */
 
 /* Puts a marker for the event, if any, of a command that has ended. */
 static void put_event_over(struct replay *r, uint16_t number, struct wire_cursor fields)
@@ -530,7 +530,7 @@ static void begin(struct replay *r)
     }
     flush(r);
     restore_all(r);
-    window_restore(r->j);
+    epoch_restore(r->j);
     while (r->at < r->j->over && next_command(r, &r->j->log, &r->at, &number, &fields)) {
         tell_over(r, number, fields);
         flush_much(r);

@@ -46,7 +46,7 @@ struct savings {
     bool here; /* contents come to the application's host, whatever the settings say */
 };
 
-/* Whether an object on the node has contents of its own to be saved. Those in shared memory (window.c) need not be
+/* Whether an object on the node has contents of its own to be saved. Those in shared memory (epoch.c) need not be
  * saved, and those over SVM are saved with that (svm_saved.c). */
 static bool is_to_be_saved(const struct object *object, const struct saving *s)
 {
@@ -276,7 +276,7 @@ static bool may_go_on(const struct saving *s)
     bool may;
 
     session_lock(node->session);
-    may = node->alive && !node->mending && node->peer == s->peer && !j->off && !session_stops(node->session) &&
+    may = node->alive && !node->failing_over && node->peer == s->peer && !j->off && !session_stops(node->session) &&
           j->log.length + j->kept_bytes < LONG_LOG * j->limit;
     session_unlock(node->session);
     return may;
@@ -398,7 +398,7 @@ static bool settled(void *argument)
         struct node *node = all->each[i].node;
 
         stream_push(node);
-        settled &= !node->alive || (!node->mending && !node->batch.length && !node->journal->giving &&
+        settled &= !node->alive || (!node->failing_over && !node->batch.length && !node->journal->giving &&
                                     !call_any(node) && !transfer_any(node));
     }
     return settled;

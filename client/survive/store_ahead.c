@@ -54,7 +54,7 @@ static bool any_missing(struct session *session, unsigned *losses)
     for (unsigned i = 0; i < session_node_count(session); i++) {
         const struct node *node = session_node(session, i);
 
-        any |= !node->alive || node->mending;
+        any |= !node->alive || node->failing_over;
         *losses += node->losses;
     }
     session_unlock(session);

@@ -218,7 +218,7 @@ static bool can_go(const struct suspension *r)
         struct node *node = r->nodes[i].move.node;
 
         stream_push(node);
-        if (!node->alive || node->mending || node->batch.length || !move_is_settled(&r->nodes[i].move))
+        if (!node->alive || node->failing_over || node->batch.length || !move_is_settled(&r->nodes[i].move))
             return false;
     }
     return true;

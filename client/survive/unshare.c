@@ -127,7 +127,7 @@ void unshare_told(struct move *m)
         return;
     journal_unshare(m->node->journal);
     for (unsigned i = 0; i < m->unshared_count; i++)
-        window_apart(m->unshared[i].memory);
+        epoch_apart(m->unshared[i].memory);
 }
 
 static void let_go(struct unshared *u)

@@ -6,7 +6,7 @@
 parity=$top_builddir/tests/parity
 moved=$top_builddir/tests/session/moved
 graph=$top_builddir/tests/session/graph
-windows=$top_builddir/tests/session/windows
+epochs=$top_builddir/tests/session/epochs
 two=$top_srcdir/tests/net/two-hosts
 # Now and then PoCL itself takes long on a loaded machine.
 at_most 900
@@ -82,9 +82,9 @@ fi
 
 # What the program itself writes to its buffers is consistent with the commands that are executed again.
 for seed in $(seq "$(rounds 1)"); do
-    beside survives "KILL 0.3 0.$seed 0.2" "vocl run" "$windows" $seed 200
+    beside survives "KILL 0.3 0.$seed 0.2" "vocl run" "$epochs" $seed 200
 done
-beside survives "KILL 0.3 0.2" "vocl run" "$windows" 9 200 image
+beside survives "KILL 0.3 0.2" "vocl run" "$epochs" 9 200 image
 
 # Programs of all kinds; the worker is killed at some moment or other.
 large()

@@ -34,7 +34,7 @@ struct addresses {
     uint32_t count, room;
 };
 
-struct shortening {
+struct compaction {
     struct command *commands;
     uint32_t count;
     struct mark *marks[WIRE_KIND_LAST + 1]; /* by slot */
@@ -46,7 +46,7 @@ struct shortening {
 /* ---- marks ---- */
 
 /* Returns NULL if memory is exhausted, or the number is no object's. */
-static struct mark *mark_of(struct shortening *s, unsigned kind, uint32_t id)
+static struct mark *mark_of(struct compaction *s, unsigned kind, uint32_t id)
 {
     const uint32_t slot = id & 0xffffff;
     struct mark *more;
@@ -67,7 +67,7 @@ static struct mark *mark_of(struct shortening *s, unsigned kind, uint32_t id)
     return &s->marks[kind][slot];
 }
 
-static bool is_alive(struct shortening *s, unsigned kind, uint32_t id)
+static bool is_alive(struct compaction *s, unsigned kind, uint32_t id)
 {
     const struct mark *mark = mark_of(s, kind, id);
 
@@ -78,7 +78,7 @@ static bool is_alive(struct shortening *s, unsigned kind, uint32_t id)
  * If the command creates it, its number is no longer looked for. */
 static void need(void *argument, unsigned kind, uint32_t id, bool makes)
 {
-    struct shortening *s = argument;
+    struct compaction *s = argument;
     struct mark *mark = mark_of(s, kind, id);
 
     if (!mark)
@@ -102,7 +102,7 @@ static void forget(void *argument, unsigned kind, uint32_t id, bool makes)
 
 /* ---- shared virtual memory, which has no numbers ---- */
 
-static void add_address(struct shortening *s, struct addresses *to, uint64_t at, uint32_t released)
+static void add_address(struct compaction *s, struct addresses *to, uint64_t at, uint32_t released)
 {
     if (to->count == to->room) {
         const uint32_t room = to->room * 2 + 16;
@@ -134,7 +134,7 @@ static bool take_addresses(struct addresses *from, uint64_t at, uint64_t size, u
     return size;
 }
 
-static void look_at_freed(struct shortening *s, uint32_t at)
+static void look_at_freed(struct compaction *s, uint32_t at)
 {
     struct wire_cursor in = s->commands[at].fields;
     struct wire_svm_free m;
@@ -145,7 +145,7 @@ static void look_at_freed(struct shortening *s, uint32_t at)
 }
 
 /* Whether an allocation is kept: freed memory is kept for a buffer over it that still exists, and freed once more. */
-static bool is_alloc_alive(struct shortening *s, struct wire_cursor in)
+static bool is_alloc_alive(struct compaction *s, struct wire_cursor in)
 {
     struct wire_svm_alloc m;
     uint32_t released = 0, none;
@@ -165,7 +165,7 @@ static bool is_alloc_alive(struct shortening *s, struct wire_cursor in)
 
 /* The objects that a command names. */
 struct named {
-    struct shortening *of;
+    struct compaction *of;
     unsigned kind; /* of the first */
     uint32_t id;
     bool any_made, alive; /* of what it creates */
@@ -183,7 +183,7 @@ static void name(void *argument, unsigned kind, uint32_t id, bool makes)
     named->alive |= makes && is_alive(named->of, kind, id);
 }
 
-static struct named names(struct shortening *s, const struct command *c)
+static struct named names(struct compaction *s, const struct command *c)
 {
     struct named named = {.of = s};
 
@@ -191,7 +191,7 @@ static struct named names(struct shortening *s, const struct command *c)
     return named;
 }
 
-static void look_at_release(struct shortening *s, uint32_t at)
+static void look_at_release(struct compaction *s, uint32_t at)
 {
     const struct named named = names(s, &s->commands[at]);
     struct mark *mark = mark_of(s, named.kind, named.id);
@@ -204,7 +204,7 @@ static void look_at_release(struct shortening *s, uint32_t at)
 
 /* Whether a command is kept. One that BINDS without creating a numbered object always is, as nothing says that it is
  * gone. */
-static bool is_kept(struct shortening *s, const struct command *c, bool binds)
+static bool is_kept(struct compaction *s, const struct command *c, bool binds)
 {
     const struct named named = names(s, c);
 
@@ -215,7 +215,7 @@ static bool is_kept(struct shortening *s, const struct command *c, bool binds)
     return named.alive || (binds && !named.any_made);
 }
 
-static void look_at_what_makes(struct shortening *s, struct command *c)
+static void look_at_what_makes(struct compaction *s, struct command *c)
 {
     struct outline outline;
 
@@ -227,7 +227,7 @@ static void look_at_what_makes(struct shortening *s, struct command *c)
         effect_each_object(c->number, c->fields, c->keep ? need : forget, s);
 }
 
-static void look_at(struct shortening *s, uint32_t at)
+static void look_at(struct compaction *s, uint32_t at)
 {
     struct command *c = &s->commands[at];
     const enum effect effect = effect_of(c->number);
@@ -240,7 +240,7 @@ static void look_at(struct shortening *s, uint32_t at)
 
 /* ---- the whole journal ---- */
 
-static bool collect(struct shortening *s, const struct wire_buffer *from)
+static bool collect(struct compaction *s, const struct wire_buffer *from)
 {
     struct wire_cursor at = wire_cursor(from->bytes, from->length), fields;
     struct command *more;
@@ -262,7 +262,7 @@ static bool collect(struct shortening *s, const struct wire_buffer *from)
 }
 
 /* Puts a kept command. Releases become plain ones: nobody waits for their end. */
-static void put(struct shortening *s, struct wire_buffer *out, const struct command *c)
+static void put(struct compaction *s, struct wire_buffer *out, const struct command *c)
 {
     const struct rewriting how = {.empty = true};
     const struct named named = names(s, c);
@@ -273,9 +273,9 @@ static void put(struct shortening *s, struct wire_buffer *out, const struct comm
         wire_put_bytes(out, c->fields.at - WIRE_HEADER, c->fields.left + WIRE_HEADER);
 }
 
-int journal_shorten(const struct wire_buffer *base, const struct wire_buffer *log, struct wire_buffer *out)
+int compact_log(const struct wire_buffer *base, const struct wire_buffer *log, struct wire_buffer *out)
 {
-    struct shortening s = {0};
+    struct compaction s = {0};
 
     s.failed = !collect(&s, base) || !collect(&s, log);
     for (uint32_t i = s.count; i-- && !s.failed;)

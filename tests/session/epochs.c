@@ -1,4 +1,4 @@
-/* windows SEED STEPS [IMAGE]: at random, the program reads, writes and maps buffers between kernels that change them in
+/* epochs SEED STEPS [IMAGE]: at random, the program reads, writes and maps buffers between kernels that change them in
  * place, derive them from another one, or do not use them, and compares each with its own computation. IMAGE: there is
  * an image, too. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS

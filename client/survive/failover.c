@@ -169,7 +169,7 @@ static void drop_next(struct node *node)
 
 /* ---- the old workers ---- */
 
-void mend_note_place(struct node *node)
+void failover_note_place(struct node *node)
 {
     struct journal *j = node->journal;
     struct transport *transport = session_transport(node->session);
@@ -179,7 +179,7 @@ void mend_note_place(struct node *node)
     j->was = node->peer;
 }
 
-void mend_hold(struct node *node)
+void failover_hold(struct node *node)
 {
     struct journal *j = node->journal;
 
@@ -187,14 +187,14 @@ void mend_hold(struct node *node)
         journal_leave_out(j, &node->batch);
         node->repeats = 0; /* the last launch is elsewhere in the batch */
     }
-    node->mending = true;
+    node->failing_over = true;
 }
 
-void mend_dismiss(struct node *node)
+void failover_dismiss(struct node *node)
 {
     if (node->journal->lost)
         return;
-    mend_note_place(node);
+    failover_note_place(node);
     session_dismiss(node);
     node->journal->lost = true;
     node->losses++;
@@ -228,14 +228,14 @@ static void await_end(struct node *node)
 
 /* ---- the group ---- */
 
-struct mending {
+struct failover {
     struct group group;
     bool begun; /* workers of the group that were alive have been dismissed */
     char why[300];
 };
 
 /* Finds the node's group. Nothing is sent to any of its nodes from here on. */
-static int gather(struct mending *m, struct node *node)
+static int gather(struct failover *m, struct node *node)
 {
     struct group group;
     int error = group_find(node, &group);
@@ -251,11 +251,11 @@ static int gather(struct mending *m, struct node *node)
         return -ENOTSUP;
     }
     for (unsigned i = 0; i < group.count; i++)
-        mend_hold(group.nodes[i]);
+        failover_hold(group.nodes[i]);
     return 0;
 }
 
-static bool all_have_next(const struct mending *m)
+static bool all_have_next(const struct failover *m)
 {
     bool all = true;
 
@@ -264,7 +264,7 @@ static bool all_have_next(const struct mending *m)
     return all;
 }
 
-static bool is_ready(const struct mending *m)
+static bool is_ready(const struct failover *m)
 {
     bool ready = all_have_next(m);
 
@@ -274,7 +274,7 @@ static bool is_ready(const struct mending *m)
 }
 
 /* Called before a live worker is dismissed: where no worker can be started, there has to be a spare one. */
-static int find_before(struct mending *m, struct node *node)
+static int find_before(struct failover *m, struct node *node)
 {
     char place[256];
 
@@ -307,7 +307,7 @@ static unsigned find_receivers(const struct group *group, struct node **to)
     for (unsigned i = 0; i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);
 
-        if (node->journal && node->peer && node->alive && !node->mending && !is_of(group, node))
+        if (node->journal && node->peer && node->alive && !node->failing_over && !is_of(group, node))
             to[count++] = node;
     }
     return count;
@@ -336,7 +336,7 @@ static int hand_over(const struct group *group)
 
 /* Finds places for the successors of lost workers first: if there is none, the other workers stay. Live workers are
  * dismissed before their successors start, as in a pool these may get the same places. */
-static int find_places(struct mending *m)
+static int find_places(struct failover *m)
 {
     const struct group *group = &m->group;
     int error = 0;
@@ -353,7 +353,7 @@ static int find_places(struct mending *m)
         error = hand_over(group);
     for (unsigned i = 0; i < group->count && !error; i++) {
         m->begun |= !group->nodes[i]->journal->lost;
-        mend_dismiss(group->nodes[i]);
+        failover_dismiss(group->nodes[i]);
     }
     for (unsigned i = 0; i < group->count && !error; i++) {
         if (!has_next(group->nodes[i]))
@@ -363,7 +363,7 @@ static int find_places(struct mending *m)
 }
 
 /* Makes the group ready for the replay. Lock held, released meanwhile. */
-static int get_ready(struct mending *m, struct node *node)
+static int get_ready(struct failover *m, struct node *node)
 {
     for (unsigned round = 0; round < MOST_ROUNDS && !session_stops(node->session); round++) {
         int error = gather(m, node);
@@ -383,7 +383,7 @@ static int get_ready(struct mending *m, struct node *node)
 }
 
 /* Puts the new workers' numbers into what is yet to be sent, and into what is to be replayed. */
-static void readdress(const struct mending *m, const unsigned *now)
+static void readdress(const struct failover *m, const unsigned *now)
 {
     struct session *session = m->group.nodes[0]->session;
     const struct rewriting how = {.now = now};
@@ -395,7 +395,7 @@ static void readdress(const struct mending *m, const unsigned *now)
 }
 
 /* Replaces *why, which is about the search for workers so far. */
-static void explain(struct mending *m)
+static void explain(struct failover *m)
 {
     *m->why = 0;
     for (unsigned i = 0; i < m->group.count; i++) {
@@ -407,7 +407,7 @@ static void explain(struct mending *m)
     }
 }
 
-static int tell_again(struct mending *m)
+static int tell_again(struct failover *m)
 {
     struct session *session = m->group.nodes[0]->session;
     unsigned *now = calloc(transport_most_peers(session_transport(session)) + 1, sizeof(*now));
@@ -437,17 +437,17 @@ static int tell_again(struct mending *m)
 
 /* ---- the end of a failover ---- */
 
-bool mend_is_over(void *argument)
+bool failover_is_over(void *argument)
 {
     const struct node *node = argument;
 
-    return !node->mending || session_stops(node->session);
+    return !node->failing_over || session_stops(node->session);
 }
 
 static void end_well(const struct group *group)
 {
     for (unsigned i = 0; i < group->count; i++)
-        group->nodes[i]->mending = false;
+        group->nodes[i]->failing_over = false;
     for (unsigned i = 0; i < group->count; i++) {
         transfer_resume(group->nodes[i]);
         stream_push(group->nodes[i]);
@@ -457,14 +457,14 @@ static void end_well(const struct group *group)
 
 static void go_on(struct node *node)
 {
-    node->mending = false;
+    node->failing_over = false;
     transfer_resume(node);
     stream_push(node);
 }
 
 static void lose(struct node *node, const char *why)
 {
-    node->mending = false;
+    node->failing_over = false;
     if (!node->journal->off)
         recover_give_up(node, why);
     session_lose(node);
@@ -472,7 +472,7 @@ static void lose(struct node *node, const char *why)
 
 /* Ends a failover that has failed. Lost workers are lost for good, and so are those to which only a part was replayed,
  * or nothing yet. */
-static void end_badly(struct mending *m, struct node *node, int error)
+static void end_badly(struct failover *m, struct node *node, int error)
 {
     const struct group own = {&node, 1}, *group = m->group.count ? &m->group : &own;
     const char *why = *m->why ? m->why : strerror(-error);
@@ -484,21 +484,21 @@ static void end_badly(struct mending *m, struct node *node, int error)
             continue;
         drop_next(each);
         if (m->begun)
-            mend_dismiss(each);
-        if (each->mending && !each->journal->lost)
+            failover_dismiss(each);
+        if (each->failing_over && !each->journal->lost)
             go_on(each);
     }
     for (unsigned i = 0; i < group->count; i++) {
-        if (group->nodes[i]->mending)
+        if (group->nodes[i]->failing_over)
             lose(group->nodes[i], why);
     }
 }
 
-void mend(struct node *node)
+void failover(struct node *node)
 {
     struct session *session = node->session;
     const long since = clock_ns();
-    struct mending m = {.begun = false};
+    struct failover m = {.begun = false};
     int error = -ECONNRESET;
 
     for (unsigned tries = 0;

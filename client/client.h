@@ -42,9 +42,10 @@
  *     checkpoint.h    contents for a checkpoint in files
  *     recover.h       replaces a worker that is lost. journal.h: what it was sent; effects.h, what commands.def says of
  *                     the effects of commands; compact.c, compacts the journal; snapshot.c, svm_saved.c, contents;
- *                     epoch.c, contents of shared memory; failover.c, failover to another worker; replay.c, what that
- * is sent again; keep.h, replicas of contents with workers trace/ timeline.h      the trace of what the program does;
- * sites.c, the places that call OpenCL
+ *                     epoch.c, contents of shared memory; failover.c, the change to another worker; replay.c, what
+ *                     that is sent again; replicas.h, contents saved with workers
+ *   trace/
+ *     timeline.h      the trace of what the program does; sites.c, the places that call OpenCL
  */
 #ifndef VOCL_CLIENT_CLIENT_H
 #define VOCL_CLIENT_CLIENT_H

@@ -8,7 +8,7 @@
 #include "client/data/transfer.h"
 #include "client/memory/arena.h"
 #include "client/note.h"
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 #include "client/survive/recover.h"
 #include "client/trace/timeline.h"
 #include "wire/tables.h"
@@ -112,7 +112,7 @@ static bool note_kept(struct node *node, struct wire_cursor *fields)
 
     if (!wire_get_kept(fields, &m))
         return false;
-    keep_note(node, m.contents, m.status);
+    replicas_note(node, m.contents, m.status);
     return true;
 }
 

@@ -19,7 +19,7 @@
 #include "client/note.h"
 #include "client/start.h"
 #include "client/survive/checkpoint.h"
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
 #include "client/trace/timeline.h"
@@ -65,7 +65,7 @@ static void on_lost(void *owner, unsigned peer, const char *why)
     struct session *session = owner;
     struct node *node = members_node(session, peer);
 
-    keep_lost(peer);
+    replicas_lost(peer);
     if (!node)
         return;
     vocl_log(why ? LOG_ERROR : LOG_DEBUG, "worker %u on %s is lost: %s", peer,

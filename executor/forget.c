@@ -33,7 +33,7 @@ int exec_forget(struct executor *x, const struct exec_forget *m)
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
         reply.objects += forget_kind(x, kinds[i]);
     svm_forget(x);
-    keep_forget(x);
+    replicas_forget(x);
     x->last_length = 0;
     reply_forget(x, &reply);
     return 0;

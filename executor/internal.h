@@ -104,7 +104,7 @@ struct executor {
     uint32_t migration_tag;
     struct unexpected *unexpected; /* peer.c */
     size_t unexpected_bytes;
-    struct keeping *keeping; /* keep.c */
+    struct replica *replicas; /* replicas.c */
     size_t kept_bytes;
     struct event *orphans; /* imported events that are released, but not over */
     uint8_t *losses;       /* of each other worker, by its number */
@@ -221,10 +221,10 @@ bool unexpected_keep(struct executor *x, const struct unexpected *what);
 /* Returns NULL if no such message has come. The caller frees it. peer 0: any worker. */
 struct unexpected *unexpected_take(struct executor *x, enum unexpected_kind kind, unsigned peer, uint32_t id);
 
-/* keep.c */
-void keep_lose(struct executor *x, unsigned peer);
+/* replicas.c */
+void replicas_lose(struct executor *x, unsigned peer);
 /* Drops all saved copies. */
-void keep_forget(struct executor *x);
+void replicas_forget(struct executor *x);
 
 /* gates.c */
 struct gates *gates_new(void); /* or NULL */

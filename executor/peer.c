@@ -90,7 +90,7 @@ void executor_lose(struct executor *x, unsigned peer)
 {
     set_loss(x, peer, loss_of(x, peer) | LOSS_SEEN);
     migrate_out_lose(x, peer);
-    keep_lose(x, peer);
+    replicas_lose(x, peer);
     if (executor_lost(x, peer))
         migrate_in_lose(x, peer);
     else

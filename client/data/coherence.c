@@ -1,9 +1,9 @@
 /*
- * Which nodes have the newest contents of a memory object, in a context of several nodes: each range (piece) of it has
- * a list of owners (holders), kept in the order in which the application enqueues. A command that reads what its node
+ * Which nodes have the newest contents of a memory object, in a context of several nodes: each extent (range) of it has
+ * a list of owners, kept in the order in which the application enqueues. A command that reads what its node
  * does not have is preceded by a migration, which goes from worker to worker when the command's turn has come. OpenCL
  * makes the application order commands that use the same contents, so nothing else has to be waited for, except a
- * migration for another queue's command that is still under way (the holder's ready event).
+ * migration for another queue's command that is still under way (the owner's ready event).
  */
 #include <errno.h>
 #include <string.h>
@@ -15,104 +15,104 @@
 #include "client/memory/memory.h"
 #include "client/memory/svm.h"
 
-struct holder {
+struct owner {
     struct node *node;
     cl_event ready; /* the contents are there after this event; NULL: they are there */
     bool migrated;
 };
 
-struct piece {
+struct extent {
     size_t start, end;
-    struct holder *holders;
-    unsigned holder_count;
+    struct owner *owners;
+    unsigned owner_count;
     bool anything; /* never written: any node's contents will do */
 };
 
 struct coherence {
-    struct piece *pieces; /* in order, without gaps */
+    struct extent *extents; /* in order, without gaps */
     unsigned count;
     size_t end;
 };
 
-/* ---- pieces: under the root's lock ---- */
+/* ---- extents: under the root's lock ---- */
 
-static void holders_free(struct piece *piece)
+static void owners_free(struct extent *extent)
 {
-    for (unsigned i = 0; i < piece->holder_count; i++) {
-        if (piece->holders[i].ready)
-            handle_drop(piece->holders[i].ready);
+    for (unsigned i = 0; i < extent->owner_count; i++) {
+        if (extent->owners[i].ready)
+            handle_drop(extent->owners[i].ready);
     }
-    free(piece->holders);
-    piece->holders = NULL;
-    piece->holder_count = 0;
+    free(extent->owners);
+    extent->owners = NULL;
+    extent->owner_count = 0;
 }
 
-static bool add_holder(struct piece *piece, struct node *node, cl_event ready, bool migrated)
+static bool add_owner(struct extent *extent, struct node *node, cl_event ready, bool migrated)
 {
-    struct holder *more = realloc(piece->holders, (piece->holder_count + 1) * sizeof(*more));
+    struct owner *more = realloc(extent->owners, (extent->owner_count + 1) * sizeof(*more));
 
     if (!more)
         return false;
-    piece->holders = more;
-    more[piece->holder_count++] = (struct holder){node, ready, migrated};
+    extent->owners = more;
+    more[extent->owner_count++] = (struct owner){node, ready, migrated};
     if (ready)
         handle_use(ready);
     return true;
 }
 
-static struct holder *find_holder(const struct piece *piece, const struct node *node)
+static struct owner *find_owner(const struct extent *extent, const struct node *node)
 {
-    for (unsigned i = 0; i < piece->holder_count; i++) {
-        if (piece->holders[i].node == node)
-            return &piece->holders[i];
+    for (unsigned i = 0; i < extent->owner_count; i++) {
+        if (extent->owners[i].node == node)
+            return &extent->owners[i];
     }
     return NULL;
 }
 
-/* Splits the piece that contains `at`, so that a piece begins there. */
+/* Splits the extent that contains `at`, so that an extent begins there. */
 static bool split(struct coherence *c, size_t at)
 {
-    struct piece *more, *piece, *rest;
+    struct extent *more, *extent, *rest;
     unsigned i = 0;
 
     if (!at || at >= c->end)
         return true;
-    while (c->pieces[i].end <= at)
+    while (c->extents[i].end <= at)
         i++;
-    if (c->pieces[i].start == at)
+    if (c->extents[i].start == at)
         return true;
-    more = realloc(c->pieces, (c->count + 1) * sizeof(*more));
+    more = realloc(c->extents, (c->count + 1) * sizeof(*more));
     if (!more)
         return false;
-    c->pieces = more;
+    c->extents = more;
     memmove(more + i + 1, more + i, (c->count - i) * sizeof(*more));
     c->count++;
-    piece = &more[i];
+    extent = &more[i];
     rest = &more[i + 1];
-    rest->holders = NULL;
-    rest->holder_count = 0;
-    for (unsigned h = 0; h < piece->holder_count; h++) {
-        if (!add_holder(rest, piece->holders[h].node, piece->holders[h].ready, piece->holders[h].migrated))
+    rest->owners = NULL;
+    rest->owner_count = 0;
+    for (unsigned h = 0; h < extent->owner_count; h++) {
+        if (!add_owner(rest, extent->owners[h].node, extent->owners[h].ready, extent->owners[h].migrated))
             return false;
     }
-    piece->end = rest->start = at;
+    extent->end = rest->start = at;
     return true;
 }
 
-/* Joins neighbouring pieces that one command wrote. */
+/* Joins neighbouring extents that one command wrote. */
 static void join(struct coherence *c)
 {
     unsigned to = 0;
 
     for (unsigned i = 1; i < c->count; i++) {
-        struct piece *last = &c->pieces[to], *next = &c->pieces[i];
+        struct extent *last = &c->extents[to], *next = &c->extents[i];
 
-        if (last->holder_count == 1 && next->holder_count == 1 && last->anything == next->anything &&
-            last->holders[0].node == next->holders[0].node && last->holders[0].ready == next->holders[0].ready) {
+        if (last->owner_count == 1 && next->owner_count == 1 && last->anything == next->anything &&
+            last->owners[0].node == next->owners[0].node && last->owners[0].ready == next->owners[0].ready) {
             last->end = next->end;
-            holders_free(next);
+            owners_free(next);
         } else {
-            c->pieces[++to] = *next;
+            c->extents[++to] = *next;
         }
     }
     c->count = to + 1;
@@ -120,8 +120,8 @@ static void join(struct coherence *c)
 
 /* ---- memory objects ---- */
 
-/* An image is one piece; its size does not matter. */
-static size_t extent(cl_mem root)
+/* An image is one extent; its size does not matter. */
+static size_t root_size(cl_mem root)
 {
     return root->type == CL_MEM_OBJECT_BUFFER ? root->size : 1;
 }
@@ -131,23 +131,23 @@ int coherence_open(cl_mem memory, bool contents)
     struct coherence *c;
 
     if (contents && !memory->parent)
-        written_note(memory, 0, extent(memory));
+        written_note(memory, 0, root_size(memory));
     memory->epoch.filled = contents;
     observer_made(memory);
     if (memory->context->node_count < 2 || memory->parent || memory->arena)
         return 0;
     c = calloc(1, sizeof(*c));
     if (c)
-        c->pieces = calloc(1, sizeof(*c->pieces));
-    if (!c || !c->pieces) {
+        c->extents = calloc(1, sizeof(*c->extents));
+    if (!c || !c->extents) {
         free(c);
         return -ENOMEM;
     }
-    c->end = extent(memory);
+    c->end = root_size(memory);
     c->count = 1;
-    c->pieces[0] = (struct piece){.end = c->end, .anything = !contents};
+    c->extents[0] = (struct extent){.end = c->end, .anything = !contents};
     memory->coherence = c;
-    return contents && !add_holder(&c->pieces[0], memory->context->node, NULL, false) ? -ENOMEM : 0;
+    return contents && !add_owner(&c->extents[0], memory->context->node, NULL, false) ? -ENOMEM : 0;
 }
 
 void coherence_close(cl_mem memory)
@@ -155,9 +155,9 @@ void coherence_close(cl_mem memory)
     struct coherence *c = memory->coherence;
 
     for (unsigned i = 0; c && i < c->count; i++)
-        holders_free(&c->pieces[i]);
+        owners_free(&c->extents[i]);
     if (c)
-        free(c->pieces);
+        free(c->extents);
     free(c);
 }
 
@@ -185,12 +185,12 @@ static int wait_for(struct enqueue *e, cl_event event)
     return 0;
 }
 
-/* Returns a holder that is not lost, preferably the one that wrote the piece. */
-static const struct holder *choose(const struct piece *piece)
+/* Returns an owner that is not lost, preferably the one that wrote the extent. */
+static const struct owner *choose(const struct extent *extent)
 {
-    for (unsigned i = 0; i < piece->holder_count; i++) {
-        if (piece->holders[i].node->alive)
-            return &piece->holders[i];
+    for (unsigned i = 0; i < extent->owner_count; i++) {
+        if (extent->owners[i].node->alive)
+            return &extent->owners[i];
     }
     return NULL;
 }
@@ -209,7 +209,7 @@ struct wire_region part_region(const struct part *part)
 
 /* Sends a part from another node to the command's, as the command of that event. Under the lock of the source's
  * root. */
-static int transfer_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
+static int transfer_between(struct enqueue *e, const struct part *from, struct node *owner, const uint32_t *after,
                             uint32_t after_count, const struct part *to, cl_event event)
 {
     struct wire_migrate_out migrate_out = {.memory = from->memory->object.id,
@@ -221,7 +221,7 @@ static int transfer_between(struct enqueue *e, const struct part *from, struct n
     struct wire_migrate_in in = {.queue = e->queue->object.id,
                                  .memory = to->memory->object.id,
                                  .event = event->object.id,
-                                 .peer = holder->peer,
+                                 .peer = owner->peer,
                                  .part = part_region(to),
                                  .wait = e->wait,
                                  .wait_count = e->wait_count};
@@ -230,9 +230,9 @@ static int transfer_between(struct enqueue *e, const struct part *from, struct n
         atomic_store(&memory_root(to->memory)->written, WRITTEN_ALL); /* the node's own memory */
     wire_put_migrate_in(stream_begin(e->node), &in);
     if (!e->node->batch.failed) { /* else contents would wait there for no command */
-        wire_put_migrate_out(&holder->batch, &migrate_out);
-        observer_met(holder, e->node);
-        stream_finish(holder, STREAM_SOON); /* if the holder is lost, the other node notices */
+        wire_put_migrate_out(&owner->batch, &migrate_out);
+        observer_met(owner, e->node);
+        stream_finish(owner, STREAM_SOON); /* if the owner is lost, the other node notices */
     }
     return stream_end(e->node, STREAM_SOON);
 }
@@ -248,20 +248,20 @@ struct part part_of(cl_mem root, size_t start, size_t end)
     return part_image(root, zero, region);
 }
 
-/* Sets what the holder has to wait for, and returns how many events that are. Events that were over when its node moved
+/* Sets what the owner has to wait for, and returns how many events that are. Events that were over when its node moved
  * may be unknown there, so they are left out. */
-static uint32_t ready_after(const struct holder *holder, uint32_t *after)
+static uint32_t ready_after(const struct owner *owner, uint32_t *after)
 {
-    if (!holder->ready || atomic_load(&holder->ready->status) == CL_COMPLETE)
+    if (!owner->ready || atomic_load(&owner->ready->status) == CL_COMPLETE)
         return 0;
-    *after = event_id(holder->node, holder->ready);
+    *after = event_id(owner->node, owner->ready);
     return 1;
 }
 
-static int migrate(struct enqueue *e, cl_mem root, struct piece *piece)
+static int migrate(struct enqueue *e, cl_mem root, struct extent *extent)
 {
-    const struct holder *from = choose(piece);
-    const struct part part = part_of(root, piece->start, piece->end);
+    const struct owner *from = choose(extent);
+    const struct part part = part_of(root, extent->start, extent->end);
     uint32_t after, after_count;
     cl_event event;
     int error;
@@ -277,28 +277,28 @@ static int migrate(struct enqueue *e, cl_mem root, struct piece *piece)
         event_unsent(event);
     else
         error = wait_for(e, event);
-    if (!error && !add_holder(piece, e->node, event, true))
+    if (!error && !add_owner(extent, e->node, event, true))
         error = -ENOMEM;
     handle_release(event, WIRE_EVENT, 0);
     return error;
 }
 
-static int piece_before(struct enqueue *e, cl_mem root, struct piece *piece)
+static int extent_before(struct enqueue *e, cl_mem root, struct extent *extent)
 {
-    const struct holder *own = find_holder(piece, e->node);
+    const struct owner *own = find_owner(extent, e->node);
 
-    if (piece->anything)
+    if (extent->anything)
         return 0;
     if (!own)
-        return migrate(e, root, piece);
+        return migrate(e, root, extent);
     if (own->migrated && own->ready && atomic_load(&own->ready->status) > CL_COMPLETE)
         return wait_for(e, own->ready);
     return 0;
 }
 
-static bool touches(const struct piece *piece, size_t offset, size_t size)
+static bool touches(const struct extent *extent, size_t offset, size_t size)
 {
-    return piece->start < offset + size && offset < piece->end;
+    return extent->start < offset + size && offset < extent->end;
 }
 
 /* Converts a range of a memory object to its root's. */
@@ -337,10 +337,10 @@ int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     if (!split(root->coherence, offset) || !split(root->coherence, offset + size))
         error = -ENOMEM;
     for (unsigned i = 0; !error && i < root->coherence->count; i++) {
-        struct piece *piece = &root->coherence->pieces[i];
+        struct extent *extent = &root->coherence->extents[i];
 
-        if (touches(piece, offset, size))
-            error = piece_before(e, root, piece);
+        if (touches(extent, offset, size))
+            error = extent_before(e, root, extent);
     }
     mutex_unlock(&root->lock);
     return error;
@@ -351,13 +351,13 @@ static void wrote(struct enqueue *e, cl_mem root, size_t offset, size_t size)
     mutex_lock(&root->lock);
     if (split(root->coherence, offset) && split(root->coherence, offset + size)) {
         for (unsigned i = 0; i < root->coherence->count; i++) {
-            struct piece *piece = &root->coherence->pieces[i];
+            struct extent *extent = &root->coherence->extents[i];
 
-            if (!touches(piece, offset, size))
+            if (!touches(extent, offset, size))
                 continue;
-            holders_free(piece);
-            piece->anything = false;
-            add_holder(piece, e->node, e->event, false);
+            owners_free(extent);
+            extent->anything = false;
+            add_owner(extent, e->node, e->event, false);
         }
         join(root->coherence);
     }
@@ -410,20 +410,20 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
 size_t coherence_part(cl_mem root, size_t start, struct node **node)
 {
     const struct coherence *c = root->coherence;
-    size_t end = extent(root);
+    size_t end = root_size(root);
 
     *node = root->context->node;
     if (!c)
         return end;
     mutex_lock(&root->lock);
     for (unsigned i = 0; i < c->count; i++) {
-        const struct holder *holder = choose(&c->pieces[i]);
+        const struct owner *owner = choose(&c->extents[i]);
 
-        if (c->pieces[i].start > start || start >= c->pieces[i].end)
+        if (c->extents[i].start > start || start >= c->extents[i].end)
             continue;
-        end = c->pieces[i].end;
-        if (holder)
-            *node = holder->node;
+        end = c->extents[i].end;
+        if (owner)
+            *node = owner->node;
     }
     mutex_unlock(&root->lock);
     return end;
@@ -437,8 +437,8 @@ int coherence_each(cl_mem root, const struct node *node, int (*visit)(void *, cl
     if (!c)
         return written_each(root, visit, argument);
     for (unsigned i = 0; i < c->count && !error; i++) {
-        if (!c->pieces[i].anything && find_holder(&c->pieces[i], node))
-            error = visit(argument, root, c->pieces[i].start, c->pieces[i].end);
+        if (!c->extents[i].anything && find_owner(&c->extents[i], node))
+            error = visit(argument, root, c->extents[i].start, c->extents[i].end);
     }
     return error;
 }
@@ -510,8 +510,8 @@ enum { MOST_AFTER = 16 };
 
 /* Returns the only other node that has all of a part, and the events after which it does; NULL if the part has to be
  * put together here. */
-static struct node *only_holder(const struct enqueue *e, cl_mem root, const struct part *part, uint32_t *after,
-                                uint32_t *after_count)
+static struct node *only_owner(const struct enqueue *e, cl_mem root, const struct part *part, uint32_t *after,
+                               uint32_t *after_count)
 {
     const struct coherence *c = root->coherence;
     struct node *node = NULL;
@@ -519,25 +519,25 @@ static struct node *only_holder(const struct enqueue *e, cl_mem root, const stru
 
     locate(root, part->memory, &offset, &size);
     for (unsigned i = 0; i < c->count; i++) {
-        const struct piece *piece = &c->pieces[i];
-        const struct holder *holder;
+        const struct extent *extent = &c->extents[i];
+        const struct owner *owner;
 
-        if (!touches(piece, offset, size))
+        if (!touches(extent, offset, size))
             continue;
-        if (piece->anything || find_holder(piece, e->node))
+        if (extent->anything || find_owner(extent, e->node))
             return NULL;
-        holder = node ? find_holder(piece, node) : choose(piece);
-        if (!holder || *after_count == MOST_AFTER)
+        owner = node ? find_owner(extent, node) : choose(extent);
+        if (!owner || *after_count == MOST_AFTER)
             return NULL;
-        node = holder->node;
-        *after_count += ready_after(holder, &after[*after_count]);
+        node = owner->node;
+        *after_count += ready_after(owner, &after[*after_count]);
     }
     return node;
 }
 
 #define SHARE ((size_t)1 << 20)
 
-/* Returns some of the rows or slices of a part; of a piece, as large a fraction of its bytes. */
+/* Returns some of the rows or slices of a part; of an extent, as large a fraction of its bytes. */
 static struct part part_share(const struct part *part, int axis, size_t all, size_t first, size_t count)
 {
     size_t origin[3], region[3];
@@ -554,7 +554,7 @@ static struct part part_share(const struct part *part, int axis, size_t all, siz
 
 /* Sends a part that has to be packed in shares, so that one is packed while another is on its way and a third is
  * unpacked. The last one is the command, and waits for the others. */
-static int copy_between(struct enqueue *e, const struct part *from, struct node *holder, const uint32_t *after,
+static int copy_between(struct enqueue *e, const struct part *from, struct node *owner, const uint32_t *after,
                         uint32_t after_count, const struct part *to)
 {
     const size_t *region = from->kind == PART_PIECE ? to->region : from->region;
@@ -573,7 +573,7 @@ static int copy_between(struct enqueue *e, const struct part *from, struct node 
 
         if (!event)
             return -ENOMEM;
-        error = transfer_between(e, &source_share, holder, after, after_count, &target_share, event);
+        error = transfer_between(e, &source_share, owner, after, after_count, &target_share, event);
         if (error)
             event_unsent(event);
         else if (!last)
@@ -589,16 +589,16 @@ int part_copy(struct enqueue *e, const struct part *from, const struct part *to,
     cl_mem root = memory_root(from->memory);
     int error = part_before(e, to, USE_WRITE);
     uint32_t after[MOST_AFTER], after_count = 0;
-    struct node *holder;
+    struct node *owner;
 
     *sent = false;
     if (!error && root->coherence && !e->record_use) {
         mutex_lock(&root->lock);
-        holder = only_holder(e, root, from, after, &after_count);
-        if (holder)
-            error = copy_between(e, from, holder, after, after_count, to);
+        owner = only_owner(e, root, from, after, &after_count);
+        if (owner)
+            error = copy_between(e, from, owner, after, after_count, to);
         mutex_unlock(&root->lock);
-        *sent = holder && !error;
+        *sent = owner && !error;
     }
     if (!error && !*sent)
         error = part_before(e, from, USE_READ);

@@ -12,7 +12,7 @@ enum use { USE_READ = 1, USE_WRITE = 2 };
  * context has one node. */
 int coherence_open(cl_mem memory, bool contents);
 void coherence_close(cl_mem memory);
-/* Called before a command that uses a range (piece). If it is to be read, it is migrated to the command's node, and the
+/* Called before a command that uses an extent. If it is to be read, it is migrated to the command's node, and the
  * command waits for that. */
 int coherence_before(struct enqueue *e, cl_mem memory, size_t offset, size_t size, unsigned use);
 /* Notes a range that the command writes. It counts from coherence_sent() on, when the command has been sent: only then
@@ -50,7 +50,7 @@ struct part {
 struct part part_piece(cl_mem buffer, size_t offset, size_t size);
 struct part part_rect(cl_mem buffer, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 struct part part_image(cl_mem image, const size_t *origin, const size_t *region);
-/* The part of a root from start to end. An image is one piece. */
+/* The part of a root from start to end. An image is one extent. */
 struct part part_of(cl_mem root, size_t start, size_t end);
 struct part part_address(const void *address, size_t size);
 /* Returns the part as encoded on the wire, as in migrate_out. Not for addresses. */

@@ -18,7 +18,7 @@
 #include "client/memory/arena.h"
 #include "client/survive/effects.h"
 #include "client/survive/journal.h"
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
 
@@ -327,7 +327,7 @@ static int hand_over(const struct group *group)
             if (!group->nodes[i]->journal->lost)
                 members[leaving.count++] = group->nodes[i]->peer;
         }
-        error = !leaving.count || keep_hand_over(&leaving, to, find_receivers(group, to)) ? 0 : -ECONNRESET;
+        error = !leaving.count || replicas_hand_over(&leaving, to, find_receivers(group, to)) ? 0 : -ECONNRESET;
     }
     free(to);
     free(members);

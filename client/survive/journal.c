@@ -10,7 +10,7 @@
 #include "client/core/per_process.h"
 #include "client/core/session.h"
 #include "client/survive/effects.h"
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 #include "client/survive/recover.h"
 
 struct kept {
@@ -80,7 +80,7 @@ bool copy_is_there(const struct copy *copy)
 void copy_drop(struct copy *copy)
 {
     free(copy->bytes);
-    keep_free(copy->kept);
+    replicas_free(copy->kept);
     *copy = (struct copy){0};
 }
 
@@ -159,7 +159,7 @@ void journal_sent(struct node *node, const void *bytes, size_t length)
     if (j->off)
         return;
     take_turn(j);
-    if (j->mover || keep_is_on())
+    if (j->mover || replicas_is_on())
         put_but_passing(j, &j->log, bytes, length);
     else
         wire_put_bytes(&j->log, bytes, length);
@@ -258,7 +258,7 @@ static bool any_missing(const struct journal *j)
 
     for (unsigned i = 0; i < JOURNAL_LISTS && !any; i++) {
         for (const struct saved *saved = j->saved[i]; saved && !any; saved = saved->after)
-            any = saved->now.kept && !keep_is_there(saved->now.kept);
+            any = saved->now.kept && !replicas_is_there(saved->now.kept);
     }
     return any;
 }

@@ -19,12 +19,12 @@
  * logs, a u64. JOURNAL_UNSAID replaces the number of a command that has failed. */
 enum { JOURNAL_EVENT = 0x7f00, JOURNAL_DATA = 0x7f01, JOURNAL_TURN = 0x7f02, JOURNAL_UNSAID = 0x7f03 };
 
-struct keep;
+struct replicas;
 
-/* A saved copy of contents: at the program's host (bytes), with workers (kept, see keep.h), or neither. */
+/* A saved copy of contents: at the program's host (bytes), with workers (kept, see replicas.h), or neither. */
 struct copy {
     uint8_t *bytes;
-    struct keep *kept;
+    struct replicas *kept;
 };
 
 /* Saved contents of a memory object. */
@@ -63,7 +63,7 @@ struct journal {
     size_t kept_bytes, limit;
     long since;          /* when (ns) the first command of the log was sent; 0: the log is empty */
     bool full, off;      /* off: the journal is unusable, and records nothing any more */
-    bool once;           /* some of the contents have only one replica (keep.h) */
+    bool once;           /* some of the contents have only one replica (replicas.h) */
     uint64_t printed[2]; /* bytes that kernels have printed since the snapshot, on stdout and stderr */
     uint64_t skip[2];    /* of those, bytes that the replay has yet to print again, and that are dropped */
     unsigned giving;     /* bulk transfers under way that read what is kept */

@@ -25,7 +25,7 @@
 #include "client/data/coherence.h"
 #include "client/memory/svm.h"
 #include "client/survive/journal.h"
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 #include "client/survive/moving.h"
 #include "client/survive/recover.h"
 #include "client/trace/timeline.h"
@@ -113,7 +113,7 @@ static void forget(struct move *m)
     struct call call;
 
     session_lock(m->node->session);
-    keep_lost(m->target->peer);
+    replicas_lost(m->target->peer);
     session_unlock(m->node->session);
     if (m->target->alive && !call_forget(m->target, &ask, &reply, &call))
         call_free(&call);
@@ -127,7 +127,7 @@ static unsigned hand_over(struct move *m)
 
     for (unsigned tries = 0; tries < MOST_HANDING && keep < 2 && !session_stops(m->node->session); tries++) {
         session_wait(m->node->session, failover_is_over, m->node);
-        keep = keep_hand_over(&(struct leaving){&m->target->peer, 1}, &m->node, 1);
+        keep = replicas_hand_over(&(struct leaving){&m->target->peer, 1}, &m->node, 1);
     }
     return keep;
 }
@@ -140,7 +140,7 @@ static void leave(struct move *m)
 
     session_lock(m->node->session);
     keep = hand_over(m);
-    keep_leave(m->target->peer);
+    replicas_leave(m->target->peer);
     session_unlock(m->node->session);
     for (unsigned i = 0; keep < 2 && i < session_node_count(m->node->session); i++) {
         struct node *node = session_node(m->node->session, i);
@@ -150,7 +150,7 @@ static void leave(struct move *m)
             vocl_log(LOG_WARN, "contents of worker %u may have only one copy: %s", node->peer, why);
     }
     session_lock(m->node->session);
-    keep_leave(0);
+    replicas_leave(0);
     session_unlock(m->node->session);
 }
 

@@ -19,7 +19,7 @@
 #include "client/core/session.h"
 #include "client/data/coherence.h"
 #include "client/survive/journal.h"
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 #include "client/survive/moving.h"
 
 #define MOST_LOSSES 16 /* between two snapshots: the commands themselves may crash the worker */
@@ -223,7 +223,7 @@ static bool none_failing_over(void *session)
 static int may_go(struct node *node, struct node *target, const char **why)
 {
     session_wait(node->session, none_failing_over, node->session);
-    if (keep_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
+    if (replicas_hand_over(&(struct leaving){&node->peer, 1}, &target, 1) < 2)
         *why = "the contents that it keeps cannot be kept there";
     else
         *why = !recover_will(node) ? "it has no journal" : bound_of(node);
@@ -365,7 +365,7 @@ static bool awaits_keeper(struct session *session)
 {
     bool any = false;
 
-    for (unsigned i = 0; i < session_node_count(session) && !any && keep_is_on(); i++)
+    for (unsigned i = 0; i < session_node_count(session) && !any && replicas_is_on(); i++)
         any = session_node(session, i)->failing_over;
     if (!any)
         recovery.failing_over = 0;
@@ -390,7 +390,7 @@ static void give_anew(struct node *node)
     pause_lock(); /* a move hands over, too */
     session_lock(node->session);
     j->once = false;
-    whole = keep_anew(node);
+    whole = replicas_anew(node);
     session_unlock(node->session);
     pause_unlock();
     summon_unlock();
@@ -493,7 +493,7 @@ void recover_open(struct session *session)
         return;
     }
     init_conditions();
-    keep_open();
+    replicas_open();
     recovery.session = session;
     for (unsigned i = 0; i < session_node_count(session); i++) {
         struct node *node = session_node(session, i);

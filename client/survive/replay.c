@@ -23,7 +23,7 @@
 #include "client/data/transfer.h"
 #include "client/survive/effects.h"
 #include "client/survive/journal.h"
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 #include "client/survive/recover.h"
 
 #define FRAME ((size_t)48 << 10)
@@ -443,7 +443,7 @@ static void give_beside(struct replay *r, uint32_t tag, const uint8_t *bytes, si
 
 static void restore_kept(struct replay *r, const struct saved *saved)
 {
-    if (!saved->now.kept || !keep_restore(saved->now.kept, saved->memory))
+    if (!saved->now.kept || !replicas_restore(saved->now.kept, saved->memory))
         return;
     vocl_log(LOG_ERROR, "the contents of object %u cannot be restored from their copies", saved->memory);
     r->failed = true;

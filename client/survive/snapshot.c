@@ -19,7 +19,7 @@
 #include "client/memory/memory.h"
 #include "client/memory/svm.h"
 #include "client/survive/journal.h"
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 #include "client/survive/pause.h"
 #include "client/survive/recover.h"
 
@@ -67,7 +67,7 @@ static bool is_well_kept(const struct saving *s, const struct saved *saved)
 {
     const struct copy *copy = copy_is_there(&saved->next) ? &saved->next : &saved->now;
 
-    return copy->bytes || (copy->kept && !s->here && keep_is_whole(copy->kept));
+    return copy->bytes || (copy->kept && !s->here && replicas_is_whole(copy->kept));
 }
 
 static bool has_changed(const struct saving *s, const struct _cl_mem *memory)
@@ -136,7 +136,7 @@ static int save_here(const struct saving *s, cl_mem memory, const struct extent 
 /* Makes two workers keep contents. On -ENOMEM one of them has no room, and what follows comes here, too. */
 static int save_there(struct saving *s, const struct extent *whole, struct copy *copy)
 {
-    const int error = keep_save(s->node, s->keeper, whole->memory, &whole->part, &copy->kept);
+    const int error = replicas_save(s->node, s->keeper, whole->memory, &whole->part, &copy->kept);
 
     if (error == -ENOMEM) {
         vocl_log(LOG_WARN, "workers %u and %u have no room for contents, which are kept at the application's host",
@@ -197,7 +197,7 @@ static int find_all(struct savings *all, struct node *node)
 
         if (is_saved(all, each) || (each != node && (!each->alive || !each->journal || each->journal->off)))
             continue;
-        keeper = all->here ? NULL : keep_choose(each);
+        keeper = all->here ? NULL : replicas_choose(each);
         all->each[all->count++] = (struct saving){.node = each,
                                                   .peer = each->peer,
                                                   .here = all->here,
@@ -472,9 +472,9 @@ static void say_where(const struct saving *s)
 {
     if (s->keeper)
         vocl_log(LOG_INFO, "contents of worker %u are kept by itself and by worker %u", s->peer, s->keeper_peer);
-    else if (keep_is_on() && s->here)
+    else if (replicas_is_on() && s->here)
         vocl_log(LOG_INFO, "contents of worker %u are kept at the application's host, for workers go", s->peer);
-    else if (keep_is_on())
+    else if (replicas_is_on())
         vocl_log(LOG_INFO,
                  "contents of worker %u are kept at the application's host, for no other worker can keep them",
                  s->peer);

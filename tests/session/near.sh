@@ -70,12 +70,12 @@ killed()
     wait_until none_left "$mark" || fail "$name: left: $(session_processes "$mark")"
 }
 # Descriptions that a worker may send of where data are, and how the program checks them.
-reach=$top_builddir/tests/session/reach
+cross_memory=$top_builddir/tests/session/cross_memory
 link_libexec "$scratch/lying"
-ln -sf "$reach" "$scratch/lying/vocl-proxy"
-"$reach" names > "$scratch/names"
+ln -sf "$cross_memory" "$scratch/lying/vocl-proxy"
+"$cross_memory" names > "$scratch/names"
 while read -r lie; do
-    env "$mark" VOCL_NETWORK=pairs VOCL_WORKERS=1 VOCL_LIBEXECDIR="$scratch/lying" VOCL_LOG=info "$reach" "$lie" \
+    env "$mark" VOCL_NETWORK=pairs VOCL_WORKERS=1 VOCL_LIBEXECDIR="$scratch/lying" VOCL_LOG=info "$cross_memory" "$lie" \
         < /dev/null > "$scratch/out" 2> "$scratch/err" || fail "$lie: $(cat "$scratch/out" "$scratch/err")"
     [ "$lie: $(cat "$scratch/out")" = "$lie: $([ "$lie" = truth ] || echo 'not ')taken" ] ||
         fail "$lie: $(cat "$scratch/out" "$scratch/err")"

@@ -21,14 +21,14 @@ enum frame_kind {
     FRAME_WHOLE = 1,
     FRAME_LARGE,
     FRAME_OFFER,
-    FRAME_MEMBER,       /* struct member_news */
-    FRAME_THERE,        /* of one provider (transport/stream/reach.c): bulk data may be read from the sender's memory */
-    FRAME_TOOK,         /* the answer to that: they were read, or could not be */
+    FRAME_MEMBER, /* struct member_news */
+    FRAME_THERE, /* of one provider (transport/stream/cross_memory.c): bulk data may be read from the sender's memory */
+    FRAME_TOOK,  /* the answer to that: they were read, or could not be */
     FRAME_LOCAL = 0x100 /* or'ed: from or for the local member */
 };
 
 /* Memory of another process. */
-struct reach_place {
+struct cross_memory_place {
     uint64_t address, witness;
     uint8_t nonce[16]; /* the bytes that are at witness */
 };
@@ -40,7 +40,7 @@ struct bulk { /* a bulk operation, or a piece of one */
     unsigned peer;
     bool take, complete, broken, last; /* last: the last piece of its operation */
     bool polled, is_over;              /* polled: progress only when polled; is_over: bulk_over() has been called */
-    bool near;                         /* completes soon: transport/stream/reach.c */
+    bool near;                         /* completes soon: transport/stream/cross_memory.c */
     uint32_t tag;                      /* with a bit set for the local member's */
     uint8_t *memory;
     size_t length;
@@ -54,11 +54,11 @@ struct bulk { /* a bulk operation, or a piece of one */
             TAILQ_ENTRY(bulk) entry;
             uint32_t id; /* chosen by the giver; 0: a take without an offer so far */
             bool offered, wanted;
-            unsigned chunks, turns;   /* chunks: under way; turns: begun so far */
-            size_t begun;             /* give: bytes in chunks that have begun */
-            uint32_t turn;            /* give: its turn among the offers of its bucket */
-            size_t promised, arrived; /* take: bytes of chunks that have begun; bytes received */
-            struct reach_place place; /* the giver's memory, to read from */
+            unsigned chunks, turns;          /* chunks: under way; turns: begun so far */
+            size_t begun;                    /* give: bytes in chunks that have begun */
+            uint32_t turn;                   /* give: its turn among the offers of its bucket */
+            size_t promised, arrived;        /* take: bytes of chunks that have begun; bytes received */
+            struct cross_memory_place place; /* the giver's memory, to read from */
         } tls;
     };
 };

@@ -5,8 +5,8 @@
  * By pairs, without MPI, each worker has PAIR_SOCKETS connections with the program, and with each other worker. If
  * there are many workers (WORKERS_LATER), the cost of a session must grow only in proportion to their number: two of
  * them are connected on demand then (transport/join/later.c). Frames go through shared memory (transport/shm/ring.c),
- * and bulk data are copied from the other process's memory (transport/stream/reach.c). Otherwise each worker has a
- * bell, and MPI is between them.
+ * and bulk data are copied from the other process's memory (transport/stream/cross_memory.c). Otherwise each worker has
+ * a bell, and MPI is between them.
  */
 #include <errno.h>
 #include <fcntl.h>

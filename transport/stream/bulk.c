@@ -67,7 +67,7 @@ int tls_bulk_start(struct transport *t, struct bulk *bulk)
         bulk_over(t, bulk);
         return 0;
     }
-    reach_expect(t, bulk);
+    cross_memory_expect(t, bulk);
     if (bulk->take) {
         streams->takes++;
         bulk_list(bulk, &streams->takers[bucket(bulk->tag)]);
@@ -75,7 +75,7 @@ int tls_bulk_start(struct transport *t, struct bulk *bulk)
     } else {
         bulk->tls.id = ++streams->last_id ? streams->last_id : ++streams->last_id;
         bulk->tls.turn = streams->turns_given[bucket(bulk->tag)]++;
-        if (reach_give(t, bulk))
+        if (cross_memory_give(t, bulk))
             return 0;
         streams->gives++;
         bulk_list(bulk, &streams->giving);
@@ -98,7 +98,7 @@ void tls_bulk_drop(struct transport *t, struct bulk *bulk)
 {
     struct streams *streams = streams_of(t, bulk->peer);
 
-    reach_drop(streams, bulk);
+    cross_memory_drop(streams, bulk);
     bulk_list(bulk, NULL);
     for (unsigned i = 0; i < streams->pipe_count; i++) {
         if (streams->pipes[i].taking == bulk)

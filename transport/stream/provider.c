@@ -132,7 +132,7 @@ static int stream_open(struct transport *t, unsigned number)
     streams->window = distance_window(us, WINDOW_LEAST, WINDOW_MOST);
     streams_share(streams);
     streams->aside_window = streams->window < ASIDE_MOST ? streams->window : ASIDE_MOST;
-    reach_open(streams);
+    cross_memory_open(streams);
     poll_set_meet(t, number);
     if (able_open(streams, us, !t->client && !number))
         frames_say_able(streams);
@@ -155,7 +155,7 @@ static int tls_poll(struct transport *t, unsigned number)
 {
     struct streams *streams = streams_of(t, number);
 
-    const int taken = TAILQ_EMPTY(&streams->reach.taking) ? 0 : reach_turn(t, number);
+    const int taken = TAILQ_EMPTY(&streams->cross_memory.taking) ? 0 : cross_memory_turn(t, number);
 
     if (streams->frames.blocked)
         frames_push(t, number);
@@ -261,9 +261,9 @@ static void tls_close(struct transport *t, unsigned number, bool forget)
     if (!forget && streams_of(t, number)->given)
         vocl_log(LOG_INFO, "to %u: %.1f MiB of bulk data, carried as %.1f MiB", number,
                  (double)streams_of(t, number)->given / 1048576, (double)streams_of(t, number)->carried / 1048576);
-    if (!forget && streams_of(t, number)->reach.bytes)
+    if (!forget && streams_of(t, number)->cross_memory.bytes)
         vocl_log(LOG_INFO, "to %u: %.1f MiB of bulk data that it read where they were", number,
-                 (double)streams_of(t, number)->reach.bytes / 1048576);
+                 (double)streams_of(t, number)->cross_memory.bytes / 1048576);
     streams_free(peer->way, forget);
     peer->way = NULL;
 }
@@ -274,7 +274,7 @@ const struct provider provider_tls = {
     .window = FRAMES_MOST,
     .bells = true,
     .open = stream_open,
-    .own_frame = reach_frame,
+    .own_frame = cross_memory_frame,
     .send = tls_send,
     .receive = tls_receive,
     .taken = tls_taken,

@@ -5,7 +5,7 @@
  *     provider.c   the provider itself; poll_set.c: which of many connections can be read
  *     streams.c    creates and frees the connections of a pair
  *     frames.c     frames and the bell, by one connection; aside.c: over long distances, frames by those for bulk data
- *     bulk.c       bulk data, by the others: give.c, take.c; reach.c: copied from the other process's memory
+ *     bulk.c       bulk data, by the others: give.c, take.c; cross_memory.c: copied from the other process's memory
  *     able.c       saves bytes on slow links: pace.c, how fast they are; dedup.c, what the other side has
  *     distance.c   round trips, and how many connections and bytes under way they need
  *     plain.c      connections without TLS
@@ -105,13 +105,13 @@ struct pipe {
     uint8_t *into;
 };
 
-/* Announces that bulk data can be read in the giver's memory: a frame of reach.c. */
-#define REACH_WITNESS 16
+/* Announces that bulk data can be read in the giver's memory: a frame of cross_memory.c. */
+#define CROSS_MEMORY_WITNESS 16
 
-struct reach_offer {
+struct cross_memory_offer {
     uint32_t id, tag, turn, unused;
     uint64_t length;
-    struct reach_place place;
+    struct cross_memory_place place;
 };
 
 TAILQ_HEAD(offers, offer);
@@ -124,7 +124,7 @@ struct offer {
     uint32_t turn;
     uint64_t length, promised; /* promised: bytes of chunks that have begun */
     bool there;                /* it is to be read in the giver's memory, at place */
-    struct reach_place place;
+    struct cross_memory_place place;
     struct kept_bytes *kept;
 };
 
@@ -231,13 +231,13 @@ struct streams {
     struct dedup_index *known; /* pieces that the other side has */
     struct dedup_store *store; /* pieces that this side keeps */
     uint64_t carried;          /* bytes on the link for those of `given` */
-    struct {                   /* reach.c */
+    struct {                   /* cross_memory.c */
         bool within_host;      /* the other side is a process of the same user and host */
         bool able;             /* the other side may be able to copy from this process's memory */
         uint8_t *witness;
         struct bulks given, taking; /* given: not confirmed yet; taking: to be copied */
         uint64_t bytes;             /* given in this way */
-    } reach;
+    } cross_memory;
 };
 
 static inline struct streams *streams_of(const struct transport *t, unsigned peer)
@@ -347,24 +347,24 @@ int tls_take(struct transport *t, unsigned peer, struct pipe *pipe);
 /* Looks whether a take was offered already. It is the last take of its tag, and those before it have looked. */
 void take_expect(struct transport *t, struct bulk *bulk);
 /* The other side announces where it gives. False: that is not allowed. */
-bool tls_bulk_offered(struct transport *t, unsigned peer, const struct reach_offer *said);
+bool tls_bulk_offered(struct transport *t, unsigned peer, const struct cross_memory_offer *said);
 /* A copy from the giver's memory is complete, or has failed, and its data come by the connections. */
 void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed);
 void offers_free(struct streams *streams);
 
-/* ---- reach.c ---- */
-void reach_open(struct streams *streams);
-void reach_close(struct streams *streams);
+/* ---- cross_memory.c ---- */
+void cross_memory_open(struct streams *streams);
+void cross_memory_close(struct streams *streams);
 /* Marks an operation that may be copied from memory, and so completes soon. */
-void reach_expect(struct transport *t, struct bulk *bulk);
+void cross_memory_expect(struct transport *t, struct bulk *bulk);
 /* Whether the operation has been announced, and the other side will confirm it. */
-bool reach_give(struct transport *t, struct bulk *bulk);
+bool cross_memory_give(struct transport *t, struct bulk *bulk);
 /* The operation's memory is its owner's again. */
-void reach_drop(struct streams *streams, const struct bulk *bulk);
+void cross_memory_drop(struct streams *streams, const struct bulk *bulk);
 /* Handles FRAME_THERE and FRAME_TOOK. False: the frame is not allowed. */
-bool reach_frame(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length);
+bool cross_memory_frame(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length);
 /* Copies announced operations: returns the number of things that happened. */
-int reach_turn(struct transport *t, unsigned peer);
+int cross_memory_turn(struct transport *t, unsigned peer);
 
 /* ---- bulk.c ---- */
 /* Moves an operation to the end of a list of the streams, or to none: NULL. */
@@ -376,7 +376,7 @@ void bulk_list(struct bulk *bulk, struct bulks *list);
 #define ASIDE_MOST (64u << 20)
 int tls_bulk_start(struct transport *t, struct bulk *bulk);
 void tls_bulk_drop(struct transport *t, struct bulk *bulk);
-/* Sends what was announced to be copied (reach.c) by the connections. */
+/* Sends what was announced to be copied (cross_memory.c) by the connections. */
 void tls_bulk_send(struct transport *t, struct bulk *bulk);
 /* The other side asks for the rest of an offer. False: that is not allowed. */
 bool tls_bulk_wanted(struct transport *t, unsigned peer, const struct want *want);

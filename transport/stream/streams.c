@@ -68,7 +68,7 @@ void streams_free(struct streams *streams, bool forget)
         free(pipe->packed);
         free(pipe->carried);
     }
-    reach_close(streams);
+    cross_memory_close(streams);
     able_close(streams);
     aside_free_all(streams);
     offers_free(streams);

@@ -85,7 +85,7 @@ static bool bind_offer(struct transport *t, struct bulk *bulk, struct offer *off
     bulk->tls.id = offer->id;
     if (offer->there) {
         bulk->tls.place = offer->place;
-        bulk_list(bulk, &streams->reach.taking);
+        bulk_list(bulk, &streams->cross_memory.taking);
         offer_free(streams, offer);
         return true;
     }
@@ -243,7 +243,7 @@ static bool take_offer(struct transport *t, unsigned peer, struct pipe *pipe)
     return offer_comes(t, peer, offer, chunk->turn);
 }
 
-bool tls_bulk_offered(struct transport *t, unsigned peer, const struct reach_offer *said)
+bool tls_bulk_offered(struct transport *t, unsigned peer, const struct cross_memory_offer *said)
 {
     const struct chunk chunk = {.id = said->id, .tag = said->tag, .whole = said->length, .turn = said->turn};
     struct streams *streams = streams_of(t, peer);

@@ -27,8 +27,8 @@
 #define LEAST (16u << 10)  /* bytes; fewer go through a socket as fast */
 #define AT_ONCE (4u << 20) /* bytes, before other work has its turn */
 
-/* The taker's answer to a struct reach_offer: it has copied the data, or failed to. */
-struct reach_answer {
+/* The taker's answer to a struct cross_memory_offer: it has copied the data, or failed to. */
+struct cross_memory_answer {
     uint32_t id, failed;
 };
 
@@ -50,26 +50,27 @@ static bool have_witness(struct streams *streams)
 {
     void *page;
 
-    if (streams->reach.witness)
+    if (streams->cross_memory.witness)
         return true;
-    page = mmap(NULL, REACH_WITNESS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    page = mmap(NULL, CROSS_MEMORY_WITNESS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return false;
-    if (madvise(page, REACH_WITNESS, MADV_WIPEONFORK) || getrandom(page, REACH_WITNESS, 0) != REACH_WITNESS) {
-        munmap(page, REACH_WITNESS);
+    if (madvise(page, CROSS_MEMORY_WITNESS, MADV_WIPEONFORK) ||
+        getrandom(page, CROSS_MEMORY_WITNESS, 0) != CROSS_MEMORY_WITNESS) {
+        munmap(page, CROSS_MEMORY_WITNESS);
         return false;
     }
-    streams->reach.witness = page;
+    streams->cross_memory.witness = page;
     let_others_read();
     return true;
 }
 
 static void drop_witness(struct streams *streams)
 {
-    streams->reach.able = false;
-    if (!streams->reach.witness)
+    streams->cross_memory.able = false;
+    if (!streams->cross_memory.witness)
         return;
-    explicit_bzero(streams->reach.witness, REACH_WITNESS);
+    explicit_bzero(streams->cross_memory.witness, CROSS_MEMORY_WITNESS);
     __sync_synchronize(); /* like atomic_thread_fence(), which the thread sanitizer refuses here */
 }
 
@@ -81,80 +82,80 @@ static bool is_within_host(const struct streams *streams)
     return streams->frames.by == &plain_plugin && !streams->tunnelled && socket_same_user(streams->frames.socket.fd);
 }
 
-void reach_open(struct streams *streams)
+void cross_memory_open(struct streams *streams)
 {
-    streams->reach.within_host = is_within_host(streams);
-    streams->reach.able = streams->reach.within_host && settings_number(SETTING_CROSS_MEMORY);
-    TAILQ_INIT(&streams->reach.given);
-    TAILQ_INIT(&streams->reach.taking);
+    streams->cross_memory.within_host = is_within_host(streams);
+    streams->cross_memory.able = streams->cross_memory.within_host && settings_number(SETTING_CROSS_MEMORY);
+    TAILQ_INIT(&streams->cross_memory.given);
+    TAILQ_INIT(&streams->cross_memory.taking);
 }
 
-void reach_close(struct streams *streams)
+void cross_memory_close(struct streams *streams)
 {
-    if (streams->reach.witness)
-        munmap(streams->reach.witness, REACH_WITNESS);
-    streams->reach.witness = NULL;
+    if (streams->cross_memory.witness)
+        munmap(streams->cross_memory.witness, CROSS_MEMORY_WITNESS);
+    streams->cross_memory.witness = NULL;
 }
 
-void reach_expect(struct transport *t, struct bulk *bulk)
+void cross_memory_expect(struct transport *t, struct bulk *bulk)
 {
-    if (bulk->near || !streams_of(t, bulk->peer)->reach.able || bulk->length < LEAST)
+    if (bulk->near || !streams_of(t, bulk->peer)->cross_memory.able || bulk->length < LEAST)
         return;
     bulk->near = true;
     t->near_bulks++;
 }
 
-bool reach_give(struct transport *t, struct bulk *bulk)
+bool cross_memory_give(struct transport *t, struct bulk *bulk)
 {
     struct streams *streams = streams_of(t, bulk->peer);
-    struct reach_offer offer = {.id = bulk->tls.id,
-                                .tag = bulk->tag,
-                                .turn = bulk->tls.turn,
-                                .length = bulk->length,
-                                .place = {.address = (uintptr_t)bulk->memory}};
+    struct cross_memory_offer offer = {.id = bulk->tls.id,
+                                       .tag = bulk->tag,
+                                       .turn = bulk->tls.turn,
+                                       .length = bulk->length,
+                                       .place = {.address = (uintptr_t)bulk->memory}};
 
     if (!bulk->near || !have_witness(streams))
         return false;
-    offer.place.witness = (uintptr_t)streams->reach.witness;
-    memcpy(offer.place.nonce, streams->reach.witness, REACH_WITNESS);
+    offer.place.witness = (uintptr_t)streams->cross_memory.witness;
+    memcpy(offer.place.nonce, streams->cross_memory.witness, CROSS_MEMORY_WITNESS);
     if (link_say(t, bulk->peer, FRAME_THERE, &offer, sizeof(offer)))
         return false;
-    bulk_list(bulk, &streams->reach.given);
+    bulk_list(bulk, &streams->cross_memory.given);
     return true;
 }
 
 static bool answered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length)
 {
     struct streams *streams = t->peers[peer].provider == &provider_tls ? streams_of(t, peer) : NULL;
-    struct reach_answer answer;
+    struct cross_memory_answer answer;
     struct bulk *bulk;
 
     if (!streams || length != sizeof(answer))
         return false;
     memcpy(&answer, bytes, sizeof(answer));
-    TAILQ_FOREACH (bulk, &streams->reach.given, tls.entry) {
+    TAILQ_FOREACH (bulk, &streams->cross_memory.given, tls.entry) {
         if (bulk->tls.id == answer.id)
             break;
     }
     if (!bulk)
         return false;
     if (answer.failed) {
-        if (streams->reach.able)
+        if (streams->cross_memory.able)
             vocl_log(LOG_INFO, "%u cannot read this process's memory: bulk data go by sockets", peer);
-        streams->reach.able = false;
+        streams->cross_memory.able = false;
         tls_bulk_send(t, bulk);
         return true;
     }
-    streams->reach.bytes += bulk->length;
+    streams->cross_memory.bytes += bulk->length;
     bulk_list(bulk, NULL);
     bulk->complete = true;
     bulk_over(t, bulk);
     return true;
 }
 
-void reach_drop(struct streams *streams, const struct bulk *bulk)
+void cross_memory_drop(struct streams *streams, const struct bulk *bulk)
 {
-    if (bulk->tls.in == &streams->reach.given)
+    if (bulk->tls.in == &streams->cross_memory.given)
         drop_witness(streams);
 }
 
@@ -163,18 +164,19 @@ void reach_drop(struct streams *streams, const struct bulk *bulk)
 static bool offered(struct transport *t, unsigned peer, const uint8_t *bytes, size_t length)
 {
     struct streams *streams = t->peers[peer].provider == &provider_tls ? streams_of(t, peer) : NULL;
-    struct reach_offer offer;
+    struct cross_memory_offer offer;
 
-    if (!streams || streams->broken || !streams->reach.within_host || length != sizeof(offer))
+    if (!streams || streams->broken || !streams->cross_memory.within_host || length != sizeof(offer))
         return false;
     memcpy(&offer, bytes, sizeof(offer));
     return tls_bulk_offered(t, peer, &offer);
 }
 
 /* Returns length, or 0 if fewer bytes were read, or invalid ones. */
-static size_t read_from(pid_t process, const struct reach_place *place, uint64_t offset, uint8_t *into, size_t length)
+static size_t read_from(pid_t process, const struct cross_memory_place *place, uint64_t offset, uint8_t *into,
+                        size_t length)
 {
-    uint8_t witness[REACH_WITNESS];
+    uint8_t witness[CROSS_MEMORY_WITNESS];
     const struct iovec here[] = {{into, length}, {witness, sizeof(witness)}};
     const struct iovec there[] = {{(void *)(uintptr_t)(place->address + offset), length},
                                   {(void *)(uintptr_t)place->witness, sizeof(witness)}};
@@ -188,7 +190,7 @@ static size_t read_from(pid_t process, const struct reach_place *place, uint64_t
 /* If it failed, the data come through the sockets, from the beginning. */
 static int answer(struct transport *t, struct bulk *bulk, bool failed)
 {
-    const struct reach_answer words = {bulk->tls.id, failed};
+    const struct cross_memory_answer words = {bulk->tls.id, failed};
     const int error = link_say(t, bulk->peer, FRAME_TOOK, &words, sizeof(words));
 
     if (error == -EAGAIN)
@@ -199,10 +201,10 @@ static int answer(struct transport *t, struct bulk *bulk, bool failed)
     return 1;
 }
 
-int reach_turn(struct transport *t, unsigned peer)
+int cross_memory_turn(struct transport *t, unsigned peer)
 {
     struct streams *streams = streams_of(t, peer);
-    struct bulk *bulk = TAILQ_FIRST(&streams->reach.taking);
+    struct bulk *bulk = TAILQ_FIRST(&streams->cross_memory.taking);
     const pid_t giver = bulk ? plain_process(streams->frames.tls) : 0;
     size_t moved = 0;
     int count = 0;
@@ -221,12 +223,12 @@ int reach_turn(struct transport *t, unsigned peer)
         if (!answer(t, bulk, bulk->tls.arrived < bulk->length))
             break;
         count++;
-        bulk = TAILQ_FIRST(&streams->reach.taking);
+        bulk = TAILQ_FIRST(&streams->cross_memory.taking);
     }
     return count;
 }
 
-bool reach_frame(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length)
+bool cross_memory_frame(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length)
 {
     return kind == FRAME_THERE ? offered(t, peer, bytes, length) : answered(t, peer, bytes, length);
 }

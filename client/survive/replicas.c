@@ -1,8 +1,9 @@
 /*
- * Replicas of contents, kept by workers: see keep.h. Contents go in pieces, each under a number of its own. Commands
- * about them are sent beside the node's batch, so that none gets into journals, or to another worker than was meant.
+ * Replicas of contents, kept by workers: see replicas.h. Contents go in pieces, each under a number of its own.
+ * Commands about them are sent beside the node's batch, so that none gets into journals, or to another worker than was
+ * meant.
  */
-#include "client/survive/keep.h"
+#include "client/survive/replicas.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,8 +27,8 @@ struct holder {
     bool there;
 };
 
-struct keep {
-    LIST_ENTRY(keep) in;
+struct replicas {
+    LIST_ENTRY(replicas) in;
     struct node *node; /* whose contents these are */
     struct wire_region whole;
     uint32_t first, count; /* numbers of the pieces */
@@ -51,22 +52,22 @@ static PER_PROCESS struct {
     bool on;
     uint32_t last;    /* last number given to a piece */
     unsigned leaving; /* a member that is about to forget everything, or 0 */
-    LIST_HEAD(, keep) keeps;
+    LIST_HEAD(, replicas) all;
     LIST_HEAD(, asked) asked;
-} keeping;
+} replication;
 
-void keep_open(void)
+void replicas_open(void)
 {
     const char *where = settings_string(SETTING_RECOVER_TO);
 
-    keeping.on = !strcmp(where, "node");
-    if (!keeping.on && *where && strcmp(where, "host"))
+    replication.on = !strcmp(where, "node");
+    if (!replication.on && *where && strcmp(where, "host"))
         vocl_log(LOG_ERROR, "VOCL_RECOVER_TO has to be host or node; contents are kept at this host");
 }
 
-bool keep_is_on(void)
+bool replicas_is_on(void)
 {
-    return keeping.on;
+    return replication.on;
 }
 
 /* ---- the members that keep a replica ---- */
@@ -76,13 +77,13 @@ static bool can_keep(const struct node *node)
     return node->journal && node->alive && !node->failing_over && !node->suspended && node->peer;
 }
 
-struct node *keep_choose(struct node *node)
+struct node *replicas_choose(struct node *node)
 {
     struct session *session = node->session;
     const unsigned count = session_node_count(session);
     struct node *found = NULL;
 
-    for (unsigned i = 1; keeping.on && i < count; i++) {
+    for (unsigned i = 1; replication.on && i < count; i++) {
         struct node *other = session_node(session, (node->index + i) % count);
         const bool away = strcasecmp(other->host, node->host) != 0;
 
@@ -95,61 +96,61 @@ struct node *keep_choose(struct node *node)
     return found;
 }
 
-static struct holder *find_holder(const struct keep *keep, unsigned peer)
+static struct holder *find_holder(const struct replicas *replicas, unsigned peer)
 {
     const struct holder *found = NULL;
 
     for (unsigned i = 0; i < HOLDERS && !found; i++)
-        found = keep->holders[i].peer == peer ? &keep->holders[i] : NULL;
+        found = replicas->holders[i].peer == peer ? &replicas->holders[i] : NULL;
     return (struct holder *)found;
 }
 
-static bool holds(const struct keep *keep, unsigned peer)
+static bool holds(const struct replicas *replicas, unsigned peer)
 {
-    const struct holder *holder = find_holder(keep, peer);
+    const struct holder *holder = find_holder(replicas, peer);
 
     return holder && holder->there;
 }
 
 /* Returns any member that has the contents, or 0. */
-static unsigned any_holder(const struct keep *keep)
+static unsigned any_holder(const struct replicas *replicas)
 {
     unsigned peer = 0;
 
     for (unsigned i = 0; i < HOLDERS && !peer; i++)
-        peer = keep->holders[i].there ? keep->holders[i].peer : 0;
+        peer = replicas->holders[i].there ? replicas->holders[i].peer : 0;
     return peer;
 }
 
-bool keep_is_there(const struct keep *keep)
+bool replicas_is_there(const struct replicas *replicas)
 {
-    return any_holder(keep) != 0;
+    return any_holder(replicas) != 0;
 }
 
-bool keep_is_whole(const struct keep *keep)
+bool replicas_is_whole(const struct replicas *replicas)
 {
     bool another = false;
 
     for (unsigned i = 0; i < HOLDERS; i++)
-        another |= keep->holders[i].there && keep->holders[i].peer != keep->node->peer &&
-                   keep->holders[i].peer != keeping.leaving;
-    return another && holds(keep, keep->node->peer);
+        another |= replicas->holders[i].there && replicas->holders[i].peer != replicas->node->peer &&
+                   replicas->holders[i].peer != replication.leaving;
+    return another && holds(replicas, replicas->node->peer);
 }
 
 /* Adds a member to which the contents go. Returns false if it has them, or they are on their way, or there is no
  * place. */
-static bool add_holder(struct keep *keep, unsigned peer)
+static bool add_holder(struct replicas *replicas, unsigned peer)
 {
-    struct holder *place = find_holder(keep, peer) ? NULL : find_holder(keep, 0);
+    struct holder *place = find_holder(replicas, peer) ? NULL : find_holder(replicas, 0);
 
     if (place)
         *place = (struct holder){.peer = peer};
     return place;
 }
 
-static void remove_holder(struct keep *keep, unsigned peer)
+static void remove_holder(struct replicas *replicas, unsigned peer)
 {
-    struct holder *holder = find_holder(keep, peer);
+    struct holder *holder = find_holder(replicas, peer);
 
     if (holder)
         *holder = (struct holder){0};
@@ -157,14 +158,14 @@ static void remove_holder(struct keep *keep, unsigned peer)
 
 /* ---- requests to members ---- */
 
-static struct wire_region piece_of(const struct keep *keep, uint32_t index)
+static struct wire_region piece_of(const struct replicas *replicas, uint32_t index)
 {
-    return region_piece(&keep->whole, index * CONTENTS_PIECE);
+    return region_piece(&replicas->whole, index * CONTENTS_PIECE);
 }
 
 /* A task of a node's member for all pieces. */
 struct task {
-    struct keep *keep;
+    struct replicas *replicas;
     struct node *node;
     unsigned peer; /* the member */
     bool again;    /* the member is a new one, in a replay: what is in the node's batch is not for it yet */
@@ -178,7 +179,7 @@ struct task {
 static void put_keep(struct wire_buffer *out, const struct task *task, uint32_t index)
 {
     const struct wire_keep m = {
-        .memory = task->memory, .contents = task->keep->first + index, .part = piece_of(task->keep, index)};
+        .memory = task->memory, .contents = task->replicas->first + index, .part = piece_of(task->replicas, index)};
 
     wire_put_keep(out, &m);
 }
@@ -186,7 +187,7 @@ static void put_keep(struct wire_buffer *out, const struct task *task, uint32_t 
 static void put_keep_too(struct wire_buffer *out, const struct task *task, uint32_t index)
 {
     const struct wire_keep_too m = {
-        .contents = task->keep->first + index, .peer = task->from, .size = piece_of(task->keep, index).size};
+        .contents = task->replicas->first + index, .peer = task->from, .size = piece_of(task->replicas, index).size};
 
     wire_put_keep_too(out, &m);
 }
@@ -194,14 +195,14 @@ static void put_keep_too(struct wire_buffer *out, const struct task *task, uint3
 static void put_bring_kept(struct wire_buffer *out, const struct task *task, uint32_t index)
 {
     const struct wire_bring_kept m = {
-        .memory = task->memory, .contents = task->keep->first + index, .part = piece_of(task->keep, index)};
+        .memory = task->memory, .contents = task->replicas->first + index, .part = piece_of(task->replicas, index)};
 
     wire_put_bring_kept(out, &m);
 }
 
 static void put_keep_no_more(struct wire_buffer *out, const struct task *task, uint32_t index)
 {
-    const struct wire_keep_no_more m = {task->keep->first + index};
+    const struct wire_keep_no_more m = {task->replicas->first + index};
 
     wire_put_keep_no_more(out, &m);
 }
@@ -256,8 +257,8 @@ static int ask(struct task *task, uint32_t index, struct asked *asked)
 {
     int error;
 
-    *asked = (struct asked){.contents = task->keep->first + index, .peer = task->peer};
-    LIST_INSERT_HEAD(&keeping.asked, asked, in);
+    *asked = (struct asked){.contents = task->replicas->first + index, .peer = task->peer};
+    LIST_INSERT_HEAD(&replication.asked, asked, in);
     error = tell(task, index);
     if (error)
         LIST_REMOVE(asked, in);
@@ -298,15 +299,15 @@ static void not_kept(struct task *task)
     int error = 0;
 
     task->put = put_keep_no_more;
-    for (uint32_t i = 0; i < task->keep->count && !error; i++)
+    for (uint32_t i = 0; i < task->replicas->count && !error; i++)
         error = tell(task, i);
-    remove_holder(task->keep, task->peer);
+    remove_holder(task->replicas, task->peer);
 }
 
 /* Ends a task with its error: notes that the member has the contents, or makes it drop them. Returns 0 or the error. */
 static int is_kept(struct task *task, int error)
 {
-    struct holder *holder = find_holder(task->keep, task->peer);
+    struct holder *holder = find_holder(task->replicas, task->peer);
 
     if (!error && !holder)
         error = -ECONNRESET;
@@ -320,18 +321,18 @@ static int is_kept(struct task *task, int error)
 }
 
 /* Copies the contents to the node's member from a member that has them, or from the next if that is lost. */
-static int keep_too(struct keep *keep, struct node *node, bool again)
+static int replicate(struct replicas *replicas, struct node *node, bool again)
 {
-    struct task task = {.keep = keep, .node = node, .peer = node->peer, .again = again};
+    struct task task = {.replicas = replicas, .node = node, .peer = node->peer, .again = again};
     unsigned last = 0;
     int error = -ENODATA;
 
-    for (task.from = any_holder(keep); task.from && task.from != last; task.from = any_holder(keep)) {
+    for (task.from = any_holder(replicas); task.from && task.from != last; task.from = any_holder(replicas)) {
         last = task.from;
-        if (!add_holder(keep, task.peer))
+        if (!add_holder(replicas, task.peer))
             return -EBUSY;
         task.put = put_keep_too;
-        error = is_kept(&task, do_all(&task, 0, keep->count));
+        error = is_kept(&task, do_all(&task, 0, replicas->count));
         if (error != -ECONNRESET)
             break;
     }
@@ -354,11 +355,11 @@ static int error_of(cl_int status)
     return 1;
 }
 
-void keep_note(const struct node *node, uint32_t contents, cl_int status)
+void replicas_note(const struct node *node, uint32_t contents, cl_int status)
 {
     struct asked *asked;
 
-    LIST_FOREACH (asked, &keeping.asked, in) {
+    LIST_FOREACH (asked, &replication.asked, in) {
         if (asked->contents != contents || asked->peer != node->peer || asked->over)
             continue;
         asked->over = true;
@@ -368,28 +369,28 @@ void keep_note(const struct node *node, uint32_t contents, cl_int status)
     }
 }
 
-void keep_lost(unsigned peer)
+void replicas_lost(unsigned peer)
 {
     struct asked *asked;
-    struct keep *keep;
+    struct replicas *replicas;
 
-    LIST_FOREACH (asked, &keeping.asked, in) {
+    LIST_FOREACH (asked, &replication.asked, in) {
         if (asked->peer != peer || asked->over)
             continue;
         asked->over = true;
         asked->error = -ECONNRESET;
     }
-    LIST_FOREACH (keep, &keeping.keeps, in) {
-        struct journal *j = keep->node->journal;
+    LIST_FOREACH (replicas, &replication.all, in) {
+        struct journal *j = replicas->node->journal;
 
-        if (!find_holder(keep, peer))
+        if (!find_holder(replicas, peer))
             continue;
-        remove_holder(keep, peer);
-        if (keep_is_whole(keep) || !keep->made)
+        remove_holder(replicas, peer);
+        if (replicas_is_whole(replicas) || !replicas->made)
             continue;
         if (!j->once)
             vocl_log(LOG_INFO, "contents of worker %u have lost their copy at worker %u, and will be copied again",
-                     keep->node->peer, peer);
+                     replicas->node->peer, peer);
         j->once = true;
         recover_snapshot_soon();
     }
@@ -397,78 +398,78 @@ void keep_lost(unsigned peer)
 
 /* ---- contents ---- */
 
-int keep_save(struct node *node, struct node *keeper, uint32_t memory, const struct wire_region *whole,
-              struct keep **out)
+int replicas_save(struct node *node, struct node *keeper, uint32_t memory, const struct wire_region *whole,
+                  struct replicas **out)
 {
-    struct keep *keep = calloc(1, sizeof(*keep));
-    struct task task = {.keep = keep, .node = node, .memory = memory, .put = put_keep};
+    struct replicas *replicas = calloc(1, sizeof(*replicas));
+    struct task task = {.replicas = replicas, .node = node, .memory = memory, .put = put_keep};
     int error;
 
-    if (!keep)
+    if (!replicas)
         return -ENOMEM;
     session_lock(node->session);
-    *keep = (struct keep){.node = node, .whole = *whole, .first = keeping.last + 1, .count = 1};
+    *replicas = (struct replicas){.node = node, .whole = *whole, .first = replication.last + 1, .count = 1};
     if (whole->kind == WIRE_PIECE)
-        keep->count = (uint32_t)((whole->size + CONTENTS_PIECE - 1) / CONTENTS_PIECE);
-    keeping.last += keep->count;
-    LIST_INSERT_HEAD(&keeping.keeps, keep, in);
+        replicas->count = (uint32_t)((whole->size + CONTENTS_PIECE - 1) / CONTENTS_PIECE);
+    replication.last += replicas->count;
+    LIST_INSERT_HEAD(&replication.all, replicas, in);
     task.peer = node->peer;
-    add_holder(keep, node->peer);
-    error = do_all(&task, 0, keep->count);
+    add_holder(replicas, node->peer);
+    error = do_all(&task, 0, replicas->count);
     wire_buffer_free(&task.out);
-    if (!error && find_holder(keep, task.peer)) {
-        find_holder(keep, task.peer)->there = true;
-        error = keep_too(keep, keeper, false);
+    if (!error && find_holder(replicas, task.peer)) {
+        find_holder(replicas, task.peer)->there = true;
+        error = replicate(replicas, keeper, false);
     }
-    if (!error && !keep_is_whole(keep))
+    if (!error && !replicas_is_whole(replicas))
         error = -ECONNRESET;
-    keep->made = !error;
+    replicas->made = !error;
     if (error)
-        keep_free(keep);
+        replicas_free(replicas);
     else
-        *out = keep;
+        *out = replicas;
     session_unlock(node->session);
     return error;
 }
 
-static void put_no_more(struct keep *keep, struct node *node)
+static void put_no_more(struct replicas *replicas, struct node *node)
 {
-    const struct task task = {.keep = keep};
+    const struct task task = {.replicas = replicas};
 
-    if (!node->alive || !node->peer || !find_holder(keep, node->peer))
+    if (!node->alive || !node->peer || !find_holder(replicas, node->peer))
         return;
-    for (uint32_t i = 0; i < keep->count; i++)
+    for (uint32_t i = 0; i < replicas->count; i++)
         put_keep_no_more(&node->batch, &task, i);
     node->repeats = 0; /* the last launch is elsewhere in the batch */
     session_need_progress(node->session);
 }
 
-void keep_free(struct keep *keep)
+void replicas_free(struct replicas *replicas)
 {
-    struct session *session = keep ? keep->node->session : NULL;
+    struct session *session = replicas ? replicas->node->session : NULL;
 
-    if (!keep)
+    if (!replicas)
         return;
-    keep->dropped = true;
-    if (keep->users)
+    replicas->dropped = true;
+    if (replicas->users)
         return;
-    LIST_REMOVE(keep, in);
+    LIST_REMOVE(replicas, in);
     for (unsigned i = 0; i < session_node_count(session); i++)
-        put_no_more(keep, session_node(session, i));
+        put_no_more(replicas, session_node(session, i));
     for (unsigned i = 0; i < session_spare_count(session); i++)
-        put_no_more(keep, session_spare(session, i));
-    free(keep);
+        put_no_more(replicas, session_spare(session, i));
+    free(replicas);
 }
 
-int keep_restore(struct keep *keep, uint32_t memory)
+int replicas_restore(struct replicas *replicas, uint32_t memory)
 {
-    struct node *node = keep->node;
+    struct node *node = replicas->node;
     struct task task = {
-        .keep = keep, .node = node, .peer = node->peer, .again = true, .memory = memory, .put = put_bring_kept};
-    int error = holds(keep, node->peer) ? 0 : keep_too(keep, node, true);
+        .replicas = replicas, .node = node, .peer = node->peer, .again = true, .memory = memory, .put = put_bring_kept};
+    int error = holds(replicas, node->peer) ? 0 : replicate(replicas, node, true);
 
     if (!error)
-        error = do_all(&task, 0, keep->count);
+        error = do_all(&task, 0, replicas->count);
     wire_buffer_free(&task.out);
     return error > 0 ? 0 : error; /* above 0: the object could not be created natively */
 }
@@ -476,79 +477,79 @@ int keep_restore(struct keep *keep, uint32_t memory)
 /* ---- members that leave ---- */
 
 /* Returns how many members that have the contents leave, or stay. */
-static unsigned going(const struct keep *keep, const struct leaving *leaving)
+static unsigned going(const struct replicas *replicas, const struct leaving *leaving)
 {
     unsigned count = 0;
 
     for (unsigned i = 0; i < leaving->count; i++)
-        count += holds(keep, leaving->members[i]);
+        count += holds(replicas, leaving->members[i]);
     return count;
 }
 
-static unsigned staying(const struct keep *keep, const struct leaving *leaving)
+static unsigned staying(const struct replicas *replicas, const struct leaving *leaving)
 {
     unsigned count = 0;
 
     for (unsigned i = 0; i < HOLDERS; i++)
-        count += keep->holders[i].there;
-    return count - going(keep, leaving);
+        count += replicas->holders[i].there;
+    return count - going(replicas, leaving);
 }
 
 /* Releases the lock meanwhile: the contents may be dropped. */
-static void hand_over(struct keep *keep, const struct leaving *leaving, struct node *const *to, unsigned count)
+static void hand_over(struct replicas *replicas, const struct leaving *leaving, struct node *const *to, unsigned count)
 {
-    for (unsigned i = 0; i < count && staying(keep, leaving) < ENOUGH && !keep->dropped; i++) {
-        if (!holds(keep, to[i]->peer))
-            keep_too(keep, to[i], false);
+    for (unsigned i = 0; i < count && staying(replicas, leaving) < ENOUGH && !replicas->dropped; i++) {
+        if (!holds(replicas, to[i]->peer))
+            replicate(replicas, to[i], false);
     }
 }
 
 /* Ends a use, during which the lock was released. Returns the next one in the list. */
-static struct keep *use_over(struct keep *keep)
+static struct replicas *use_over(struct replicas *replicas)
 {
-    struct keep *next = LIST_NEXT(keep, in);
+    struct replicas *next = LIST_NEXT(replicas, in);
 
-    keep->users--;
-    if (keep->dropped)
-        keep_free(keep);
+    replicas->users--;
+    if (replicas->dropped)
+        replicas_free(replicas);
     return next;
 }
 
-unsigned keep_hand_over(const struct leaving *leaving, struct node *const *to, unsigned count)
+unsigned replicas_hand_over(const struct leaving *leaving, struct node *const *to, unsigned count)
 {
     unsigned least = ENOUGH;
 
-    for (struct keep *keep = LIST_FIRST(&keeping.keeps); keep; keep = use_over(keep)) {
-        keep->users++;
-        if (!keep->made || keep->dropped || !going(keep, leaving))
+    for (struct replicas *replicas = LIST_FIRST(&replication.all); replicas; replicas = use_over(replicas)) {
+        replicas->users++;
+        if (!replicas->made || replicas->dropped || !going(replicas, leaving))
             continue;
-        hand_over(keep, leaving, to, count);
-        if (!keep->dropped && staying(keep, leaving) < least)
-            least = staying(keep, leaving);
+        hand_over(replicas, leaving, to, count);
+        if (!replicas->dropped && staying(replicas, leaving) < least)
+            least = staying(replicas, leaving);
     }
     return least;
 }
 
-bool keep_anew(struct node *node)
+bool replicas_anew(struct node *node)
 {
     struct node *keeper;
     bool whole = true;
 
-    for (struct keep *keep = LIST_FIRST(&keeping.keeps); keep; keep = use_over(keep)) {
-        keep->users++;
-        if (!keep->made || keep->dropped || keep->node != node || keep_is_whole(keep))
+    for (struct replicas *replicas = LIST_FIRST(&replication.all); replicas; replicas = use_over(replicas)) {
+        replicas->users++;
+        if (!replicas->made || replicas->dropped || replicas->node != node || replicas_is_whole(replicas))
             continue;
-        if (!holds(keep, node->peer))
-            keep_too(keep, node, false);
-        keeper = keep->dropped || keep_is_whole(keep) ? NULL : keep_choose(node);
+        if (!holds(replicas, node->peer))
+            replicate(replicas, node, false);
+        keeper = replicas->dropped || replicas_is_whole(replicas) ? NULL : replicas_choose(node);
         if (keeper)
-            keep_too(keep, keeper, false);
-        whole &= keep->dropped || keep_is_whole(keep);
+            replicate(replicas, keeper, false);
+        whole &= replicas->dropped || replicas_is_whole(replicas);
     }
     return whole;
 }
 
-void keep_leave(unsigned peer)
+void replicas_leave(unsigned peer)
 {
-    keeping.leaving = peer;
+    replication.leaving = peer;
 }

@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "executor/transfer.h"
 
-struct keeping {
+struct replica {
     struct job job; /* runs when the native read is over */
-    struct keeping *next;
+    struct replica *next;
     struct executor *x;
     uint32_t number;
     unsigned peer; /* the worker that is to send it, or 0 */
@@ -21,18 +21,18 @@ struct keeping {
     uint8_t *bytes;
 };
 
-static struct keeping *find(const struct executor *x, uint32_t number)
+static struct replica *find(const struct executor *x, uint32_t number)
 {
-    struct keeping *kept = x->keeping;
+    struct replica *kept = x->replicas;
 
     while (kept && kept->number != number)
         kept = kept->next;
     return kept;
 }
 
-static void unlink_kept(struct keeping *kept)
+static void unlink_kept(struct replica *kept)
 {
-    struct keeping **at = &kept->x->keeping;
+    struct replica **at = &kept->x->replicas;
 
     while (*at && *at != kept)
         at = &(*at)->next;
@@ -40,7 +40,7 @@ static void unlink_kept(struct keeping *kept)
         *at = kept->next;
 }
 
-static void drop(struct keeping *kept)
+static void drop(struct replica *kept)
 {
     kept->dropped = true;
     if (kept->users)
@@ -53,7 +53,7 @@ static void drop(struct keeping *kept)
     free(kept);
 }
 
-static void use_over(struct keeping *kept)
+static void use_over(struct replica *kept)
 {
     kept->users--;
     if (kept->dropped)
@@ -70,7 +70,7 @@ static void say(struct executor *x, uint32_t number, cl_int status)
 }
 
 /* Reports an arrival; contents that could not be obtained are dropped. Ends the use of whoever fetched them. */
-static void came(struct keeping *kept, cl_int error)
+static void came(struct replica *kept, cl_int error)
 {
     kept->there = !error;
     if (!kept->dropped)
@@ -80,20 +80,20 @@ static void came(struct keeping *kept, cl_int error)
 }
 
 /* Returns NULL if memory is exhausted. It has one user, who fetches the contents. */
-static struct keeping *keeping_new(struct executor *x, uint32_t number, size_t size)
+static struct replica *replica_new(struct executor *x, uint32_t number, size_t size)
 {
-    struct keeping *kept = calloc(1, sizeof(*kept));
+    struct replica *kept = calloc(1, sizeof(*kept));
 
     if (!kept)
         return NULL;
-    *kept = (struct keeping){.x = x, .number = number, .size = size, .bytes = malloc(size), .users = 1};
+    *kept = (struct replica){.x = x, .number = number, .size = size, .bytes = malloc(size), .users = 1};
     if (!kept->bytes) {
         free(kept);
         return NULL;
     }
     x->kept_bytes += size;
-    kept->next = x->keeping;
-    x->keeping = kept;
+    kept->next = x->replicas;
+    x->replicas = kept;
     return kept;
 }
 
@@ -115,7 +115,7 @@ static bool is_right(const struct side *side)
 
 static void was_read(struct executor *x, struct job *job)
 {
-    struct keeping *kept = (struct keeping *)job;
+    struct replica *kept = (struct replica *)job;
 
     (void)x;
     came(kept, transfer_event_error(kept->read));
@@ -125,14 +125,14 @@ int exec_keep(struct executor *x, const struct exec_keep *m)
 {
     const struct context *context = context_of(x, m->memory);
     const struct side side = side_from(is_usable(m->memory) ? m->memory->native : NULL, &m->part);
-    struct keeping *kept;
+    struct replica *kept;
     cl_int error;
 
     if (!context || !is_right(&side) || find(x, m->contents))
         return -EBADMSG;
     if (contents_hold(x, m->memory))
         return -EAGAIN;
-    kept = side.memory ? keeping_new(x, m->contents, side.part.size) : NULL;
+    kept = side.memory ? replica_new(x, m->contents, side.part.size) : NULL;
     if (!kept) {
         say(x, m->contents, side.memory ? CL_OUT_OF_HOST_MEMORY : CL_MEM_OBJECT_ALLOCATION_FAILURE);
         return 0;
@@ -151,7 +151,7 @@ int exec_bring_kept(struct executor *x, const struct exec_bring_kept *m)
 {
     const struct context *context = context_of(x, m->memory);
     const struct side side = side_from(is_usable(m->memory) ? m->memory->native : NULL, &m->part);
-    const struct keeping *kept = find(x, m->contents);
+    const struct replica *kept = find(x, m->contents);
     cl_int error = CL_SUCCESS;
 
     if (!context || !is_right(&side) || !kept || !kept->there || kept->size != side.part.size)
@@ -166,18 +166,18 @@ int exec_bring_kept(struct executor *x, const struct exec_bring_kept *m)
 
 int exec_keep_no_more(struct executor *x, const struct exec_keep_no_more *m)
 {
-    struct keeping *kept = find(x, m->contents);
+    struct replica *kept = find(x, m->contents);
 
     if (kept)
         drop(kept);
     return 0;
 }
 
-void keep_forget(struct executor *x)
+void replicas_forget(struct executor *x)
 {
-    struct keeping *next;
+    struct replica *next;
 
-    for (struct keeping *kept = x->keeping; kept; kept = next) {
+    for (struct replica *kept = x->replicas; kept; kept = next) {
         next = kept->next;
         drop(kept);
     }
@@ -189,11 +189,11 @@ int exec_keep_too(struct executor *x, const struct exec_keep_too *m)
 {
     const struct wire_keep_ask ask = {m->contents};
     struct wire_buffer out = {0};
-    struct keeping *kept;
+    struct replica *kept;
 
     if (find(x, m->contents) || !m->size || m->size > SIDE_MOST_BYTES)
         return -EBADMSG;
-    kept = keeping_new(x, m->contents, m->size);
+    kept = replica_new(x, m->contents, m->size);
     if (!kept) {
         say(x, m->contents, CL_OUT_OF_HOST_MEMORY);
         return 0;
@@ -214,7 +214,7 @@ static void given(void *argument, int status)
 
 int exec_keep_ask(struct executor *x, unsigned peer, const struct exec_keep_ask *m)
 {
-    struct keeping *kept = find(x, m->contents);
+    struct replica *kept = find(x, m->contents);
     struct wire_keep_here here = {.contents = m->contents};
     struct wire_buffer out = {0};
 
@@ -240,7 +240,7 @@ static void taken(void *argument, int status)
 /* Also for contents that have been dropped meanwhile: the data that were asked for still arrive. */
 int exec_keep_here(struct executor *x, unsigned peer, const struct exec_keep_here *m)
 {
-    struct keeping *kept = find(x, m->contents);
+    struct replica *kept = find(x, m->contents);
 
     if (!kept || !kept->peer || kept->peer != peer || (m->tag && m->size != kept->size))
         return -EBADMSG;
@@ -252,11 +252,11 @@ int exec_keep_here(struct executor *x, unsigned peer, const struct exec_keep_her
     return 0;
 }
 
-void keep_lose(struct executor *x, unsigned peer)
+void replicas_lose(struct executor *x, unsigned peer)
 {
-    struct keeping *next;
+    struct replica *next;
 
-    for (struct keeping *kept = x->keeping; kept; kept = next) {
+    for (struct replica *kept = x->replicas; kept; kept = next) {
         next = kept->next;
         if (kept->peer == peer)
             came(kept, CL_OUT_OF_RESOURCES);

@@ -1,7 +1,7 @@
 /*
- * reach LIE: a worker (this program in vocl-proxy's place) announces where bulk data are that the program takes, and
- * the announcement is false: prints "taken" or "not taken". reach names: lists the lies, of which the first is the
- * truth.
+ * cross_memory LIE: a worker (this program in vocl-proxy's place) announces where bulk data are that the program takes,
+ * and the announcement is false: prints "taken" or "not taken". cross_memory names: lists the lies, of which the first
+ * is the truth.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static const char *const lies[] = {"truth", "nowhere", "around", "nonce", "witne
 
 static struct transport *t;
 static bool over, ended, taken;
-static uint8_t buffer[LENGTH + 16], nonce[REACH_WITNESS] = "a good witness";
+static uint8_t buffer[LENGTH + 16], nonce[CROSS_MEMORY_WITNESS] = "a good witness";
 
 static bool is(const char *lie, const char *one)
 {
@@ -38,9 +38,9 @@ static void turn(void)
 
 /* ---- the worker ---- */
 
-static void change(struct reach_offer *offer, const char *lie)
+static void change(struct cross_memory_offer *offer, const char *lie)
 {
-    struct reach_place *place = &offer->place;
+    struct cross_memory_place *place = &offer->place;
 
     place->address = is(lie, "nowhere")  ? 4096
                      : is(lie, "around") ? UINT64_MAX - LENGTH / 2
@@ -55,7 +55,7 @@ static void change(struct reach_offer *offer, const char *lie)
 
 static void lie_about(const char *lie)
 {
-    struct reach_offer offer[2] = {{.tag = TAG + (is(lie, "twice") ? WAY_BUCKETS : 0)}};
+    struct cross_memory_offer offer[2] = {{.tag = TAG + (is(lie, "twice") ? WAY_BUCKETS : 0)}};
     size_t length = sizeof(*offer);
 
     offer->place.address = (uintptr_t)buffer;

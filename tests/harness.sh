@@ -11,7 +11,7 @@ expect()
     chmod +x "$scratch/$2"
     VOCL_TEST_LIMIT=$limit "$top_srcdir/tests/run-parity" "$scratch/$2" > "$scratch/tap"
     cat "$scratch/tap"
-    [ "$(grep -c "^$1" "$scratch/tap")" = 2 ] || fail "$2: expected \"$1\" from both doors"
+    [ "$(grep -c "^$1" "$scratch/tap")" = 2 ] || fail "$2: expected \"$1\" from both methods"
 }
 
 through='case "$LD_PRELOAD$OCL_ICD_VENDORS" in *libexec*)'

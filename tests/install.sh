@@ -51,10 +51,10 @@ there sh -c 'command -v vocl' | grep -qx "$(value bindir)/vocl" || fail "no vocl
 "$top_builddir/examples/vector_add" > "$scratch/native" || fail "vector_add natively"
 cp "$top_builddir/examples/vector_add" "$scratch/vector_add"
 there vocl devices > "$scratch/out" 2>&1 || fail "vocl devices: $(cat "$scratch/out")"
-for door in preload icd; do
-    there vocl run --door $door -- "$scratch/vector_add" > "$scratch/out" 2>&1 || fail "$door: $(cat "$scratch/out")"
-    grep -q ', on ' "$scratch/out" || fail "$door: not through VOCL: $(cat "$scratch/out")"
-    sed 's/, on .*//' "$scratch/out" | cmp -s - "$scratch/native" || fail "$door: $(cat "$scratch/out")"
+for method in preload icd; do
+    there vocl run --interpose $method -- "$scratch/vector_add" > "$scratch/out" 2>&1 || fail "$method: $(cat "$scratch/out")"
+    grep -q ', on ' "$scratch/out" || fail "$method: not through VOCL: $(cat "$scratch/out")"
+    sed 's/, on .*//' "$scratch/out" | cmp -s - "$scratch/native" || fail "$method: $(cat "$scratch/out")"
 done
 there vocl topo --help > /dev/null || fail "vocl topo"
 there vocl-proxy --help > "$scratch/out" || [ ! -x "$VOCL_LIBEXECDIR/vocl-poold" ] || fail "vocl-proxy"

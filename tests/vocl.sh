@@ -52,10 +52,10 @@ status 2 run --workers -1 -- true
 status 2 run --hosts '' -- true
 status 2 run --hosts a,,b -- true
 status 2 run --workers 2 --hosts a -- true
-status 2 run --door window -- true
+status 2 run --interpose window -- true
 status 2 run --mpi other -- true
 status 2 run --nonsense -- true
-status 2 devices --door icd
+status 2 devices --interpose icd
 status 2 devices extra
 says '"2x"' run --workers 2x -- true
 says --nonsense run --nonsense -- true
@@ -145,8 +145,8 @@ assert devices and set(devices[0]) == {"host", "type", "compute_units", "memory_
 assert all(set(s) == {"pid", "program", "network", "nodes", "session", "state"} for s in sessions), sessions
 assert any(d["topic"] == "devices" for d in doctor) and all(set(d) == {"verdict", "topic", "text"} for d in doctor), doctor
 END
-lacks OCL_ICD_VENDORS --door preload
-[ -n "$others" ] || lacks LD_PRELOAD --door icd
+lacks OCL_ICD_VENDORS --interpose preload
+[ -n "$others" ] || lacks LD_PRELOAD --door icd # the former name
 lacks VOCL_WORKERS
 VOCL_HOSTS=a lacks VOCL_HOSTS --workers 2
 VOCL_LOG=debug environment VOCL_LOG=debug

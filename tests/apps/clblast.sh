@@ -9,16 +9,16 @@ results()
     sed -e 's/[0-9.][0-9.]* *ms//g' -e '/OpenCL device/d' "$1"
 }
 
-doors="preload icd"
+methods="preload icd"
 for routine in $(few 3 xaxpy xger xdot xomatcopy xtrsv xswap); do
     clblast_test_$routine -platform 0 -device 0 > "$scratch/native" 2> "$scratch/err"
     native=$?
     results "$scratch/native" > "$scratch/native.results"
-    for door in $doors; do
-        vocl run --door $door -- clblast_test_$routine -platform 0 -device 0 > "$scratch/out" 2> "$scratch/err"
-        [ $? -eq $native ] || fail "$routine, $door: another status than $native: $(cat "$scratch/err")"
+    for method in $methods; do
+        vocl run --interpose $method -- clblast_test_$routine -platform 0 -device 0 > "$scratch/out" 2> "$scratch/err"
+        [ $? -eq $native ] || fail "$routine, $method: another status than $native: $(cat "$scratch/err")"
         results "$scratch/out" > "$scratch/results"
-        diff "$scratch/native.results" "$scratch/results" || fail "$routine, $door: other results"
+        diff "$scratch/native.results" "$scratch/results" || fail "$routine, $method: other results"
     done
-    doors=$(few 1 preload icd)
+    methods=$(few 1 preload icd)
 done

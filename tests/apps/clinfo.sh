@@ -23,9 +23,9 @@ comparable()
 clinfo > "$scratch/native" 2> /dev/null || fail "clinfo fails natively"
 comparable "$scratch/native" > "$scratch/native.lines"
 [ "$(wc -l < "$scratch/native.lines")" -gt 100 ] || fail "only $(wc -l < "$scratch/native.lines") lines to compare"
-for door in preload icd both; do
-    vocl run --door $door -- clinfo > "$scratch/out" 2> "$scratch/err" || fail "$door: $(cat "$scratch/err")"
+for method in preload icd both; do
+    vocl run --interpose $method -- clinfo > "$scratch/out" 2> "$scratch/err" || fail "$method: $(cat "$scratch/err")"
     comparable "$scratch/out" > "$scratch/out.lines"
-    diff "$scratch/native.lines" "$scratch/out.lines" || fail "$door: clinfo says something else"
-    [ "$SANITIZER" = address ] || [ ! -s "$scratch/err" ] || fail "$door: $(cat "$scratch/err")"
+    diff "$scratch/native.lines" "$scratch/out.lines" || fail "$method: clinfo says something else"
+    [ "$SANITIZER" = address ] || [ ! -s "$scratch/err" ] || fail "$method: $(cat "$scratch/err")"
 done

@@ -20,11 +20,11 @@ try()
     shift
     clpeak "$what" > "$scratch/native" 2> "$scratch/err" || fail "$what natively: $(cat "$scratch/err")"
     lines "$scratch/native" > "$scratch/native.lines"
-    for door in "$@"; do
-        vocl run --door $door -- clpeak "$what" > "$scratch/out" 2> "$scratch/err" ||
-            fail "$what, $door: $(cat "$scratch/out" "$scratch/err")"
+    for method in "$@"; do
+        vocl run --interpose $method -- clpeak "$what" > "$scratch/out" 2> "$scratch/err" ||
+            fail "$what, $method: $(cat "$scratch/out" "$scratch/err")"
         lines "$scratch/out" > "$scratch/out.lines"
-        diff "$scratch/native.lines" "$scratch/out.lines" || fail "$what, $door: something else is printed"
+        diff "$scratch/native.lines" "$scratch/out.lines" || fail "$what, $method: something else is printed"
     done
 }
 

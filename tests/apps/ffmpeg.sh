@@ -17,9 +17,9 @@ frames()
 for filter in avgblur_opencl=sizeX=5 unsharp_opencl=lx=7:ly=7 sobel_opencl transpose_opencl=dir=clock; do
     frames $filter > "$scratch/native" 2> "$scratch/err" || fail "$filter natively: $(cat "$scratch/err")"
     [ "$(grep -vc '^#' "$scratch/native")" = 10 ] || fail "$filter: not 10 frames natively"
-    for door in icd both; do
-        frames $filter vocl run --door $door -- > "$scratch/out" 2> "$scratch/err" ||
-            fail "$filter, $door: $(cat "$scratch/err")"
-        cmp "$scratch/native" "$scratch/out" || fail "$filter, $door: other frames"
+    for method in icd both; do
+        frames $filter vocl run --interpose $method -- > "$scratch/out" 2> "$scratch/err" ||
+            fail "$filter, $method: $(cat "$scratch/err")"
+        cmp "$scratch/native" "$scratch/out" || fail "$filter, $method: other frames"
     done
 done

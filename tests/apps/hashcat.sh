@@ -21,7 +21,7 @@ crack()
 }
 
 crack > "$scratch/native" || skip "hashcat does not run natively: $(head -n 1 "$scratch/native")"
-for door in preload icd; do
-    crack vocl run --door $door -- > "$scratch/found" || fail "$door: $(cat "$scratch/found")"
-    cmp "$scratch/native" "$scratch/found" || fail "$door: something else is found"
+for method in preload icd; do
+    crack vocl run --interpose $method -- > "$scratch/found" || fail "$method: $(cat "$scratch/found")"
+    cmp "$scratch/native" "$scratch/found" || fail "$method: something else is found"
 done

@@ -9,7 +9,7 @@
 #
 # A session moves every $every milliseconds. Each of the program's OpenCL calls waits for $slow microseconds first, so
 # that short programs are moved, too.
-way=here every=1000 delay= slow=0 without= door=both
+way=here every=1000 delay= slow=0 without= method=both
 mark=VOCL_TEST_MARK=$$
 
 moved_way()
@@ -56,7 +56,7 @@ move_in_pool()
 
 in_pool()
 {
-    root "$mark" timeout -k 10 600 vocl run --door $door -- sh -c "$slowly" "$slow" "$scratch/slow_calls.so" "$@" \
+    root "$mark" timeout -k 10 600 vocl run --interpose $method -- sh -c "$slowly" "$slow" "$scratch/slow_calls.so" "$@" \
         > "$scratch/moved.out" 2> "$scratch/moved.err" < /dev/null &
     running=$!
     move_in_pool $running &
@@ -105,7 +105,7 @@ moved()
     fi
     : > "$scratch/moves"
     case $way in
-    here) observe_moved vocl run --door $door -- sh -c "$slowly" "$slow" "$scratch/slow_calls.so" "$@" ;;
+    here) observe_moved vocl run --interpose $method -- sh -c "$slowly" "$slow" "$scratch/slow_calls.so" "$@" ;;
     apart) observe_moved "$top_srcdir/tests/net/two-hosts" ${delay:+--delay "$delay"} --workers 2 -- \
         sh -c "$slowly" "$slow" "$scratch/slow_calls.so" "$@" ;;
     pool) in_pool "$@" ;;

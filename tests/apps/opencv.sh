@@ -11,7 +11,7 @@ OPENCV_OPENCL_CACHE_ENABLE=false
 export OPENCV_OPENCL_DEVICE OPENCV_OPENCL_CACHE_ENABLE
 work=$top_srcdir/tests/apps/opencv_work.py
 "$python" "$work" > "$scratch/native" 2> "$scratch/err" || fail "natively: $(cat "$scratch/err")"
-for door in icd both; do
-    vocl run --door $door -- "$python" "$work" > "$scratch/out" 2> "$scratch/err" || fail "$door: $(cat "$scratch/err")"
-    diff "$scratch/native" "$scratch/out" || fail "$door: something else is printed"
+for method in icd both; do
+    vocl run --interpose $method -- "$python" "$work" > "$scratch/out" 2> "$scratch/err" || fail "$method: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$method: something else is printed"
 done

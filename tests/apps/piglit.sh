@@ -20,7 +20,7 @@ compare()
 {
     outcome "$@" > "$scratch/native"
     grep -q status "$scratch/native" && return 0 # native crashes: nothing to compare with
-    outcome vocl run --door preload -- "$@" > "$scratch/vocl"
+    outcome vocl run --interpose preload -- "$@" > "$scratch/vocl"
     diff "$scratch/native" "$scratch/vocl" > "$scratch/diff" || echo "$*: $(cat "$scratch/diff" "$scratch/err")"
 }
 

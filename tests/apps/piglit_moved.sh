@@ -12,7 +12,7 @@ for program in $piglit/bin/cl-api-* $piglit/bin/cl-custom-flush* $piglit/bin/cl-
 done > "$scratch/list"
 moved=$(dirname "$0")/moved
 for way in ${WAYS:-here apart}; do
-    "$moved" --"$way" --every ${EVERY:-20} --slow ${SLOW:-5000} --door preload --list "$scratch/list" > "$scratch/said"
+    "$moved" --"$way" --every ${EVERY:-20} --slow ${SLOW:-5000} --interpose preload --list "$scratch/list" > "$scratch/said"
     status=$?
     cat "$scratch/said"
     [ $status = 77 ] || [ $status = 0 ] || fail "$way"

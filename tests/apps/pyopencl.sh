@@ -11,7 +11,7 @@ PYOPENCL_NO_CACHE=1 XDG_CACHE_HOME=$scratch/cache PYTHONWARNINGS=ignore
 export PYOPENCL_NO_CACHE XDG_CACHE_HOME PYTHONWARNINGS
 work=$top_srcdir/tests/apps/pyopencl_work.py
 "$python" "$work" > "$scratch/native" 2> "$scratch/err" || fail "natively: $(cat "$scratch/err")"
-for door in preload icd both; do
-    vocl run --door $door -- "$python" "$work" > "$scratch/out" 2> "$scratch/err" || fail "$door: $(cat "$scratch/err")"
-    diff "$scratch/native" "$scratch/out" || fail "$door: something else is printed"
+for method in preload icd both; do
+    vocl run --interpose $method -- "$python" "$work" > "$scratch/out" 2> "$scratch/err" || fail "$method: $(cat "$scratch/err")"
+    diff "$scratch/native" "$scratch/out" || fail "$method: something else is printed"
 done

@@ -12,9 +12,9 @@ compiler=$(command -v clang++) || compiler=g++
 for name in boost_compute viennacl; do
     "$compiler" -std=c++14 -O0 -w "$top_srcdir/tests/apps/$name.cpp" -o "$scratch/$name" -lOpenCL || fail "$name does not build"
     HOME=$scratch "$scratch/$name" > "$scratch/native" 2> "$scratch/err" || fail "$name natively: $(cat "$scratch/err")"
-    for door in preload icd; do
-        HOME=$scratch vocl run --door $door -- "$scratch/$name" > "$scratch/out" 2> "$scratch/err" ||
-            fail "$name, $door: $(cat "$scratch/err")"
-        diff "$scratch/native" "$scratch/out" || fail "$name, $door: something else is printed"
+    for method in preload icd; do
+        HOME=$scratch vocl run --interpose $method -- "$scratch/$name" > "$scratch/out" 2> "$scratch/err" ||
+            fail "$name, $method: $(cat "$scratch/err")"
+        diff "$scratch/native" "$scratch/out" || fail "$name, $method: something else is printed"
     done
 done

@@ -21,7 +21,7 @@ lied_to()
     [ "$lie" = none ] || set -- VOCL_LIE="$lie" "$@"
     env "$mark" VOCL_LIBEXECDIR="$libexec" OCL_ICD_VENDORS="$nothing" \
         VOCL_NATIVE_ICD_VENDORS="$OCL_ICD_VENDORS" MALLOC_CHECK_=3 "$@" \
-        vocl run --door preload -- "$top_builddir/tests/security/lied_to" > "$scratch/out" 2> "$scratch/err"
+        vocl run --interpose preload -- "$top_builddir/tests/security/lied_to" > "$scratch/out" 2> "$scratch/err"
     status=$?
     case $status in
     0 | 142) ;; # the program has ended, or by SIGALRM

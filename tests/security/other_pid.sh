@@ -25,7 +25,7 @@ mkfifo "$scratch/say"
 mark=VOCL_TEST_MARK=$$
 for network in pairs mpi; do
     rm -f "$scratch/out"
-    env "$mark" VOCL_NETWORK=$network vocl run --door preload -- "$top_builddir/tests/session/sleeper" finish \
+    env "$mark" VOCL_NETWORK=$network vocl run --interpose preload -- "$top_builddir/tests/session/sleeper" finish \
         < "$scratch/say" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     exec 9> "$scratch/say"

@@ -2,7 +2,7 @@
 # Cases that VOCL handles better than the native OpenCL behind it (tests/session/beyond.c).
 . "$(dirname "$0")/../lib.sh"
 
-for door in preload icd; do
-    timeout -k 10 "${VOCL_TEST_LIMIT:-300}" vocl run --door $door -- "$top_builddir/tests/session/beyond" \
-        > "$scratch/out" 2>&1 || fail "through $door: $(cat "$scratch/out")"
+for method in preload icd; do
+    timeout -k 10 "${VOCL_TEST_LIMIT:-300}" vocl run --interpose $method -- "$top_builddir/tests/session/beyond" \
+        > "$scratch/out" 2>&1 || fail "through $method: $(cat "$scratch/out")"
 done

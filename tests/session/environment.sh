@@ -64,7 +64,7 @@ if [ "$(id -u)" = 0 ] && [ "$SANITIZER" = no ]; then
     install -m 4755 "$platform" "$scratch/setuid"
     chmod 755 "$scratch"
     if setpriv --reuid=nobody --regid=nogroup --clear-groups test -x "$VOCL_LIBEXECDIR/vocl-proxy"; then
-        for option in "" --local "--door icd"; do
+        for option in "" --local "--interpose icd"; do
             names setuid "a setuid program" setpriv --reuid=nobody --regid=nogroup --clear-groups \
                 vocl run $option -- "$scratch/setuid"
         done
@@ -97,7 +97,7 @@ if [ "$SANITIZER" = no ]; then
     (cat "$scratch/native"; echo "layer: 1") > "$scratch/layered"
     OPENCL_LAYERS=$scratch/layer.so "$program" > "$scratch/out" || fail "a layer does not work natively"
     cmp "$scratch/layered" "$scratch/out" && layers=yes || echo "the loader knows no layers"
-    for option in "" "--door icd" --local "--local --workers 1"; do
+    for option in "" "--interpose icd" --local "--local --workers 1"; do
         [ -n "$layers" ] || break
         OPENCL_LAYERS=$scratch/layer.so vocl run $option -- "$program" > "$scratch/out" 2> "$scratch/err" ||
             fail "a layer $option: $(cat "$scratch/err")"
@@ -114,7 +114,7 @@ for option in "" "--network tls" "--network mpi" "--workers 2" --local; do
 done
 
 # VOCL_PLATFORM=native: the native platform's name is reported, and VOCL can still be recognized (cl_vocl_remote).
-for option in "" "--door icd" "--door preload" --local "--workers 2"; do
+for option in "" "--interpose icd" "--interpose preload" --local "--workers 2"; do
     VOCL_PLATFORM=native vocl run $option -- "$platform" > "$scratch/out" 2> "$scratch/err" ||
         fail "VOCL_PLATFORM=native $option: $(cat "$scratch/err")"
     diff "$scratch/native" "$scratch/out" || fail "VOCL_PLATFORM=native $option"

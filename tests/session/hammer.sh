@@ -4,10 +4,10 @@
 
 hammer()
 {
-    door=$1 workers=$2
+    method=$1 workers=$2
     shift 2
-    timeout -k 10 "${VOCL_TEST_LIMIT:-300}" vocl run --door $door --workers $workers -- "$top_builddir/tests/session/hammer" "$@" \
-        > "$scratch/out" 2>&1 || fail "through $door, $workers workers: status $?: $(tail -n 60 "$scratch/out")"
+    timeout -k 10 "${VOCL_TEST_LIMIT:-300}" vocl run --interpose $method --workers $workers -- "$top_builddir/tests/session/hammer" "$@" \
+        > "$scratch/out" 2>&1 || fail "through $method, $workers workers: status $?: $(tail -n 60 "$scratch/out")"
 }
 
 hammer preload 1 "$(rounds 30)"

@@ -17,7 +17,7 @@ instructions()
         toggles="$toggles --toggle-collect=$function"
     done
     shift
-    vocl run --door preload -- valgrind --tool=callgrind --callgrind-out-file="$scratch/callgrind" $toggles \
+    vocl run --interpose preload -- valgrind --tool=callgrind --callgrind-out-file="$scratch/callgrind" $toggles \
         "$@" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
     sed -n 's/.*Collected : //p' "$scratch/err" | sort -n | tail -n 1 # that of a child that was forked is 0
 }

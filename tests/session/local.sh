@@ -16,7 +16,7 @@ same()
     wanted=$?
     [ $wanted != 77 ] || return 0 # it ends at once, maybe while PoCL still starts
     for way in "$@"; do
-        env "$mark" vocl run --local --workers "${way%:*}" --door "${way#*:}" -- "$parity/$program" > "$scratch/out" 2> "$scratch/err"
+        env "$mark" vocl run --local --workers "${way%:*}" --interpose "${way#*:}" -- "$parity/$program" > "$scratch/out" 2> "$scratch/err"
         status=$?
         [ $status -eq $wanted ] || fail "$program $way: status $status, natively $wanted: $(cat "$scratch/err")"
         diff "$scratch/native" "$scratch/out" || fail "$program $way: something else is printed"

@@ -33,9 +33,9 @@ same()
 
 every_way()
 {
-    for door in preload icd; do
-        same "$1" "$2" --door $door
-        same "$1" "$2" --door $door --local
+    for method in preload icd; do
+        same "$1" "$2" --interpose $method
+        same "$1" "$2" --interpose $method --local
     done
     tried="$tried, $1"
 }

@@ -115,7 +115,7 @@ same()
     native=$?
     mover "$2" > "$scratch/moves" &
     mover=$!
-    env "$mark" VOCL_LOG=info timeout -k 10 800 "$two" --embedded --door "$1" -- "$2" > "$scratch/out" 2> "$scratch/err"
+    env "$mark" VOCL_LOG=info timeout -k 10 800 "$two" --embedded --interpose "$1" -- "$2" > "$scratch/out" 2> "$scratch/err"
     status=$?
     touch "$scratch/ended"
     wait $mover

@@ -21,8 +21,8 @@ try()
     $mpicc $OPENCL_CFLAGS -DCL_TARGET_OPENCL_VERSION=120 "$top_srcdir/tests/session/mpi_app.c" -o "$scratch/$name" \
         -lOpenCL || fail "mpi_app.c does not build with $name"
     for when in after first; do
-        for door in preload icd; do
-            run_ranks $when --door $door
+        for method in preload icd; do
+            run_ranks $when --interpose $method
         done
     done
     # a session over the same MPI, or over the other one if that is impossible

@@ -11,13 +11,13 @@ no_memory=$top_builddir/tests/session/no_memory
 by()
 {
     for what in each batch; do
-        vocl run --door preload "$@" -- "$no_memory" $what > "$scratch/out.$what" 2> "$scratch/err" ||
+        vocl run --interpose preload "$@" -- "$no_memory" $what > "$scratch/out.$what" 2> "$scratch/err" ||
             fail "$*: $what: status $?: $(cat "$scratch/out.$what" "$scratch/err")"
     done
     echo "$*: $(cat "$scratch/out.each" "$scratch/out.batch" | paste -s -d ,)"
     number=1
     while
-        VOCL_SHARE=0 vocl run --door preload "$@" -- "$no_memory" send $number > "$scratch/out" 2> "$scratch/err" ||
+        VOCL_SHARE=0 vocl run --interpose preload "$@" -- "$no_memory" send $number > "$scratch/out" 2> "$scratch/err" ||
             fail "$*: send $number: status $?: $(cat "$scratch/out" "$scratch/err")"
         ! grep refused "$scratch/err" || fail "$*: send $number: what was not sent is missed: $(cat "$scratch/out" "$scratch/err")"
         grep -q '^failed' "$scratch/out"

@@ -12,7 +12,7 @@ export REQUESTS_END="$scratch/end"
 begin()
 {
     rm -f "$scratch/out" "$scratch/end"
-    env "$mark" vocl run --door preload "$@" -- env -u LD_PRELOAD "$top_builddir/tests/session/requests" > "$scratch/out" 2> "$scratch/err" &
+    env "$mark" vocl run --interpose preload "$@" -- env -u LD_PRELOAD "$top_builddir/tests/session/requests" > "$scratch/out" 2> "$scratch/err" &
     program=$!
     wait_until grep -q ready "$scratch/out" || fail "no session: $(cat "$scratch/err")"
 }

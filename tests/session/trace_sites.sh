@@ -46,9 +46,9 @@ has()
 
 for level in 0 2; do
     gcc -g -O$level -pthread -o "$scratch/program" "$source" -lOpenCL || fail "$source does not build"
-    for door in preload icd; do
-        at="-g -O$level, $door"
-        sites "$scratch/program" --door $door
+    for method in preload icd; do
+        at="-g -O$level, $method"
+        sites "$scratch/program" --interpose $method
         for function in clEnqueueWriteBuffer clEnqueueNDRangeKernel clEnqueueReadBuffer; do
             has $function "work (traced.c:$(line $function))" 6
         done

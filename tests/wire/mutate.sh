@@ -8,12 +8,12 @@ export ASAN_OPTIONS
 seed=${VOCL_MUTATE_FROM:-1}
 last=$((seed + ${VOCL_MUTATE_ROUNDS:-$(rounds 2)}))
 while [ $seed -lt $last ]; do
-    for door in "" mapped; do
-        VOCL_LOG=none timeout 300 "$top_builddir/tests/wire/mutate" $seed "${VOCL_MUTATE_COMMANDS:-500}" $door \
+    for method in "" mapped; do
+        VOCL_LOG=none timeout 300 "$top_builddir/tests/wire/mutate" $seed "${VOCL_MUTATE_COMMANDS:-500}" $method \
             > "$scratch/out" 2>&1
         status=$?
         if [ $status != 0 ] || grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/out"; then
-            fail "seed $seed $door: status $status: $(tail -n 60 "$scratch/out")"
+            fail "seed $seed $method: status $status: $(tail -n 60 "$scratch/out")"
         fi
     done
     seed=$((seed + 1))

@@ -12,5 +12,5 @@ for mpi in $mpis; do
     VOCL_SHARE=0 must $mpi 2 edges $(rounds 2)
 done
 [ "$SANITIZER" = no ] && [ -n "$MPIEXEC_MPICH" ] || exit 0
-$MPIEXEC_MPICH -n 2 vocl run --door icd -- "$top_builddir/tests/xtq/edges" kernels > "$scratch/out" 2>&1 < /dev/null ||
+$MPIEXEC_MPICH -n 2 vocl run --interpose icd -- "$top_builddir/tests/xtq/edges" kernels > "$scratch/out" 2>&1 < /dev/null ||
     fail "kernels on a device of VOCL's: $(cat "$scratch/out")"

@@ -36,13 +36,13 @@ strangers_come()
 {
     rm -f "$scratch/end" "$scratch/looked" "$scratch"/at.*
     mkfifo "$scratch/end"
-    : > "$scratch/doors"
-    env -u LD_PRELOAD "$top_srcdir/tests/security/listeners" "$mark" < "$scratch/end" > "$scratch/doors" &
+    : > "$scratch/endpoints"
+    env -u LD_PRELOAD "$top_srcdir/tests/security/listeners" "$mark" < "$scratch/end" > "$scratch/endpoints" &
     listeners=$! strangers=$!
     exec 6> "$scratch/end"
     for host in near far; do
         eval "at=\$at_$host"
-        env -u LD_PRELOAD tail -n +1 -f --pid=$listeners "$scratch/doors" 6>&- | env -u LD_PRELOAD $at $another "$scratch/knock" - > "$scratch/at.$host" 2> "$scratch/err.$host" 6>&- &
+        env -u LD_PRELOAD tail -n +1 -f --pid=$listeners "$scratch/endpoints" 6>&- | env -u LD_PRELOAD $at $another "$scratch/knock" - > "$scratch/at.$host" 2> "$scratch/err.$host" 6>&- &
         strangers="$strangers $!"
     done
 }
@@ -55,7 +55,7 @@ look_again()
 all_tried()
 {
     for host in near far; do
-        [ "$(grep -c '^ready' "$scratch/at.$host")" -ge "$(wc -l < "$scratch/doors")" ] || return 1
+        [ "$(grep -c '^ready' "$scratch/at.$host")" -ge "$(wc -l < "$scratch/endpoints")" ] || return 1
     done
 }
 # strangers_go: ends the strangers, and checks their results
@@ -67,8 +67,8 @@ strangers_go()
     cat "$scratch"/err.* >&2
     [ ! -s "$scratch/err.near" ] && [ ! -s "$scratch/err.far" ] || fail "$1: a stranger's own fault"
     grep 'let in' "$scratch"/at.* && fail "$1: a stranger was let in"
-    echo "$1: $(wc -l < "$scratch/doors") doors, $(cat "$scratch"/at.* | grep -c '^at ') of them opened to strangers"
-    sed 's/^/    /' "$scratch/doors"
+    echo "$1: $(wc -l < "$scratch/endpoints") endpoints, $(cat "$scratch"/at.* | grep -c '^at ') of them opened to strangers"
+    sed 's/^/    /' "$scratch/endpoints"
 }
 
 # tried WHAT COMMAND...: runs a session that works before and after the strangers have tried all its endpoints
@@ -83,7 +83,7 @@ tried()
     program=$!
     exec 5> "$scratch/wait"
     wait_until grep -q ready "$scratch/out" || fail "$what: no session: $(cat "$scratch/out" "$scratch/err" "$scratch/log")"
-    look_again || fail "$what: nobody looks for doors"
+    look_again || fail "$what: nothing looks for endpoints"
     wait_until all_tried || fail "$what: strangers: $(tail -n 3 "$scratch"/at.* "$scratch"/err.*)"
     exec 5>&-
     wait $program
@@ -104,7 +104,7 @@ none_left_but_daemon()
 
 : > "$scratch/log"
 tried "one host" vocl run -- "$carried" wait
-[ ! -s "$scratch/doors" ] || fail "there is a door: $(cat "$scratch/doors")"
+[ ! -s "$scratch/endpoints" ] || fail "there is an endpoint: $(cat "$scratch/endpoints")"
 
 # Workers come after the strangers have tried the program's endpoint.
 cat > "$scratch/late" <<END
@@ -122,7 +122,7 @@ exec $at_far sh -c "\$*"
 END
 chmod 755 "$scratch/rsh"
 tried "hosts" env VOCL_RSH="$scratch/rsh" VOCL_NETWORK=tls vocl run --hosts 10.96.0.2,10.96.0.3 -- "$carried" wait
-grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/doors" || fail "hosts: the program's door was not found"
+grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/endpoints" || fail "hosts: the program's endpoint was not found"
 
 # A pool: the daemon is on the far host, with its state page public. (Workers start as programs, so that they can be
 # delayed.)
@@ -132,9 +132,9 @@ link_libexec "$scratch/libexec" '[ "$1" != --worker ] || . '"'$scratch/late'"
 start_at="$at_far env $mark VOCL_LIBEXECDIR=$scratch/libexec"
 start_daemon
 tried "a pool" env VOCL_POOL="$scratch/pool" vocl run -- "$carried" wait
-grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/doors" || fail "the program's door was not found"
-for door in "tcp 10.96.0.2 $port vocl-poold" "tcp 10.96.0.2 $((port + 1)) vocl-poold" "unix packets $scratch/state/control vocl-poold"; do
-    grep -q "^$door" "$scratch/doors" || fail "the daemon's door was not found: $door"
+grep -q '^tcp 10.96.0.1 [0-9]* carried' "$scratch/endpoints" || fail "the program's endpoint was not found"
+for endpoint in "tcp 10.96.0.2 $port vocl-poold" "tcp 10.96.0.2 $((port + 1)) vocl-poold" "unix packets $scratch/state/control vocl-poold"; do
+    grep -q "^$endpoint" "$scratch/endpoints" || fail "the daemon's endpoint was not found: $endpoint"
 done
 kill -0 "$daemon" || fail "the daemon has ended: $(cat "$scratch/log")"
 $at_near env VOCL_POOL="$scratch/pool" vocl pool nodes | grep -q 'here .* up' || fail "the daemon afterwards: $(cat "$scratch/log")"

@@ -16,7 +16,7 @@ tidy()
     rm -rf "$scratch"
 }
 trap tidy EXIT
-make_spaces doors 10.95.0
+make_spaces endpoints 10.95.0
 
 chmod 755 "$scratch"
 mkdir -m 777 "$scratch/open"
@@ -73,7 +73,7 @@ shut()
 }
 shut "one worker"
 shut "three workers" --workers 3
-shut "by the ICD loader" --door icd
+shut "by the ICD loader" --interpose icd
 
 # Also while a session starts and works, and in the child of a fork.
 for kind in unix tcp; do

@@ -107,7 +107,16 @@ void address_join(const char *host, unsigned port, char *text, size_t size)
 
 const char *address_error(int error)
 {
-    return error == -ADDRESS_UNKNOWN ? "nobody knows a host of this name" : strerror(-error);
+    switch (-error) {
+    case ADDRESS_UNKNOWN:
+        return "nobody knows a host of this name";
+    case ADDRESS_PORTS:
+        return "VOCL_PORTS is not FIRST-LAST, two ports from 1 to 65535";
+    case EADDRINUSE:
+        return *settings_string(SETTING_PORTS) ? "no port of VOCL_PORTS is free" : strerror(EADDRINUSE);
+    default:
+        return strerror(-error);
+    }
 }
 
 static int find_host(const char *host, const char *port, int type, int flags, struct addrinfo **found)
@@ -156,16 +165,45 @@ int endpoint_own_address(const char *hosts, char *address, size_t size)
     return error;
 }
 
+/* The ports from first on at which a process may listen; 0: the kernel chooses one. */
+struct ports {
+    unsigned first, count;
+};
+
+static bool read_ports(struct ports *ports)
+{
+    const char *text = settings_string(SETTING_PORTS);
+    unsigned last;
+    int end = 0;
+
+    *ports = (struct ports){0, 1};
+    if (!*text)
+        return true;
+    if (sscanf(text, "%5u-%5u%n", &ports->first, &last, &end) != 2 || text[end] ||
+        (int)strspn(text, "0123456789-") != end || !ports->first || ports->first > last || last > UINT16_MAX)
+        return false;
+    ports->count = last - ports->first + 1;
+    return true;
+}
+
+static in_port_t *port_of(struct sockaddr *address)
+{
+    return address->sa_family == AF_INET6 ? &((struct sockaddr_in6 *)address)->sin6_port
+                                          : &((struct sockaddr_in *)address)->sin_port;
+}
+
 static int listen_at(const struct addrinfo *at, unsigned *port)
 {
     struct sockaddr_storage bound;
     socklen_t length = sizeof(bound);
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error;
 
+    /* A port that is given was perhaps used a moment ago. */
+    if (fd >= 0 && *port_of(at->ai_addr))
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (fd >= 0 && !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, SOMAXCONN) &&
         !getsockname(fd, (struct sockaddr *)&bound, &length)) {
-        *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                  : ((struct sockaddr_in *)&bound)->sin_port);
+        *port = ntohs(*port_of((struct sockaddr *)&bound));
         return fd;
     }
     error = -errno;
@@ -174,17 +212,31 @@ static int listen_at(const struct addrinfo *at, unsigned *port)
     return error;
 }
 
+/* Tries the ports from one on that depends on the process, as many start at once. */
+static int listen_within(const struct addrinfo *at, const struct ports *ports, unsigned *port)
+{
+    const unsigned from = (unsigned)getpid();
+    int fd = -EADDRINUSE;
+
+    for (unsigned i = 0; i < ports->count && fd == -EADDRINUSE; i++) {
+        *port_of(at->ai_addr) = htons((uint16_t)(ports->first + (from + i) % ports->count));
+        fd = listen_at(at, port);
+    }
+    return fd;
+}
+
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *host)
 {
     struct addrinfo *found = NULL;
+    struct ports ports;
     unsigned port = 0;
-    int error = find_host(host, NULL, SOCK_STREAM, AI_PASSIVE, &found);
+    int error = read_ports(&ports) ? find_host(host, NULL, SOCK_STREAM, AI_PASSIVE, &found) : -ADDRESS_PORTS;
 
     if (error)
         return error;
     endpoint->fd = -EADDRNOTAVAIL;
     for (const struct addrinfo *at = found; at && endpoint->fd < 0; at = at->ai_next)
-        endpoint->fd = listen_at(at, &port);
+        endpoint->fd = listen_within(at, &ports, &port);
     freeaddrinfo(found);
     if (endpoint->fd < 0)
         return endpoint->fd;

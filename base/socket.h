@@ -22,9 +22,11 @@ bool hex_read(const char *text, uint8_t *bytes, size_t count);
 int address_split(const char *text, char *host, size_t size, const char **port);
 /* Joins them. */
 void address_join(const char *host, unsigned port, char *text, size_t size);
-/* Like strerror(), for errors returned here: a host's name that cannot be resolved has an error of its own. */
+/* Like strerror(), for errors returned here: a host's name that cannot be resolved, and a wrong VOCL_PORTS, have errors
+ * of their own. */
 const char *address_error(int error);
 #define ADDRESS_UNKNOWN ENONET
+#define ADDRESS_PORTS EDOM
 
 struct endpoint {
     char text[128]; /* unix:NAME (abstract) or tcp:ADDRESS:PORT, [ADDRESS] if it has colons */
@@ -35,6 +37,7 @@ int endpoint_listen_unix(struct endpoint *endpoint);
 /* Gets the address of this host by which others reach it: VOCL_ADDRESS, or that of the interface that leads to the
  * first of the hosts, which are separated by commas. */
 int endpoint_own_address(const char *hosts, char *address, size_t size);
+/* Listens at a port of VOCL_PORTS that is free, or one that the kernel chooses. */
 int endpoint_listen_tcp(struct endpoint *endpoint, const char *address);
 /* Gets the numeric address of this host that the connection uses. Returns 0, or a negative errno, as for a Unix
  * socket. */

@@ -186,15 +186,21 @@ static void look_at(const char *host, const char *endpoint)
 static const char *listen_for(const char *hosts, struct endpoint *endpoint)
 {
     char address[128];
+    int error;
 
     if (!strcmp(settings_string(SETTING_NETWORK), "ssh"))
         return "";
-    if (endpoint_own_address(hosts, address, sizeof(address)) || endpoint_listen_tcp(endpoint, address)) {
+    error = endpoint_own_address(hosts, address, sizeof(address));
+    if (!error)
+        error = endpoint_listen_tcp(endpoint, address);
+    if (!error)
+        return endpoint->text;
+    if (error == -ADDRESS_PORTS || error == -EADDRINUSE)
+        doctor_say(WRONG, "ports", "%s", address_error(error));
+    else
         doctor_say(NOTE, "ports", "no address of this host leads to %s: sessions go through ssh, or to VOCL_ADDRESS",
                    hosts);
-        return "";
-    }
-    return endpoint->text;
+    return "";
 }
 
 void doctor_look_there(const char *hosts)

@@ -23,7 +23,7 @@ int hosts_listen(struct start *start, const char *hosts)
         network_bind(address, start->devices, sizeof(start->devices));
     if (error) {
         start->remote.fd = -1;
-        snprintf(start->why, start->why_size, "no address to reach %s from (VOCL_ADDRESS): %s", hosts,
+        snprintf(start->why, start->why_size, "no address to reach %s from (VOCL_ADDRESS, VOCL_PORTS): %s", hosts,
                  address_error(error));
     }
     return error;
@@ -35,7 +35,7 @@ static int listen_or_not(struct start *start)
     const char *hosts = settings_string(SETTING_HOSTS);
     int error = start->tls && network_is_ssh() ? -EPERM : hosts_listen(start, hosts);
 
-    if (!error || !start->tls || (*settings_string(SETTING_ADDRESS) && !network_is_ssh()))
+    if (!error || error == -ADDRESS_PORTS || !start->tls || (*settings_string(SETTING_ADDRESS) && !network_is_ssh()))
         return error;
     if (*start->why)
         vocl_log(LOG_INFO, "%s", start->why);

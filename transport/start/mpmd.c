@@ -112,7 +112,7 @@ int start_mpmd(struct start *start)
     if (!error)
         error = enter_await(start);
     else if (!*start->why)
-        snprintf(start->why, start->why_size, "the job's workers cannot be reached: %s", strerror(-error));
+        snprintf(start->why, start->why_size, "the job's workers cannot be reached: %s", address_error(error));
     start->job->whole = !error;
     return error;
 }

@@ -58,7 +58,7 @@ static void report_value(const char *what, double value, const char *unit)
 
 static void devcom_ping(size_t bytes, int64_t round)
 {
-    EXPECT(!devcom_write_notify(d, SEGMENT, SOURCE, other, SEGMENT, 0, bytes, 1, DEVCOM_SET, round, 0));
+    EXPECT(!devcom_write_notify(d, SEGMENT, SOURCE, other, SEGMENT, 0, bytes, 1, DEVCOM_SIGNAL_SET, round, 0));
 }
 
 static void devcom_pong(int64_t round)
@@ -123,7 +123,7 @@ static void devcom_begin(size_t bytes)
 
 static void devcom_end(void)
 {
-    EXPECT(!devcom_queue_fence(d, 0, DEVCOM_BLOCK));
+    EXPECT(!devcom_quiet(d, 0, DEVCOM_BLOCK));
 }
 
 static void mpi_begin(size_t bytes)
@@ -229,10 +229,10 @@ static const char source[] =
     "    uint other = 1 - d->rank;\n"
     "    for (int i = 0; i < rounds; i++) {\n"
     "        if (d->rank == 0)\n"
-    "            devcom_put_notify(d, 0, 1, SOURCE, other, 1, 0, bytes, 3, 1u, first + i);\n"
-    "        devcom_wait_notify(d, 3, 3u, first + i);\n"
+    "            devcom_write_notify(d, 1, SOURCE, other, 1, 0, bytes, 3, 1u, first + i, 0);\n"
+    "        devcom_signal_wait(d, 3, 3u, first + i);\n"
     "        if (d->rank == 1)\n"
-    "            devcom_put_notify(d, 0, 1, SOURCE, other, 1, 0, bytes, 3, 1u, first + i);\n"
+    "            devcom_write_notify(d, 1, SOURCE, other, 1, 0, bytes, 3, 1u, first + i, 0);\n"
     "    }\n"
     "}\n"
     "kernel void barriers(global struct devcom_device *d, int rounds)\n"

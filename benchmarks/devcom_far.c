@@ -22,7 +22,7 @@ static int sent;
 
 static void devcom_ping(size_t bytes, int64_t round)
 {
-    EXPECT(!devcom_write_notify(d, SEGMENT, 0, other, SEGMENT, 0, bytes, 1, DEVCOM_SET, round, 0));
+    EXPECT(!devcom_write_notify(d, SEGMENT, 0, other, SEGMENT, 0, bytes, 1, DEVCOM_SIGNAL_SET, round, 0));
 }
 
 static void devcom_pong(int64_t round)
@@ -37,7 +37,7 @@ static void devcom_begin(size_t bytes)
 
 static void devcom_end(void)
 {
-    EXPECT(!devcom_queue_fence(d, 0, DEVCOM_BLOCK));
+    EXPECT(!devcom_quiet(d, 0, DEVCOM_BLOCK));
 }
 
 static void devcom_meet(void)

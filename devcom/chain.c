@@ -217,7 +217,7 @@ int devcom_chain_start(struct devcom_chain *chain)
 
 int devcom_chain_wait(struct devcom_chain *chain, long timeout_us)
 {
-    return chain ? devcom_queue_fence(chain->d, chain->queue, timeout_us) : -EINVAL;
+    return chain ? devcom_quiet(chain->d, chain->queue, timeout_us) : -EINVAL;
 }
 
 void devcom_chain_destroy(struct devcom_chain *chain)

@@ -46,7 +46,7 @@ static int barrier(struct collective *c)
         unsigned word = own_signal(c->d, (unsigned)(OWN_BARRIER + round));
 
         if (!collective_passed(c))
-            error = collective_did(c, notify_own(c->d, (rank + distance) % size, word, DEVCOM_ADD, 1));
+            error = collective_did(c, notify_own(c->d, (rank + distance) % size, word, DEVCOM_SIGNAL_ADD, 1));
         if (!error && !collective_passed(c))
             error = collective_did(
                 c, signal_wait_any(c->d, word, DEVCOM_GE, c->barriers + 1, collective_time_left(c), NULL));

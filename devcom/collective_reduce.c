@@ -19,8 +19,9 @@ static unsigned word_from(const struct devcom *d, int rank)
 
 static int tell(struct collective *c, int rank)
 {
-    return collective_passed(c) ? 0
-                                : collective_did(c, notify_own(c->d, rank, word_from(c->d, c->d->rank), DEVCOM_ADD, 1));
+    return collective_passed(c)
+               ? 0
+               : collective_did(c, notify_own(c->d, rank, word_from(c->d, c->d->rank), DEVCOM_SIGNAL_ADD, 1));
 }
 
 /* Waits for the next event from a rank. */
@@ -76,7 +77,7 @@ static int put_to(struct collective *c, int rank, size_t offset, unsigned to, si
                              .shape = {.bytes = bytes},
                              .rank = rank,
                              .signal = word_from(c->d, c->d->rank),
-                             .op = DEVCOM_ADD,
+                             .op = DEVCOM_SIGNAL_ADD,
                              .value = 1};
 
     return collective_passed(c) ? 0 : collective_did(c, put_own(c->d, &put));
@@ -95,7 +96,7 @@ static int put_place(struct collective *c, int rank, size_t offset, size_t bytes
 /* Waits until the source of this rank's puts may be overwritten. */
 static int flush(struct collective *c)
 {
-    return collective_passed(c) ? 0 : collective_did(c, queue_flush_own(c->d, collective_time_left(c)));
+    return collective_passed(c) ? 0 : collective_did(c, flush_local_own(c->d, collective_time_left(c)));
 }
 
 /* ---- combining received contributions ---- */
@@ -224,7 +225,7 @@ static int get_slots(struct collective *c, size_t offset, size_t bytes)
             error = collective_did(c, get_own(c->d, &get));
     }
     if (!error && !collective_passed(c))
-        error = collective_did(c, queue_fence_own(c->d, collective_time_left(c)));
+        error = collective_did(c, quiet_own(c->d, collective_time_left(c)));
     return error;
 }
 

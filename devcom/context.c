@@ -149,7 +149,7 @@ int devcom_finalize(struct devcom *d)
     if (!d)
         return -EINVAL;
     for (unsigned queue = 0; queue < d->o.queues; queue++) {
-        int fenced = devcom_queue_fence(d, queue, DEVCOM_BLOCK);
+        int fenced = devcom_quiet(d, queue, DEVCOM_BLOCK);
 
         error = fenced == -ECONNRESET ? fenced : error;
     }
@@ -192,7 +192,8 @@ int context_agree(struct devcom *d, int error)
     int worst = 0, failed = 0;
 
     for (int rank = 0; rank < d->size && !failed; rank++)
-        failed = notify_own(d, rank, first + (unsigned)d->rank, DEVCOM_SET, (int64_t)(round << 16 | (uint16_t)-error));
+        failed = notify_own(d, rank, first + (unsigned)d->rank, DEVCOM_SIGNAL_SET,
+                            (int64_t)(round << 16 | (uint16_t)-error));
     waiting_begin(&waiting, &d->waits, DEVCOM_BLOCK);
     for (int rank = 0; rank < d->size && !failed; rank++) {
         int64_t word;

@@ -115,11 +115,11 @@ static int copy_step(struct devcom_control *c, struct step *step, const struct d
     case DEVCOM_DO_PUT:
     case DEVCOM_DO_GET:
         return copy_puts(c, step);
-    case DEVCOM_DO_FENCE:
+    case DEVCOM_DO_QUIET:
         return command->queue < c->d->o.queues ? 0 : -EINVAL;
     case DEVCOM_DO_WAIT:
     case DEVCOM_DO_UNTIL:
-        return command->signal < c->d->o.signals && (unsigned)command->condition <= DEVCOM_GE ? 0 : -EINVAL;
+        return command->signal < c->d->o.signals && condition_valid(command->condition) ? 0 : -EINVAL;
     case DEVCOM_DO_FINISH:
     case DEVCOM_DO_REPEAT:
     case DEVCOM_DO_END:
@@ -169,7 +169,7 @@ static void step_free(struct step *step)
 
 /* ---- running ---- */
 
-/* Waits for a fence or a signal. Returns -ETIME after wait_us. */
+/* Waits for the completion of puts, or for a signal. Returns -ETIME after wait_us. */
 static int wait_for(struct devcom_control *c, const struct devcom_command *command, int64_t value)
 {
     long since = clock_us();
@@ -177,8 +177,8 @@ static int wait_for(struct devcom_control *c, const struct devcom_command *comma
     for (;;) {
         long waited = clock_us() - since, left = c->wait_us < 0 ? SLICE_US : c->wait_us - waited;
         long slice = left < 0 ? 0 : left < SLICE_US ? left : SLICE_US;
-        int error = command->kind == DEVCOM_DO_FENCE
-                        ? devcom_queue_fence(c->d, command->queue, slice)
+        int error = command->kind == DEVCOM_DO_QUIET
+                        ? devcom_quiet(c->d, command->queue, slice)
                         : signal_wait_any(c->d, command->signal, command->condition, value, slice, NULL);
 
         if (error != -ETIMEDOUT)
@@ -192,9 +192,9 @@ static int wait_for(struct devcom_control *c, const struct devcom_command *comma
     }
 }
 
-static int fence(struct devcom_control *c, unsigned queue)
+static int quiet(struct devcom_control *c, unsigned queue)
 {
-    struct devcom_command command = {.kind = DEVCOM_DO_FENCE, .queue = queue};
+    struct devcom_command command = {.kind = DEVCOM_DO_QUIET, .queue = queue};
 
     return wait_for(c, &command, 0);
 }
@@ -236,7 +236,7 @@ static int launch(struct devcom_control *c, struct step *step)
     return ++c->launched < MOST_LAUNCHED ? 0 : finish(c);
 }
 
-/* Starts puts or gets. If the queue is full, it fences, and starts the others. */
+/* Starts puts or gets. If the queue is full, it waits for its completion, and starts the others. */
 static int put_all(struct devcom_control *c, struct step *step)
 {
     const struct devcom_command *command = &step->command;
@@ -254,7 +254,7 @@ static int put_all(struct devcom_control *c, struct step *step)
             error = devcom_get(c->d, command->puts + done, command->count - done, command->queue, &more);
         done += more;
         if (error == -EAGAIN)
-            error = fence(c, command->queue);
+            error = quiet(c, command->queue);
     }
     return error;
 }
@@ -289,7 +289,7 @@ static int run_step(struct devcom_control *c, struct step *step, unsigned *next)
     case DEVCOM_DO_PUT:
     case DEVCOM_DO_GET:
         return put_all(c, step);
-    case DEVCOM_DO_FENCE:
+    case DEVCOM_DO_QUIET:
     case DEVCOM_DO_WAIT:
         return wait_for(c, &step->command, step->command.value + step->times * step->command.step);
     case DEVCOM_DO_REPEAT:
@@ -309,7 +309,7 @@ static int settle(struct devcom_control *c)
 
     for (unsigned queue = 0; queue < c->d->o.queues && !error; queue++) {
         if (c->queues >> queue & 1)
-            error = fence(c, queue);
+            error = quiet(c, queue);
     }
     return error;
 }
@@ -356,7 +356,7 @@ static int serve(struct devcom_control *c, unsigned *at)
         devcom_notify_reset(c->d, c->start, NULL);
         error = run_program(c, at);
         runs += !error;
-        notify_own(c->d, c->done_rank, c->done, DEVCOM_SET, error ? error : runs);
+        notify_own(c->d, c->done_rank, c->done, DEVCOM_SIGNAL_SET, error ? error : runs);
         if (error == -ECANCELED || error == -ECONNRESET)
             return error;
     }

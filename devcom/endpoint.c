@@ -14,6 +14,8 @@
 #define MUTE_US 100
 
 TEXT_OF_FILE(devcom_device_text, DEVCOM_SOURCE_DIR "/vocl_dev.cl");
+TEXT_OF_FILE(devcom_collective_text, DEVCOM_SOURCE_DIR "/vocl_collective.cl");
+TEXT_OF_FILE(devcom_old_text, DEVCOM_SOURCE_DIR "/vocl_old.cl");
 
 void endpoint_fail(struct devcom_endpoint *e, int error)
 {
@@ -32,9 +34,32 @@ int devcom_endpoint_error(struct devcom_endpoint *e)
 
 /* ---- the queues ---- */
 
-static void fence(struct devcom_endpoint *e, unsigned stream)
+/* A queue of kernels whose commands are being done. */
+struct draining {
+    struct devcom_endpoint *e;
+    struct device_ring *ring;
+    const struct device_command *commands;
+    _Atomic uint64_t *posted, *arrived;
+    unsigned stream;
+    uint64_t run; /* commands before this one have been started */
+};
+
+static struct draining draining_of(struct devcom_endpoint *e, unsigned index)
 {
-    int error = stream_fence(e->d, stream, DEVCOM_BLOCK);
+    size_t ranks = (size_t)index * (size_t)e->d->size;
+
+    return (struct draining){.e = e,
+                             .ring = &e->rings[index],
+                             .commands = e->commands + (size_t)index * e->words->depth,
+                             .posted = e->posted + ranks,
+                             .arrived = e->arrived + ranks,
+                             .stream = kernel_stream(e->d, index),
+                             .run = atomic_load(&e->rings[index].tail)};
+}
+
+static void quiet(struct devcom_endpoint *e, unsigned stream)
+{
+    int error = stream_quiet(e->d, stream, DEVCOM_BLOCK);
 
     if (error)
         endpoint_fail(e, error);
@@ -54,30 +79,73 @@ static void run_command(struct devcom_endpoint *e, unsigned stream, const struct
     int error;
 
     while ((error = stream_put(e->d, &put, stream)) == -EAGAIN)
-        fence(e, stream);
+        quiet(e, stream);
     if (error)
         endpoint_fail(e, error);
 }
 
-/* Does the commands of a queue, and retires them when they have arrived: later stores of kernels are seen later. */
+static void run_commands(struct draining *q)
+{
+    uint64_t head = atomic_load(&q->ring->head);
+
+    for (; q->run != head; q->run++) {
+        struct device_command command = q->commands[q->run % q->e->words->depth];
+
+        run_command(q->e, q->stream, &command);
+    }
+}
+
+/* Publishes how far the commands are. Returns whether all that were started have taken effect. */
+static bool publish(struct draining *q)
+{
+    struct devcom *d = q->e->d;
+    bool all = true;
+
+    for (int rank = 0; rank < d->size; rank++) {
+        if (d->nic && nic_busy(d, rank, q->stream))
+            all = false;
+        else if (atomic_load_explicit(&q->posted[rank], memory_order_relaxed) >
+                 atomic_load_explicit(&q->arrived[rank], memory_order_relaxed))
+            atomic_store(&q->arrived[rank], q->run);
+    }
+    if (!d->nic || nic_left(d, ALL_RANKS, q->stream))
+        atomic_store(&q->ring->left, q->run);
+    return all;
+}
+
+/* Waits until all commands have taken effect, and starts those that are added meanwhile: no more than the queue holds,
+ * as none is retired. */
+static void wait_and_publish(struct draining *q)
+{
+    struct devcom *d = q->e->d;
+    struct waiting waiting;
+    int error = 0;
+
+    waiting_begin(&waiting, &d->waits, DEVCOM_BLOCK);
+    while (!error && !publish(q)) {
+        error = nic_target_lost(d, ALL_RANKS, q->stream) ? -ECONNRESET : waiting_step(&waiting);
+        run_commands(q);
+    }
+    waiting_end(&waiting);
+}
+
+/* Does the commands of a queue, and retires them when they have arrived: later stores of kernels are seen later. A rank
+ * that is slow does not delay the commands to others. */
 static int drain(struct devcom_endpoint *e, unsigned index)
 {
-    struct device_ring *ring = &e->rings[index];
-    unsigned stream = kernel_stream(e->d, index);
+    struct draining q = draining_of(e, index);
     pthread_mutex_t *lock = &e->d->kernels[index % e->d->o.queues];
-    uint64_t tail = atomic_load(&ring->tail), head = atomic_load(&ring->head);
 
-    if (tail == head)
+    if (q.run == atomic_load(&q.ring->head))
         return 0;
     pthread_mutex_lock(lock);
-    for (; tail != head; tail++) {
-        struct device_command command = e->commands[index * e->words->depth + tail % e->words->depth];
-
-        run_command(e, stream, &command);
-    }
-    fence(e, stream);
+    run_commands(&q);
+    if (!publish(&q))
+        wait_and_publish(&q);
+    quiet(e, q.stream); /* takes refusals, and gives up what a lost rank has not done */
+    publish(&q);
     pthread_mutex_unlock(lock);
-    atomic_store(&ring->tail, head);
+    atomic_store(&q.ring->tail, q.run);
     return 1;
 }
 
@@ -144,6 +212,38 @@ int devcom_endpoint_refresh(struct devcom_endpoint *e)
     return 0;
 }
 
+int devcom_endpoint_list(struct devcom_endpoint *e, const struct devcom_put *puts, unsigned count)
+{
+    struct device_element *elements;
+
+    if (!e || (count && !puts))
+        return -EINVAL;
+    for (unsigned i = 0; i < count; i++) {
+        struct transfer checked;
+
+        if (puts[i].shape.count[0] > 1 || puts[i].shape.count[1] > 1 || transfer_check(e->d, &puts[i], 0, &checked))
+            return -EINVAL;
+    }
+    elements = calloc(count ? count : 1, sizeof(*elements));
+    if (!elements)
+        return -ENOMEM;
+    for (unsigned i = 0; i < count; i++)
+        elements[i] = (struct device_element){.segment = puts[i].segment,
+                                              .rank = (uint32_t)puts[i].rank,
+                                              .remote_segment = puts[i].remote_segment,
+                                              .signal = puts[i].signal,
+                                              .op = puts[i].op,
+                                              .offset = puts[i].offset,
+                                              .remote_offset = puts[i].remote_offset,
+                                              .bytes = puts[i].shape.bytes,
+                                              .value = puts[i].value};
+    free(e->elements);
+    e->elements = elements;
+    e->words->elements = (uintptr_t)elements;
+    e->words->element_count = count;
+    return 0;
+}
+
 static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoint_options *options)
 {
     struct devcom *d = e->d;
@@ -153,8 +253,10 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
     e->places = calloc((size_t)d->size * segment_ids(d), sizeof(*e->places));
     e->ranks = calloc((size_t)d->size, sizeof(*e->ranks));
     e->rings = aligned_alloc(LINE, queues * sizeof(*e->rings));
-    e->commands = aligned_alloc(LINE, (size_t)queues * depth * sizeof(*e->commands) + LINE);
-    if (!e->words || !e->places || !e->ranks || !e->rings || !e->commands)
+    e->commands = calloc((size_t)queues * depth, sizeof(*e->commands));
+    e->posted = calloc((size_t)queues * (size_t)d->size, sizeof(*e->posted));
+    e->arrived = calloc((size_t)queues * (size_t)d->size, sizeof(*e->arrived));
+    if (!e->words || !e->places || !e->ranks || !e->rings || !e->commands || !e->posted || !e->arrived)
         return -ENOMEM;
     memset(e->words, 0, sizeof(*e->words));
     memset(e->rings, 0, queues * sizeof(*e->rings));
@@ -170,8 +272,11 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
                                       .rings = (uintptr_t)e->rings,
                                       .bell = (uintptr_t)&e->bell,
                                       .alone = d->alone ? ALONE_KERNEL_POLLS : 0};
-    for (uint32_t i = 0; i < queues; i++)
+    for (uint32_t i = 0; i < queues; i++) {
         e->rings[i].commands = (uintptr_t)(e->commands + (size_t)i * depth);
+        e->rings[i].posted = (uintptr_t)(e->posted + (size_t)i * (size_t)d->size);
+        e->rings[i].arrived = (uintptr_t)(e->arrived + (size_t)i * (size_t)d->size);
+    }
     for (int rank = 0; rank < d->size; rank++) {
         if (d->boards[rank])
             e->ranks[rank] = (struct device_rank){(uintptr_t)board_signals(d, rank), (uintptr_t)&d->boards[rank]->bell};
@@ -198,6 +303,9 @@ static void endpoint_free(struct devcom_endpoint *e)
     free(e->ranks);
     free(e->rings);
     free(e->commands);
+    free(e->posted);
+    free(e->arrived);
+    free(e->elements);
     free(e);
 }
 
@@ -249,11 +357,11 @@ void devcom_endpoint_close(struct devcom_endpoint *e)
 
 int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out)
 {
-    const char *const parts[] = {devcom_device_text, "\n#line 1\n", source};
+    const char *const parts[] = {devcom_device_text, devcom_collective_text, devcom_old_text, "\n#line 1\n", source};
 
     if (!e || !source || !out)
         return -EINVAL;
-    return device_program(e->context, e->device, e->rings_bells, options, 3, parts, NULL, "devcom", out);
+    return device_program(e->context, e->device, e->rings_bells, options, 5, parts, NULL, "devcom", out);
 }
 
 int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index)

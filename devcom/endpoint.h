@@ -16,31 +16,38 @@ struct device_rank {
 struct device_command {
     uint8_t kind, op, segment, remote_segment;
     uint16_t rank, signal;
-    uint64_t offset, remote_offset;
-    uint32_t bytes;
-    int32_t value;
+    uint64_t offset, remote_offset, bytes;
+    int64_t value;
 };
-_Static_assert(sizeof(struct device_command) == 32, "vocl_dev.cl has the same");
+_Static_assert(sizeof(struct device_command) == 40, "vocl_dev.cl has the same");
 
 struct device_ring {
     _Atomic uint32_t lock;
     uint32_t unused;
-    _Atomic uint64_t head, tail;
-    uint64_t commands;
-    uint64_t unused_too[4];
+    _Atomic uint64_t head, tail, left;
+    uint64_t commands, posted, arrived;
+    uint64_t unused_too;
 };
 _Static_assert(sizeof(struct device_ring) == 64, "vocl_dev.cl has the same");
 
+struct device_element {
+    uint32_t segment, rank, remote_segment, signal, op, unused;
+    uint64_t offset, remote_offset, bytes;
+    int64_t value;
+};
+_Static_assert(sizeof(struct device_element) == 56, "vocl_dev.cl has the same");
+
 struct device_words {
     uint32_t rank, size, segments, signals, queues, depth, words, epoch;
-    uint64_t places, ranks, rings, bell;
+    uint64_t places, ranks, rings, bell, elements;
+    uint32_t element_count, unused;
     _Atomic uint32_t stop;
     _Atomic int32_t error;
     uint32_t alone; /* polls before the first yield of the processor */
     uint32_t arrived;
     int32_t results[1024];
 };
-_Static_assert(offsetof(struct device_words, results) == 80, "vocl_dev.cl has the same");
+_Static_assert(offsetof(struct device_words, results) == 96, "vocl_dev.cl has the same");
 
 /* A command queue with waits in it, which run one after the other. */
 struct stream {
@@ -60,6 +67,8 @@ struct devcom_endpoint {
     struct device_rank *ranks;
     struct device_ring *rings;
     struct device_command *commands;
+    _Atomic uint64_t *posted, *arrived; /* of the rings, by queue and rank */
+    struct device_element *elements;
     _Atomic uint32_t bell; /* a doze (ground/doze.h), of the thread */
     pthread_mutex_t lock;  /* of the members that follow */
     size_t waiting;        /* number of work-groups and native kernels that may wait */

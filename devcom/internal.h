@@ -127,7 +127,7 @@ static inline unsigned segment_ids(const struct devcom *d)
 }
 
 /* Streams of messages to a rank: the program's queues, the library's own queue, and kernels' queues, whose refusals are
- * not reported to the program's fences. */
+ * not reported to the program's waits for completion. */
 static inline unsigned own_stream(const struct devcom *d)
 {
     return d->o.queues;
@@ -142,6 +142,8 @@ static inline unsigned stream_count(const struct devcom *d)
 {
     return 2 * d->o.queues + 1;
 }
+
+enum { ALL_RANKS = -1 };
 
 static inline bool rank_valid(const struct devcom *d, int rank)
 {
@@ -227,7 +229,7 @@ struct layout layout_packed(const struct layout *layout);
 int stage_read(const struct segment *segment, size_t offset, const struct layout *layout, uint8_t *packed);
 int stage_write(const struct segment *segment, size_t offset, const struct layout *layout, const uint8_t *packed);
 
-/* ---- put.c, signal.c ---- */
+/* ---- put.c, complete.c, signal.c ---- */
 
 /* A put or get whose arguments have been checked on this side. */
 struct transfer {
@@ -253,14 +255,14 @@ int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_o
 /* Do one put or get by the library's own queue, with any signal and segment. They wait for room. */
 int put_own(struct devcom *d, const struct devcom_put *put);
 int get_own(struct devcom *d, const struct devcom_put *get);
-/* Does one put, as devcom_put(), or a fence, as devcom_queue_fence(), by any stream. */
+/* Does one put, as devcom_put(), or waits for remote completion, as devcom_quiet(), by any stream. */
 int stream_put(struct devcom *d, const struct devcom_put *put, unsigned stream);
-int stream_fence(struct devcom *d, unsigned stream, long timeout_us);
+int stream_quiet(struct devcom *d, unsigned stream, long timeout_us);
 /* Waits, after -EAGAIN, until there is room for another operation to that rank. Refusals remain to be returned by the
- * next fence. Returns 0; -ECONNRESET. */
+ * next quiet. Returns 0; -ECONNRESET. */
 int stream_wait_for_room(struct devcom *d, int rank, unsigned stream);
-int queue_flush_own(struct devcom *d, long timeout_us);
-int queue_fence_own(struct devcom *d, long timeout_us);
+int flush_local_own(struct devcom *d, long timeout_us);
+int quiet_own(struct devcom *d, long timeout_us);
 
 /* Does count puts that have been checked, one after the other, and looks up their segments. */
 int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, unsigned *done);
@@ -292,12 +294,14 @@ void nic_chain_forget(struct devcom *d, int rank, unsigned queue, uint32_t numbe
 bool nic_busy(const struct devcom *d, int rank, unsigned queue);
 /* Whether one more operation may become pending. */
 bool nic_has_room(const struct devcom *d, int rank, unsigned queue);
-bool nic_target_lost(const struct devcom *d, unsigned queue);
-/* Abandons the pending operations to lost ranks. */
-void nic_forgive(struct devcom *d, unsigned queue);
-bool nic_left(struct devcom *d, unsigned queue);
-bool nic_arrived(struct devcom *d, unsigned queue);
-int nic_refusal(struct devcom *d, unsigned queue);
+/* Of the operations of a queue to a rank, or to ALL_RANKS: whether a target with pending ones is lost; whether all have
+ * completed locally, and remotely; an error that a target has reported since the last call. nic_forgive() abandons
+ * those to lost ranks. */
+bool nic_target_lost(const struct devcom *d, int rank, unsigned queue);
+bool nic_left(struct devcom *d, int rank, unsigned queue);
+bool nic_arrived(struct devcom *d, int rank, unsigned queue);
+int nic_refusal(struct devcom *d, int rank, unsigned queue);
+void nic_forgive(struct devcom *d, int rank, unsigned queue);
 /* Questions, which the owner of a segment answers: see nic_ask.c. */
 enum question { ASK_ADD, ASK_SWAP, ASK_SEGMENT };
 /* Does ASK_ADD or ASK_SWAP on a word that has been checked, and returns its old value (atomic.c). */

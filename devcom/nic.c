@@ -26,36 +26,50 @@ bool nic_has_room(const struct devcom *d, int rank, unsigned queue)
     return atomic_load(&lane->sent) - atomic_load(&lane->arrived) < d->o.queue_depth;
 }
 
-bool nic_left(struct devcom *d, unsigned queue)
+/* The ranks that only names: one rank, or ALL_RANKS. */
+static int first_of(int only)
 {
-    for (int rank = 0; rank < d->size; rank++) {
-        if (atomic_load(&nic_lane(d->nic, rank, queue)->leaving) && (nic_busy(d, rank, queue) || !board_lost(d, rank)))
+    return only == ALL_RANKS ? 0 : only;
+}
+
+static int last_of(const struct devcom *d, int only)
+{
+    return only == ALL_RANKS ? d->size - 1 : only;
+}
+
+bool nic_left(struct devcom *d, int only, unsigned queue)
+{
+    for (int rank = first_of(only); rank <= last_of(d, only); rank++) {
+        struct lane *lane = nic_lane(d->nic, rank, queue);
+        bool pending = atomic_load(&lane->leaving) || atomic_load(&lane->arrived) < atomic_load(&lane->got);
+
+        if (pending && (nic_busy(d, rank, queue) || !board_lost(d, rank)))
             return false;
     }
     return true;
 }
 
-bool nic_arrived(struct devcom *d, unsigned queue)
+bool nic_arrived(struct devcom *d, int only, unsigned queue)
 {
-    for (int rank = 0; rank < d->size; rank++) {
+    for (int rank = first_of(only); rank <= last_of(d, only); rank++) {
         if (nic_busy(d, rank, queue))
             return false;
     }
     return true;
 }
 
-bool nic_target_lost(const struct devcom *d, unsigned queue)
+bool nic_target_lost(const struct devcom *d, int only, unsigned queue)
 {
-    for (int rank = 0; rank < d->size; rank++) {
+    for (int rank = first_of(only); rank <= last_of(d, only); rank++) {
         if (nic_busy(d, rank, queue) && board_lost(d, rank))
             return true;
     }
     return false;
 }
 
-void nic_forgive(struct devcom *d, unsigned queue)
+void nic_forgive(struct devcom *d, int only, unsigned queue)
 {
-    for (int rank = 0; rank < d->size; rank++) {
+    for (int rank = first_of(only); rank <= last_of(d, only); rank++) {
         struct lane *lane = nic_lane(d->nic, rank, queue);
 
         if (!board_lost(d, rank))
@@ -66,11 +80,11 @@ void nic_forgive(struct devcom *d, unsigned queue)
     }
 }
 
-int nic_refusal(struct devcom *d, unsigned queue)
+int nic_refusal(struct devcom *d, int only, unsigned queue)
 {
     int error = 0;
 
-    for (int rank = 0; rank < d->size; rank++) {
+    for (int rank = first_of(only); rank <= last_of(d, only); rank++) {
         struct lane *lane = nic_lane(d->nic, rank, queue);
         uint64_t refused = atomic_load(&lane->refused);
 

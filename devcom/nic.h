@@ -75,6 +75,7 @@ struct leaving {
 struct lane {
     pthread_mutex_t lock;
     _Atomic uint64_t sent, arrived, refused;
+    _Atomic uint64_t got; /* the value of sent after the last get */
     uint64_t refusals_told;
     _Atomic int last_refusal;
     _Atomic uint32_t leaving;

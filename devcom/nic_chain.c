@@ -214,8 +214,9 @@ static bool table_valid(const struct devcom *d, struct table *table)
         const struct wire *place = &table->places[i];
         struct layout layout = layout_of_wire(place);
 
-        if (!layout_valid(&layout) || layout_total(&layout) > PIECE_BYTES - table->total || place->op > DEVCOM_ADD ||
-            (place->op && place->signal >= d->o.signals) || place->segment >= d->o.segments)
+        if (!layout_valid(&layout) || layout_total(&layout) > PIECE_BYTES - table->total ||
+            place->op > DEVCOM_SIGNAL_ADD || (place->op && place->signal >= d->o.signals) ||
+            place->segment >= d->o.segments)
             return false;
         table->total += layout_total(&layout);
     }

@@ -170,7 +170,7 @@ void nic_operation_end(struct nic *nic, int rank, int tag, const struct wire *wi
     struct devcom *d = nic->d;
     unsigned signals = queue == own_stream(d) ? d->words : d->o.signals;
 
-    if (!error && (wire->op > DEVCOM_ADD || (wire->op && wire->signal >= signals)))
+    if (!error && (wire->op > DEVCOM_SIGNAL_ADD || (wire->op && wire->signal >= signals)))
         error = -EINVAL;
     if (error) {
         vocl_log(LOG_WARN, "devcom: rank %d refused an operation of rank %d: %s", d->rank, rank, strerror(-error));

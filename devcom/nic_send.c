@@ -291,6 +291,8 @@ static int send_transfer(struct devcom *d, const struct transfer *t, bool get)
         error = -EAGAIN;
     if (!error)
         error = send_pieces(nic, &whole, most, get, true);
+    if (!error && get)
+        atomic_store(&lane->got, atomic_load(&lane->sent) + 1);
     if (!error)
         atomic_fetch_add(&lane->sent, 1);
     pthread_mutex_unlock(&lane->lock);

@@ -168,7 +168,7 @@ int transfer_check(struct devcom *d, const struct devcom_put *put, unsigned queu
 {
     unsigned signals = queue == own_stream(d) ? d->words : d->o.signals;
 
-    if (!rank_valid(d, put->rank) || queue >= stream_count(d) || (unsigned)put->op > DEVCOM_ADD ||
+    if (!rank_valid(d, put->rank) || queue >= stream_count(d) || (unsigned)put->op > DEVCOM_SIGNAL_ADD ||
         (put->op && put->signal >= signals))
         return -EINVAL;
     *t = (struct transfer){.offset = put->offset,
@@ -363,8 +363,9 @@ static bool put_mapped(struct devcom *d, const struct devcom_put *put, unsigned 
     bool done = false;
 
     if (!d || d->nic || !bytes || !rank_valid(d, put->rank) || !d->boards[put->rank] || queue >= d->o.queues ||
-        (unsigned)put->op > DEVCOM_ADD || (put->op && put->signal >= d->o.signals) || put->segment >= d->o.segments ||
-        put->remote_segment >= d->o.segments || segment_take(d, put->segment, &segment))
+        (unsigned)put->op > DEVCOM_SIGNAL_ADD || (put->op && put->signal >= d->o.signals) ||
+        put->segment >= d->o.segments || put->remote_segment >= d->o.segments ||
+        segment_take(d, put->segment, &segment))
         return false;
     if (segment->host && inside(segment->bytes, put->offset, bytes) &&
         !attachment_take(d, put->rank, put->remote_segment, &a)) {
@@ -399,11 +400,12 @@ int devcom_write_notify(struct devcom *d, unsigned segment, size_t offset, int r
 int devcom_write(struct devcom *d, unsigned segment, size_t offset, int rank, unsigned remote_segment,
                  size_t remote_offset, size_t bytes, unsigned queue)
 {
-    return devcom_write_notify(d, segment, offset, rank, remote_segment, remote_offset, bytes, 0, DEVCOM_NONE, 0,
+    return devcom_write_notify(d, segment, offset, rank, remote_segment, remote_offset, bytes, 0, DEVCOM_SIGNAL_NONE, 0,
                                queue);
 }
 
-int devcom_notify(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value, unsigned queue)
+int devcom_signal_op(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value,
+                     unsigned queue)
 {
     return devcom_write_notify(d, 0, 0, rank, 0, 0, 0, signal, op, value, queue);
 }
@@ -473,69 +475,7 @@ int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_o
     return put_own(d, &put);
 }
 
-/* ---- completion ---- */
-
-static int queue_wait(struct devcom *d, unsigned queue, long timeout_us, bool (*done)(struct devcom *, unsigned))
-{
-    struct waiting waiting;
-    int error = 0;
-
-    if (!d->nic || done(d, queue))
-        return 0;
-    waiting_begin(&waiting, &d->waits, timeout_us);
-    while (!error && !done(d, queue)) {
-        error = nic_target_lost(d, queue) ? -ECONNRESET : waiting_step(&waiting);
-        if (error == -ETIMEDOUT && done(d, queue))
-            error = 0;
-    }
-    waiting_end(&waiting);
-    return error;
-}
-
-int queue_flush_own(struct devcom *d, long timeout_us)
-{
-    return queue_wait(d, own_stream(d), timeout_us, nic_left);
-}
-
-/* Waits for remote completion. A loss is reported once: pending operations to the lost rank are then abandoned
- * (gaspi_queue_purge). */
-int stream_fence(struct devcom *d, unsigned stream, long timeout_us)
-{
-    int error = queue_wait(d, stream, timeout_us, nic_arrived);
-
-    if (error == -ECONNRESET)
-        nic_forgive(d, stream);
-    return error || !d->nic ? error : nic_refusal(d, stream);
-}
-
 int stream_put(struct devcom *d, const struct devcom_put *put, unsigned stream)
 {
     return transfer_run(d, put, stream, false);
-}
-
-int stream_wait_for_room(struct devcom *d, int rank, unsigned stream)
-{
-    struct waiting waiting;
-    int error = 0;
-
-    waiting_begin(&waiting, &d->waits, DEVCOM_BLOCK);
-    while (!error && !nic_has_room(d, rank, stream))
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
-    waiting_end(&waiting);
-    return error;
-}
-
-int queue_fence_own(struct devcom *d, long timeout_us)
-{
-    return stream_fence(d, own_stream(d), timeout_us);
-}
-
-int devcom_queue_flush(struct devcom *d, unsigned queue, long timeout_us)
-{
-    return !d || queue >= d->o.queues ? -EINVAL : queue_wait(d, queue, timeout_us, nic_left);
-}
-
-int devcom_queue_fence(struct devcom *d, unsigned queue, long timeout_us)
-{
-    return !d || queue >= d->o.queues ? -EINVAL : stream_fence(d, queue, timeout_us);
 }

@@ -27,9 +27,9 @@ void signal_apply(struct devcom *d, int rank, unsigned signal, enum devcom_signa
     _Atomic int64_t *word = board_signals(d, rank) + signal;
 
     context_told(d);
-    if (op == DEVCOM_SET)
+    if (op == DEVCOM_SIGNAL_SET)
         store_first(word, value);
-    else if (op == DEVCOM_ADD)
+    else if (op == DEVCOM_SIGNAL_ADD)
         atomic_fetch_add(word, value);
     else
         return;
@@ -51,7 +51,7 @@ int devcom_signal_store(struct devcom *d, unsigned signal, int64_t value)
 {
     if (!signal_of(d, signal))
         return -EINVAL;
-    signal_apply(d, d->rank, signal, DEVCOM_SET, value);
+    signal_apply(d, d->rank, signal, DEVCOM_SIGNAL_SET, value);
     return 0;
 }
 
@@ -67,7 +67,7 @@ int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition con
 int devcom_signal_wait(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value,
                        long timeout_us, int64_t *out)
 {
-    if (!d || signal >= d->o.signals || (unsigned)condition > DEVCOM_GE)
+    if (!d || signal >= d->o.signals || !condition_valid(condition))
         return -EINVAL;
     return signal_wait_any(d, signal, condition, value, timeout_us, out);
 }

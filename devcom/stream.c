@@ -233,7 +233,7 @@ static void CL_CALLBACK run_puts(void *argument)
             error = stream_wait_for_room(d, native->puts[done].rank, native->queue);
     }
     if (!error) /* later commands may change the data */
-        error = devcom_queue_flush(d, native->queue, DEVCOM_BLOCK);
+        error = devcom_flush_local(d, native->queue, DEVCOM_BLOCK);
     if (error)
         endpoint_fail(native->e, error);
 }
@@ -305,7 +305,7 @@ int devcom_enqueue_wait(struct devcom_endpoint *e, cl_command_queue commands, un
     cl_int refused;
     int error;
 
-    if (!e || !commands || signal >= e->d->o.signals || (unsigned)condition > DEVCOM_GE)
+    if (!e || !commands || signal >= e->d->o.signals || !condition_valid(condition))
         return -EINVAL;
     if (!is_in_order(commands))
         return -EINVAL;

@@ -76,12 +76,12 @@ static const char kernel_text[] =
     "            for (ulong y = 1 + get_local_id(0); y < rows - 1; y += get_local_size(0))\n"
     "                himeno_row(grids + to, grids + step % 2 * cells, c, cells, z * plane + y * columns, columns, "
     "plane);\n"
-    "        devcom_put_notify(d, 0, 0, (to + plane) * 4, above, 0, (to + (planes_above + 1) * plane) * 4,\n"
-    "                          has_above * bytes, 1, has_above * DEVCOM_SET, step + 1);\n"
-    "        devcom_put_notify(d, 1, 0, (to + planes * plane) * 4, below, 0, to * 4, has_below * bytes, 0,\n"
-    "                          has_below * DEVCOM_SET, step + 1);\n"
-    "        devcom_wait_notify(d, 0, DEVCOM_GE, has_above * (step + 1));\n"
-    "        devcom_wait_notify(d, 1, DEVCOM_GE, has_below * (step + 1));\n"
+    "        devcom_write_notify(d, 0, (to + plane) * 4, above, 0, (to + (planes_above + 1) * plane) * 4,\n"
+    "                            has_above * bytes, 1, has_above * DEVCOM_SIGNAL_SET, step + 1, 0);\n"
+    "        devcom_write_notify(d, 0, (to + planes * plane) * 4, below, 0, to * 4, has_below * bytes, 0,\n"
+    "                            has_below * DEVCOM_SIGNAL_SET, step + 1, 1);\n"
+    "        devcom_signal_wait(d, 0, DEVCOM_GE, has_above * (step + 1));\n"
+    "        devcom_signal_wait(d, 1, DEVCOM_GE, has_below * (step + 1));\n"
     "    }\n"
     "}\n";
 
@@ -165,7 +165,7 @@ static unsigned step_puts(unsigned step, struct devcom_put puts[2])
     struct devcom_put put = {.segment = APP_SEGMENT,
                              .remote_segment = APP_SEGMENT,
                              .shape = {.bytes = plane * sizeof(float)},
-                             .op = DEVCOM_SET,
+                             .op = DEVCOM_SIGNAL_SET,
                              .value = step + 1};
     unsigned count = 0;
 

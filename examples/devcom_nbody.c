@@ -78,10 +78,10 @@ static const char kernel_text[] =
     "        for (uint i = 0; i < size; i++) {\n"
     "            uint last = i + 1 == size, held = (rank + size - i) % size, coming = (held + size - 1) % size;\n"
     "            ulong at = now + held * block;\n"
-    "            devcom_put_notify(d, 0, 0, at * 4, next, 0, at * 4, last ? 0 : block * 4, held,\n"
-    "                              last ? DEVCOM_NONE : DEVCOM_SET, step + 1);\n"
+    "            devcom_write_notify(d, 0, at * 4, next, 0, at * 4, last ? 0 : block * 4, held,\n"
+    "                                last ? DEVCOM_SIGNAL_NONE : DEVCOM_SIGNAL_SET, step + 1, 0);\n"
     "            nbody_pull(force, segment + own, segment + at, bodies, 0, bodies);\n"
-    "            devcom_wait_notify(d, coming, DEVCOM_GE, last ? 0 : step + 1);\n"
+    "            devcom_signal_wait(d, coming, DEVCOM_GE, last ? 0 : step + 1);\n"
     "        }\n"
     "        nbody_move(segment + (step + 1) % 2 * turn + rank * block, force, speed, segment + own, bodies, 0, "
     "bodies);\n"
@@ -201,7 +201,7 @@ static struct devcom_put put_of(unsigned step, int held)
                                .shape = {.bytes = block_bytes},
                                .rank = next_rank(),
                                .signal = (unsigned)held,
-                               .op = DEVCOM_SET,
+                               .op = DEVCOM_SIGNAL_SET,
                                .value = step + 1};
 }
 

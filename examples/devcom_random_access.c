@@ -76,11 +76,11 @@ static const char kernel_text[] =
     "        x = random_draw(x, segment + out, count, words, size);\n"
     "        for (uint i = 1; i < size; i++) {\n"
     "            uint to = (d->rank + i) % size;\n"
-    "            devcom_put_notify(d, 0, 0, (out + to * box) * 8, to, 0, (in + d->rank * box) * 8,\n"
-    "                              (segment[out + to * box] + 1) * 8, d->rank, DEVCOM_SET, step + 1);\n"
+    "            devcom_write_notify(d, 0, (out + to * box) * 8, to, 0, (in + d->rank * box) * 8,\n"
+    "                                (segment[out + to * box] + 1) * 8, d->rank, DEVCOM_SIGNAL_SET, step + 1, 0);\n"
     "        }\n"
     "        for (uint i = 1; i < size; i++)\n"
-    "            devcom_wait_notify(d, (d->rank + i) % size, DEVCOM_GE, step + 1);\n"
+    "            devcom_signal_wait(d, (d->rank + i) % size, DEVCOM_GE, step + 1);\n"
     "        apply_all(table, segment + out, segment + in, count, words, d->rank, size);\n"
     "    }\n"
     "}\n"
@@ -203,7 +203,7 @@ static unsigned step_puts(unsigned step, const uint64_t *numbers, struct devcom_
                                              .shape = {.bytes = ((numbers ? numbers[to] : count) + 1) * 8},
                                              .rank = to,
                                              .signal = (unsigned)app.rank,
-                                             .op = DEVCOM_SET,
+                                             .op = DEVCOM_SIGNAL_SET,
                                              .value = step + 1};
     }
     return number;

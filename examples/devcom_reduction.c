@@ -58,11 +58,10 @@ static const char kernel_text[] =
     "        uint turn = 1 + step % 2 * most;\n"
     "        segment[turn + d->rank] = reduction_part(values, count, segment[0]);\n"
     "        for (uint i = 1; i < d->size; i++)\n"
-    "            devcom_put_notify(d, 0, 0, (turn + d->rank) * 8, (d->rank + i) % d->size, 0, (turn + d->rank) * 8, "
-    "8,\n"
-    "                              d->rank, DEVCOM_SET, step + 1);\n"
+    "            devcom_write_notify(d, 0, (turn + d->rank) * 8, (d->rank + i) % d->size, 0,\n"
+    "                                (turn + d->rank) * 8, 8, d->rank, DEVCOM_SIGNAL_SET, step + 1, 0);\n"
     "        for (uint i = 1; i < d->size; i++)\n"
-    "            devcom_wait_notify(d, (d->rank + i) % d->size, DEVCOM_GE, step + 1);\n"
+    "            devcom_signal_wait(d, (d->rank + i) % d->size, DEVCOM_GE, step + 1);\n"
     "        segment[0] = reduction_total(segment + turn, d->size);\n"
     "    }\n"
     "}\n"
@@ -141,7 +140,7 @@ static unsigned step_puts(unsigned step, struct devcom_put *puts)
                                              .shape = {.bytes = sizeof(uint64_t)},
                                              .rank = (app.rank + i) % app.size,
                                              .signal = (unsigned)app.rank,
-                                             .op = DEVCOM_SET,
+                                             .op = DEVCOM_SIGNAL_SET,
                                              .value = step + 1};
     return number;
 }

@@ -36,13 +36,12 @@ static const char kernel_text[] =
     "    for (uint step = 0; step < steps; step++) {\n"
     "        ulong to = (step + 1) % 2 * size;\n"
     "        compute(grids + to, grids + step % 2 * size, rows, columns, item, items);\n"
-    "        devcom_put_notify(d, 0, 0, to * 4 + row, above, 0, to * 4 + (rows + 1) * row, row, 1, "
-    "DEVCOM_SET,\n"
-    "                          step + 1);\n"
-    "        devcom_put_notify(d, 1, 0, to * 4 + rows * row, below, 0, to * 4, row, 0, DEVCOM_SET, step + "
-    "1);\n"
-    "        devcom_wait_notify(d, 0, DEVCOM_GE, step + 1);\n"
-    "        devcom_wait_notify(d, 1, DEVCOM_GE, step + 1);\n"
+    "        devcom_write_notify(d, 0, to * 4 + row, above, 0, to * 4 + (rows + 1) * row, row, 1,\n"
+    "                            DEVCOM_SIGNAL_SET, step + 1, 0);\n"
+    "        devcom_write_notify(d, 0, to * 4 + rows * row, below, 0, to * 4, row, 0, DEVCOM_SIGNAL_SET,\n"
+    "                            step + 1, 1);\n"
+    "        devcom_signal_wait(d, 0, DEVCOM_GE, step + 1);\n"
+    "        devcom_signal_wait(d, 1, DEVCOM_GE, step + 1);\n"
     "    }\n"
     "}\n"
     "kernel void all_steps_ggas(global struct devcom_device *d, ulong rows, ulong columns, uint steps)\n"
@@ -133,7 +132,7 @@ static void two_puts(unsigned step, struct devcom_put puts[2])
                                   .shape = {.bytes = columns * sizeof(float)},
                                   .rank = above(),
                                   .signal = FROM_BELOW,
-                                  .op = DEVCOM_SET,
+                                  .op = DEVCOM_SIGNAL_SET,
                                   .value = step + 1};
     puts[1] = puts[0];
     puts[1].offset = row_at(step, rows);

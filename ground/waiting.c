@@ -147,6 +147,10 @@ bool word_holds(int64_t now, enum vocl_condition condition, int64_t value)
         return now < value;
     case VOCL_GE:
         return now >= value;
+    case VOCL_GT:
+        return now > value;
+    case VOCL_LE:
+        return now <= value;
     }
     return false;
 }

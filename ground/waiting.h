@@ -53,6 +53,11 @@ void waiting_begin(struct waiting *waiting, const struct waits *how, long timeou
 int waiting_step(struct waiting *waiting);
 void waiting_end(struct waiting *waiting);
 
+static inline bool condition_valid(enum vocl_condition condition)
+{
+    return (unsigned)condition <= VOCL_LE;
+}
+
 bool word_holds(int64_t now, enum vocl_condition condition, int64_t value);
 /* Waits until a word satisfies a condition. *out, if not NULL, receives its value then. Returns 0, or an error as above
  * if the condition does not hold. */

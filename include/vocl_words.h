@@ -5,8 +5,8 @@
 #ifndef VOCL_WORDS_H
 #define VOCL_WORDS_H
 
-/* Comparisons of a signal with a value, as signed integers: signal == value, !=, <, >=. */
-enum vocl_condition { VOCL_EQ, VOCL_NE, VOCL_LT, VOCL_GE };
+/* Comparisons of a signal with a value, as signed integers: signal == value, !=, <, >=, >, <=. */
+enum vocl_condition { VOCL_EQ, VOCL_NE, VOCL_LT, VOCL_GE, VOCL_GT, VOCL_LE };
 
 /* Time-outs, which are in microseconds: check once; wait without limit. */
 #define VOCL_TEST 0L

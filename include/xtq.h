@@ -119,6 +119,8 @@ int xtq_size(const struct xtq *x);
 #define XTQ_NE VOCL_NE
 #define XTQ_LT VOCL_LT
 #define XTQ_GE VOCL_GE
+#define XTQ_GT VOCL_GT
+#define XTQ_LE VOCL_LE
 
 /*
  * Creates a signal: a 64-bit value, at the signal's address, that devices and threads count down and wait for.

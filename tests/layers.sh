@@ -86,7 +86,7 @@ while read -r file; do
     # "name.h" without a folder is in the including file's folder, or one of the headers of no room.
     for include in $(sed -n 's/^ *# *include *"\(.*\)".*/\1/p' "$file"); do
         case $include in
-        config.h | vocl.h | vocl_words.h | xtq.h | xtqmpi.h | devcom.h) continue ;;
+        config.h | vocl.h | vocl_words.h | xtq.h | xtqmpi.h | devcom.h | devcom_*.h) continue ;;
         */*) ;;
         *) include=${file%/*}/$include ;;
         esac

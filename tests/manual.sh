@@ -4,11 +4,12 @@
 . "$(dirname "$0")/lib.sh"
 need groff groff
 
-# declared HEADER: prints `NAME ARGUMENT...` for each function of a header
+# declared HEADER: prints `NAME ARGUMENT...` for each function of a header and of its parts, HEADER_PART.h
 declared()
 {
     # without comments, on one line, a declaration a line
-    sed -e 's,/\*.*\*/,,' -e '/\/\*/,/\*\//d' -e '/^#/d' "$top_srcdir/include/$1.h" | tr '\n' ' ' | tr '{};' '\n\n\n' |
+    sed -e 's,/\*.*\*/,,' -e '/\/\*/,/\*\//d' -e '/^#/d' "$top_srcdir/include/$1.h" $(ls "$top_srcdir/include/$1"_*.h 2> /dev/null) |
+        tr '\n' ' ' | tr '{};' '\n\n\n' |
         sed -n "/typedef/d; s/.*[ *]\\($1_[a-z0-9_]*\\)(\\(.*\\)).*/\\1,\\2/p" | awk -F , '{
             line = $1
             for (k = 2; k <= NF; k++) {

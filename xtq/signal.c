@@ -46,7 +46,7 @@ int xtq_signal_wait(struct xtq *x, const struct xtq_signal *signal, enum xtq_con
     const uint64_t since = timeline_since();
     int error;
 
-    if (!x || !signal || (unsigned)condition > XTQ_GE)
+    if (!x || !signal || !condition_valid(condition))
         return -EINVAL;
     if (word_holds(xtq_signal_load(signal), condition, value))
         return 0;

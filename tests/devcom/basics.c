@@ -42,16 +42,16 @@ static void check_pair(unsigned from, unsigned to, size_t bytes)
     pattern(sent, bytes, seed + (unsigned)rank);
     store(from, 64, sent, bytes);
     meet();
-    EQUAL(devcom_write_notify(d, from, 64, next, to, BYTES / 2, bytes, 3, DEVCOM_ADD, 5, 1), 0);
+    EQUAL(devcom_write_notify(d, from, 64, next, to, BYTES / 2, bytes, 3, DEVCOM_SIGNAL_ADD, 5, 1), 0);
     EQUAL(devcom_signal_wait(d, 3, DEVCOM_EQ, 5, 600L * SECOND, NULL), 0);
     EQUAL(devcom_notify_reset(d, 3, NULL), 0);
     load(to, BYTES / 2, got, bytes);
     pattern(sent, bytes, seed + (unsigned)last);
     EXPECT(!memcmp(sent, got, bytes));
-    EQUAL(devcom_queue_fence(d, 1, 600L * SECOND), 0);
+    EQUAL(devcom_quiet(d, 1, 600L * SECOND), 0);
     meet();
     EQUAL(devcom_read(d, to, 0, next, from, 64, bytes, 2), 0);
-    EQUAL(devcom_queue_fence(d, 2, 600L * SECOND), 0);
+    EQUAL(devcom_quiet(d, 2, 600L * SECOND), 0);
     load(to, 0, got, bytes);
     pattern(sent, bytes, seed + (unsigned)next);
     EXPECT(!memcmp(sent, got, bytes));
@@ -85,7 +85,7 @@ static void check_box(unsigned from, unsigned to)
                              .shape = {40, {5, 3}, {64, 640}, {100, 999}},
                              .rank = next,
                              .signal = 9,
-                             .op = DEVCOM_SET,
+                             .op = DEVCOM_SIGNAL_SET,
                              .value = -1};
 
     pattern(sent, sizeof(sent), (unsigned)rank);
@@ -96,7 +96,7 @@ static void check_box(unsigned from, unsigned to)
     EQUAL(devcom_put(d, &put, 1, 0, NULL), 0);
     EQUAL(devcom_signal_wait(d, 9, DEVCOM_NE, 0, 600L * SECOND, NULL), 0);
     EQUAL(devcom_notify_reset(d, 9, NULL), 0);
-    EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
+    EQUAL(devcom_quiet(d, 0, 600L * SECOND), 0);
     load(to, 8192, got, sizeof(got));
     pattern(sent, sizeof(sent), (unsigned)last);
     for (int i = 0; i < 3; i++) {
@@ -113,7 +113,7 @@ static void check_box(unsigned from, unsigned to)
                               .shape = {40, {5, 3}, {64, 640}, {100, 999}},
                               .rank = next};
     EQUAL(devcom_get(d, &put, 1, 0, NULL), 0);
-    EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
+    EQUAL(devcom_quiet(d, 0, 600L * SECOND), 0);
     load(from, 16384, got, sizeof(got));
     pattern(sent, sizeof(sent), (unsigned)rank);
     for (int i = 0; i < 3; i++) {
@@ -143,7 +143,7 @@ static void check_large_box(unsigned to)
                              .shape = {ROW, {ROWS, 1}, {STRIDE, 0}, {ROW, 0}},
                              .rank = next,
                              .signal = 9,
-                             .op = DEVCOM_SET,
+                             .op = DEVCOM_SIGNAL_SET,
                              .value = 1};
     uint8_t row[ROW], expected[ROW];
 
@@ -155,7 +155,7 @@ static void check_large_box(unsigned to)
     EQUAL(devcom_put(d, &put, 1, 0, NULL), 0);
     EQUAL(devcom_signal_wait(d, 9, DEVCOM_EQ, 1, 600L * SECOND, NULL), 0);
     EQUAL(devcom_signal_store(d, 9, 0), 0);
-    EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
+    EQUAL(devcom_quiet(d, 0, 600L * SECOND), 0);
     for (int i = 0; i < ROWS; i++) {
         memset(expected, i + (rank + size - 1) % size, ROW);
         load(to, (size_t)i * ROW, row, ROW);
@@ -169,7 +169,7 @@ static void check_large_box(unsigned to)
 /* Returns the error, or the fence's: an error that only the target knows comes there. */
 static int fenced(int error)
 {
-    return error ? error : devcom_queue_fence(d, 0, 600L * SECOND);
+    return error ? error : devcom_quiet(d, 0, 600L * SECOND);
 }
 
 static void check_misuse(void)
@@ -195,8 +195,8 @@ static void check_misuse(void)
     EQUAL(fenced(devcom_read(d, HOST, 0, next, GONE, 0, 8, 0)), -ENOENT);
     EQUAL(fenced(0), 0);
     EQUAL(devcom_put(d, &overlapping, 1, 0, NULL), -EINVAL);
-    EQUAL(devcom_notify(d, next, 1024, DEVCOM_SET, 1, 0), -EINVAL);
-    EQUAL(devcom_notify(d, next, 0, (enum devcom_signal_op)3, 1, 0), -EINVAL);
+    EQUAL(devcom_signal_op(d, next, 1024, DEVCOM_SIGNAL_SET, 1, 0), -EINVAL);
+    EQUAL(devcom_signal_op(d, next, 0, (enum devcom_signal_op)3, 1, 0), -EINVAL);
     EQUAL(devcom_notify_waitsome(d, 1000, 25, DEVCOM_TEST, &found), -EINVAL);
     EQUAL(devcom_notify_waitsome(d, 0, 0, DEVCOM_TEST, &found), -EINVAL);
     EQUAL(devcom_signal_wait(d, 1024, DEVCOM_EQ, 0, DEVCOM_TEST, NULL), -EINVAL);
@@ -207,7 +207,7 @@ static void check_misuse(void)
     EQUAL(devcom_segment_bind(d, GONE, &memory), -EINVAL);
     EQUAL(devcom_segment_delete(d, GONE), -ENOENT);
     EQUAL(devcom_segment_ptr(d, next, GONE, &at), devcom_shares_host(d, next) ? -ENOENT : -ENOTSUP);
-    EQUAL(devcom_queue_flush(d, 4, DEVCOM_TEST), -EINVAL);
+    EQUAL(devcom_flush_local(d, 4, DEVCOM_TEST), -EINVAL);
     /* one rank's failure is every rank's */
     EQUAL(devcom_segment_register(d, GONE, rank == 0 ? -ENOMEM : 0), -ENOMEM);
 }
@@ -243,18 +243,18 @@ static void check_repeated(enum devcom_signal_op op, const int64_t *values, unsi
     for (unsigned i = 0; i < count; i++) {
         pattern(sent, BLOCK, i + (unsigned)rank);
         store(HOST, 0, sent, BLOCK);
-        sum = op == DEVCOM_SET ? values[i] : sum + values[i];
+        sum = op == DEVCOM_SIGNAL_SET ? values[i] : sum + values[i];
         EQUAL(devcom_write_notify(d, HOST, 0, next, BOUND, 100, BLOCK, 24, op, values[i], 1), 0);
         if (i % 3 == 2)
             EQUAL(devcom_write(d, HOST, 8, next, BOUND, 0, 8, 1), 0);
-        EQUAL(devcom_notify(d, next, 25, DEVCOM_ADD, 1, 1), 0);
+        EQUAL(devcom_signal_op(d, next, 25, DEVCOM_SIGNAL_ADD, 1, 1), 0);
         EQUAL(devcom_signal_wait(d, 25, DEVCOM_EQ, i + 1, 600L * SECOND, NULL), 0);
         EQUAL(devcom_signal_wait(d, 24, DEVCOM_EQ, sum, DEVCOM_TEST, NULL), 0);
         load(BOUND, 100, got, BLOCK);
         pattern(sent, BLOCK, i + (unsigned)last);
         EXPECT(!memcmp(sent, got, BLOCK));
         meet();
-        EQUAL(devcom_queue_fence(d, 1, 600L * SECOND), 0);
+        EQUAL(devcom_quiet(d, 1, 600L * SECOND), 0);
     }
     EQUAL(devcom_notify_reset(d, 24, NULL), 0);
     EQUAL(devcom_notify_reset(d, 25, NULL), 0);
@@ -273,7 +273,7 @@ static void check_many_places(void)
         size_t block = i < 6 * BLOCKS ? i / 3 % BLOCKS : i % BLOCKS;
 
         EQUAL(devcom_write_notify(d, DEVICE, i + block, next, HOST, block * BLOCK / 2, BLOCK / 2, (unsigned)block,
-                                  DEVCOM_ADD, 1, 1),
+                                  DEVCOM_SIGNAL_ADD, 1, 1),
               0);
     }
     pattern(data, BLOCK, 7 + (unsigned)last);
@@ -283,7 +283,7 @@ static void check_many_places(void)
         load(HOST, block * BLOCK / 2, got, BLOCK / 2);
         EXPECT(!memcmp(data + 9 * BLOCKS + 2 * block, got, BLOCK / 2));
     }
-    EQUAL(devcom_queue_fence(d, 1, 600L * SECOND), 0);
+    EQUAL(devcom_quiet(d, 1, 600L * SECOND), 0);
     meet();
 }
 
@@ -300,9 +300,9 @@ static void check_places_gone(void)
         if (expected != -ENOENT)
             EQUAL(devcom_segment_create(d, GONE, &memory), 0);
         for (int j = 0; j < 4; j++) {
-            int error = devcom_write_notify(d, HOST, 0, next, GONE, 0, BLOCK, 24, DEVCOM_ADD, 1, 3);
+            int error = devcom_write_notify(d, HOST, 0, next, GONE, 0, BLOCK, 24, DEVCOM_SIGNAL_ADD, 1, 3);
 
-            EQUAL(error ? error : devcom_queue_fence(d, 3, 600L * SECOND), expected);
+            EQUAL(error ? error : devcom_quiet(d, 3, 600L * SECOND), expected);
         }
         meet();
         EQUAL(devcom_signal_wait(d, 24, DEVCOM_EQ, 4 * (i / 3 + 1), DEVCOM_TEST, NULL), 0);
@@ -318,8 +318,8 @@ static void check_places(void)
 {
     static const int64_t grow[] = {1, 2, 3, 4, 5, 6, 9, 12, 15, 15, 15, 15, 1, -3, -7, INT64_MAX, INT64_MIN, 5};
 
-    check_repeated(DEVCOM_SET, grow, sizeof(grow) / sizeof(*grow));
-    check_repeated(DEVCOM_ADD, grow, 15);
+    check_repeated(DEVCOM_SIGNAL_SET, grow, sizeof(grow) / sizeof(*grow));
+    check_repeated(DEVCOM_SIGNAL_ADD, grow, 15);
     check_many_places();
     check_places_gone();
 }
@@ -335,9 +335,9 @@ static void check_signals(void)
     EQUAL(devcom_signal_wait(d, 20, DEVCOM_EQ, 1, 2000, NULL), -ETIMEDOUT);
     EQUAL(devcom_notify_waitsome(d, 16, 8, DEVCOM_TEST, &found), -ETIMEDOUT);
     meet();
-    EQUAL(devcom_notify(d, next, 20, DEVCOM_ADD, 3, 3), 0);
-    EQUAL(devcom_notify(d, next, 20, DEVCOM_ADD, 4, 3), 0);
-    EQUAL(devcom_notify(d, next, 21, DEVCOM_SET, -9, 3), 0);
+    EQUAL(devcom_signal_op(d, next, 20, DEVCOM_SIGNAL_ADD, 3, 3), 0);
+    EQUAL(devcom_signal_op(d, next, 20, DEVCOM_SIGNAL_ADD, 4, 3), 0);
+    EQUAL(devcom_signal_op(d, next, 21, DEVCOM_SIGNAL_SET, -9, 3), 0);
     EQUAL(devcom_signal_wait(d, 21, DEVCOM_LT, 0, 600L * SECOND, &value), 0);
     EQUAL(value, -9);
     EQUAL(devcom_notify_waitsome(d, 16, 8, DEVCOM_BLOCK, &found), 0);
@@ -350,7 +350,7 @@ static void check_signals(void)
     meet();
     if (rank == 0) /* a rank that sleeps is woken */
         usleep(20000);
-    EQUAL(devcom_notify(d, next, 22, DEVCOM_SET, 1, 3), 0);
+    EQUAL(devcom_signal_op(d, next, 22, DEVCOM_SIGNAL_SET, 1, 3), 0);
     EQUAL(devcom_signal_wait(d, 22, DEVCOM_GE, 1, DEVCOM_BLOCK, NULL), 0);
     EQUAL(devcom_notify_reset(d, 22, NULL), 0);
     meet();
@@ -536,12 +536,12 @@ static void check_resuming(void)
         if (error == -ETIMEDOUT && tries++ == 0) {
             EQUAL(devcom_barrier(d, DEVCOM_TEST), -EINVAL);
             if (rank > 0)
-                EQUAL(devcom_notify(d, 0, 28, DEVCOM_ADD, 1, 0), 0);
+                EQUAL(devcom_signal_op(d, 0, 28, DEVCOM_SIGNAL_ADD, 1, 0), 0);
         }
     } while (error == -ETIMEDOUT);
     EQUAL(error, 0);
     EXPECT(rank == 0 || tries > 0);
-    EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
+    EQUAL(devcom_quiet(d, 0, 600L * SECOND), 0);
     load(HOST, 0, &sum, sizeof(sum));
     EQUAL(sum, size);
     if (rank == size - 1)

@@ -25,10 +25,10 @@ static void some_chain(struct devcom_put *puts, bool overlapping, uint32_t seed)
         if (i % 7 == 0)
             puts[i].shape = (struct devcom_shape){10, {9, 2}, {50, 1000}, {80, 1500}};
         if (i % 10 == 0)
-            puts[i].signal = 30, puts[i].op = DEVCOM_ADD, puts[i].value = 1;
+            puts[i].signal = 30, puts[i].op = DEVCOM_SIGNAL_ADD, puts[i].value = 1;
     }
     puts[PLACES - 1].signal = 31;
-    puts[PLACES - 1].op = DEVCOM_ADD;
+    puts[PLACES - 1].op = DEVCOM_SIGNAL_ADD;
     puts[PLACES - 1].value = 1;
 }
 
@@ -105,7 +105,7 @@ static void check_refused_chain(void)
                                       .shape = {.bytes = 8},
                                       .rank = next,
                                       .signal = 30,
-                                      .op = DEVCOM_ADD,
+                                      .op = DEVCOM_SIGNAL_ADD,
                                       .value = 1};
     EQUAL(devcom_chain_create(d, puts, 4, 2, &chain), 0);
     for (int round = 1; round <= 2; round++) {
@@ -144,7 +144,7 @@ static void check_sequence(void)
                                           .shape = {.bytes = 8},
                                           .rank = next};
         }
-        puts[3] = (struct devcom_put){.rank = next, .signal = 30, .op = DEVCOM_ADD, .value = 1};
+        puts[3] = (struct devcom_put){.rank = next, .signal = 30, .op = DEVCOM_SIGNAL_ADD, .value = 1};
         puts[2].shape.bytes = 16;
         store(HOST, 0, mine, sizeof(mine));
         store(DEVICE, BYTES - 48, words, sizeof(words));

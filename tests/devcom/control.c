@@ -66,10 +66,10 @@ static struct devcom_control *ring_program(struct devcom_command head, cl_uint b
                              .shape = {.bytes = WORDS * 4},
                              .rank = next,
                              .signal = ARRIVED,
-                             .op = DEVCOM_SET,
+                             .op = DEVCOM_SIGNAL_SET,
                              .value = 1},
-                      ends[] = {{.rank = last, .signal = TAKEN, .op = DEVCOM_SET, .value = 1},
-                                {.rank = rank, .signal = STOP, .op = DEVCOM_SET, .value = 1}};
+                      ends[] = {{.rank = last, .signal = TAKEN, .op = DEVCOM_SIGNAL_SET, .value = 1},
+                                {.rank = rank, .signal = STOP, .op = DEVCOM_SIGNAL_SET, .value = 1}};
     struct devcom_command list[] = {
         head,
         {.kind = DEVCOM_DO_LAUNCH,
@@ -84,7 +84,7 @@ static struct devcom_control *ring_program(struct devcom_command head, cl_uint b
         {.kind = DEVCOM_DO_WAIT, .signal = ARRIVED, .condition = DEVCOM_GE, .value = 1, .step = 1},
         {.kind = DEVCOM_DO_LAUNCH, .kernel = add, .dimensions = 1, .global = {WORDS}},
         {.kind = DEVCOM_DO_FINISH},
-        {.kind = DEVCOM_DO_FENCE, .queue = 1},
+        {.kind = DEVCOM_DO_QUIET, .queue = 1},
         {.kind = DEVCOM_DO_PUT, .puts = ends, .count = 2, .queue = 2, .step = 1},
         {.kind = DEVCOM_DO_END},
     };
@@ -136,8 +136,8 @@ static void check_until(void)
 /* 3 times 4 times 5 notifications, and a value that grows by its step each time. */
 static void check_loops(void)
 {
-    struct devcom_put inner = {.rank = rank, .signal = 0, .op = DEVCOM_ADD, .value = 1};
-    struct devcom_put middle = {.rank = rank, .signal = 1, .op = DEVCOM_SET, .value = 10};
+    struct devcom_put inner = {.rank = rank, .signal = 0, .op = DEVCOM_SIGNAL_ADD, .value = 1};
+    struct devcom_put middle = {.rank = rank, .signal = 1, .op = DEVCOM_SIGNAL_SET, .value = 10};
     struct devcom_command list[] = {
         {.kind = DEVCOM_DO_REPEAT, .count = 3},
         {.kind = DEVCOM_DO_REPEAT, .count = 4},
@@ -182,21 +182,21 @@ static void check_offer(void)
     meet();
     for (int run = 1; run <= 2 && rank == 0; run++) {
         for (int r = 0; r < size; r++)
-            EQUAL(devcom_notify(d, r, START, DEVCOM_SET, 1, 0), 0);
+            EQUAL(devcom_signal_op(d, r, START, DEVCOM_SIGNAL_SET, 1, 0), 0);
         for (int r = 0; r < size; r++)
             EQUAL(devcom_signal_wait(d, DONE + (unsigned)r, DEVCOM_EQ, run, 600L * SECOND, NULL), 0);
         if (run == 1) { /* the programs' own signals start from 0 again */
             for (int r = 0; r < size; r++) {
-                EQUAL(devcom_notify(d, r, ARRIVED, DEVCOM_SET, 0, 0), 0);
-                EQUAL(devcom_notify(d, r, TAKEN, DEVCOM_SET, 0, 0), 0);
+                EQUAL(devcom_signal_op(d, r, ARRIVED, DEVCOM_SIGNAL_SET, 0, 0), 0);
+                EQUAL(devcom_signal_op(d, r, TAKEN, DEVCOM_SIGNAL_SET, 0, 0), 0);
             }
-            EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
+            EQUAL(devcom_quiet(d, 0, 600L * SECOND), 0);
         }
     }
     if (rank == 0) {
         int64_t told;
 
-        EQUAL(devcom_notify(d, next, START_WRONG, DEVCOM_SET, 1, 0), 0);
+        EQUAL(devcom_signal_op(d, next, START_WRONG, DEVCOM_SIGNAL_SET, 1, 0), 0);
         EQUAL(devcom_signal_wait(d, DONE_WRONG + (unsigned)next, DEVCOM_NE, 0, 600L * SECOND, &told), 0);
         EQUAL(told, -ENOENT);
     }
@@ -255,7 +255,7 @@ static void check_misuse(void)
 {
     cl_uint value = 0;
     struct devcom_argument argument = {1, sizeof(value), &value, 0}, odd = {1, 3, &value, 1}, none = {1, 4, NULL, 1};
-    struct devcom_put put = {.rank = size, .signal = 0, .op = DEVCOM_SET, .value = 1},
+    struct devcom_put put = {.rank = size, .signal = 0, .op = DEVCOM_SIGNAL_SET, .value = 1},
                       outside = {.segment = GRID,
                                  .offset = BYTES,
                                  .remote_segment = GRID,
@@ -297,7 +297,7 @@ static void check_misuse(void)
     EQUAL(create(NULL, &one, 1), -EINVAL);
     one = (struct devcom_command){.kind = DEVCOM_DO_PUT, .puts = &put, .count = 1};
     EQUAL(create(NULL, &one, 1), -EINVAL);
-    one = (struct devcom_command){.kind = DEVCOM_DO_FENCE, .queue = 4};
+    one = (struct devcom_command){.kind = DEVCOM_DO_QUIET, .queue = 4};
     EQUAL(create(NULL, &one, 1), -EINVAL);
     one = (struct devcom_command){.kind = DEVCOM_DO_PUT, .puts = &outside, .count = 1};
     EQUAL(devcom_control_create(d, NULL, &one, 1, DEVCOM_BLOCK, &c), 0);
@@ -315,7 +315,7 @@ static void outlast(int other)
 
     while (!error) {
         error = devcom_write(d, GRID, 0, other, GRID, 0, 8, 0);
-        error = error ? error : devcom_queue_fence(d, 0, 600L * SECOND);
+        error = error ? error : devcom_quiet(d, 0, 600L * SECOND);
     }
     EXPECT(error == -ENOENT || error == -ECONNRESET);
 }

@@ -17,9 +17,9 @@ static const char source[] =
     "    global uint *mine = (global uint *)devcom_ptr(d, d->rank, 1);\n"
     "    for (ulong i = get_local_id(0); i < bytes / 4; i += get_local_size(0))\n"
     "        mine[i] = (uint)i * 3 + d->rank + round;\n"
-    "    devcom_put_notify(d, round % d->queues, 1, 0, next, 0, 4096, bytes, 5, DEVCOM_SET, round);\n"
-    "    devcom_wait_notify(d, 5, DEVCOM_EQ, round);\n"
-    "    devcom_flush(d, round % d->queues);\n"
+    "    devcom_write_notify(d, 1, 0, next, 0, 4096, bytes, 5, DEVCOM_SIGNAL_SET, round, round % d->queues);\n"
+    "    devcom_signal_wait(d, 5, DEVCOM_EQ, round);\n"
+    "    devcom_quiet(d, round % d->queues);\n"
     "}\n"
     /* every work-group puts its own words; the last one, by a counter, sends the signal (section 5.8.1) */
     "kernel void many(global struct devcom_device *d, volatile global uint *counter, uint target)\n"
@@ -27,28 +27,29 @@ static const char source[] =
     "    uint group = get_group_id(0), queue = group % d->queues;\n"
     "    global uint *mine = (global uint *)devcom_ptr(d, d->rank, 1);\n"
     "    mine[group * get_local_size(0) + get_local_id(0)] = group * 1000 + get_local_id(0);\n"
-    "    devcom_put_notify(d, queue, 1, group * get_local_size(0) * 4, target, 0, group * get_local_size(0) * 4,\n"
-    "                      get_local_size(0) * 4, 6, DEVCOM_ADD, 1);\n"
+    "    devcom_write_notify(d, 1, group * get_local_size(0) * 4, target, 0, group * get_local_size(0) * 4,\n"
+    "                        get_local_size(0) * 4, 6, DEVCOM_SIGNAL_ADD, 1, queue);\n"
     "    if (get_local_id(0) == 0)\n"
     "        atomic_inc(counter);\n"
     "}\n"
     "kernel void wrong(global struct devcom_device *d, global int *errors)\n"
     "{\n"
-    "    int e0 = devcom_put(d, d->queues, 0, 0, 0, 0, 0, 8), e1 = devcom_put(d, 0, 0, 0, d->size, 0, 0, 8);\n"
-    "    int e2 = devcom_put(d, 0, 9, 0, 0, 0, 0, 8), e3 = devcom_put(d, 0, 0, (1 << 20) - 7, 0, 0, 0, 8);\n"
-    "    int e4 = devcom_notify(d, 0, 0, d->signals, DEVCOM_SET, 1), e5 = devcom_wait_notify(d, d->signals, 0, 0);\n"
+    "    int e0 = devcom_write(d, 0, 0, 0, 0, 0, 8, d->queues), e1 = devcom_write(d, 0, 0, d->size, 0, 0, 8, 0);\n"
+    "    int e2 = devcom_write(d, 9, 0, 0, 0, 0, 8, 0), e3 = devcom_write(d, 0, (1 << 20) - 7, 0, 0, 0, 8, 0);\n"
+    "    int e4 = devcom_signal_op(d, 0, d->signals, DEVCOM_SIGNAL_SET, 1, 0);\n"
+    "    int e5 = devcom_signal_wait(d, d->signals, 0, 0);\n"
     "    if (get_local_id(0) == 0) {\n"
     "        errors[0] = e0; errors[1] = e1; errors[2] = e2; errors[3] = e3; errors[4] = e4; errors[5] = e5;\n"
     "    }\n"
     "}\n"
     "kernel void far_range(global struct devcom_device *d)\n"
     "{\n"
-    "    devcom_put_notify(d, 0, 0, 0, (d->rank + 1) % d->size, 0, 1 << 20, 8, 7, DEVCOM_SET, 1);\n"
-    "    devcom_flush(d, 0);\n"
+    "    devcom_write_notify(d, 0, 0, (d->rank + 1) % d->size, 0, 1 << 20, 8, 7, DEVCOM_SIGNAL_SET, 1, 0);\n"
+    "    devcom_quiet(d, 0);\n"
     "}\n"
     "kernel void waits(global struct devcom_device *d)\n"
     "{\n"
-    "    devcom_wait_notify(d, 8, DEVCOM_NE, 0);\n"
+    "    devcom_signal_wait(d, 8, DEVCOM_NE, 0);\n"
     "}\n"
     "kernel void meets(global struct devcom_device *d, global int *errors, uint rounds)\n"
     "{\n"
@@ -82,14 +83,14 @@ static const char source[] =
     "    for (uint i = 1; i <= rounds; i++) {\n"
     "        for (uint x = item; x < rounds * 3; x += get_local_size(0))\n"
     "            mine[x] = i * x + d->rank;\n"
-    "        devcom_put_notify(d, i % d->queues, 1, 0, next, 0, 4096, rounds * 12, 5, DEVCOM_SET, i);\n"
-    "        int error = devcom_wait_notify(d, 5, DEVCOM_GE, i);\n"
+    "        devcom_write_notify(d, 1, 0, next, 0, 4096, rounds * 12, 5, DEVCOM_SIGNAL_SET, i, i % d->queues);\n"
+    "        int error = devcom_signal_wait(d, 5, DEVCOM_GE, i);\n"
     "        for (uint x = item; x < rounds * 3; x += get_local_size(0))\n"
     "            if (error || got[x] != i * x + last)\n"
     "                errors[item] = i;\n"
-    "        devcom_notify(d, 0, last, 13, DEVCOM_SET, i);\n"
-    "        devcom_wait_notify(d, 13, DEVCOM_GE, i);\n"
-    "        devcom_flush(d, i % d->queues);\n"
+    "        devcom_signal_op(d, last, 13, DEVCOM_SIGNAL_SET, i, 0);\n"
+    "        devcom_signal_wait(d, 13, DEVCOM_GE, i);\n"
+    "        devcom_quiet(d, i % d->queues);\n"
     "    }\n"
     "}\n"
     "kernel void many_sums(global struct devcom_device *d, global int *errors, uint rounds, uint count)\n"
@@ -297,7 +298,7 @@ static void check_stream(void)
                                  .shape = {.bytes = 40000},
                                  .rank = next,
                                  .signal = 10,
-                                 .op = DEVCOM_SET,
+                                 .op = DEVCOM_SIGNAL_SET,
                                  .value = round};
 
         EQUAL(clEnqueueFillBuffer(device.commands, mine, &word, sizeof(word), 0, 40000, 0, NULL, NULL), CL_SUCCESS);
@@ -331,7 +332,7 @@ static void check_chain(void)
                                       .rank = next};
     puts[COUNT / 2].shape = (struct devcom_shape){100, {10, 1}, {100, 0}, {100, 0}};
     puts[COUNT - 1].signal = 11;
-    puts[COUNT - 1].op = DEVCOM_ADD;
+    puts[COUNT - 1].op = DEVCOM_SIGNAL_ADD;
     puts[COUNT - 1].value = 1;
     EQUAL(devcom_chain_create(d, puts, COUNT, 2, &chain), 0);
     for (int round = 1; round <= 3; round++) {
@@ -366,13 +367,13 @@ static void check_inline(void)
 
     for (int i = 0; i < 8; i++)
         words[i] = i * 10 + rank;
-    EQUAL(devcom_write_inline(d, words, sizeof(words), next, HOST, 0, 12, DEVCOM_SET, 1, 0), 0);
+    EQUAL(devcom_write_inline(d, words, sizeof(words), next, HOST, 0, 12, DEVCOM_SIGNAL_SET, 1, 0), 0);
     memset(words, 0, sizeof(words));
     EQUAL(devcom_signal_wait(d, 12, DEVCOM_EQ, 1, 600L * SECOND, NULL), 0);
     for (int i = 0; i < 8; i++)
         EQUAL(got[i], i * 10 + last);
     EQUAL(devcom_notify_reset(d, 12, NULL), 0);
-    EQUAL(devcom_write_inline(d, words, 8193, next, HOST, 0, 0, DEVCOM_NONE, 0, 0), -EMSGSIZE);
+    EQUAL(devcom_write_inline(d, words, 8193, next, HOST, 0, 0, DEVCOM_SIGNAL_NONE, 0, 0), -EMSGSIZE);
     meet();
 }
 

@@ -79,8 +79,8 @@ static const char source[] = "kernel void nothing(global struct devcom_device *d
                              "}\n"
                              "kernel void put(global struct devcom_device *d, int to, uint segment)\n"
                              "{\n"
-                             "    devcom_put(d, 0, 0, 0, to, segment, 0, 8);\n"
-                             "    devcom_flush(d, 0);\n"
+                             "    devcom_write(d, 0, 0, to, segment, 0, 8, 0);\n"
+                             "    devcom_quiet(d, 0);\n"
                              "}\n";
 
 /* Runs as many work-groups as the device runs at once, repeatedly; the endpoint is closed after the last. */
@@ -205,7 +205,7 @@ IN_PLACE ssize_t process_vm_writev(pid_t pid, const struct iovec *from, unsigned
                                    unsigned long to_count, unsigned long flags)
 {
     if (slow) {
-        EQUAL(devcom_notify(d, (rank + 1) % size, 0, DEVCOM_SET, 1, 1), 0);
+        EQUAL(devcom_signal_op(d, (rank + 1) % size, 0, DEVCOM_SIGNAL_SET, 1, 1), 0);
         usleep(2 * SECOND);
     }
     return (ssize_t)syscall(SYS_process_vm_writev, pid, from, count, to, to_count, flags);
@@ -226,9 +226,9 @@ static void deleted_late(void)
     if (rank == 0) {
         slow = reach.path == DEVCOM_DIRECT && !strstr(reach.why, "forbids access");
         if (!slow) /* the kernel permits no cross-memory copy; messages are not tested here */
-            EQUAL(devcom_notify(d, 1, 0, DEVCOM_SET, 1, 1), 0);
+            EQUAL(devcom_signal_op(d, 1, 0, DEVCOM_SIGNAL_SET, 1, 1), 0);
         else
-            EQUAL(devcom_write_inline(d, &seven, sizeof(seven), 1, BOUND, 0, 0, DEVCOM_NONE, 0, 0), 0);
+            EQUAL(devcom_write_inline(d, &seven, sizeof(seven), 1, BOUND, 0, 0, DEVCOM_SIGNAL_NONE, 0, 0), 0);
     } else if (rank == 1) {
         EQUAL(devcom_signal_wait(d, 0, DEVCOM_EQ, 1, 60L * SECOND, NULL), 0);
         EQUAL(devcom_segment_delete(d, BOUND), 0);
@@ -342,7 +342,7 @@ static void told_apart(void)
         EQUAL(devcom_enqueue_kernel(endpoint, device.commands, kernel, 1, &one, &one, NULL), 0);
         EQUAL(clFinish(device.commands), CL_SUCCESS);
         EQUAL(devcom_endpoint_error(endpoint), of_kernel == GONE ? -ENOENT : 0);
-        EQUAL(devcom_queue_fence(d, 0, 60L * SECOND), of_host == GONE ? -ENOENT : 0);
+        EQUAL(devcom_quiet(d, 0, 60L * SECOND), of_host == GONE ? -ENOENT : 0);
     }
     meet();
     devcom_endpoint_close(endpoint);
@@ -385,13 +385,13 @@ static void no_context(void)
     EQUAL(devcom_segment_reach(NULL, 0, HOST, 0, &reach), -EINVAL);
     EQUAL(devcom_write(NULL, HOST, 0, 0, HOST, 0, 8, 0), -EINVAL);
     EQUAL(devcom_read(NULL, HOST, 0, 0, HOST, 0, 8, 0), -EINVAL);
-    EQUAL(devcom_write_notify(NULL, HOST, 0, 0, HOST, 0, 8, 0, DEVCOM_SET, 1, 0), -EINVAL);
-    EQUAL(devcom_notify(NULL, 0, 0, DEVCOM_SET, 1, 0), -EINVAL);
+    EQUAL(devcom_write_notify(NULL, HOST, 0, 0, HOST, 0, 8, 0, DEVCOM_SIGNAL_SET, 1, 0), -EINVAL);
+    EQUAL(devcom_signal_op(NULL, 0, 0, DEVCOM_SIGNAL_SET, 1, 0), -EINVAL);
     EQUAL(devcom_put(NULL, &put, 1, 0, NULL), -EINVAL);
     EQUAL(devcom_get(NULL, &put, 1, 0, NULL), -EINVAL);
-    EQUAL(devcom_write_inline(NULL, &value, 8, 0, HOST, 0, 0, DEVCOM_NONE, 0, 0), -EINVAL);
-    EQUAL(devcom_queue_flush(NULL, 0, 0), -EINVAL);
-    EQUAL(devcom_queue_fence(NULL, 0, 0), -EINVAL);
+    EQUAL(devcom_write_inline(NULL, &value, 8, 0, HOST, 0, 0, DEVCOM_SIGNAL_NONE, 0, 0), -EINVAL);
+    EQUAL(devcom_flush_local(NULL, 0, 0), -EINVAL);
+    EQUAL(devcom_quiet(NULL, 0, 0), -EINVAL);
     EQUAL(devcom_signal_load(NULL, 0, &value), -EINVAL);
     EQUAL(devcom_signal_store(NULL, 0, 1), -EINVAL);
     EQUAL(devcom_signal_wait(NULL, 0, DEVCOM_EQ, 0, 0, NULL), -EINVAL);
@@ -449,7 +449,7 @@ static void no_pointers(void)
     EQUAL(devcom_segment_reach(d, rank, HOST, 0, NULL), -EINVAL);
     EQUAL(devcom_put(d, NULL, 1, 0, NULL), -EINVAL);
     EQUAL(devcom_get(d, NULL, 1, 0, NULL), -EINVAL);
-    EQUAL(devcom_write_inline(d, NULL, 8, rank, HOST, 0, 0, DEVCOM_NONE, 0, 0), -EINVAL);
+    EQUAL(devcom_write_inline(d, NULL, 8, rank, HOST, 0, 0, DEVCOM_SIGNAL_NONE, 0, 0), -EINVAL);
     EQUAL(devcom_signal_load(d, 0, NULL), -EINVAL);
     EQUAL(devcom_notify_reset(d, 0, NULL), 0);
     EQUAL(devcom_notify_waitsome(d, 0, 1, 0, NULL), -EINVAL);

@@ -39,9 +39,9 @@ static void put(size_t from, int rank, size_t to, size_t bytes, unsigned signal,
 {
     int error;
 
-    while ((error = devcom_write_notify(d, SEGMENT, from, rank, SEGMENT, to, bytes, signal, DEVCOM_SET, value, 0)) ==
-           -EAGAIN)
-        EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
+    while ((error = devcom_write_notify(d, SEGMENT, from, rank, SEGMENT, to, bytes, signal, DEVCOM_SIGNAL_SET, value,
+                                        0)) == -EAGAIN)
+        EQUAL(devcom_quiet(d, 0, 600L * SECOND), 0);
     EQUAL(error, 0);
 }
 
@@ -53,7 +53,7 @@ static void put_for_ever(uint8_t *mine)
         for (int i = 0; i < before; i++)
             put(FAR_AT, 0, FAR_AT, put_bytes, 7, number);
         put(0, 0, MOST_PUT * (size_t)(number % 2), put_bytes, 1, number);
-        EQUAL(devcom_queue_fence(d, 0, DEVCOM_BLOCK), 0);
+        EQUAL(devcom_quiet(d, 0, DEVCOM_BLOCK), 0);
     }
 }
 
@@ -67,7 +67,7 @@ static void check_far(void)
         return;
     while (!error) {
         error = devcom_write(d, SEGMENT, FAR_AT, 2, SEGMENT, FAR_AT, 65536, 1);
-        error = error ? error : devcom_queue_fence(d, 1, DEVCOM_BLOCK);
+        error = error ? error : devcom_quiet(d, 1, DEVCOM_BLOCK);
     }
     EQUAL(error, -ECONNRESET);
     EQUAL(devcom_fetch_add(d, 2, SEGMENT, 0, 1, DEVCOM_BLOCK, &was), -ECONNRESET);
@@ -90,7 +90,7 @@ static void check_kernel(struct xtqtest_device *device)
 {
     static const char source[] = "kernel void waits(global struct devcom_device *d, global int *error)\n"
                                  "{\n"
-                                 "    int got = devcom_wait_notify(d, 9, DEVCOM_NE, 0);\n"
+                                 "    int got = devcom_signal_wait(d, 9, DEVCOM_NE, 0);\n"
                                  "    error[0] = got;\n"
                                  "}\n";
     struct devcom_endpoint_options options = {.context = device->context, .device = device->device};
@@ -118,7 +118,7 @@ static void check_kernel(struct xtqtest_device *device)
 /* Each rank leaves when the other needs nothing more from it, or has left. */
 static void leave(int rank)
 {
-    EQUAL(devcom_notify(d, 1 - rank, 8, DEVCOM_SET, 1, 0), 0);
+    EQUAL(devcom_signal_op(d, 1 - rank, 8, DEVCOM_SIGNAL_SET, 1, 0), 0);
     while (devcom_signal_wait(d, 8, DEVCOM_EQ, 1, 10000, NULL) && devcom_alive(d, 1 - rank))
         ;
 }
@@ -148,12 +148,12 @@ static void survive(int rank, const uint8_t *mine)
     EQUAL(devcom_segment_alloc(d, SEGMENT + 1, &more), 0);
     /* the two still reach each other, through all queues */
     for (unsigned queue = 0; queue < 2; queue++) {
-        int told = devcom_queue_fence(d, queue, 600L * SECOND);
+        int told = devcom_quiet(d, queue, 600L * SECOND);
 
         EXPECT(!told || told == -ECONNRESET);
-        EQUAL(devcom_notify(d, 1 - rank, 4 + queue, DEVCOM_SET, 1, queue), 0);
-        EQUAL(devcom_queue_fence(d, queue, 600L * SECOND), 0);
-        EQUAL(devcom_queue_flush(d, queue, 600L * SECOND), 0);
+        EQUAL(devcom_signal_op(d, 1 - rank, 4 + queue, DEVCOM_SIGNAL_SET, 1, queue), 0);
+        EQUAL(devcom_quiet(d, queue, 600L * SECOND), 0);
+        EQUAL(devcom_flush_local(d, queue, 600L * SECOND), 0);
         EQUAL(devcom_signal_wait(d, 4 + queue, DEVCOM_EQ, 1, 600L * SECOND, NULL), 0);
     }
     leave(rank);
@@ -183,7 +183,7 @@ int main(int count, char **words)
     MPI_Bcast(&pid_of_2, 1, MPI_INT, 2, MPI_COMM_WORLD);
     EQUAL(devcom_barrier(d, DEVCOM_BLOCK), 0);
     if (rank != 2)
-        EQUAL(devcom_notify(d, 2, 6, DEVCOM_ADD, 1, 0), 0);
+        EQUAL(devcom_signal_op(d, 2, 6, DEVCOM_SIGNAL_ADD, 1, 0), 0);
     if (rank == 2) {
         EQUAL(devcom_signal_wait(d, 6, DEVCOM_EQ, 2, DEVCOM_BLOCK, NULL), 0);
         EQUAL(pthread_create(&thread, NULL, end, NULL), 0);

@@ -37,10 +37,12 @@ static void go_on(char **words)
         mine[0] = mine[9999] = i;
         if (rank == 0 && i == PUTS / 2)
             outage(words[2], words[3], atol(words[1]));
-        EQUAL(devcom_write_notify(d, SEGMENT, 0, 1 - rank, SEGMENT, BYTES / 2, 80000, 1, DEVCOM_SET, (int64_t)i, 0), 0);
+        EQUAL(devcom_write_notify(d, SEGMENT, 0, 1 - rank, SEGMENT, BYTES / 2, 80000, 1, DEVCOM_SIGNAL_SET, (int64_t)i,
+                                  0),
+              0);
         EQUAL(devcom_signal_wait(d, 1, DEVCOM_GE, (int64_t)i, DEVCOM_BLOCK, NULL), 0);
         EXPECT(got[0] >= i && got[9999] >= i);
-        EQUAL(devcom_queue_fence(d, 0, DEVCOM_BLOCK), 0);
+        EQUAL(devcom_quiet(d, 0, DEVCOM_BLOCK), 0);
         EQUAL(devcom_barrier(d, DEVCOM_BLOCK), 0);
     }
     EXPECT(devcom_alive(d, 1 - rank));

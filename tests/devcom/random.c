@@ -63,7 +63,7 @@ static struct devcom_put some_put(uint32_t *state, unsigned queue, bool staged)
                              .remote_segment = staged ? STAGED_TARGET : TARGET,
                              .rank = (int)below(state, (unsigned)size),
                              .signal = (unsigned)rank,
-                             .op = DEVCOM_ADD,
+                             .op = DEVCOM_SIGNAL_ADD,
                              .value = 1 + below(state, 100)};
 
     do {
@@ -96,7 +96,7 @@ static void begin(const struct devcom_put *puts, unsigned count, unsigned queue)
 
     while ((error = devcom_put(d, puts + done, count - done, queue, &more)) == -EAGAIN) {
         done += more;
-        EQUAL(devcom_queue_fence(d, queue, 600L * SECOND), 0);
+        EQUAL(devcom_quiet(d, queue, 600L * SECOND), 0);
     }
     EQUAL(error, 0);
     for (unsigned i = 0; i < count; i++) {
@@ -115,7 +115,7 @@ static void read_back(uint32_t *state, unsigned queue, bool staged)
     EQUAL(
         devcom_read(d, BACK, offset, from, staged ? STAGED_TARGET : TARGET, (size_t)rank * PART + offset, bytes, queue),
         0);
-    EQUAL(devcom_queue_fence(d, queue, 600L * SECOND), 0);
+    EQUAL(devcom_quiet(d, queue, 600L * SECOND), 0);
     EXPECT(!memcmp(back + offset, expected[staged][from] + offset, bytes));
 }
 
@@ -202,7 +202,7 @@ int main(int count, char **words)
         i += list;
     }
     for (unsigned queue = 0; queue < 4; queue++)
-        EQUAL(devcom_queue_fence(d, queue, 600L * SECOND), 0);
+        EQUAL(devcom_quiet(d, queue, 600L * SECOND), 0);
     EQUAL(devcom_barrier(d, 600L * SECOND), 0);
     compare(false, target);
     if (staged) {

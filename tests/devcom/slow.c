@@ -22,7 +22,7 @@ static void meet(void)
 static void put(size_t offset, size_t bytes, long timeout_us)
 {
     EQUAL(devcom_write(d, SEGMENT, offset, 0, SEGMENT, offset, bytes, 0), 0);
-    EQUAL(devcom_queue_fence(d, 0, timeout_us), 0);
+    EQUAL(devcom_quiet(d, 0, timeout_us), 0);
 }
 
 static void wait_until_stopped(int process)
@@ -61,7 +61,7 @@ int main(int count, char **words)
         memset(mine, 7, LONG);
         EQUAL(devcom_write(d, SEGMENT, 0, 0, SEGMENT, 0, LONG, 0), 0);
         kill(getpid(), SIGSTOP);
-        EQUAL(devcom_queue_fence(d, 0, 600L * SECOND), 0);
+        EQUAL(devcom_quiet(d, 0, 600L * SECOND), 0);
     } else if (rank == 2) {
         wait_until_stopped(processes[1]);
         for (int i = 1; i <= 10; i++) {

@@ -6,6 +6,7 @@ one_at_a_time ranks
 across "$top_builddir/tests/devcom/basics" messages
 across "$top_builddir/tests/devcom/chains" messages
 across "$top_builddir/tests/devcom/devices"
+across "$top_builddir/tests/devcom/words"
 across "$top_builddir/tests/devcom/random" $(rounds 2000) staged
 
 # the link goes down for a moment, and for longer than the ranks tolerate

@@ -12,17 +12,21 @@ done
 for number in 1 3; do
     must $first $number devices
     must $first $number chains
+    must $first $number words
 done
 must $first 1 basics messages
 must $first 3 basics messages
 VOCL_SHARE=0 must $first 4 basics messages
 VOCL_SHARE=0 must $first 4 chains messages
+VOCL_SHARE=0 must $first 4 words
 for mpi in $mpis; do
     must $mpi 2 basics
     must $mpi 2 devices
     must $mpi 2 chains
+    must $mpi 2 words
     VOCL_SHARE=0 must $mpi 2 chains messages
     VOCL_SHARE=0 must $mpi 2 devices
+    VOCL_SHARE=0 must $mpi 2 words
     # the limit for data that travel with their descriptor is measured, or set
     VOCL_SHARE=0 VOCL_LOG=info must $mpi 2 basics messages
     grep -q 'eager size [0-9]* bytes' "$scratch/out" || fail "$mpi: nothing measured: $(cat "$scratch/out")"

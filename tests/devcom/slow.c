@@ -1,6 +1,7 @@
 /*
  * Rank 1 stops in the middle of a long put to rank 0; rank 2's puts arrive there all the same, and the rest of rank 1's
- * when it continues. As if each rank had its own host.
+ * when it continues. What rank 2 puts to rank 1 meanwhile completes locally, and its puts to rank 0 remotely, by the
+ * host and by kernels. As if each rank had its own host.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -40,6 +41,65 @@ static void wait_until_stopped(int process)
     usleep(200000); /* so that rank 0 has received the start of the put */
 }
 
+/* A put to rank 1, which has stopped, and then one to rank 0, by one queue, on which nothing else waits. */
+static const char source[] =
+    "kernel void puts(global struct devcom_device *d, global int *errors)\n"
+    "{\n"
+    "    int e0 = devcom_write_notify(d, 0, 67108864, 1, 0, 67108864, 8, 3, DEVCOM_SIGNAL_ADD, 1, 0);\n"
+    "    int e1 = devcom_flush_local(d, 0);\n"
+    "    int e2 = devcom_write_notify(d, 0, 67108864, 0, 0, 67108864, 8, 3, DEVCOM_SIGNAL_ADD, 1, 0);\n"
+    "    int e3 = devcom_quiet_rank(d, 0, 0);\n"
+    "    if (get_local_id(0) == 0)\n"
+    "        errors[0] = e0 + e1 + e2 + e3 + 1;\n"
+    "}\n";
+
+static struct devcom_endpoint *endpoint;
+static struct xtqtest_device device;
+static cl_kernel kernel;
+static cl_mem errors;
+
+static void make_kernel(void)
+{
+    struct devcom_endpoint_options options = {0};
+    cl_program program;
+    cl_int status;
+
+    device = xtqtest_device();
+    options.context = device.context;
+    options.device = device.device;
+    EQUAL(devcom_endpoint_open(d, &options, &endpoint), 0);
+    EQUAL(devcom_program_create(endpoint, source, NULL, &program), 0);
+    kernel = clCreateKernel(program, "puts", &status);
+    EQUAL(status, CL_SUCCESS);
+    errors = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(cl_int), NULL, &status);
+    EQUAL(status, CL_SUCCESS);
+    EQUAL(devcom_kernel_argument(endpoint, kernel, 0), 0);
+    EQUAL(clSetKernelArg(kernel, 1, sizeof(errors), &errors), CL_SUCCESS);
+    clReleaseProgram(program);
+}
+
+static void run_kernel(void)
+{
+    size_t one = 1;
+    cl_int result = 0;
+
+    EQUAL(devcom_enqueue_kernel(endpoint, device.commands, kernel, 1, &one, &one, NULL), 0);
+    EQUAL(clEnqueueReadBuffer(device.commands, errors, CL_TRUE, 0, sizeof(result), &result, 0, NULL, NULL), CL_SUCCESS);
+    EQUAL(result, 1);
+}
+
+/* Rank 2's words while rank 1 has stopped. */
+static void check_words(void)
+{
+    EQUAL(devcom_write(d, SEGMENT, LONG, 1, SEGMENT, LONG, SHORT, 1), 0);
+    EQUAL(devcom_write(d, SEGMENT, LONG, 0, SEGMENT, LONG, SHORT, 1), 0);
+    EQUAL(devcom_flush_local(d, 1, 30L * SECOND), 0);
+    EQUAL(devcom_quiet_rank(d, 0, 1, 30L * SECOND), 0);
+    EQUAL(devcom_quiet_rank(d, 1, 1, 100000), -ETIMEDOUT);
+    EQUAL(devcom_quiet(d, 1, 100000), -ETIMEDOUT);
+    run_kernel();
+}
+
 int main(int count, char **words)
 {
     struct devcom_memory memory = {.bytes = LONG + SHORT};
@@ -56,6 +116,12 @@ int main(int count, char **words)
     MPI_Allgather(&own, 1, MPI_INT, processes, 1, MPI_INT, MPI_COMM_WORLD);
     if (rank)
         put(LONG, SHORT, 600L * SECOND); /* sets up the connection */
+    if (rank == 2) {                     /* and the other ones */
+        make_kernel();
+        run_kernel();
+        EQUAL(devcom_write(d, SEGMENT, LONG, 1, SEGMENT, LONG, SHORT, 1), 0);
+        EQUAL(devcom_quiet(d, 1, 600L * SECOND), 0);
+    }
     meet();
     if (rank == 1) {
         memset(mine, 7, LONG);
@@ -68,14 +134,26 @@ int main(int count, char **words)
             memset(mine + LONG, i, SHORT);
             put(LONG, SHORT, 30L * SECOND);
         }
+        check_words();
         kill(processes[1], SIGCONT);
+        EQUAL(devcom_quiet_rank(d, 1, 1, 600L * SECOND), 0);
+        EQUAL(devcom_quiet(d, 1, 600L * SECOND), 0);
     }
+    if (rank < 2)
+        EQUAL(devcom_signal_wait(d, 3, DEVCOM_EQ, 2, 600L * SECOND, NULL), 0);
     meet();
     if (rank == 0) {
         EQUAL(mine[0] + mine[LONG - 1], 14);
         EQUAL(mine[LONG + SHORT - 1], 10);
     }
     meet();
+    if (rank == 2) {
+        EQUAL(devcom_endpoint_error(endpoint), 0);
+        clReleaseKernel(kernel);
+        clReleaseMemObject(errors);
+        devcom_endpoint_close(endpoint);
+        xtqtest_device_close(&device);
+    }
     EQUAL(devcom_finalize(d), 0);
     MPI_Finalize();
     return 0;

@@ -307,7 +307,7 @@ static void kernels(void)
             series_add(&series, (us - launch) / (many - few) / 2);
             series_add(&copies, run_copies(bytes, many - few));
         }
-        report(&series, "kernel_put_notify", bytes, "us");
+        report(&series, "kernel_write_notify", bytes, "us");
         report(&copies, "copy_run", bytes, "us");
     }
     many = 2000;

@@ -8,7 +8,7 @@
  *             by a callback of the event (hsa_callback), or by querying the event's status repeatedly (hsa_polled)
  *     xtq     xtq_put into a queue with a command processor (xtq_host) or a persistent kernel (xtq_device), or of a
  *             function (xtq_function). With a persistent kernel no thread of the target takes part, and the end is when
- *             the initiator sees it, by xtq_fence. The kernel polls, since the previous message came a moment ago; or
+ *             the initiator sees it, by xtq_quiet. The kernel polls, since the previous message came a moment ago; or
  * it sleeps on the device (xtq_device_asleep), or has left it (xtq_device_away)
  *
  * A device with its own memory can have no persistent kernel, and gets the payload by a command.
@@ -238,7 +238,7 @@ static void prepare_kernel(unsigned way, size_t bytes)
     if (ways[way].kernel_is != POLLING && ways[way].kernel_is != ASLEEP)
         return;
     ways[way].send(bytes);
-    EXPECT(!xtq_fence(x, 1));
+    EXPECT(!xtq_quiet(x, 1));
     if (ways[way].kernel_is == ASLEEP)
         pause_us(2000);
     for (start = bench_now(); bench_now() - start < 10000;)
@@ -286,7 +286,7 @@ static void one(const struct round *round, unsigned way, size_t bytes, struct se
         ways[way].send(bytes);
         times[1] = bench_now();
         if (ways[way].take == take_asleep)
-            EXPECT(!xtq_fence(x, 1));
+            EXPECT(!xtq_quiet(x, 1));
         times[2] = bench_now();
         pause_us(ways[way].take == take_asleep ? 2 * IDLE_US : 500); /* the persistent kernel leaves, too */
         MPI_Send(times, 3, MPI_DOUBLE, 1, 2, MPI_COMM_WORLD);

@@ -39,6 +39,9 @@ extern "C" {
 
 #ifdef __GNUC__
 #pragma GCC visibility push(default)
+#define XTQ_DEPRECATED __attribute__((deprecated))
+#else
+#define XTQ_DEPRECATED
 #endif
 
 /* One rank's state of XTQ, from xtq_init() to xtq_finalize(). */
@@ -346,7 +349,7 @@ int xtq_unregister_queue(struct xtq *x, unsigned index);
 enum xtq_put_flags {
     XTQ_TRY = 1,   /* if the lane to the target's queue is full, return -EAGAIN instead of waiting for room */
     XTQ_QUIET = 2, /* do not wake the thread that serves the queue. The target runs the task when one of its threads
-                      waits or calls xtq_progress(), at the latest when this rank calls xtq_fence() or xtq_barrier() */
+                      waits or calls xtq_progress(), at the latest when this rank calls xtq_quiet() or xtq_barrier() */
 };
 
 /*
@@ -368,13 +371,23 @@ int xtq_put(struct xtq *x, int target, const void *command, size_t command_bytes
             size_t payload_bytes, unsigned flags, struct xtq_signal *completed);
 
 /*
- * Waits until all puts of this rank to a target have completed there.
+ * Waits for remote completion (shmem_pe_quiet, MPI_Win_flush): until all puts of this rank to a target have completed
+ * there.
  *
  * target  the rank
  *
  * Returns 0; -ECONNRESET: the target is lost; -EDEADLK: a task called it, and would have to wait.
  */
-int xtq_fence(struct xtq *x, int target);
+int xtq_quiet(struct xtq *x, int target);
+/*
+ * The old name of xtq_quiet(), which the next version does not have any more. It does not only order, as a fence of
+ * OpenSHMEM does.
+ *
+ * target  as of that function
+ *
+ * Returns 0 or an error as that function.
+ */
+XTQ_DEPRECATED int xtq_fence(struct xtq *x, int target);
 
 /* What a target has refused of this rank's completed puts to one of its queues. */
 struct xtq_error {
@@ -470,7 +483,7 @@ int xtq_expose(struct xtq_collectives *c, unsigned number, void *memory, size_t 
 
 /*
  * Combines elements with those of memory that a target exposes. Each element is changed atomically; the accumulates of
- * one initiator are done in order. data may be changed on return; xtq_fence() waits for completion at the target.
+ * one initiator are done in order. data may be changed on return; xtq_quiet() waits for completion at the target.
  *
  * target       the rank
  * number       the number of the memory

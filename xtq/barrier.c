@@ -60,9 +60,9 @@ int xtq_barrier(struct xtq *x)
 
     while (!quiet && !error) {
         for (int target = 0; target < x->size; target++) {
-            int fenced = xtq_fence(x, target);
+            int waited = xtq_quiet(x, target);
 
-            error = error ? error : fenced;
+            error = error ? error : waited;
         }
         if (!error)
             error = count_together(x, &quiet);

@@ -254,7 +254,7 @@ static void wake_for_all(struct xtq *x, int target)
     }
 }
 
-int xtq_fence(struct xtq *x, int target)
+int xtq_quiet(struct xtq *x, int target)
 {
     const uint64_t since = timeline_since();
     struct waiting waiting;
@@ -277,6 +277,11 @@ int xtq_fence(struct xtq *x, int target)
     waiting_end(&waiting);
     timeline_of_wait(x, since, NULL);
     return error;
+}
+
+int xtq_fence(struct xtq *x, int target)
+{
+    return xtq_quiet(x, target);
 }
 
 int xtq_error(struct xtq *x, int target, unsigned queue, struct xtq_error *out)

@@ -1,7 +1,7 @@
 /*
  * Windows, and the functions that begin and end epochs in them.
  *
- * A put has completed when xtq_fence() returns, and results have arrived when the signal "fetching" is 0. So all
+ * A put has completed when xtq_quiet() returns, and results have arrived when the signal "fetching" is 0. So all
  * functions of MPI that complete operations (flush, unlock, fence, free) wait for both first.
  */
 #include <errno.h>
@@ -186,7 +186,7 @@ static int results(struct window *window, int target)
 static int complete(struct window *window, MPI_Win win, int target)
 {
     struct xtq_error error = {0};
-    int result = xtq_fence(window->link->x, target) ? MPI_ERR_OTHER : results(window, target);
+    int result = xtq_quiet(window->link->x, target) ? MPI_ERR_OTHER : results(window, target);
 
     xtq_error(window->link->x, target, WINDOW_QUEUE, &error);
     if (error.count != window->targets[target].errors)

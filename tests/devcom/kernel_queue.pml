@@ -1,6 +1,6 @@
 /*
  * The queue that a device's kernels fill and a thread of the host drains, for spin (vocl_dev.cl: devcom_post(),
- * devcom_put_notify(); endpoint.c: drain(), endpoint_sleep()): work-groups take the lock to write a command; a direct
+ * devcom_run_put(); endpoint.c: drain(), endpoint_sleep()): work-groups take the lock to write a command; a direct
  * store bypasses the queue only when the queue is empty. No command is lost, overwritten or run twice, the host never
  * sleeps while one waits, and a work-group's direct store is never seen before its queued commands have been done.
  *

@@ -165,7 +165,7 @@ static void unregistered(void)
         EQUAL(xtq_signal_load(entry.signal), 0);
         xtq_signal_destroy(entry.signal);
     }
-    EQUAL(xtq_fence(x, rank), 0);
+    EQUAL(xtq_quiet(x, rank), 0);
 }
 
 static const char body_source[] = "int begin(const struct xtq_task *t, ulong first, ulong last)\n"
@@ -201,7 +201,7 @@ static void unregistered_on_device(const struct xtqtest_device *d)
         EQUAL(xtq_signal_load(entry.signal), 0);
         xtq_signal_destroy(entry.signal);
     }
-    EQUAL(xtq_fence(x, rank), 0);
+    EQUAL(xtq_quiet(x, rank), 0);
     EQUAL(xtq_unregister_queue(x, DEVICE), 0);
 }
 
@@ -255,7 +255,7 @@ static void put_kernel(unsigned kernel, int value, const int *more)
 
     EQUAL(xtq_kernel_packet(&command.packet, KERNELS, kernel, 1, &grid, NULL), 0);
     EQUAL(xtq_put(x, rank, &command, sizeof(command), more, more ? 4 * sizeof(*more) : 0, 0, NULL), 0);
-    EQUAL(xtq_fence(x, rank), 0);
+    EQUAL(xtq_quiet(x, rank), 0);
 }
 
 static void without_payload(const struct xtqtest_device *d)

@@ -72,7 +72,7 @@ static bool put_until_lost(void)
     while (!error) {
         error = put(2, number);
         number += !error;
-        if (!error && number % 8 == 0 && !(error = xtq_fence(x, 2)))
+        if (!error && number % 8 == 0 && !(error = xtq_quiet(x, 2)))
             fenced = number;
     }
     EQUAL(error, -ECONNRESET);
@@ -93,14 +93,14 @@ static void survive(void)
         EQUAL(put(rank == 0 ? 1 : 0, number++), 0);
     xtq_function_packet(&packet, QUEUE, BYE, 0, 0);
     EQUAL(xtq_put(x, 1 - rank, &packet, sizeof(packet), NULL, 0, 0, NULL), 0);
-    EQUAL(xtq_fence(x, rank == 0 ? 1 : 0), 0);
+    EQUAL(xtq_quiet(x, rank == 0 ? 1 : 0), 0);
     while (!atomic_load(&got_bye[1 - rank])) /* otherwise this rank would be the next to be lost */
         xtq_progress(x);
     number = 0;
     while ((error = put(2, number++)) == 0)
         ;
     EQUAL(error, -ECONNRESET);
-    EQUAL(xtq_fence(x, 2), number > 1 || lost ? -ECONNRESET : 0); /* a lost rank on another host accepts nothing */
+    EQUAL(xtq_quiet(x, 2), number > 1 || lost ? -ECONNRESET : 0); /* a lost rank on another host accepts nothing */
     EQUAL(xtq_refused(x), 0);
 }
 

@@ -27,7 +27,7 @@ static void nothing_refused(void)
 {
     struct xtq_error error;
 
-    EQUAL(xtq_fence(x, rank), 0);
+    EQUAL(xtq_quiet(x, rank), 0);
     for (unsigned queue = FUNCTIONS; queue <= OTHERS; queue++) {
         EQUAL(xtq_error(x, rank, queue, &error), 0);
         EQUAL(error.count, 0);
@@ -217,7 +217,11 @@ static void no_context(void)
     EQUAL(xtq_unregister_kernel(NULL, 1), -EINVAL);
     EQUAL(xtq_unregister_queue(NULL, 1), -EINVAL);
     EQUAL(xtq_put(NULL, 0, &packet, sizeof(packet), NULL, 0, 0, NULL), -EINVAL);
+    EQUAL(xtq_quiet(NULL, 0), -EINVAL);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     EQUAL(xtq_fence(NULL, 0), -EINVAL);
+#pragma GCC diagnostic pop
     EQUAL(xtq_error(NULL, 0, FUNCTIONS, &error), -EINVAL);
     EQUAL(xtq_collectives_open(NULL, &options, &collectives), -EINVAL);
     xtq_signal_destroy(signal);
@@ -294,6 +298,27 @@ static void many_failures(void)
     EQUAL(xtq_finalize(other), 0);
 }
 
+/* Each condition holds for the right ones of a smaller, an equal and a larger value; others are refused. */
+static void conditions(void)
+{
+    static const char *const holds[] = {
+        [XTQ_EQ] = "=", [XTQ_NE] = "<>", [XTQ_LT] = "<", [XTQ_GE] = "=>", [XTQ_GT] = ">", [XTQ_LE] = "<="};
+    static const int64_t middle = (int64_t)1 << 40;
+    struct xtq_signal *signal;
+
+    EQUAL(xtq_signal_create(0, &signal), 0);
+    for (int condition = XTQ_EQ; condition <= XTQ_LE; condition++) {
+        for (int64_t value = -1; value <= 1; value++) {
+            bool expected = strchr(holds[condition], "<=>"[value + 1]);
+
+            xtq_signal_store(signal, middle * (1 + value));
+            EQUAL(xtq_signal_wait(x, signal, (enum xtq_condition)condition, middle, 0), expected ? 0 : -ETIMEDOUT);
+        }
+    }
+    EQUAL(xtq_signal_wait(x, signal, (enum xtq_condition)(XTQ_LE + 1), 0, 0), -EINVAL);
+    xtq_signal_destroy(signal);
+}
+
 int main(int count, char **words)
 {
     struct xtq_queue_entry queue = {.engine = XTQ_HOST};
@@ -309,6 +334,7 @@ int main(int count, char **words)
     no_context();
     no_collectives();
     no_pointers(&d);
+    conditions();
     change_itself();
     change_another();
     change_kernel(&d);

@@ -57,7 +57,7 @@ proctype rank(byte me)
     do
     :: quiet -> break
     :: else ->
-        sent[me] == completed[me]; /* xtq_fence() */
+        sent[me] == completed[me]; /* xtq_quiet() */
         mine_completed = completed[me];
         mine_sent = sent[me];
         atomic {

@@ -83,7 +83,7 @@ proctype initiator()
         slot[bell % SLOTS] = i;
         ring_the_bell()
     }
-    wake_who_sleeps() /* xtq_fence() */
+    wake_who_sleeps() /* xtq_quiet() */
 }
 
 /* By one thread at a time; another thread leaves a request to check once more, and returns. */

@@ -51,7 +51,7 @@ proctype initiator(byte me)
         ring_the_bell()
 #endif
     }
-    tail[me] == TOTAL; /* xtq_fence() */
+    tail[me] == TOTAL; /* xtq_quiet() */
     ended++
 }
 

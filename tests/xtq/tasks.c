@@ -87,7 +87,7 @@ static void functions(void)
     EQUAL(seen.count, (long)COUNT * size);
     EQUAL(seen.sum, sum * size);
     for (int target = 0; target < size; target++)
-        EQUAL(xtq_fence(x, target), 0);
+        EQUAL(xtq_quiet(x, target), 0);
     EQUAL(xtq_barrier(x), 0);
     EQUAL(xtq_unregister_function(x, 7), 0);
     EQUAL(xtq_unregister_function(x, 7), -ENOENT);
@@ -232,7 +232,7 @@ static void refused(unsigned queue, const void *command, size_t bytes, int error
 
     EQUAL(xtq_error(x, target, queue, &before), 0);
     EQUAL(xtq_put(x, target, command, bytes, NULL, 0, 0, NULL), 0);
-    EQUAL(xtq_fence(x, target), 0);
+    EQUAL(xtq_quiet(x, target), 0);
     EQUAL(xtq_error(x, target, queue, &after), 0);
     EQUAL(after.count, before.count + 1);
     EQUAL(after.last, error);
@@ -361,7 +361,7 @@ static void overflow(void)
         while (!xtq_progress(x))
             ;
     EQUAL(xtq_put(x, target, &packet, sizeof(packet), payload, bytes, 0, NULL), 0);
-    EQUAL(xtq_fence(x, target), 0);
+    EQUAL(xtq_quiet(x, target), 0);
     EQUAL(xtq_signal_wait(x, entry.signal, XTQ_EQ, -put - 1, -1), 0);
     EQUAL(xtq_signal_wait(x, entry.signal, XTQ_EQ, 1, 0), -ETIMEDOUT);
     EQUAL(xtq_signal_wait(x, entry.signal, XTQ_EQ, 1, 3000), -ETIMEDOUT);
@@ -379,9 +379,9 @@ static int pass_on(const struct xtq_task *task, void *argument)
 {
     struct xtq_function_packet packet;
 
-    int fenced = xtq_fence(x, (rank + 1) % size);
+    int waited = xtq_quiet(x, (rank + 1) % size);
 
-    EXPECT(fenced == -EDEADLK || (fenced == 0 && size > 1));
+    EXPECT(waited == -EDEADLK || (waited == 0 && size > 1));
     EQUAL(xtq_signal_wait(x, argument, XTQ_EQ, 100000, -1), -EDEADLK);
     if (!task->arg[2])
         return 0;

@@ -95,6 +95,13 @@ static void run_commands(struct draining *q)
     }
 }
 
+static void publish_arrived(struct draining *q, int rank)
+{
+    if (atomic_load_explicit(&q->posted[rank], memory_order_relaxed) >
+        atomic_load_explicit(&q->arrived[rank], memory_order_relaxed))
+        atomic_store(&q->arrived[rank], q->run);
+}
+
 /* Publishes how far the commands are. Returns whether all that were started have taken effect. */
 static bool publish(struct draining *q)
 {
@@ -104,13 +111,22 @@ static bool publish(struct draining *q)
     for (int rank = 0; rank < d->size; rank++) {
         if (d->nic && nic_busy(d, rank, q->stream))
             all = false;
-        else if (atomic_load_explicit(&q->posted[rank], memory_order_relaxed) >
-                 atomic_load_explicit(&q->arrived[rank], memory_order_relaxed))
-            atomic_store(&q->arrived[rank], q->run);
+        else
+            publish_arrived(q, rank);
     }
     if (!d->nic || nic_left(d, ALL_RANKS, q->stream))
         atomic_store(&q->ring->left, q->run);
     return all;
+}
+
+/* Retires all commands that were started. What has arrived has left, even if MPI has not reported yet that it was sent.
+ */
+static void retire(struct draining *q)
+{
+    for (int rank = 0; rank < q->e->d->size; rank++)
+        publish_arrived(q, rank);
+    atomic_store(&q->ring->left, q->run);
+    atomic_store(&q->ring->tail, q->run);
 }
 
 /* Waits until all commands have taken effect, and starts those that are added meanwhile: no more than the queue holds,
@@ -143,9 +159,8 @@ static int drain(struct devcom_endpoint *e, unsigned index)
     if (!publish(&q))
         wait_and_publish(&q);
     quiet(e, q.stream); /* takes refusals, and gives up what a lost rank has not done */
-    publish(&q);
     pthread_mutex_unlock(lock);
-    atomic_store(&q.ring->tail, q.run);
+    retire(&q);
     return 1;
 }
 

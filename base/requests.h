@@ -9,6 +9,9 @@
 #ifndef VOCL_BASE_REQUESTS_H
 #define VOCL_BASE_REQUESTS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #define REQUESTS_FD 4
 #define REQUESTS_MOST 1024 /* bytes of a request, or of a line of its answer, with the newline */
 
@@ -23,6 +26,16 @@
 #define REQUEST_PROGRESS "progress "
 #define REQUEST_DONE "done "
 #define REQUEST_FAILED "failed "
+/* A progress line: "phase NAME BYTES TOTAL", how far the work has come. TOTAL is how many bytes there are, as far as is
+ * known: it changes while the program writes. Older versions do not send it. */
+#define REQUEST_PHASE "phase "
+struct request_phase {
+    char name[32];
+    uint64_t bytes, total; /* total 0: unknown */
+};
+/* Reads such a line. Numbers that are invalid, or a total that is less than the bytes, count as unknown. Returns false
+ * if the line is of another kind. */
+bool request_read_phase(const char *words, struct request_phase *phase);
 /* A progress line of a pool's move: the old worker ends now, before the new one has everything. The program waits for
  * the confirmation that this is on record. */
 #define REQUEST_LEAVES "leaves"

@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/spawn.h"
 #include "tools/checkpoint.h"
+#include "tools/progress.h"
 #include "tools/tools.h"
 
 /* Gives the descriptor to the program's owner, as the program opens it with that user's rights. */
@@ -26,9 +27,15 @@ static void give_to_owner(long program, int fd)
         fail(1, "%m");
 }
 
+/* Memory that this process and the one that asks share. */
+struct asking {
+    struct progress progress;
+    char answer[SESSION_ANSWER];
+};
+
 /* Sends the request from a process of its own, whose pipe the program opens: when both have ended, this process
  * reads the end of the pipe. */
-static pid_t ask(long program, const struct writing *writing, int ends[2], char answer[SESSION_ANSWER])
+static pid_t ask(long program, const struct writing *writing, int ends[2], struct asking *asking)
 {
     const pid_t pid = process_fork(SIGKILL);
     char words[64];
@@ -38,18 +45,28 @@ static pid_t ask(long program, const struct writing *writing, int ends[2], char 
     close(ends[0]);
     checkpoint_leave(writing);
     snprintf(words, sizeof(words), "checkpoint %d %d", (int)getpid(), ends[1]);
-    session_answer(program, words, true, answer);
+    session_answer(program, words, &asking->progress, asking->answer);
     exit(0);
 }
 
-/* Allocates memory that both processes share. */
-static char *answer_new(void)
+static struct asking *asking_new(bool quiet)
 {
-    char *answer = mmap(NULL, SESSION_ANSWER, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct asking *asking = mmap(NULL, sizeof(*asking), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    if (answer == MAP_FAILED)
+    if (asking == MAP_FAILED)
         fail(1, "%m");
-    return answer;
+    asking->progress = progress_new(quiet, true);
+    return asking;
+}
+
+static bool commit(struct writing *writing, struct progress *progress, char *why, size_t size)
+{
+    bool good;
+
+    progress_take(progress, "sync", 0, 0);
+    good = checkpoint_commit(writing, why, size);
+    progress_end(progress);
+    return good;
 }
 
 static void print_pause(const char *answer)
@@ -64,7 +81,8 @@ static void print_pause(const char *answer)
 static int write_down(long program, const char *directory, bool anew, bool quiet)
 {
     struct writing *writing = checkpoint_begin(directory, anew);
-    char why[600] = "", text[300], *answer = answer_new();
+    struct asking *asking = asking_new(quiet);
+    char why[600] = "", text[300];
     int ends[2], status;
     FILE *from;
     pid_t pid;
@@ -73,7 +91,7 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     if (pipe2(ends, O_CLOEXEC))
         fail(1, "%m");
     give_to_owner(program, ends[1]);
-    if ((pid = ask(program, writing, ends, answer)) < 0 || !(from = fdopen(ends[0], "r")))
+    if ((pid = ask(program, writing, ends, asking)) < 0 || !(from = fdopen(ends[0], "r")))
         fail(1, "%m");
     close(ends[1]);
     good = checkpoint_take(writing, from, why, sizeof(why));
@@ -81,8 +99,9 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     if (!good && *why)
         kill(pid, SIGKILL);
     status = spawn_wait(pid); /* the process has printed the reason */
+    progress_clear(&asking->progress);
     if (good && !status)
-        good = checkpoint_commit(writing, why, sizeof(why));
+        good = commit(writing, &asking->progress, why, sizeof(why));
     checkpoint_describe(writing, text, sizeof(text));
     checkpoint_end(writing);
     if (!good && *why)
@@ -94,7 +113,7 @@ static int write_down(long program, const char *directory, bool anew, bool quiet
     if (quiet)
         return 0;
     fputs(text, stdout);
-    print_pause(answer);
+    print_pause(asking->answer);
     putchar('\n');
     return 0;
 }

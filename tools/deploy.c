@@ -28,6 +28,7 @@
 #include "base/settings.h"
 #include "base/socket.h"
 #include "base/spawn.h"
+#include "tools/progress.h"
 #include "tools/tools.h"
 #include "wire/frame.h"
 
@@ -48,6 +49,7 @@ extern const char deploy_script[];
 struct bundle {
     char path[PATH_MAX]; /* a folder, or a file that was packed by tar and xz */
     bool folder;
+    uint64_t bytes; /* of the file */
     char id[128]; /* VERSION-HASH */
 };
 
@@ -56,7 +58,7 @@ struct told {
     const char *host;
     pid_t process;
     enum { ASKS, SENDS, CHECKS, THERE, FAILED } how;
-    uint64_t sent;
+    uint64_t sent, total; /* total 0: unknown, as the bundle is packed while it is sent */
     char why[1024];
 };
 
@@ -104,6 +106,7 @@ static bool is_bundle(struct bundle *bundle, const char *path)
         stat(path, &found))
         return false;
     bundle->folder = S_ISDIR(found.st_mode);
+    bundle->bytes = (uint64_t)found.st_size;
     return read_id(bundle);
 }
 
@@ -238,6 +241,7 @@ static void send_bundle(struct host *host, const char *unpackers)
     int ends[2], status = 0;
     pid_t packer;
 
+    host->told->total = strcmp(kind, "xz\n") ? 0 : host->bundle->bytes;
     host->told->how = SENDS;
     if (pipe2(ends, O_CLOEXEC) || (packer = start(words, 0, ends[1])) < 0)
         give_up(host->told, "%s", strerror(errno));
@@ -275,23 +279,34 @@ __attribute__((noreturn)) static void deploy_to(const struct bundle *bundle, str
 
 /* ---- all hosts ---- */
 
-static void show(const struct told *told, unsigned count)
+/* Shows what the slowest of the hosts does, and what all of them have got. */
+static void show(struct progress *progress, const struct told *told, unsigned count)
 {
-    static const char *const words[] = {"asked", "", "checked", "there", "failed"};
+    static const char *const words[] = {"ask", "send VOCL to", "check"};
+    unsigned number[FAILED + 1] = {0};
+    uint64_t bytes = 0, total = 0;
+    bool known = true;
+    char phase[PROGRESS_PHASE];
+    int how;
 
-    fputs("\r\033[Kvocl:", stderr);
     for (unsigned i = 0; i < count; i++) {
-        if (told[i].how == SENDS)
-            fprintf(stderr, " %s %.1f MiB", told[i].host, (double)told[i].sent / (1 << 20));
-        else
-            fprintf(stderr, " %s %s", told[i].host, words[told[i].how]);
+        number[told[i].how]++;
+        bytes += told[i].how == FAILED ? 0 : told[i].sent;
+        total += told[i].how == FAILED ? 0 : told[i].total;
+        known &= !told[i].sent || told[i].total;
     }
+    how = number[SENDS] ? SENDS : number[ASKS] ? ASKS : CHECKS;
+    if (count == 1)
+        snprintf(phase, sizeof(phase), "%s %s", words[how], told->host);
+    else
+        snprintf(phase, sizeof(phase), "%s %u hosts", words[how], count);
+    progress_take(progress, phase, bytes, how == SENDS && known ? total : 0);
 }
 
 /* Waits until all have ended, and shows their progress. */
 static void attend(struct told *told, unsigned count)
 {
-    const bool shows = isatty(2);
+    struct progress progress = progress_new(false, false); /* in a file, standard error is the program's */
     unsigned running = count;
 
     while (running) {
@@ -305,13 +320,11 @@ static void attend(struct told *told, unsigned count)
             told[i].process = 0;
             running--;
         }
-        if (shows)
-            show(told, count);
+        show(&progress, told, count);
         if (running)
             nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
     }
-    if (shows)
-        fputs("\r\033[K", stderr);
+    progress_end(&progress);
 }
 
 /* Lists each host once, without this one. */

@@ -6,6 +6,7 @@
 
 #include "pool/client.h"
 #include "tools/look.h"
+#include "tools/units.h"
 
 /* A number in a daemon's answer, or 0. */
 double number_of(const json_t *object, const char *name);
@@ -77,12 +78,8 @@ void show_nodes(const json_t *status);
 void show_devices(const json_t *status);
 void show_sessions(const json_t *status);
 void show_queue(const json_t *status);
-/* "1.5 GiB" */
-const char *show_bytes(double bytes, char text[16]);
 /* The progress of the session's move, or the result of its last one. */
 const char *show_move(const json_t *session, char *text, size_t size);
-/* "1:02:03" */
-const char *show_time(double seconds, char text[24]);
 
 /* history.c: the records that the daemons keep of past sessions */
 struct history_choices {

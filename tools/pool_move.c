@@ -6,18 +6,25 @@
 
 #include "base/text.h"
 #include "tools/pool.h"
+#include "tools/progress.h"
 
 #define TICK_MS 200
 
-/* Prints a line of progress. */
-static void show_progress(const json_t *words)
+/* A number of bytes in a daemon's message, or 0 if it is none. */
+static uint64_t bytes_of(const json_t *words, const char *name)
 {
-    const double bytes = number_of(words, "bytes");
-    char text[16];
+    const json_int_t bytes = json_integer_value(json_object_get(words, name));
 
-    printf("%s%s%s%s%s\n", shown(words, "phase"), *text_of(words, "text") ? ": " : "", shown(words, "text"),
-           bytes > 0 ? ", " : "", bytes > 0 ? show_bytes(bytes, text) : "");
-    fflush(stdout);
+    return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static void show_phase(struct progress *progress, const json_t *words)
+{
+    const char *text = text_of(words, "text");
+    char phase[PROGRESS_PHASE];
+
+    snprintf(phase, sizeof(phase), "%s%s%s", text_of(words, "phase"), *text ? ": " : "", text);
+    progress_take(progress, phase, bytes_of(words, "bytes"), bytes_of(words, "total"));
 }
 
 static void show_result(const json_t *words)
@@ -47,6 +54,7 @@ int pool_await(struct client *client, json_t **message)
 
 static int follow(struct client *client, bool quiet, char *why, size_t why_size)
 {
+    struct progress progress = progress_new(quiet, true);
     json_t *message = NULL;
     bool over = false;
     int error = 0;
@@ -60,14 +68,16 @@ static int follow(struct client *client, bool quiet, char *why, size_t why_size)
             error = -EPROTO;
         } else if (json_object_get(message, "moved")) {
             over = true;
+            progress_end(&progress);
             if (!quiet)
                 show_result(json_object_get(message, "moved"));
-        } else if (json_object_get(message, "moving") && !quiet) {
-            show_progress(json_object_get(message, "moving"));
+        } else if (json_object_get(message, "moving")) {
+            show_phase(&progress, json_object_get(message, "moving"));
         }
         json_decref(message);
         message = NULL;
     }
+    progress_end(&progress);
     return error;
 }
 

@@ -20,6 +20,7 @@
 #include "base/process.h"
 #include "base/requests.h"
 #include "base/text.h"
+#include "tools/progress.h"
 #include "tools/tools.h"
 
 /* Milliseconds in which the process that started a session's workers has to answer, and the program has to confirm
@@ -351,7 +352,22 @@ __attribute__((noreturn)) static void explain(long program)
     fail(1, "process %ld does not use VOCL", program);
 }
 
-void session_answer(long program, const char *words, bool quiet, char answer[SESSION_ANSWER])
+/* A report on the way: how far it is, or what is done. */
+static void show_report(struct progress *progress, const char *words)
+{
+    char visible[SESSION_ANSWER];
+    struct request_phase phase;
+
+    if (request_read_phase(words, &phase)) {
+        progress_take(progress, phase.name, phase.bytes, phase.total);
+        return;
+    }
+    progress_clear(progress);
+    puts(text_visible(words, visible, sizeof(visible)));
+    fflush(stdout);
+}
+
+void session_answer(long program, const char *words, struct progress *progress, char answer[SESSION_ANSWER])
 {
     struct wanted wanted = {program, 0};
     struct question question;
@@ -365,22 +381,23 @@ void session_answer(long program, const char *words, bool quiet, char answer[SES
     if (!become_user_of(wanted.starter) || !ask(&question, wanted.starter, words))
         fail(1, "process %ld cannot be asked: %m", program);
     while (next_line(&question, line, heard ? -1 : ANSWER_MS)) {
-        const char *rest = strchr(line, ' ');
+        const char *space = strchr(line, ' '), *rest = space ? space + 1 : "";
+        const bool failed = !strncmp(line, REQUEST_FAILED, strlen(REQUEST_FAILED));
 
-        rest = text_visible(rest ? rest + 1 : "", visible, sizeof(visible));
-        if (!strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE))) {
-            snprintf(answer, SESSION_ANSWER, "%s", rest);
+        if (failed || !strncmp(line, REQUEST_DONE, strlen(REQUEST_DONE))) {
+            progress_end(progress);
+            text_visible(rest, visible, sizeof(visible));
+            if (failed)
+                fail(1, "process %ld: %s", program, visible);
+            snprintf(answer, SESSION_ANSWER, "%s", visible);
             question_end(&question);
             return;
         }
-        if (!strncmp(line, REQUEST_FAILED, strlen(REQUEST_FAILED)))
-            fail(1, "process %ld: %s", program, rest);
-        if (heard && !quiet) {
-            printf("%s\n", rest);
-            fflush(stdout);
-        }
+        if (heard && progress->where != PROGRESS_NOWHERE)
+            show_report(progress, rest);
         heard = true; /* the first line confirms that it has begun */
     }
+    progress_end(progress);
     if (heard)
         fail(1, "process %ld has ended", program);
     fail(1, "process %ld does not answer", program);
@@ -388,9 +405,10 @@ void session_answer(long program, const char *words, bool quiet, char answer[SES
 
 int session_ask(long program, const char *words, bool quiet)
 {
+    struct progress progress = progress_new(quiet, true);
     char answer[SESSION_ANSWER];
 
-    session_answer(program, words, quiet, answer);
+    session_answer(program, words, &progress, answer);
     if (*answer)
         printf("%s\n", answer);
     return 0;
@@ -463,12 +481,15 @@ int sessions_move(int count, char **words)
 
 int sessions_suspend(int count, char **words)
 {
-    static const struct option options[] = {
-        {"list", no_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"quiet", no_argument, NULL, 'q'},
+                                            {"list", no_argument, NULL, 'l'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    bool quiet = false;
 
-    while (session_option(count, words, ":lh", options) != -1)
-        ;
+    while (session_option(count, words, ":qlh", options) != -1)
+        quiet = true;
     if (count - optind != 1)
         misuse("%s takes one PID", words[0]);
-    return session_ask(session_process(words[optind]), words[0], false);
+    return session_ask(session_process(words[optind]), words[0], quiet);
 }

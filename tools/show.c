@@ -5,30 +5,6 @@
 #include "base/text.h"
 #include "tools/pool.h"
 
-const char *show_bytes(double bytes, char text[16])
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    unsigned unit = 0;
-
-    while (bytes >= 1024 && unit < 4) {
-        bytes /= 1024;
-        unit++;
-    }
-    snprintf(text, 16, bytes < 10 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-    return text;
-}
-
-const char *show_time(double seconds, char text[24])
-{
-    long all = (long)seconds;
-
-    if (all < 3600)
-        snprintf(text, 24, "%ld:%02ld", all / 60, all % 60);
-    else
-        snprintf(text, 24, "%ld:%02ld:%02ld", all / 3600, all / 60 % 60, all % 60);
-    return text;
-}
-
 /* Valid until eight more have been fetched: enough for one line. */
 const char *shown(const json_t *object, const char *name)
 {
@@ -75,16 +51,19 @@ void show_devices(const json_t *status)
     }
 }
 
-/* "n1 > n2: copy, 12 MiB", or for the last move "n1 > n2: 12 MiB, 3.1 ms of pause"; "" if there is none. */
+/* "n1 > n2: copy, 12 MiB of 1.5 GiB", or for the last move "n1 > n2: 12 MiB, 3.1 ms of pause"; "" if there is none. */
 const char *show_move(const json_t *session, char *text, size_t size)
 {
     const json_t *move = json_object_get(session, "move");
-    const double bytes = number_of(move, "bytes"), pause = number_of(move, "pause_us");
+    const double bytes = number_of(move, "bytes"), total = number_of(move, "total");
+    const double pause = number_of(move, "pause_us");
     const char *phase = shown(move, "phase"), *to = shown(move, "to");
-    char shown_bytes[16] = "", ended[48] = "";
+    char shown_bytes[16] = "", ended[48] = "", shown_total[16];
 
     if (bytes > 0 || !*phase)
         show_bytes(bytes, shown_bytes);
+    if (*phase && total > bytes)
+        snprintf(ended, sizeof(ended), " of %s", show_bytes(total, shown_total));
     if (!*phase)
         snprintf(ended, sizeof(ended), ", %.1f ms of pause", pause / 1000);
     if (!move)

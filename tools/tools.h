@@ -8,6 +8,7 @@
  *     devices.c      vocl devices
  *     hold.c         --hold
  *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume; sessions_wait.c its --wait
+ *     progress.c     how far a command has come (progress.h); units.c, sizes and times for people (units.h)
  *     look.c         how often waiting commands poll (look.h)
  *     checkpoint.c   vocl checkpoint, and the checks for --restore (checkpoint.h); checkpoint_write.c writes the files
  *     help.c         the texts of --help; json.c, texts of JSON
@@ -126,12 +127,14 @@ void sessions_each(bool (*found)(void *context, pid_t starter, const char *line)
 int session_option(int count, char **words, const char *letters, const struct option *options);
 /* Returns a PID as typed by a user, or that of the program of a pool's session; ends the program if it is neither. */
 long session_process(const char *text);
-/* Sends a request to the session of one of this user's programs (or, for root, anybody's), and prints its progress
+/* Sends a request to the session of one of this user's programs (or, for root, anybody's), and shows its progress
  * (unless quiet) and its answer. Returns the exit status, or ends the program with the reason of a failure. */
 int session_ask(long program, const char *words, bool quiet);
-/* The same, without printing the last line of the answer; returns when the request was carried out. */
+/* The same, with a progress of the caller's, and without printing the last line of the answer; returns when the request
+ * was carried out. */
+struct progress;
 #define SESSION_ANSWER 4096
-void session_answer(long program, const char *words, bool quiet, char answer[SESSION_ANSWER]);
+void session_answer(long program, const char *words, struct progress *progress, char answer[SESSION_ANSWER]);
 
 /* `vocl checkpoint`, with the words from that one on. Returns the exit status. */
 int checkpoint_command(int count, char **words);

@@ -18,6 +18,7 @@
 #include "base/requests.h"
 #include "base/spawn.h"
 #include "base/text.h"
+#include "tools/progress.h"
 #include "tools/tools.h"
 
 #define PARTS ".parts"
@@ -241,7 +242,7 @@ static int start_tracing(long program, const char *file)
     atexit(remove_unused);
     if (strchr(folder, '\n') || snprintf(request, sizeof(request), "trace start %s", folder) >= (int)sizeof(request))
         misuse("%s: the name is too long", folder);
-    session_answer(program, request, true, answer);
+    session_answer(program, request, &(struct progress){.where = PROGRESS_NOWHERE}, answer);
     *unused_file = '\0';
     return 0;
 }
@@ -251,7 +252,7 @@ static int stop_tracing(long program)
     char folder[SESSION_ANSWER], file[SESSION_ANSWER];
     size_t length;
 
-    session_answer(program, "trace stop", true, folder);
+    session_answer(program, "trace stop", &(struct progress){.where = PROGRESS_NOWHERE}, folder);
     length = strlen(folder);
     if (length <= strlen(PARTS) || strcmp(folder + length - strlen(PARTS), PARTS))
         fail(1, "the records of the trace are in %s", folder);

@@ -35,10 +35,17 @@ struct wire_region region_piece(const struct wire_region *whole, size_t at)
 
 int contents_wait(struct contents *c)
 {
-    struct transfer **slot = &c->under_way[c->next % CONTENTS_UNDER_WAY], *before = *slot;
+    const unsigned slot = c->next % CONTENTS_UNDER_WAY;
+    struct transfer *before = c->under_way[slot];
+    int error;
 
-    *slot = NULL;
-    return before ? transfer_wait(before) : 0;
+    c->under_way[slot] = NULL;
+    if (!before)
+        return 0;
+    error = transfer_wait(before);
+    if (!error && c->moved)
+        c->moved(c->argument, c->sizes[slot]);
+    return error;
 }
 
 int contents_end(struct contents *c, int error)
@@ -109,8 +116,10 @@ static int go(struct contents *c, const struct extent *extent, uint8_t *bytes,
         piece.part = region_piece(&extent->part, at);
         layout = layout_linear(bytes + at, piece.part.size);
         error = contents_wait(c);
-        if (!error)
-            error = begin(c->member, &piece, &layout, &c->under_way[c->next++ % CONTENTS_UNDER_WAY]);
+        if (error)
+            break;
+        c->sizes[c->next % CONTENTS_UNDER_WAY] = piece.part.size;
+        error = begin(c->member, &piece, &layout, &c->under_way[c->next++ % CONTENTS_UNDER_WAY]);
     }
     return error;
 }

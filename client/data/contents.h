@@ -25,12 +25,15 @@ struct extent extent_at(uint64_t address, size_t size);
 #define CONTENTS_PIECE ((size_t)16 << 20)
 struct wire_region region_piece(const struct wire_region *whole, size_t at);
 
-/* To be initialized with zeros, except the member. */
+/* To be initialized with zeros, except the member and moved(). */
 #define CONTENTS_UNDER_WAY 4
 struct contents {
     struct node *member;
     struct transfer *under_way[CONTENTS_UNDER_WAY];
+    size_t sizes[CONTENTS_UNDER_WAY];
     unsigned next;
+    void (*moved)(void *argument, size_t bytes); /* called when so many bytes have been moved; or NULL */
+    void *argument;
 };
 /* Take the contents from the member, or bring them there. Return 0, a negative errno value, or native OpenCL's error of
  * an earlier piece. bytes are used until contents_end(). */

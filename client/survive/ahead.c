@@ -8,12 +8,18 @@
 #define LITTLE ((size_t)1 << 20) /* bytes that are copied sooner in the pause */
 #define ENDS_NS 1000000000       /* longest wait, in a round, for what was enqueued */
 
-static size_t find_all(struct pause *p, const struct ahead *all, unsigned count)
+/* *told: of these bytes, those whose copying is reported. */
+static size_t find_all(struct pause *p, const struct ahead *all, unsigned count, size_t *told)
 {
     size_t bytes = 0;
 
-    for (unsigned i = 0; i < count; i++)
-        bytes += all[i].find(all[i].argument);
+    *told = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const size_t one = all[i].find(all[i].argument);
+
+        bytes += one;
+        *told += all[i].tells ? one : 0;
+    }
     ends_put(&p->ends, p->session);
     halt_set(HALT_NONE);
     return bytes;
@@ -33,13 +39,15 @@ static int copy_all_of(const struct ahead *all, unsigned count, bool go)
 
 int copy_ahead(struct pause *p, const struct ahead *all, unsigned count)
 {
-    size_t before = SIZE_MAX, bytes;
+    size_t before = SIZE_MAX, bytes, told;
     bool go = true;
     int error = 0;
 
     for (unsigned round = 0; go && !error && round < MOST_ROUNDS && pause_calls(p); round++) {
-        bytes = find_all(p, all, count);
+        bytes = find_all(p, all, count, &told);
         go = ends_wait(&p->ends, p->node, ENDS_NS) && bytes > LITTLE && bytes < before / 4 * 3;
+        if (go)
+            pause_expect(p, told);
         error = copy_all_of(all, count, go);
         before = bytes;
     }

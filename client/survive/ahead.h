@@ -16,6 +16,7 @@ struct ahead {
     /* Copies what find() found. The program runs, and what was enqueued before has ended. If go is false, copies
      * nothing and sets the marks again, for the pause. Returns 0, or an error that makes the pause pointless. */
     int (*copy)(void *argument, bool go);
+    bool tells; /* it reports what it has copied (pause_copied()) */
 };
 /* Copies for all consumers, in rounds. coherence_watch() must be on. Returns 0 or the first error. */
 int copy_ahead(struct pause *p, const struct ahead *all, unsigned count);

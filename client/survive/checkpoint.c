@@ -202,6 +202,8 @@ static int take(struct save *s)
     s->paused = store_missing(s->store);
     if (p->halted)
         pause_phase(p, "save");
+    if (p->halted && !error)
+        pause_expect(p, s->paused);
     if (!error)
         error = store_take(s->store, p->reason, p->reason_size);
     if (p->halted) /* else the halt is another one, of a suspended session */
@@ -273,7 +275,13 @@ static int put_contents(struct save *s, const struct stored *piece, const uint8_
         return 0;
     error = put_line(s, "data %llu %zu %zu\n", (unsigned long long)kept->number, kept->linear ? piece->start : 0,
                      piece->bytes);
-    return error ? error : put(s, bytes + piece->at, piece->bytes);
+    for (size_t at = 0; !error && at < piece->bytes; at += PIPE_BYTES) {
+        const size_t part = piece->bytes - at < PIPE_BYTES ? piece->bytes - at : PIPE_BYTES;
+
+        error = put(s, bytes + piece->at + at, part);
+        pause_copied(&s->pause, error ? 0 : part);
+    }
+    return error;
 }
 
 static int put_all(struct save *s)
@@ -287,6 +295,9 @@ static int put_all(struct save *s)
         return pause_refuse(&s->pause, -EIO, "what was taken cannot be read");
     if (!saved_program(getpid(), program))
         return pause_refuse(&s->pause, -errno, "the program has no name in /proc");
+    s->pause.bytes = 0;
+    pause_phase(&s->pause, "write");
+    pause_expect(&s->pause, store_contents(s->store));
     error = put_line(s, CHECKPOINT_HEAD "program %s\n", program);
     for (unsigned i = 0; !error && i < s->kept_count; i++)
         error = put_line(s, "object %llu %s\n", (unsigned long long)s->kept[i].number, s->kept[i].what);
@@ -309,12 +320,14 @@ void checkpoint_answer(struct session *session, const char *words, struct answer
     struct save s = {.pause = {.session = session, .reason = reason, .reason_size = sizeof(reason)},
                      .pipe = open_pipe(words)};
     int error = s.pipe < 0 ? s.pipe : 0;
+    struct move_watch watch = summon_watch(answer);
     long paused = 0;
 
+    s.pause.watch = &watch;
     if (error)
         snprintf(reason, sizeof(reason), "the pipe of the process that asked cannot be opened: %s", strerror(-error));
     s.pause.node = session_node(session, 0);
-    s.store = error ? NULL : store_new(settings_string(SETTING_SUSPEND_DIR));
+    s.store = error ? NULL : store_new(settings_string(SETTING_SUSPEND_DIR), &s.pause);
     if (!error && !s.store)
         error = pause_refuse(&s.pause, -ENOMEM, "no memory");
     if (!error)

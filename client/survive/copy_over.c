@@ -18,6 +18,7 @@ struct copying {
     cl_context context;
     cl_command_queue queue; /* of that context, at the target */
     cl_event events[CONTENTS_UNDER_WAY];
+    size_t sizes[CONTENTS_UNDER_WAY];
     unsigned next;
 };
 
@@ -56,8 +57,10 @@ static int wait_for_slot(struct copying *c, unsigned slot)
     c->events[slot] = NULL;
     status = event_wait(event);
     handle_release(event, WIRE_EVENT, 0);
-    if (status >= 0)
+    if (status >= 0) {
+        pause_copied(c->move->pause, c->sizes[slot]);
         return 0;
+    }
     return pause_is_broken(c->move->pause)
                ? refuse_lost(c->move)
                : pause_refuse(c->move->pause, -ENOMEM, "contents cannot be moved: error %d", status);
@@ -129,7 +132,7 @@ static int copy_region(struct copying *c, cl_mem whole, const struct wire_region
         return refuse_lost(m);
     }
     c->events[slot] = event;
-    pause_copied(m->pause, part->size);
+    c->sizes[slot] = part->size;
     return 0;
 }
 
@@ -166,17 +169,39 @@ static bool can_go_early(const struct _cl_mem *memory)
     return !memory->coherence && may_go_ahead(memory);
 }
 
+static bool is_missing(const struct move *m, const struct object *object)
+{
+    const struct _cl_mem *memory = (const struct _cl_mem *)object;
+
+    return goes(m, object) &&
+           !(made_early(m, object) && can_go_early(memory) && !(atomic_load(&memory->written) & WRITTEN_MOVE));
+}
+
+static int add_range(void *argument, cl_mem whole, size_t start, size_t end)
+{
+    *(size_t *)argument += extent_of(whole, start, end).part.size;
+    return 0;
+}
+
+size_t copy_missing(const struct move *m)
+{
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < m->count; i++) {
+        if (is_missing(m, m->objects[i]))
+            coherence_each((cl_mem)m->objects[i], m->node, add_range, &bytes);
+    }
+    return bytes;
+}
+
 int copy_all(struct move *m)
 {
     struct copying c = {.move = m};
     int error = 0;
 
     for (unsigned i = 0; !error && i < m->count; i++) {
-        cl_mem memory = (cl_mem)m->objects[i];
-
-        if (goes(m, m->objects[i]) &&
-            !(made_early(m, m->objects[i]) && can_go_early(memory) && !(atomic_load(&memory->written) & WRITTEN_MOVE)))
-            error = coherence_each(memory, m->node, copy_range, &c);
+        if (is_missing(m, m->objects[i]))
+            error = coherence_each((cl_mem)m->objects[i], m->node, copy_range, &c);
     }
     return copying_end(&c, error);
 }
@@ -272,5 +297,5 @@ static int copy_written(void *argument, bool go)
 
 struct ahead objects_ahead(struct objects_ahead *o)
 {
-    return (struct ahead){o, find_written, copy_written};
+    return (struct ahead){o, find_written, copy_written, true};
 }

@@ -217,8 +217,10 @@ static int pause_and_change(struct move *m)
     if (!error)
         error = make_all(m);
     pause_phase(m->pause, "contents");
-    if (!error)
+    if (!error) {
+        pause_expect(m->pause, copy_missing(m));
         error = copy_all(m);
+    }
     if (!error)
         error = unshare_contents(m);
     if (!error)
@@ -387,8 +389,8 @@ static void *move_thread(void *argument)
             return NULL;
         summon_lock();
         if (!node->suspended && !node->in_process &&
-            summon_move(node, "spare", false, reason, sizeof(reason)) == -ENODEV)
-            summon_move(node, "here", false, reason, sizeof(reason));
+            summon_move(node, "spare", false, NULL, reason, sizeof(reason)) == -ENODEV)
+            summon_move(node, "here", false, NULL, reason, sizeof(reason));
         summon_unlock();
         took = (clock_ns() - began) / 1000;
     }

@@ -13,11 +13,12 @@
  */
 struct move_watch;
 int session_move(struct node *node, unsigned member, struct move_watch *watch, char *reason, size_t size);
-/* Observer of a move, or NULL. told() gets each phase as it begins and, while contents are copied, the bytes so far;
- * bytes and pause_us are set at the end. leaves(): the move becomes a replay, and the old worker ends before the new
- * one has everything, so whatever happens the node is no longer where it was. Both are called by the moving thread. */
+/* Observer of a move, a suspension or a checkpoint, or NULL. told() gets each phase as it begins and, while contents
+ * are copied, the bytes so far, and how many there are (0: unknown); bytes and pause_us are set at the end of a move.
+ * leaves(), or NULL: the move becomes a replay, and the old worker ends before the new one has everything, so whatever
+ * happens the node is no longer where it was. Both are called by the thread that does the work. */
 struct move_watch {
-    void (*told)(void *argument, const char *phase, uint64_t bytes);
+    void (*told)(void *argument, const char *phase, uint64_t bytes, uint64_t total);
     void (*leaves)(void *argument);
     void *argument;
     uint64_t bytes;

@@ -74,15 +74,19 @@ int summon_worker(struct session *session, const char *where, struct node **out,
 /* Finds a spare worker there, or starts one: *came. Returns 0, or a negative errno with the reason. */
 int summon_spare(struct session *session, const char *where, struct node **spare, bool *came, char *why, size_t size);
 void summon_drop(struct session *session, struct node *spare);
-/* Moves the node to a worker there. any: also to another kind of device. Returns 0, or a negative errno with the
- * reason. */
-int summon_move(struct node *node, const char *where, bool any, char *why, size_t size);
+/* Moves the node to a worker there. any: also to another kind of device. watch: the observer, or NULL. Returns 0, or a
+ * negative errno with the reason. */
+int summon_move(struct node *node, const char *where, bool any, struct move_watch *watch, char *why, size_t size);
+
+/* Returns an observer that reports to whoever has sent that request. */
+struct move_watch summon_watch(struct answer *answer);
 
 /* ---- suspend.c ---- */
-/* Saves the session's contents at this host and ends its workers. Returns 0, or a negative errno with the reason. */
-int suspend_begin(struct session *session, char *reason, size_t size);
+/* Saves the session's contents at this host and ends its workers. watch: the observer, or NULL. Returns 0, or a
+ * negative errno with the reason. */
+int suspend_begin(struct session *session, struct move_watch *watch, char *reason, size_t size);
 /* Resumes the session. Returns 0 also if it is not suspended. */
-int suspend_end(struct session *session, char *reason, size_t size);
+int suspend_end(struct session *session, struct move_watch *watch, char *reason, size_t size);
 bool suspend_is_on(void);
 /* Waits until no suspension or resumption is under way. Returns 0 if the session is not suspended then, else a negative
  * errno with the reason. Called without any lock. */
@@ -128,8 +132,9 @@ struct objects_ahead {
     unsigned count;
 };
 struct ahead objects_ahead(struct objects_ahead *o);
-/* Copies what is still missing. */
+/* Copies what is still missing; copy_missing() returns how many bytes that is. */
 int copy_all(struct move *m);
+size_t copy_missing(const struct move *m);
 /* Whether it is a memory object with contents of its own, not held in the program's memory. */
 bool has_contents(const struct object *object);
 

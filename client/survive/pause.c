@@ -176,14 +176,21 @@ int pause_begin(struct pause *p)
 static void tell(struct pause *p)
 {
     p->told = clock_ns();
+    p->told_bytes = p->bytes;
     if (p->watch)
-        p->watch->told(p->watch->argument, p->phase, p->bytes);
+        p->watch->told(p->watch->argument, p->phase, p->bytes, p->total);
+}
+
+void pause_expect(struct pause *p, size_t bytes)
+{
+    p->total = p->bytes + bytes;
+    tell(p);
 }
 
 void pause_copied(struct pause *p, size_t bytes)
 {
     p->bytes += bytes;
-    if (clock_ns() - p->told > TELL_NS)
+    if (clock_ns() - p->told > TELL_NS || p->bytes == p->total)
         tell(p);
 }
 
@@ -225,7 +232,10 @@ void pause_phase(struct pause *p, const char *name)
 
     timeline_span(timeline_now(), p->node, "%s", name);
     vocl_log(LOG_DEBUG, "move: %s, after %ld us", name, (clock_ns() - p->began) / 1000);
+    if (p->phase && p->told_bytes != p->bytes)
+        tell(p);
     p->phase = name;
+    p->total = 0;
     tell(p);
     if (!strncmp(held, name, length) && held[length] == ':')
         hold(p, held + length + 1);

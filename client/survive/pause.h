@@ -18,8 +18,9 @@ struct pause {
     struct ends ends;
     bool gated;               /* unfinished commands may wait for a user event */
     struct move_watch *watch; /* or NULL */
-    const char *phase;
-    uint64_t bytes;           /* copied so far */
+    const char *phase; /* the current one, or NULL */
+    uint64_t bytes, total;    /* copied so far; how many there are, or 0 */
+    uint64_t told_bytes;      /* the last that the observer got */
     long began, halted, told; /* times in ns; halted: 0 before calls are halted */
 };
 
@@ -41,6 +42,8 @@ bool program_ends(struct session *session);
 
 /* Notes that a phase begins. VOCL_MOVE_HOLD may make it wait here. */
 void pause_phase(struct pause *p, const char *name);
+/* Notes that so many bytes more are to be copied in this phase. */
+void pause_expect(struct pause *p, size_t bytes);
 /* Adds to the bytes copied, and reports them to the observer now and then. */
 void pause_copied(struct pause *p, size_t bytes);
 /* Sets the reason, and returns error. */

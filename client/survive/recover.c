@@ -241,7 +241,7 @@ int recover_move(struct node *node, struct node *target, struct move_watch *watc
 
     session_lock(session);
     error = may_go(node, target, why);
-    if (!error && watch) {
+    if (!error && watch && watch->leaves) {
         session_unlock(session);
         watch->leaves(watch->argument);
         session_lock(session);

@@ -174,6 +174,7 @@ int suspension_resume(struct suspension *r)
     pause_lock();
     error = halt_all(r);
     r->pause.began = clock_ns();
+    r->pause.bytes = 0;
     pause_phase(&r->pause, "come");
     if (!error)
         error = suspended_each(r, bring);
@@ -182,6 +183,7 @@ int suspension_resume(struct suspension *r)
     if (!error)
         error = suspended_each(r, make);
     pause_phase(&r->pause, "give");
+    pause_expect(&r->pause, store_contents(r->store));
     r->contents = -clock_ns();
     if (!error)
         error = suspended_each(r, give);

@@ -328,7 +328,7 @@ struct savings *snapshot_ahead(struct savings *all, struct node *node, bool away
 
 struct ahead savings_ahead(struct savings *all)
 {
-    return (struct ahead){all, find_all_changed, save_all_changed};
+    return (struct ahead){.argument = all, .find = find_all_changed, .copy = save_all_changed};
 }
 
 void savings_free(struct savings *all)

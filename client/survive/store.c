@@ -31,6 +31,7 @@ struct room {
 
 struct store {
     struct room room;
+    struct pause *pause;
     struct stored *pieces; /* the first `sorted` by object and start, then in the order of planning */
     unsigned count, most, sorted;
 };
@@ -133,12 +134,14 @@ static int room_take(struct room *room, char *reason, size_t size)
 
 /* ---- the store and its pieces ---- */
 
-struct store *store_new(const char *directory)
+struct store *store_new(const char *directory, struct pause *pause)
 {
     struct store *store = calloc(1, sizeof(*store));
 
-    if (store && room_begin(&store->room, directory))
+    if (store && room_begin(&store->room, directory)) {
+        store->pause = pause;
         return store;
+    }
     free(store);
     return NULL;
 }
@@ -190,14 +193,24 @@ size_t store_bytes(const struct store *store)
     return bytes;
 }
 
-size_t store_missing(const struct store *store)
+static size_t sum(const struct store *store, bool missing)
 {
     const struct stored *piece;
     size_t bytes = 0;
 
     for (unsigned at = 0; (piece = store_piece(store, &at));)
-        bytes += piece->here ? 0 : piece->bytes;
+        bytes += missing && piece->here ? 0 : piece->bytes;
     return bytes;
+}
+
+size_t store_missing(const struct store *store)
+{
+    return sum(store, true);
+}
+
+size_t store_contents(const struct store *store)
+{
+    return sum(store, false);
 }
 
 /* ---- planning ---- */
@@ -405,6 +418,7 @@ static int take_piece(struct moving *m, const struct stored *piece)
 
     if (!piece->node) {
         memory_copy_open(bytes, piece->memory->arena + piece->start, piece->bytes);
+        pause_copied(m->store->pause, piece->bytes);
         return 0;
     }
     if (m->contents.member != piece->node)
@@ -414,9 +428,17 @@ static int take_piece(struct moving *m, const struct stored *piece)
     return error ? error : move_extent(m, &extent, bytes);
 }
 
+static void moved(void *argument, size_t bytes)
+{
+    pause_copied(argument, bytes);
+}
+
 int store_take(struct store *store, char *reason, size_t size)
 {
-    struct moving m = {.store = store, .reason = reason, .reason_size = size};
+    struct moving m = {.store = store,
+                       .contents = {.moved = moved, .argument = store->pause},
+                       .reason = reason,
+                       .reason_size = size};
     int error = room_take(&store->room, reason, size);
 
     for (unsigned i = 0; !error && i < store->count; i++) {
@@ -461,8 +483,11 @@ static int give_piece(void *argument, cl_mem root, size_t start, size_t end)
 int store_give(struct store *store, const struct node *node, struct node *member, struct object *const *objects,
                unsigned count, char *reason, size_t size)
 {
-    struct moving m = {
-        .store = store, .contents = {.member = member}, .writes = true, .reason = reason, .reason_size = size};
+    struct moving m = {.store = store,
+                       .contents = {.member = member, .moved = moved, .argument = store->pause},
+                       .writes = true,
+                       .reason = reason,
+                       .reason_size = size};
     const struct stored *piece;
     int error = 0;
 

@@ -7,6 +7,7 @@
 
 struct store;
 struct move;
+struct pause;
 
 /* A saved piece of a root memory object: from start to end of a buffer, or 0 to 1 of an image, as `bytes` bytes from
  * `at` on; or, instead, SVM contents at an address. */
@@ -21,8 +22,8 @@ struct stored {
 };
 
 /* Creates a store in memory or, if a directory is named, in an unnamed file there. Returns NULL if memory is
- * exhausted. */
-struct store *store_new(const char *directory);
+ * exhausted. What is taken and given is reported to the pause (pause_copied()). */
+struct store *store_new(const char *directory, struct pause *pause);
 void store_free(struct store *store);
 
 /* Begins a new plan. What is planned again and was taken already is not taken again unless it was written since
@@ -54,8 +55,9 @@ bool store_has(const struct store *store, const struct _cl_mem *memory);
 /* Empties the store. */
 void store_drop(struct store *store);
 
-/* Returns how many bytes of the plan are still to be taken; the size of all that is planned. */
+/* Return how many bytes of the plan are still to be taken; how many it has; and how much room they take. */
 size_t store_missing(const struct store *store);
+size_t store_contents(const struct store *store);
 size_t store_bytes(const struct store *store);
 /* Returns the next planned piece from *at on, which is 0 at first, or NULL after the last. */
 const struct stored *store_piece(const struct store *store, unsigned *at);

@@ -97,7 +97,7 @@ static int take(void *argument, bool go)
 
 struct ahead store_ahead(struct store_ahead *s)
 {
-    return (struct ahead){s, find, take};
+    return (struct ahead){s, find, take, true};
 }
 
 void store_ahead_end(struct store_ahead *s)

@@ -131,7 +131,7 @@ static int move_node(struct node *node, const struct node *spare, bool any, stru
     return error;
 }
 
-int summon_move(struct node *node, const char *where, bool any, char *why, size_t size)
+int summon_move(struct node *node, const char *where, bool any, struct move_watch *watch, char *why, size_t size)
 {
     struct node *spare;
     bool came;
@@ -139,7 +139,7 @@ int summon_move(struct node *node, const char *where, bool any, char *why, size_
 
     if (error)
         return error;
-    error = move_node(node, spare, any, NULL, why, size);
+    error = move_node(node, spare, any, watch, why, size);
     if (came)
         summon_drop(node->session, spare);
     return error;
@@ -155,9 +155,21 @@ void summon_unlock(void)
     mutex_unlock(&members);
 }
 
+static void tell_phase(void *argument, const char *phase, uint64_t bytes, uint64_t total)
+{
+    answer_progress(argument, REQUEST_PHASE "%s %llu %llu", phase, (unsigned long long)bytes,
+                    (unsigned long long)total);
+}
+
+struct move_watch summon_watch(struct answer *answer)
+{
+    return (struct move_watch){.told = tell_phase, .argument = answer};
+}
+
 /* Moves all nodes, or only those on the host `from`, if that is not NULL. */
 static void move_to(struct session *session, const char *where, const char *from, bool any, struct answer *answer)
 {
+    struct move_watch watch = summon_watch(answer);
     char why[300] = "";
     unsigned moved = 0;
     int error = 0;
@@ -171,7 +183,7 @@ static void move_to(struct session *session, const char *where, const char *from
 
         if (node->in_process || (from && strcasecmp(from, transport_peer_host(session_transport(session), node->peer))))
             continue;
-        error = summon_move(node, where, any, why, sizeof(why));
+        error = summon_move(node, where, any, &watch, why, sizeof(why));
         moved += !error;
         if (!error)
             answer_progress(answer, "%s", why);
@@ -186,15 +198,11 @@ static void move_to(struct session *session, const char *where, const char *from
 
 static void suspend_or_resume(struct session *session, bool suspend, struct answer *answer)
 {
+    struct move_watch watch = summon_watch(answer);
     char why[300] = "";
-    const int error = suspend ? suspend_begin(session, why, sizeof(why)) : suspend_end(session, why, sizeof(why));
+    const int error = (suspend ? suspend_begin : suspend_end)(session, &watch, why, sizeof(why));
 
     answer_end(answer, !error, "%s", why);
-}
-
-static void tell_phase(void *argument, const char *phase, uint64_t bytes)
-{
-    answer_progress(argument, "phase %s %llu", phase, (unsigned long long)bytes);
 }
 
 /* Reports that the node leaves, or the end of the old worker would be taken for the end of the one that moves. */
@@ -208,7 +216,7 @@ static void tell_leaving(void *argument)
  * worker ends. */
 static void move_member(struct session *session, unsigned member, const char *where, bool any, struct answer *answer)
 {
-    struct move_watch watch = {.told = tell_phase, .leaves = tell_leaving, .argument = answer};
+    struct move_watch watch = summon_watch(answer);
     struct node *node = NULL, *spare;
     char why[300] = "";
     int error;
@@ -221,6 +229,7 @@ static void move_member(struct session *session, unsigned member, const char *wh
         answer_end(answer, false, "the session has no worker %u", member);
         return;
     }
+    watch.leaves = tell_leaving;
     error = summon_worker(session, where, &spare, why, sizeof(why));
     if (!error) {
         error = move_node(node, spare, any, &watch, why, sizeof(why));

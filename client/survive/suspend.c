@@ -32,6 +32,7 @@
 static PER_PROCESS struct {
     struct mutex lock;
     pthread_cond_t news;
+    struct move_watch *watch; /* of whoever waits for the next result, or NULL */
     bool on, busy;  /* busy: it is being suspended, or, if on, resumed */
     unsigned turns; /* number of results of suspending and resuming so far */
     int error;      /* of the last result, and its reason */
@@ -79,10 +80,11 @@ bool suspend_is_on(void)
     return on;
 }
 
-static void goes_on(void)
+static void goes_on(struct suspension *r)
 {
     mutex_lock(&state.lock);
     state.busy = true;
+    r->pause.watch = state.watch;
     mutex_unlock(&state.lock);
 }
 
@@ -92,6 +94,7 @@ static void come_out(struct suspension *r, bool on, int error)
     state.on = on;
     state.busy = false;
     state.turns++;
+    state.watch = r->pause.watch = NULL;
     state.error = error;
     snprintf(state.reason, sizeof(state.reason), "%s", r->pause.reason);
     pthread_cond_broadcast(&state.news);
@@ -288,6 +291,7 @@ static int begin(struct suspension *r)
         error = suspended_each(r, list_objects);
     taken = store_missing(r->store);
     pause_phase(&r->pause, "take");
+    pause_expect(&r->pause, taken);
     r->contents = -clock_ns();
     if (!error)
         error = store_take(r->store, r->pause.reason, r->pause.reason_size);
@@ -344,7 +348,7 @@ static void *suspend_thread(void *argument)
     r->suspended_since = timeline_now();
     come_out(r, !error, error);
     while (!error && halt_wait_wanted()) {
-        goes_on();
+        goes_on(r);
         error = end_or_again(r);
         vocl_log(error ? LOG_ERROR : LOG_INFO, "%s%s", error ? "the session is still suspended: " : "",
                  r->pause.reason);
@@ -362,18 +366,19 @@ static void *suspend_thread(void *argument)
     return NULL;
 }
 
-static struct suspension *suspend_new(struct session *session)
+static struct suspension *suspend_new(struct session *session, struct move_watch *watch)
 {
     struct suspension *r = calloc(1, sizeof(*r) + sizeof(state.reason));
 
     if (!r)
         return NULL;
     r->pause.session = session;
+    r->pause.watch = watch;
     r->pause.reason = (char *)(r + 1);
     r->pause.reason_size = sizeof(state.reason);
     r->pause.began = clock_ns();
     r->nodes = calloc(session_node_count(session), sizeof(*r->nodes));
-    r->store = store_new(settings_string(SETTING_SUSPEND_DIR));
+    r->store = store_new(settings_string(SETTING_SUSPEND_DIR), &r->pause);
     if (r->nodes && r->store)
         return r;
     store_free(r->store);
@@ -392,9 +397,9 @@ static int wait_for_turn(unsigned turns, char *reason, size_t size)
 }
 
 /* state.lock held. */
-static int start(struct session *session, char *reason, size_t size)
+static int start(struct session *session, struct move_watch *watch, char *reason, size_t size)
 {
-    struct suspension *r = suspend_new(session);
+    struct suspension *r = suspend_new(session, watch);
     pthread_t thread;
 
     if (!r || thread_start(&thread, suspend_thread, r)) {
@@ -408,7 +413,7 @@ static int start(struct session *session, char *reason, size_t size)
     return wait_for_turn(state.turns, reason, size);
 }
 
-int suspend_begin(struct session *session, char *reason, size_t size)
+int suspend_begin(struct session *session, struct move_watch *watch, char *reason, size_t size)
 {
     int error;
 
@@ -417,12 +422,12 @@ int suspend_begin(struct session *session, char *reason, size_t size)
     if (!error && state.on)
         snprintf(reason, size, "it is suspended");
     else if (!error)
-        error = start(session, reason, size);
+        error = start(session, watch, reason, size);
     mutex_unlock(&state.lock);
     return error;
 }
 
-int suspend_end(struct session *session, char *reason, size_t size)
+int suspend_end(struct session *session, struct move_watch *watch, char *reason, size_t size)
 {
     int error;
 
@@ -430,6 +435,7 @@ int suspend_end(struct session *session, char *reason, size_t size)
     mutex_lock(&state.lock);
     error = state.on ? 0 : wait_for_still(reason, size);
     if (!error && state.on) {
+        state.watch = watch;
         halt_want();
         error = wait_for_turn(state.turns, reason, size);
     } else if (!error) {
@@ -456,7 +462,7 @@ static void *every_thread(void *argument)
         if (program_ends(session))
             return NULL;
         if (!suspend_is_on()) /* else the program would have no time to run */
-            suspend_begin(session, reason, sizeof(reason));
+            suspend_begin(session, NULL, reason, sizeof(reason));
     }
 }
 

@@ -247,7 +247,7 @@ static int copy_found(void *argument, bool go)
 
 struct ahead svm_ahead(struct svm_ahead *s)
 {
-    return (struct ahead){s, find_ahead, copy_found};
+    return (struct ahead){s, find_ahead, copy_found, true};
 }
 
 int svm_copy(struct move *m)
@@ -259,5 +259,6 @@ int svm_copy(struct move *m)
     if (!svm_remote_any(m->node))
         return 0;
     list = find_written(m, &count, &bytes);
+    pause_expect(m->pause, bytes);
     return copy_list(m, list, count, true, false);
 }

@@ -102,7 +102,12 @@ static int list(struct move *m)
 int unshare_contents(struct move *m)
 {
     int error = m->unshares ? list(m) : 0;
+    size_t bytes = 0;
 
+    for (unsigned i = 0; i < m->unshared_count; i++)
+        bytes += m->unshared[i].memory->direct ? 0 : m->unshared[i].memory->size;
+    if (bytes)
+        pause_expect(m->pause, bytes);
     for (unsigned i = 0; !error && i < m->unshared_count; i++) {
         struct unshared *u = &m->unshared[i];
 

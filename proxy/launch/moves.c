@@ -59,8 +59,10 @@ static void tell(json_t *message)
 static void tell_phase(const char *phase, const char *text)
 {
     tell(json_pack("{s:s, s:s, s:s}", "do", "moving", "phase", phase, "text", text));
-    if (move.out >= 0)
-        requests_answer(move.out, REQUEST_PROGRESS "%s%s%s\n", phase, *text ? ": " : "", text);
+    if (move.out >= 0 && *text)
+        requests_answer(move.out, REQUEST_PROGRESS "%s: %s\n", phase, text);
+    else if (move.out >= 0)
+        requests_answer(move.out, REQUEST_PROGRESS REQUEST_PHASE "%s\n", phase);
 }
 
 static void tell_moved(bool good, const char *text, unsigned long long bytes, long pause_us)
@@ -78,21 +80,27 @@ static void answer_program(void)
         vocl_log(LOG_DEBUG, "the program does not listen: %s", strerror(errno));
 }
 
-/* Handles the program's report: "phase NAME BYTES", or a sentence. */
+static void pass_on(const char *words)
+{
+    if (move.out >= 0)
+        requests_answer(move.out, REQUEST_PROGRESS "%s\n", words);
+}
+
+/* Handles the program's report: a phase, or a sentence. */
 static void take_progress(const char *words)
 {
-    unsigned long long bytes;
-    char phase[32];
+    struct request_phase phase;
 
     if (!strcmp(words, REQUEST_LEAVES)) {
         tell_moved(true, "all commands were sent again, because some wait for a user event", 0, 0);
         answer_program();
     } else if (sscanf(words, REQUEST_UNFIT " %d", &move.device) == 1) {
         return;
-    } else if (sscanf(words, "phase %31s %llu", phase, &bytes) == 2) {
-        tell(json_pack("{s:s, s:s, s:I}", "do", "moving", "phase", phase, "bytes", (json_int_t)bytes));
-    } else if (move.out >= 0) {
-        requests_answer(move.out, REQUEST_PROGRESS "%s\n", words);
+    } else {
+        if (request_read_phase(words, &phase))
+            tell(json_pack("{s:s, s:s, s:I, s:I}", "do", "moving", "phase", phase.name, "bytes",
+                           (json_int_t)phase.bytes, "total", (json_int_t)phase.total));
+        pass_on(words);
     }
 }
 

@@ -33,6 +33,12 @@ struct wire_region region_piece(const struct wire_region *whole, size_t at)
     return piece;
 }
 
+static void tell(const struct contents *c, size_t bytes)
+{
+    if (c->moved)
+        c->moved(c->argument, bytes);
+}
+
 int contents_wait(struct contents *c)
 {
     const unsigned slot = c->next % CONTENTS_UNDER_WAY;
@@ -43,8 +49,8 @@ int contents_wait(struct contents *c)
     if (!before)
         return 0;
     error = transfer_wait(before);
-    if (!error && c->moved)
-        c->moved(c->argument, c->sizes[slot]);
+    if (!error)
+        tell(c, c->sizes[slot]);
     return error;
 }
 
@@ -111,6 +117,7 @@ static int go(struct contents *c, const struct extent *extent, uint8_t *bytes,
     int error = 0;
 
     for (size_t at = 0; !error && at < extent->part.size; at += piece.part.size) {
+        const unsigned slot = c->next % CONTENTS_UNDER_WAY;
         struct layout layout;
 
         piece.part = region_piece(&extent->part, at);
@@ -118,8 +125,11 @@ static int go(struct contents *c, const struct extent *extent, uint8_t *bytes,
         error = contents_wait(c);
         if (error)
             break;
-        c->sizes[c->next % CONTENTS_UNDER_WAY] = piece.part.size;
-        error = begin(c->member, &piece, &layout, &c->under_way[c->next++ % CONTENTS_UNDER_WAY]);
+        c->next++;
+        c->sizes[slot] = piece.part.size;
+        error = begin(c->member, &piece, &layout, &c->under_way[slot]);
+        if (!error && !c->under_way[slot]) /* little data go with the command */
+            tell(c, piece.part.size);
     }
     return error;
 }

@@ -295,7 +295,7 @@ static int put_all(struct save *s)
         return pause_refuse(&s->pause, -EIO, "what was taken cannot be read");
     if (!saved_program(getpid(), program))
         return pause_refuse(&s->pause, -errno, "the program has no name in /proc");
-    s->pause.bytes = 0;
+    pause_count_anew(&s->pause);
     pause_phase(&s->pause, "write");
     pause_expect(&s->pause, store_contents(s->store));
     error = put_line(s, CHECKPOINT_HEAD "program %s\n", program);

@@ -181,6 +181,11 @@ static void tell(struct pause *p)
         p->watch->told(p->watch->argument, p->phase, p->bytes, p->total);
 }
 
+void pause_count_anew(struct pause *p)
+{
+    p->bytes = p->told_bytes = 0;
+}
+
 void pause_expect(struct pause *p, size_t bytes)
 {
     p->total = p->bytes + bytes;

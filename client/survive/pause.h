@@ -42,6 +42,8 @@ bool program_ends(struct session *session);
 
 /* Notes that a phase begins. VOCL_MOVE_HOLD may make it wait here. */
 void pause_phase(struct pause *p, const char *name);
+/* The bytes that are copied from here on count from 0. */
+void pause_count_anew(struct pause *p);
 /* Notes that so many bytes more are to be copied in this phase. */
 void pause_expect(struct pause *p, size_t bytes);
 /* Adds to the bytes copied, and reports them to the observer now and then. */

@@ -174,7 +174,7 @@ int suspension_resume(struct suspension *r)
     pause_lock();
     error = halt_all(r);
     r->pause.began = clock_ns();
-    r->pause.bytes = 0;
+    pause_count_anew(&r->pause);
     pause_phase(&r->pause, "come");
     if (!error)
         error = suspended_each(r, bring);

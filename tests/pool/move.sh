@@ -33,6 +33,22 @@ one_part || fail "the old place is held: $(root vocl pool sessions)"
 move --to n3 --device 0 || fail "to n3: $(cat "$scratch/asked" "$scratch/err" "$scratch"/n?.log)"
 grep -q 'moved from n. to n3: .*, paused for .* ms' "$scratch/asked" || fail "what is said: $(cat "$scratch/asked")"
 one_part || fail "the old place is held: $(root vocl pool sessions)"
+# How far it is, and how much was copied, is on standard error.
+as $alice vocl pool move --to n2 "$session" > "$scratch/asked" 2> "$scratch/shown" || fail "back to n2: $(cat "$scratch/shown")"
+one_part || fail "the old place is held: $(root vocl pool sessions)"
+[ "$(wc -l < "$scratch/asked")" = 1 ] && grep -q '^moved from n3 to n2: ' "$scratch/asked" || fail "on standard output: $(cat "$scratch/asked")"
+[ "$(grep -v : "$scratch/shown" | grep -vx waiting | tr '\n' ' ')" = "starting early copy objects contents change forget " ] &&
+    grep -qE '^(copy|contents): [0-9.]+ [KM]?i?B(, |$)' "$scratch/shown" || fail "phases: $(cat "$scratch/shown")"
+as $alice vocl pool move --quiet --to n3 "$session" > "$scratch/asked" 2>&1 || fail "to n3 again: $(cat "$scratch/asked")"
+one_part || fail "the old place is held: $(root vocl pool sessions)"
+[ ! -s "$scratch/asked" ] || fail "quiet: $(cat "$scratch/asked")"
+# As the user of a program on this host.
+as $alice vocl move --to n2 "$session" > "$scratch/asked" 2> "$scratch/shown" || fail "by vocl move: $(cat "$scratch/asked" "$scratch/shown")"
+one_part || fail "the old place is held: $(root vocl pool sessions)"
+grep -qx change "$scratch/shown" && grep -qE '^(copy|contents): ' "$scratch/shown" || fail "vocl move: $(cat "$scratch/asked" "$scratch/shown")"
+as $alice vocl pool move --to n3 "$session" > "$scratch/asked" 2>&1 || fail "to n3 a third time: $(cat "$scratch/asked")"
+one_part || fail "the old place is held: $(root vocl pool sessions)"
+one_part || fail "the old place is held: $(root vocl pool sessions)"
 [ "$(part node) $(part id)" = "n3 $session" ] || fail "it is on $(part node), and called $(part id)"
 move --to n3 || fail "to the other device: $(cat "$scratch/asked" "$scratch"/n3.log)"
 one_part && [ "$(part node)" = n3 ] || fail "to the other device: $(root vocl pool sessions)"
@@ -42,7 +58,7 @@ one_part && [ "$(part node)" != n3 ] || fail "anywhere else: $(root vocl pool se
 cat "$scratch"/accounting-n? | python3 -c '
 import json, sys
 moves = [r["move"] for r in map(json.loads, sys.stdin) if r["session"] == sys.argv[1] and r["why"].startswith("moved to ")]
-assert len(moves) == int(sys.argv[2]) and all(m["bytes"] > 0 and m["pause_us"] > 0 and m["to"] for m in moves), moves' "$session" 4 ||
+assert len(moves) == int(sys.argv[2]) and all(m["bytes"] > 0 and m["pause_us"] > 0 and m["to"] for m in moves), moves' "$session" 8 ||
     fail "accounting: $(cat "$scratch"/accounting-n?)"
 
 # The move is refused, and the session stays.

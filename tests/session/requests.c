@@ -31,6 +31,13 @@ static void on_request(void *context, const char *request, struct answer *answer
         answer_progress(answer, "two\nlines");
         answer_end(answer, true, "%s: %s", context_text, request);
         answer_end(answer, false, "this comes too late");
+    } else if (!strcmp(request, "move to count")) {
+        answer_progress(answer, "phase one");
+        answer_progress(answer, "phase two 5 much");
+        answer_progress(answer, "phase \033[2Jthree -1 -2");
+        answer_progress(answer, "phase four 0 1048576");
+        answer_progress(answer, "phase four 1048576 1048575");
+        answer_end(answer, true, "counted");
     } else if (!strcmp(request, "move to nowhere")) {
         answer_end(answer, false, "there is no nowhere");
     } else if (!strcmp(request, "move to wait")) {

@@ -48,6 +48,10 @@ listed "requests +pairs +$(uname -n),$(uname -n)"
 asks 0 "answered: move to echo" echo
 [ "$(tr '\n' '/' < "$scratch/answer")" = "one/two lines/answered: move to echo/" ] || fail "the answer: $(cat "$scratch/answer")"
 vocl move --quiet --to echo $program | grep -qx "answered: move to echo" || fail "--quiet"
+# phases without totals, as older sessions report them, and with numbers that are none
+vocl move $program --to count > "$scratch/answer" 2> "$scratch/shown" || fail "phases: $(cat "$scratch/shown")"
+[ "$(cat "$scratch/answer")" = counted ] || fail "phases: $(cat "$scratch/answer")"
+[ "$(sed 's/, .*//' "$scratch/shown" | tr '\n' '/')" = 'one/two/\x1b[2Jthree/four/four: 1.0 MiB/' ] || fail "phases: $(cat -A "$scratch/shown")"
 asks 1 "there is no nowhere" nowhere
 asks 1 "it was not answered" nothing
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -49,8 +50,8 @@ extern const char deploy_script[];
 struct bundle {
     char path[PATH_MAX]; /* a folder, or a file that was packed by tar and xz */
     bool folder;
-    uint64_t bytes; /* of the file */
-    char id[128]; /* VERSION-HASH */
+    uint64_t bytes; /* of the file, or of the folder as tar packs it */
+    char id[128];   /* VERSION-HASH */
 };
 
 /* Progress that the process of a host reports. */
@@ -58,7 +59,7 @@ struct told {
     const char *host;
     pid_t process;
     enum { ASKS, SENDS, CHECKS, THERE, FAILED } how;
-    uint64_t sent, total; /* total 0: unknown, as the bundle is packed while it is sent */
+    uint64_t sent, total; /* before they are compressed for this host; total 0: unknown */
     char why[1024];
 };
 
@@ -106,8 +107,34 @@ static bool is_bundle(struct bundle *bundle, const char *path)
         stat(path, &found))
         return false;
     bundle->folder = S_ISDIR(found.st_mode);
-    bundle->bytes = (uint64_t)found.st_size;
+    bundle->bytes = (uint64_t)found.st_size; /* of a folder: see find_size() */
     return read_id(bundle);
+}
+
+#define TAR_BLOCK 512
+#define TAR_RECORD 10240
+
+static uint64_t packed_bytes;
+
+static uint64_t rounded(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static int add_file(const char *path, const struct stat *file, int kind, struct FTW *at)
+{
+    (void)path, (void)at;
+    packed_bytes += TAR_BLOCK + (kind == FTW_F ? rounded((uint64_t)file->st_size, TAR_BLOCK) : 0);
+    return 0;
+}
+
+static void find_size(struct bundle *bundle)
+{
+    if (!bundle->folder)
+        return;
+    packed_bytes = 0;
+    nftw(bundle->path, add_file, 16, FTW_PHYS);
+    bundle->bytes = rounded(packed_bytes + 2 * TAR_BLOCK, TAR_RECORD);
 }
 
 /* Finds the bundle: the folder that this tool is in, or a file beside it or one folder up: an installation's, or a
@@ -214,21 +241,41 @@ static const char *hear(struct host *host)
             host->told->host);
 }
 
-/* Makes the command that packs the bundle in a way the host can unpack. */
+/* Makes the command that packs the bundle, and returns how the host unpacks it; for gzip it is yet to be compressed. */
 static const char *pack(const struct bundle *bundle, const char *unpackers, char command[2 * PATH_MAX + 128])
 {
-    const char *path = bundle->path, *kind = strstr(unpackers, "gzip") ? "gzip" : "tar";
+    const char *path = bundle->path;
 
     if (!bundle->folder && strstr(unpackers, "xz")) {
         sprintf(command, "exec cat '%s'", path);
         return "xz\n";
     }
     if (bundle->folder)
-        sprintf(command, "tar -C '%s/..' -cf - '%s'%s", path, strrchr(path, '/') + 1,
-                strcmp(kind, "tar") ? " | gzip -1" : "");
+        sprintf(command, "exec tar -C '%s/..' -cf - '%s'", path, strrchr(path, '/') + 1);
     else
-        sprintf(command, "xz -dc '%s'%s", path, strcmp(kind, "tar") ? " | gzip -1" : "");
-    return strcmp(kind, "tar") ? "gzip\n" : "tar\n";
+        sprintf(command, "exec xz -dc '%s'", path);
+    return strstr(unpackers, "gzip") ? "gzip\n" : "tar\n";
+}
+
+/* Starts to compress for the host what is written to *to, which was the way to the host. */
+static pid_t compress(int *to)
+{
+    char *words[] = {(char *)(uintptr_t) "gzip", (char *)(uintptr_t) "-1", NULL};
+    int ends[2];
+    pid_t gzip;
+
+    if (pipe2(ends, O_CLOEXEC))
+        return -1;
+    gzip = start(words, ends[0], *to);
+    close(ends[0]);
+    close(*to);
+    *to = ends[1];
+    return gzip;
+}
+
+static bool has_failed(int status)
+{
+    return status && status < 128;
 }
 
 static void send_bundle(struct host *host, const char *unpackers)
@@ -237,23 +284,28 @@ static void send_bundle(struct host *host, const char *unpackers)
     char command[2 * PATH_MAX + 128];
     char *words[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", command, NULL};
     const char *kind = pack(host->bundle, unpackers, command);
+    const bool gzips = !strcmp(kind, "gzip\n");
     ssize_t got = 1;
-    int ends[2], status = 0;
-    pid_t packer;
+    int ends[2], status = 0, compressed = 0;
+    pid_t packer, gzip = 0;
 
-    host->told->total = strcmp(kind, "xz\n") ? 0 : host->bundle->bytes;
+    host->told->total = host->bundle->folder || !strcmp(kind, "xz\n") ? host->bundle->bytes : 0;
     host->told->how = SENDS;
     if (pipe2(ends, O_CLOEXEC) || (packer = start(words, 0, ends[1])) < 0)
         give_up(host->told, "%s", strerror(errno));
     close(ends[1]);
     if (write_all(host->to, kind, strlen(kind)))
         got = 0; /* the host will have reported the reason */
+    if (gzips && (gzip = compress(&host->to)) < 0)
+        give_up(host->told, "%s", strerror(errno));
     while (got > 0 && (got = read(ends[0], bytes, sizeof(bytes))) > 0 && !write_all(host->to, bytes, (size_t)got))
         host->told->sent += (uint64_t)got;
     close(ends[0]);
     close(host->to);
     status = spawn_wait(packer);
-    if (got == 0 && status && status < 128)
+    if (gzips)
+        compressed = spawn_wait(gzip);
+    if (got == 0 && (has_failed(status) || has_failed(compressed)))
         give_up(host->told, "%s cannot be packed", host->bundle->path);
     host->told->how = CHECKS;
 }
@@ -358,6 +410,7 @@ void deploy(const char *hosts)
     find_bundle(&bundle);
     if (strncmp(bundle.id, PACKAGE_VERSION "-", strlen(PACKAGE_VERSION) + 1))
         fail(EXIT_BROKEN, "%s is VOCL %s, and this is " PACKAGE_VERSION, bundle.path, bundle.id);
+    find_size(&bundle);
     count = list_hosts(list, told);
     for (unsigned i = 0; i < count; i++) {
         pid_t process = process_fork(SIGTERM); /* shares the memory of told */

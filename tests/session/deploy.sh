@@ -284,6 +284,30 @@ grep -q 'has got VOCL' "$scratch/err" || fail "what is broken is used"
 [ "$(ls -A "$home/four/.cache/vocl" | tr '\n' ' ')" = "0.0.1-aaaa 0.0.2-aaaa $id " ] ||
     fail "old ones: $(ls -A "$home/four/.cache/vocl")"
 
+# ---- what a terminal shows: a part was sent, and the rest waits for a file ----
+
+if command -v script > /dev/null; then
+    cat > "$scratch/halts" <<END
+#!/bin/sh
+[ ! -e $scratch/go ] || exec ssh -F $keys/ssh -x -T "\$@" # this is the session's
+{ dd bs=64k count=20 2> /dev/null; until [ -e $scratch/go ]; do sleep 0.1; done; cat; } | ssh -F $keys/ssh -x -T "\$@"
+END
+    chmod +x "$scratch/halts"
+    for kind in folder file; do
+        rm -rf "$home/five/.cache" "$scratch/go"
+        : > "$scratch/terminal"
+        VOCL_BUNDLE=$([ $kind = folder ] && echo "$bundle" || echo "$packed") rsh=$scratch/halts log=warn \
+            near script -qefc "$vocl devices --deploy --hosts five" "$scratch/terminal" > "$scratch/out" 2> "$scratch/err" &
+        sending=$!
+        wait_until grep -qE 'send VOCL to five: [0-9.]+ [KM]iB of [0-9]+ MiB' "$scratch/terminal" ||
+            fail "$kind: how far it is: $(cat -A "$scratch/terminal" "$scratch/err")"
+        touch "$scratch/go"
+        wait $sending || fail "$kind, on a terminal: $(cat -A "$scratch/terminal" "$scratch/err")"
+        ! grep -q "$(printf '\033')" "$scratch/terminal" || fail "escape codes: $(cat -A "$scratch/terminal")"
+    done
+    rm -rf "$home/five/.cache"
+fi
+
 # ---- a node that has this VOCL already ----
 
 ssh_to_node four 'chmod 755 . .cache .cache/vocl; chmod -R a+rX .cache/vocl'

@@ -109,12 +109,14 @@ static const struct {
      "Suspends the session of program PID: saves the contents of its devices, in the program's memory or in\n"
      "VOCL_SUSPEND_DIR, and ends its workers. The program's next command that needs a device starts workers again. If\n"
      "suspending fails, the program continues as before, and the exit status is 1. See vocl(1).\n\n"
+     "  -q, --quiet        do not print the progress\n"
      "  -l, --list         list the programs that can be suspended, and do nothing else\n",
      NULL},
     {"resume",
      "usage: vocl resume [OPTION]... PID\n\n"
      "Starts the workers of the suspended program PID now. If that fails, the program is still suspended, you can try\n"
      "again, and the exit status is 1. See vocl(1).\n\n"
+     "  -q, --quiet        do not print the progress\n"
      "  -l, --list         list the programs with a session, and do nothing else\n",
      NULL},
     {"checkpoint",
@@ -124,7 +126,7 @@ static const struct {
      "checkpoint in DIR are not written again. If anything fails, that checkpoint is still good, the program\n"
      "continues, and the exit status is 1. See vocl(1).\n\n"
      "  -f, --full         write everything, even unchanged contents\n"
-     "  -q, --quiet        do not print how much was written\n"
+     "  -q, --quiet        do not print the progress, nor how much was written\n"
      "  -l, --list         list the programs with a session, and do nothing else\n",
      NULL},
     {"trace",

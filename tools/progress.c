@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "tools/units.h"
 
-#define COLUMNS 80      /* of a terminal that does not say */
+#define COLUMNS 80        /* of a terminal that does not say */
 #define LEAST_RATE_MS 100 /* between the reports that a rate is computed of */
 
 struct progress progress_new(bool quiet, bool lines)

@@ -1,6 +1,6 @@
 /*
- * How far a command has come, on standard error: on a terminal one line that is renewed, without escape codes; elsewhere
- * a line when a phase begins, and one when it has ended, if it has copied anything. Nobody has to parse it.
+ * How far a command has come, on standard error: on a terminal one line that is renewed, without escape codes;
+ * elsewhere a line when a phase begins, and one when it has ended, if it has copied anything. Nobody has to parse it.
  */
 #ifndef VOCL_TOOLS_PROGRESS_H
 #define VOCL_TOOLS_PROGRESS_H

@@ -18,7 +18,7 @@ struct pause {
     struct ends ends;
     bool gated;               /* unfinished commands may wait for a user event */
     struct move_watch *watch; /* or NULL */
-    const char *phase; /* the current one, or NULL */
+    const char *phase;        /* the current one, or NULL */
     uint64_t bytes, total;    /* copied so far; how many there are, or 0 */
     uint64_t told_bytes;      /* the last that the observer got */
     long began, halted, told; /* times in ns; halted: 0 before calls are halted */

@@ -435,10 +435,8 @@ static void moved(void *argument, size_t bytes)
 
 int store_take(struct store *store, char *reason, size_t size)
 {
-    struct moving m = {.store = store,
-                       .contents = {.moved = moved, .argument = store->pause},
-                       .reason = reason,
-                       .reason_size = size};
+    struct moving m = {
+        .store = store, .contents = {.moved = moved, .argument = store->pause}, .reason = reason, .reason_size = size};
     int error = room_take(&store->room, reason, size);
 
     for (unsigned i = 0; !error && i < store->count; i++) {

@@ -33,9 +33,9 @@ static PER_PROCESS struct {
     struct mutex lock;
     pthread_cond_t news;
     struct move_watch *watch; /* of whoever waits for the next result, or NULL */
-    bool on, busy;  /* busy: it is being suspended, or, if on, resumed */
-    unsigned turns; /* number of results of suspending and resuming so far */
-    int error;      /* of the last result, and its reason */
+    bool on, busy;            /* busy: it is being suspended, or, if on, resumed */
+    unsigned turns;           /* number of results of suspending and resuming so far */
+    int error;                /* of the last result, and its reason */
     char reason[300];
 } state = {.lock = MUTEX(RANK_SUSPEND), .news = PTHREAD_COND_INITIALIZER};
 

@@ -61,7 +61,8 @@ void move_ask(struct session *s, struct connection *c, const json_t *message)
 /* Copies the members of a message that describe a move. */
 static json_t *take_words(const json_t *message)
 {
-    static const char *const texts[] = {"phase", "from", "to", "text"}, *const numbers[] = {"bytes", "total", "pause_us"};
+    static const char *const texts[] = {"phase", "from", "to", "text"}, *const numbers[] = {"bytes", "total",
+                                                                                            "pause_us"};
     json_t *words = json_object();
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {

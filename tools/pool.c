@@ -55,7 +55,7 @@ static const char help[] =
     "                     the program was told of its own\n"
     "  -f, --from=NODE    move: only the devices of that node, if the session has devices of several\n"
     "      --do           rebalance: move the sessions\n"
-    "  -q, --quiet        move: print no progress\n"
+    "  -q, --quiet        move, suspend: print no progress\n"
     "\n"
     "The exit status is 0; 1 if a daemon could not do what it was asked to do or the time limit was reached;\n"
     "2 after a mistake on the command line; 3 if there is no pool, or it has no node of that name.\n"
@@ -358,7 +358,7 @@ static int move_sessions(const struct poolfile *pool, char **words, const struct
     return status;
 }
 
-static int suspend_sessions(const struct poolfile *pool, char **words)
+static int suspend_sessions(const struct poolfile *pool, char **words, bool quiet)
 {
     int status = 0;
 
@@ -366,7 +366,7 @@ static int suspend_sessions(const struct poolfile *pool, char **words)
         fail(2, "suspend needs a session; try `vocl pool --help`");
     for (; *words; words++) {
         check_id(*words);
-        status |= pool_suspend(pool, *words);
+        status |= pool_suspend(pool, *words, quiet);
     }
     return status;
 }
@@ -544,7 +544,7 @@ int main(int count, char **words)
     else if (words[optind] && !strcmp(words[optind], "move"))
         status = move_sessions(&pool, words + optind + 1, &choices);
     else if (words[optind] && !strcmp(words[optind], "suspend"))
-        status = suspend_sessions(&pool, words + optind + 1);
+        status = suspend_sessions(&pool, words + optind + 1, choices.wish.quiet);
     else if (words[optind] && !strcmp(words[optind], "rebalance") && !words[optind + 1])
         status = pool_rebalance(&pool, choices.carries_out, choices.wish);
     else

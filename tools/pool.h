@@ -61,11 +61,15 @@ int pool_move_session(const struct poolfile *pool, const char *id, const char *f
 /* Moves all sessions away from a node. Prints which ones stay and why, and returns how many. */
 int pool_empty_node(const struct poolfile *pool, const char *name, struct move_wish wish);
 
+/* Shows a daemon's report of how far it is. */
+struct progress;
+void pool_show_phase(struct progress *progress, const json_t *words);
 /* Waits for the next message without a limit, as long as the daemon is alive. Returns 0 or a negative errno. */
 int pool_await(struct client *client, json_t **message);
 
-/* pool_suspend.c: suspends or resumes the session whose name begins with id. Returns the exit status. */
-int pool_suspend(const struct poolfile *pool, const char *id);
+/* pool_suspend.c: suspends, showing how far that is unless quiet, or resumes the session whose name begins with id.
+ * Returns the exit status. */
+int pool_suspend(const struct poolfile *pool, const char *id, bool quiet);
 int pool_resume(const struct poolfile *pool, const char *id);
 /* after this time all daemons know of a change */
 #define POOL_NEWS_MS 1000

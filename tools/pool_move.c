@@ -18,7 +18,7 @@ static uint64_t bytes_of(const json_t *words, const char *name)
     return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-static void show_phase(struct progress *progress, const json_t *words)
+void pool_show_phase(struct progress *progress, const json_t *words)
 {
     const char *text = text_of(words, "text");
     char phase[PROGRESS_PHASE];
@@ -72,7 +72,7 @@ static int follow(struct client *client, bool quiet, char *why, size_t why_size)
             if (!quiet)
                 show_result(json_object_get(message, "moved"));
         } else if (json_object_get(message, "moving")) {
-            show_phase(&progress, json_object_get(message, "moving"));
+            pool_show_phase(&progress, json_object_get(message, "moving"));
         }
         json_decref(message);
         message = NULL;

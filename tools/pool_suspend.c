@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "tools/pool.h"
+#include "tools/progress.h"
 
 /* Finds the session whose name begins with id, in the nodes' lists of that name. Returns how many sessions match. */
 static unsigned find(const json_t *status, const char *list, const char *id, const json_t **found, const json_t **where)
@@ -28,9 +29,10 @@ static unsigned find(const json_t *status, const char *list, const char *id, con
 }
 
 /* Sends the question and waits for an answer with that word. Returns 0, or a negative errno with why. */
-static int ask(const struct poolfile *pool, const char *address, json_t *question, const char *word, char *why,
-               size_t why_size)
+static int ask(const struct poolfile *pool, const char *address, json_t *question, const char *word, bool quiet,
+               char *why, size_t why_size)
 {
+    struct progress progress = progress_new(quiet, true);
     struct client client;
     json_t *message = NULL;
     bool over = false;
@@ -46,12 +48,15 @@ static int ask(const struct poolfile *pool, const char *address, json_t *questio
         } else if (json_object_get(message, "error")) {
             snprintf(why, why_size, "%s", text_of(message, "error"));
             error = -EPROTO;
+        } else if (json_object_get(message, "moving")) {
+            pool_show_phase(&progress, json_object_get(message, "moving"));
         } else {
             over = json_object_get(message, word) != NULL;
         }
         json_decref(message);
         message = NULL;
     }
+    progress_end(&progress);
     client_close(&client);
     return error;
 }
@@ -66,7 +71,7 @@ static int complain(const char *why)
 
 /* Asks a session of that list to do what; returns -ENOENT if there is none. */
 static int try_to_change(const struct poolfile *pool, const json_t *status, const char *id, const char *list,
-                         const char *what, const char *word, char *why, size_t why_size)
+                         const char *what, const char *word, bool quiet, char *why, size_t why_size)
 {
     const json_t *session = NULL, *node = NULL;
     const unsigned count = find(status, list, id, &session, &node);
@@ -78,7 +83,7 @@ static int try_to_change(const struct poolfile *pool, const json_t *status, cons
         snprintf(why, why_size, "there is no session %s that %s", id, *what == 's' ? "runs" : "is suspended");
     else
         error = ask(pool, text_of(node, "address"),
-                    json_pack("{s:s, s:s}", "do", what, "session", text_of(session, "id")), word, why, why_size);
+                    json_pack("{s:s, s:s}", "do", what, "session", text_of(session, "id")), word, quiet, why, why_size);
     return error;
 }
 
@@ -90,7 +95,8 @@ static bool may_pass(int error, const char *what)
 }
 
 /* Returns the exit status. */
-static int change(const struct poolfile *pool, const char *id, const char *list, const char *what, const char *word)
+static int change(const struct poolfile *pool, const char *id, const char *list, const char *what, const char *word,
+                  bool quiet)
 {
     struct pool_look look = pool_look_for(pool, POOL_NEWS_MS);
     char why[512] = "";
@@ -98,19 +104,19 @@ static int change(const struct poolfile *pool, const char *id, const char *list,
     json_t *status;
 
     while (may_pass(error, what) && (status = pool_look_again(&look, why, sizeof(why)))) {
-        error = try_to_change(pool, status, id, list, what, word, why, sizeof(why));
+        error = try_to_change(pool, status, id, list, what, word, quiet, why, sizeof(why));
         json_decref(status);
     }
     pool_look_end(&look);
     return error ? complain(why) : 0;
 }
 
-int pool_suspend(const struct poolfile *pool, const char *id)
+int pool_suspend(const struct poolfile *pool, const char *id, bool quiet)
 {
-    return change(pool, id, "sessions", "suspend", "suspended");
+    return change(pool, id, "sessions", "suspend", "suspended", quiet);
 }
 
 int pool_resume(const struct poolfile *pool, const char *id)
 {
-    return change(pool, id, "suspended", "resume session", "resumed");
+    return change(pool, id, "suspended", "resume session", "resumed", true);
 }

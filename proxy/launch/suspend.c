@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/requests.h"
 #include "base/text.h"
 #include "proxy/launch/costs.h"
 #include "proxy/launch/moves.h"
@@ -27,6 +28,7 @@ struct inquiry suspend_inquiry = {.client.fd = -1};
  * at once. */
 static struct asker {
     bool waits;
+    bool shows;    /* somebody sees how far it is; older daemons would not understand that */
     char part[64]; /* or "" */
 } askers[8];
 
@@ -42,19 +44,35 @@ const char *suspend_ended(void)
 
 /* ---- requests ---- */
 
+/* Sends a message to the daemon of the part. Takes ownership of message. */
+static void tell_part(const char *part, json_t *message)
+{
+    for (unsigned i = 0; *part && i < session.count; i++) {
+        if (!strcmp(session.nodes[i].place.part, part))
+            session_tell(&session.nodes[i], json_incref(message));
+    }
+    json_decref(message);
+}
+
 /* The session stays as it is. part "": the request was from the daemon that knows of the suspended session. */
 static void refuse(const char *part, const char *why)
 {
     json_t *message = json_pack("{s:s, s:s}", "do", "stays", "text", why);
 
     costs_asked(0);
-    for (unsigned i = 0; *part && i < session.count; i++) {
-        if (!strcmp(session.nodes[i].place.part, part))
-            session_tell(&session.nodes[i], json_incref(message));
-    }
-    if (!*part)
-        inquiry_say(&suspend_inquiry, json_incref(message));
-    json_decref(message);
+    if (*part)
+        tell_part(part, message);
+    else
+        inquiry_say(&suspend_inquiry, message);
+}
+
+static void report(const struct asker *asker, const char *words)
+{
+    struct request_phase phase;
+
+    if (asker->shows && request_read_phase(words, &phase))
+        tell_part(asker->part, json_pack("{s:s, s:s, s:I, s:I}", "do", "suspending", "phase", phase.name, "bytes",
+                                         (json_int_t)phase.bytes, "total", (json_int_t)phase.total));
 }
 
 /* Returns a free entry; NULL if there is none, or one already waits for this part. */
@@ -75,14 +93,16 @@ static void hear_answer(void *owner, enum request_answer answer, const char *tex
 {
     struct asker *asker = owner;
 
-    if (answer == ANSWER_PROGRESS)
+    if (answer == ANSWER_PROGRESS) {
+        report(asker, text);
         return;
+    }
     if (answer != ANSWER_DONE)
         refuse(asker->part, text);
     asker->waits = false;
 }
 
-static void ask_program(const char *words, const char *part)
+static void ask_program(const char *words, const char *part, bool shows)
 {
     struct asker *asker = find_asker(part);
     const char *why = moves_now() ? "a move of it is under way" : !asker ? "that has been asked of it already" : NULL;
@@ -92,6 +112,7 @@ static void ask_program(const char *words, const char *part)
         return;
     }
     asker->waits = true;
+    asker->shows = shows;
     snprintf(asker->part, sizeof(asker->part), "%s", part);
 }
 
@@ -100,7 +121,7 @@ void suspend_hear_daemon(struct attended *node, const json_t *message)
     if (!json_object_get(message, "suspend"))
         return;
     costs_asked(clock_ms());
-    ask_program("suspend", node->place.part);
+    ask_program("suspend", node->place.part, json_is_true(json_object_get(message, "shows")));
 }
 
 /* ---- the daemon that knows of the suspension ---- */
@@ -124,7 +145,7 @@ static void hear_daemon(struct inquiry *inquiry, const json_t *message)
 {
     (void)inquiry;
     if (json_object_get(message, "resume"))
-        ask_program("resume", "");
+        ask_program("resume", "", false);
     else if (json_object_get(message, "end"))
         text_print(suspended.ended, sizeof(suspended.ended), "%s", text_of(message, "end"));
     else if (json_object_get(message, "error"))

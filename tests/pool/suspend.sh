@@ -54,9 +54,16 @@ suspend()
 idle
 here=$(part node) other=n1
 [ "$here" != n1 ] || other=n2
+# While it is suspended, the phases and what they have copied are shown.
+copied='^(ahead|take): 8\.0 MiB(, |$)'
+phases()
+{
+    [ "$(grep -v : "$scratch/asked" | tr '\n' ' ')" = "ahead list take go " ] && grep -qE "$copied" "$scratch/asked"
+}
 as $bob vocl pool suspend "$session" 2> "$scratch/asked" && fail "another user suspends it"
 grep -q 'no such session here that you may suspend' "$scratch/asked" || fail "another user: $(cat "$scratch/asked")"
 suspend
+phases || fail "what is shown: $(cat "$scratch/asked")"
 [ -z "$(workers_on n1; workers_on n2)" ] || fail "there is a worker: $(ps -fp $(workers_on n1; workers_on n2))"
 root vocl pool sessions | grep -q "^$(echo "$session" | cut -c 1-12) .* suspended" || fail "not seen: $(root vocl pool sessions)"
 [ "$(root vocl pool --json devices | grep -c '"sessions": 1')" = 0 ] || fail "a device is held: $(root vocl pool devices)"
@@ -77,7 +84,8 @@ as $alice vocl pool resume "$session" > "$scratch/asked" 2>&1 || fail "not resum
 root vocl pool --json sessions | grep -q "\"id\": \"$session\"" || fail "it has another name: $(root vocl pool sessions)"
 
 # Both places are taken: it waits in the queue, as long as that takes.
-as $alice vocl pool suspend "$session" > "$scratch/asked" 2>&1 || fail "not suspended again: $(cat "$scratch/asked" "$scratch"/n?.log)"
+as $alice vocl pool suspend --quiet "$session" > "$scratch/asked" 2>&1 || fail "not suspended again: $(cat "$scratch/asked" "$scratch"/n?.log)"
+[ ! -s "$scratch/asked" ] || fail "quiet: $(cat "$scratch/asked")"
 await suspended=1 sessions=2 && [ "$(part node)" = "$taken" ] || fail "its place is taken: $(root vocl pool sessions)"
 as $bob vocl run -- "$scratch/bin/moved" 1 0 "$scratch/enough3" > "$scratch/out3" 2> "$scratch/err3" &
 third=$!

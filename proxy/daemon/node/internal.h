@@ -70,6 +70,8 @@ const char *hold_refuse(struct session *s, uint64_t memory, bool *never);
 bool move_may_ask(const struct session *s, const char **why);
 /* Handles vocl-join's message about a move. over: it is the last one. */
 void move_hear(struct session *s, const json_t *message, bool over);
+/* Passes on how far a suspension is to the client that waits for it. */
+void move_show(struct session *s, const json_t *message);
 /* The move is over, or nothing more will be heard of it: answers the client that asked for it. */
 void move_end(struct session *s, const char *why);
 

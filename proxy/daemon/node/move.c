@@ -120,6 +120,12 @@ void move_hear(struct session *s, const json_t *message, bool over)
     daemon_changed(s->daemon);
 }
 
+void move_show(struct session *s, const json_t *message)
+{
+    if (s->mover)
+        connection_send(s->mover, message_pack("{s:o}", "moving", take_words(message)));
+}
+
 void move_end(struct session *s, const char *why)
 {
     const bool moved = s->move && !*message_text(s->move, "phase", "");

@@ -163,6 +163,8 @@ static void client_message(struct connection *c, json_t *message)
         session_end(c->argument, message_text(message, "why", "it is not needed any more"));
     else if (!strcmp(what, "moving") || !strcmp(what, "moved"))
         move_hear(c->argument, message, !strcmp(what, "moved"));
+    else if (!strcmp(what, "suspending"))
+        move_show(c->argument, message);
     else if (!strcmp(what, "patience"))
         idle_hear(c->argument, message);
     else if (!strcmp(what, "stays"))

@@ -183,6 +183,6 @@ void suspend_ask(struct session *s, struct connection *c)
     if (c)
         connection_own(c, &suspender, s);
     daemon_log("notice", "session %s is to be suspended: asked by %s", s->of, c ? c->peer.name : "waiting requests");
-    connection_send(s->client, message_pack("{s:s}", "suspend", s->id));
+    connection_send(s->client, message_pack("{s:s, s:b}", "suspend", s->id, "shows", c != NULL));
     daemon_changed(s->daemon);
 }

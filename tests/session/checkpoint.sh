@@ -94,7 +94,7 @@ killed_and_restored()
     restored 4
     echo "$1: right"
 }
-for way in "VOCL_SHARE=1" "VOCL_SHARE=0 --method=preload" "VOCL_SHARE=0 --method=icd" "VOCL_SHARE=1 --method=icd" \
+for way in "VOCL_SHARE=1" "VOCL_SHARE=0 --interpose=preload" "VOCL_SHARE=0 --interpose=icd" "VOCL_SHARE=1 --interpose=icd" \
     "VOCL_SHARE=0 --workers=2" "VOCL_SHARE=1 --workers=2" "VOCL_SHARE=0 --network=tls" "VOCL_SHARE=0 --recover" \
     "VOCL_SHARE=1 --workers=1 --local"; do
     beside killed_and_restored "$way"

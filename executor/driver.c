@@ -271,6 +271,21 @@ cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties
     return clCreateSampler(context, normalized, addressing, filter, error);
 }
 
+cl_command_queue driver_create_queue(cl_context context, cl_device_id device, const cl_queue_properties *properties,
+                                     cl_int *error)
+{
+    cl_command_queue (*create)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
+
+    if (HAS(context, clCreateCommandQueueWithProperties))
+        return clCreateCommandQueueWithProperties(context, device, properties, error);
+    create = (cl_command_queue(*)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *))function_of(
+        device, "cl_khr_create_command_queue", "clCreateCommandQueueWithPropertiesKHR");
+    if (create)
+        return create(context, device, properties, error);
+    *error = CL_INVALID_VALUE;
+    return NULL;
+}
+
 /* ---- commands ---- */
 
 cl_int driver_nothing(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)

@@ -41,6 +41,9 @@ cl_program driver_create_program_il(cl_context context, const void *il, size_t l
 cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties *properties, cl_int *error);
 cl_int driver_create_sub_devices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                                  cl_device_id *devices, cl_uint *count_ret);
+/* Properties that neither this nor the extension for it has are CL_INVALID_VALUE. */
+cl_command_queue driver_create_queue(cl_context context, cl_device_id device, const cl_queue_properties *properties,
+                                     cl_int *error);
 /* A command that does nothing; it comes after the list and, in an in-order queue, after all commands before it. */
 cl_int driver_nothing(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
@@ -74,6 +77,7 @@ void *driver_extension_function(cl_platform_id platform, const char *name);
 #ifndef VOCL_EXECUTOR_DRIVER_C
 #undef clCloneKernel
 #undef clCompileProgram
+#undef clCreateCommandQueueWithProperties
 #undef clCreateImage
 #undef clCreatePipe
 #undef clCreateProgramWithBuiltInKernels
@@ -102,6 +106,7 @@ void *driver_extension_function(cl_platform_id platform, const char *name);
 #define clCloneKernel driver_clone_kernel
 #define clCompileProgram(program, count, devices, options, header_count, headers, names, ...)                          \
     driver_compile(program, count, devices, options, header_count, headers, names)
+#define clCreateCommandQueueWithProperties driver_create_queue
 #define clCreateImage driver_create_image
 #define clCreatePipe(context, flags, size, most, properties, error)                                                    \
     driver_create_pipe(context, flags, size, most, error)

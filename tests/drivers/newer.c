@@ -13,6 +13,8 @@ pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 static const cl_name_version added[] = {{CL_MAKE_VERSION(1, 0, 0), "cl_intel_unified_shared_memory"},
                                         {CL_MAKE_VERSION(1, 0, 2), "cl_ext_buffer_device_address"},
                                         {CL_MAKE_VERSION(1, 0, 0), "cl_khr_il_program"},
+                                        {CL_MAKE_VERSION(1, 0, 0), "cl_khr_priority_hints"},
+                                        {CL_MAKE_VERSION(1, 0, 0), "cl_khr_throttle_hints"},
                                         {CL_MAKE_VERSION(1, 0, 0), "cl_intel_create_buffer_with_properties"}};
 static const cl_name_version ils[] = {{CL_MAKE_VERSION(1, 2, 0), "SPIR-V"}};
 
@@ -110,6 +112,7 @@ static void change(struct _cl_icd_dispatch *table)
     il_install(table);
     pipe_install(table);
     groups_install(table);
+    hints_install(table);
 }
 
 /* Opens Debian's PoCL, named in its ICD file. */

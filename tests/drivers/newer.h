@@ -5,6 +5,7 @@
  *   usm.c   cl_intel_unified_shared_memory, over PoCL's SVM
  *   bda.c   cl_ext_buffer_device_address, over buffers that use SVM
  *   pipe.c  pipes, which kernels see as images
+ *   hints.c priorities and throttles of queues
  *   il.c    SPIR-V, translated to SPIR 1.2 by llvm-spirv-15
  *
  * VOCL_TEST_GPU=1: the device claims to be a GPU, so that VOCL gives it no addresses which it did not allocate.
@@ -51,6 +52,7 @@ void bda_install(struct _cl_icd_dispatch *table);
 void *bda_function(const char *name);
 bool bda_has(uint64_t address);
 void groups_install(struct _cl_icd_dispatch *table);
+void hints_install(struct _cl_icd_dispatch *table);
 void pipe_install(struct _cl_icd_dispatch *table);
 /* Returns CL_INVALID_VALUE if the query is not one of pipes. */
 cl_int pipe_device_info(cl_device_info param, size_t size, void *value, size_t *size_ret);

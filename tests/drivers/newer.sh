@@ -15,7 +15,7 @@ spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/
 export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_IL="$scratch/scale.spv"
 
 # both interposition methods, on the same host
-for name in usm device_address il extensions kernel_info; do
+for name in usm device_address il extensions kernel_info errors_queue; do
     "$top_srcdir/tests/run-parity" "$parity/$name" > "$scratch/tap" 2>&1
     [ "$(grep -c '^ok [12] - [a-z]*$' "$scratch/tap")" = 2 ] || fail "$name: $(cat "$scratch/tap")"
 done
@@ -55,6 +55,13 @@ for line in '0x4203, 64 bytes: 0' '0x4201, 4 bytes: 0' '0x4200, 4 bytes: 0' '0x4
 done
 VOCL_TEST_LOG=1 vocl run -- "$parity/device_address" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
 grep -q "exec info 0x5002, 32 bytes: 0" "$scratch/err" || fail "no addresses: $(cat "$scratch/err")"
+
+# The driver receives the hints of queues.
+VOCL_TEST_LOG=1 vocl run -- "$parity/errors_queue" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
+grep -q '(priority) = CL_SUCCESS' "$scratch/out" || fail "no queue with a priority: $(cat "$scratch/out")"
+for line in '0x1096: 4' '0x1096: 2' '0x1097: 1' '0x1097: 2'; do
+    grep -q "queue property $line" "$scratch/err" || fail "no property $line: $(cat "$scratch/err")"
+done
 
 # Command buffers are withheld where the driver's functions take other arguments than the headers' version: 0.9.4,
 # 0.9.5.

@@ -259,6 +259,8 @@ struct _cl_mem {
     struct ever_written ever; /* of a root */
     uint64_t made;            /* of a root: its number among the program's, from 1 on */
     struct coherence *coherence; /* of a root, in a context of several nodes */
+    struct node_set lacks;       /* nodes whose driver refuses its format or alignment */
+    bool finer;                  /* a sub-buffer whose origin is aligned for no device, which a driver has taken */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;

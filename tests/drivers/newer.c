@@ -56,6 +56,7 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param,
 {
     static const char *const spirv[] = {"SPV_KHR_expect_assume"};
     const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
+    cl_uint align = 0;
     cl_int error;
 
     switch (param) {
@@ -74,6 +75,10 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param,
         return driver_return(spirv, sizeof(spirv), size, value, size_ret);
     case 0x12BB: /* CL_DEVICE_SPIRV_CAPABILITIES_KHR: Shader */
         return driver_return(&(cl_uint){1}, sizeof(cl_uint), size, value, size_ret);
+    case CL_DEVICE_MEM_BASE_ADDR_ALIGN: /* four times what PoCL takes */
+        error = real.clGetDeviceInfo(device, param, sizeof(align), &align, NULL);
+        align *= 4;
+        return error ? error : driver_return(&align, sizeof(align), size, value, size_ret);
     case CL_DEVICE_TYPE:
         if (getenv("VOCL_TEST_GPU"))
             return driver_return(&gpu, sizeof(gpu), size, value, size_ret);
@@ -113,6 +118,7 @@ static void change(struct _cl_icd_dispatch *table)
     pipe_install(table);
     groups_install(table);
     hints_install(table);
+    formats_install(table);
 }
 
 /* Opens Debian's PoCL, named in its ICD file. */

@@ -9,6 +9,7 @@
  *   il.c    SPIR-V, translated to SPIR 1.2 by llvm-spirv-15
  *
  * VOCL_TEST_GPU=1: the device claims to be a GPU, so that VOCL gives it no addresses which it did not allocate.
+ * VOCL_TEST_FORMATS=1: workers have different formats of images (formats.c).
  * VOCL_TEST_LOG=1: logs to stderr what kernels are told about memory.
  */
 #ifndef VOCL_TESTS_NEWER_H
@@ -53,6 +54,7 @@ void *bda_function(const char *name);
 bool bda_has(uint64_t address);
 void groups_install(struct _cl_icd_dispatch *table);
 void hints_install(struct _cl_icd_dispatch *table);
+void formats_install(struct _cl_icd_dispatch *table);
 void pipe_install(struct _cl_icd_dispatch *table);
 /* Returns CL_INVALID_VALUE if the query is not one of pipes. */
 cl_int pipe_device_info(cl_device_info param, size_t size, void *value, size_t *size_ret);

@@ -15,7 +15,7 @@ spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/
 export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_IL="$scratch/scale.spv"
 
 # both interposition methods, on the same host
-for name in usm device_address il extensions kernel_info errors_queue; do
+for name in usm device_address il extensions kernel_info errors_queue errors_buffer; do
     "$top_srcdir/tests/run-parity" "$parity/$name" > "$scratch/tap" 2>&1
     [ "$(grep -c '^ok [12] - [a-z]*$' "$scratch/tap")" = 2 ] || fail "$name: $(cat "$scratch/tap")"
 done
@@ -84,6 +84,18 @@ for where in "" --local; do
     vocl run $where -- "$top_builddir/tests/drivers/queries" > "$scratch/out" || fail "queries: $(cat "$scratch/out")"
     printf 'CL_DEVICE_SPIRV_%s_KHR: %s\n' EXTENSIONS -30 CAPABILITIES 0 | diff - "$scratch/out" || fail "queries $where"
 done
+
+# A context has the image formats of all its devices, an image is where its format is.
+VOCL_TEST_FORMATS=1 vocl run --workers 2 -- "$top_builddir/tests/drivers/two_formats" > "$scratch/out" 2> "$scratch/err" ||
+    fail "formats: $(cat "$scratch/out" "$scratch/err")"
+diff - "$scratch/out" << end || fail "formats of two devices"
+CL_FLOAT: named, created: 0
+device 0: read: -10, no contents, launch: -10, 0
+device 1: read: 0, the contents, launch: 0, 0
+CL_UNSIGNED_INT8: named, created: 0
+device 0: read: 0, the contents
+device 1: read: -10, no contents
+end
 
 # Two devices in one context.
 POCL_DEVICES="pthread pthread" "$nodes" > "$scratch/two" 2>&1 || fail "two devices natively: $(cat "$scratch/two")"

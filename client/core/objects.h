@@ -116,6 +116,7 @@ struct _cl_device_id {
     uint32_t platform;           /* number of the native platform in its worker */
     unsigned version;            /* of that platform: 120 for OpenCL 1.2 */
     struct info_table infos;
+    _Atomic(struct texts *) texts[2]; /* libvocl/device_texts.c: answers that are pointers to texts */
     bool unified;
     cl_uint dimensions;
     size_t item_sizes[3], group_size;

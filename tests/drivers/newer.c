@@ -54,7 +54,7 @@ static cl_int versions(cl_device_id device, size_t size, void *value, size_t *si
 static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param, size_t size, void *value,
                                       size_t *size_ret)
 {
-    static const char *const spirv[] = {"SPV_KHR_expect_assume"};
+    static const char *const spirv[] = {"SPV_KHR_expect_assume", "", "SPV_KHR_no_integer_wrap_decoration"};
     const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
     cl_uint align = 0;
     cl_int error;
@@ -71,9 +71,13 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param,
         return driver_return("SPIR-V_1.2", sizeof("SPIR-V_1.2"), size, value, size_ret);
     case CL_DEVICE_ILS_WITH_VERSION:
         return driver_return(ils, sizeof(ils), size, value, size_ret);
-    case 0x12BA: /* CL_DEVICE_SPIRV_EXTENSIONS_KHR */
+    case 0x12AC: /* CL_DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR */
+        return driver_return(&device, sizeof(device), size, value, size_ret);
+    case CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR:
+        return driver_return(spirv, 0, size, value, size_ret);
+    case CL_DEVICE_SPIRV_EXTENSIONS_KHR:
         return driver_return(spirv, sizeof(spirv), size, value, size_ret);
-    case 0x12BB: /* CL_DEVICE_SPIRV_CAPABILITIES_KHR: Shader */
+    case CL_DEVICE_SPIRV_CAPABILITIES_KHR: /* Shader */
         return driver_return(&(cl_uint){1}, sizeof(cl_uint), size, value, size_ret);
     case CL_DEVICE_MEM_BASE_ADDR_ALIGN: /* four times what PoCL takes */
         error = real.clGetDeviceInfo(device, param, sizeof(align), &align, NULL);

@@ -90,6 +90,8 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param,
     error = usm_device_info(param, size, value, size_ret);
     if (error == CL_INVALID_VALUE)
         error = pipe_device_info(param, size, value, size_ret);
+    if (error == CL_INVALID_VALUE)
+        error = later_device_info(device, param, size, value, size_ret);
     return error == CL_INVALID_VALUE ? real.clGetDeviceInfo(device, param, size, value, size_ret) : error;
 }
 
@@ -123,6 +125,7 @@ static void change(struct _cl_icd_dispatch *table)
     groups_install(table);
     hints_install(table);
     formats_install(table);
+    later_install(table);
 }
 
 /* Opens Debian's PoCL, named in its ICD file. */
@@ -163,7 +166,7 @@ EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *
 EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t size, void *value,
                                             size_t *size_ret)
 {
-    return real.clGetPlatformInfo(platform, param, size, value, size_ret);
+    return (*(struct _cl_icd_dispatch *const *)platform)->clGetPlatformInfo(platform, param, size, value, size_ret);
 }
 
 EXPORT void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)

@@ -9,6 +9,7 @@
  *   il.c    SPIR-V, translated to SPIR 1.2 by llvm-spirv-15
  *
  * VOCL_TEST_GPU=1: the device claims to be a GPU, so that VOCL gives it no addresses which it did not allocate.
+ * VOCL_TEST_LATER=1: the platform has OpenCL 3.1, and can be unloaded (later.c).
  * VOCL_TEST_FORMATS=1: workers have different formats of images (formats.c).
  * VOCL_TEST_LOG=1: logs to stderr what kernels are told about memory.
  */
@@ -54,6 +55,9 @@ void *bda_function(const char *name);
 bool bda_has(uint64_t address);
 void groups_install(struct _cl_icd_dispatch *table);
 void hints_install(struct _cl_icd_dispatch *table);
+void later_install(struct _cl_icd_dispatch *table);
+/* Returns CL_INVALID_VALUE if the query is not one whose answer has changed. */
+cl_int later_device_info(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret);
 void formats_install(struct _cl_icd_dispatch *table);
 void pipe_install(struct _cl_icd_dispatch *table);
 /* Returns CL_INVALID_VALUE if the query is not one of pipes. */

@@ -88,6 +88,27 @@ for where in "" --local; do
     diff "$scratch/expected" "$scratch/out" || fail "queries $where"
 done
 
+# A node of OpenCL 3.1 says 3.0, whose rules VOCL has, and no platform of VOCL can be unloaded.
+versions=$top_builddir/tests/drivers/versions
+VOCL_TEST_LATER=1 "$versions" > "$scratch/native" || fail "versions natively: $(cat "$scratch/native")"
+grep -q '^local argument of size 0: 0$' "$scratch/native" || fail "versions natively: $(cat "$scratch/native")"
+cat > "$scratch/expected" << end
+platform: OpenCL 3.0
+device: OpenCL 3.0
+language: OpenCL C 3.0 later, all of it
+cannot be unloaded
+numbers: 0xc00000 0xc00000
+OpenCL C 1.0
+OpenCL C 1.1
+OpenCL C 1.2
+OpenCL C 3.0
+local argument of size 0: -51
+end
+for where in "" --local "--door icd"; do
+    VOCL_TEST_LATER=1 vocl run $where -- "$versions" > "$scratch/out" || fail "versions: $(cat "$scratch/out")"
+    diff "$scratch/expected" "$scratch/out" || fail "versions $where"
+done
+
 # A context has the image formats of all its devices, an image is where its format is.
 VOCL_TEST_FORMATS=1 vocl run --workers 2 -- "$top_builddir/tests/drivers/two_formats" > "$scratch/out" 2> "$scratch/err" ||
     fail "formats: $(cat "$scratch/out" "$scratch/err")"

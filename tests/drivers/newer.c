@@ -38,7 +38,7 @@ static cl_int extensions(cl_device_id device, size_t size, void *value, size_t *
 static cl_int versions(cl_device_id device, size_t size, void *value, size_t *size_ret)
 {
     static cl_name_version list[256];
-    const char *records = getenv("VOCL_TEST_RECORDS");
+    const char *records = getenv("VOCL_TEST_RECORDS"), *addresses = getenv("VOCL_TEST_ADDRESSES");
     size_t length = 0;
     cl_int error =
         real.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(list) - sizeof(added), list, &length);
@@ -48,6 +48,10 @@ static cl_int versions(cl_device_id device, size_t size, void *value, size_t *si
             list[i].version = (cl_version)atoi(records);
     }
     memcpy((char *)list + length, added, sizeof(added));
+    for (size_t i = 0; addresses && i < (length + sizeof(added)) / sizeof(*list); i++) {
+        if (!strcmp(list[i].name, "cl_ext_buffer_device_address"))
+            list[i].version = (cl_version)atoi(addresses);
+    }
     return error ? error : driver_return(list, length + sizeof(added), size, value, size_ret);
 }
 

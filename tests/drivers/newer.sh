@@ -77,6 +77,14 @@ done
 [ -n "$withheld" ] || fail "both versions are taken: $(cat "$scratch/native")"
 unset VOCL_TEST_RECORDS
 
+# Extensions of versions that are not known yet are withheld: 1.0.0 of command buffers, 2.0.0 of device addresses.
+export VOCL_TEST_RECORDS=4194304 VOCL_TEST_ADDRESSES=8388608
+vocl run -- "$parity/command_buffer" > "$scratch/out" 2>&1
+grep -q '^no cl_khr_command_buffer here' "$scratch/out" || fail "command buffers 1.0 are offered: $(cat "$scratch/out")"
+vocl run -- "$parity/device_address" > "$scratch/out" 2>&1
+grep -q '^buffers have no addresses here' "$scratch/out" || fail "addresses 2.0 are offered: $(cat "$scratch/out")"
+unset VOCL_TEST_RECORDS VOCL_TEST_ADDRESSES
+
 # In place of pointers to texts the worker sends the texts. A query whose answer is handles is refused: it would crash
 # the program, and tell it the worker's addresses.
 queries=$top_builddir/tests/drivers/queries

@@ -68,6 +68,9 @@ cl_int driver_argument_info(cl_kernel kernel, cl_uint index, cl_kernel_arg_info 
                             size_t *size_ret);
 cl_int driver_sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
                              const void *input, size_t size, void *value, size_t *size_ret);
+/* Returns the local size with which the driver would launch the kernel, if it tells. */
+cl_int driver_suggested_size(cl_device_id device, cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                             const size_t *offset, const size_t *global, size_t *local);
 cl_int driver_timers(cl_device_id device, cl_ulong *device_time, cl_ulong *host_time);
 cl_int driver_set_specialization(cl_program program, cl_uint id, size_t size, const void *value);
 cl_int driver_watch_context(cl_context context, void(CL_CALLBACK *function)(cl_context, void *), void *data);

@@ -169,6 +169,29 @@ static cl_int formats(const struct query *q, struct wire_buffer *value)
     return error;
 }
 
+static cl_int local_size(struct executor *x, const struct query *q, struct wire_buffer *value)
+{
+    const struct queue *queue = object_get(x, WIRE_QUEUE, q->m->second);
+    size_t offset[3], global[3], local[3] = {0};
+    struct wire_work_size work;
+    cl_int error;
+
+    if (!queue || !is_usable(queue) || q->m->input_length != sizeof(work))
+        return CL_INVALID_COMMAND_QUEUE;
+    memcpy(&work, q->m->input, sizeof(work));
+    if (work.dims < 1 || work.dims > 3)
+        return CL_INVALID_WORK_DIMENSION;
+    for (int i = 0; i < 3; i++) {
+        offset[i] = work.offset[i];
+        global[i] = work.global[i];
+    }
+    error = driver_suggested_size(queue->on, queue->native, q->object->native, work.dims,
+                                  work.has_offset ? offset : NULL, global, local);
+    for (int i = 0; !error && i < 3; i++)
+        wire_put_u64(value, local[i]);
+    return error;
+}
+
 static cl_int timers(const struct query *q, struct wire_buffer *value)
 {
     cl_ulong times[2] = {0, 0};
@@ -251,6 +274,8 @@ int exec_get_info(struct executor *x, const struct exec_get_info *m)
         reply.error = q.object->error ? q.object->error : CL_INVALID_VALUE;
     else if (m->kind == WIRE_INFO_IMAGE_FORMATS)
         reply.error = formats(&q, &value);
+    else if (m->kind == WIRE_INFO_LOCAL_SIZE)
+        reply.error = local_size(x, &q, &value);
     else if (m->kind == WIRE_INFO_TIMERS)
         reply.error = timers(&q, &value);
     else if (m->kind == WIRE_INFO_BINARIES)

@@ -28,7 +28,6 @@ static const char *const withheld[] = {
     "cl_khr_semaphore",
     "cl_khr_command_buffer_",
     "cl_khr_terminate_",
-    "cl_khr_suggested_",
     "cl_khr_device_enqueue_local_arg_types",
     "cl_khr_icd_unloadable", /* newer loaders ask such a platform, and drop it if it does not answer */
     "cl_apple_",

@@ -14,6 +14,7 @@ static const cl_name_version added[] = {{CL_MAKE_VERSION(1, 0, 0), "cl_intel_uni
                                         {CL_MAKE_VERSION(1, 0, 2), "cl_ext_buffer_device_address"},
                                         {CL_MAKE_VERSION(1, 0, 0), "cl_khr_il_program"},
                                         {CL_MAKE_VERSION(1, 0, 0), "cl_khr_priority_hints"},
+                                        {CL_MAKE_VERSION(1, 0, 0), "cl_khr_suggested_local_work_size"},
                                         {CL_MAKE_VERSION(1, 0, 0), "cl_khr_throttle_hints"},
                                         {CL_MAKE_VERSION(1, 0, 0), "cl_intel_create_buffer_with_properties"}};
 static const cl_name_version ils[] = {{CL_MAKE_VERSION(1, 2, 0), "SPIR-V"}};
@@ -109,6 +110,8 @@ static void *CL_API_CALL platform_function(cl_platform_id platform, const char *
         function = bda_function(name);
     if (!function)
         function = il_function(name);
+    if (!function)
+        function = groups_function(name);
     return function ? function : real.clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 

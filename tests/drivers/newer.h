@@ -54,6 +54,7 @@ void bda_install(struct _cl_icd_dispatch *table);
 void *bda_function(const char *name);
 bool bda_has(uint64_t address);
 void groups_install(struct _cl_icd_dispatch *table);
+void *groups_function(const char *name);
 void hints_install(struct _cl_icd_dispatch *table);
 void later_install(struct _cl_icd_dispatch *table);
 /* Returns CL_INVALID_VALUE if the query is not one whose answer has changed. */

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -7,6 +8,7 @@
 
 #include "base/rsh.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "base/variable.h"
 
 bool rsh_is_here(const char *host)
@@ -58,17 +60,18 @@ bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS])
     return words[count] && words[count + 1];
 }
 
-const char *const rsh_own[] = {"HOME",
-                               "PATH",
-                               "USER",
-                               "LOGNAME",
-                               "SHELL",
-                               "TMPDIR",
-                               "LD_LIBRARY_PATH",
-                               "XDG_CACHE_HOME",
-                               "XDG_RUNTIME_DIR",
-                               "OCL_ICD_VENDORS",
-                               NULL};
+static const char *const rsh_own[] = {"HOME",
+                                      "PATH",
+                                      "USER",
+                                      "LOGNAME",
+                                      "SHELL",
+                                      "TMPDIR",
+                                      "LD_LIBRARY_PATH",
+                                      "XDG_CACHE_HOME",
+                                      "XDG_RUNTIME_DIR",
+                                      "OCL_ICD_VENDORS",
+                                      "VOCL_LIBEXECDIR",
+                                      NULL};
 
 static bool is_own(const char *variable)
 {
@@ -76,7 +79,52 @@ static bool is_own(const char *variable)
         if (!strncmp(variable, *name, strlen(*name)) && variable[strlen(*name)] == '=')
             return true;
     }
-    return !strncmp(variable, "VOCL_LIBEXECDIR=", 16) || !strncmp(variable, "LD_PRELOAD=", 11);
+    return !strncmp(variable, "LD_PRELOAD=", 11);
+}
+
+char *rsh_proxy(const char *path, const char *arguments)
+{
+    const char *there = settings_string(SETTING_PROXY);
+    const char *home = strncmp(there, "~/", 2) ? "" : "\"$HOME\""; /* read in the same way by all kinds of shells */
+    char *quoted = text_quote(*home ? there + 1 : *there ? there : path), *command = NULL;
+
+    if (!quoted || asprintf(&command, "%s%s %s", home, quoted, arguments) < 0)
+        command = NULL;
+    free(quoted);
+    return command;
+}
+
+/* Stores this host's own variables, for a program that uses another VOCL. */
+static int keep_own(char *own[])
+{
+    int count = 0;
+
+    for (const char *const *name = rsh_own; *name; name++) {
+        const char *value = getenv(*name);
+
+        if (value && asprintf(&own[count++], "%s=%s", *name, value) < 0)
+            return -ENOMEM;
+    }
+    return count;
+}
+
+int rsh_take_environment(char *variables, size_t length)
+{
+    char *own[sizeof(rsh_own) / sizeof(*rsh_own)];
+    int kept = keep_own(own);
+
+    if (kept < 0)
+        return kept;
+    clearenv();
+    for (char *at = variables; at < variables + length; at += strlen(at) + 1) {
+        if (strchr(at, '=') > at && putenv(at))
+            return -ENOMEM;
+    }
+    while (getenv("VOCL_PROXY") && kept) {
+        if (putenv(own[--kept]))
+            return -ENOMEM;
+    }
+    return 0; /* the environment refers to variables and own, which stay allocated */
 }
 
 bool rsh_takes(const char *variable)

@@ -73,6 +73,12 @@ static const char *const rsh_own[] = {"HOME",
                                       "VOCL_LIBEXECDIR",
                                       NULL};
 
+/* Which devices the drivers of a host offer is that host's matter. */
+static const char *const rsh_devices[] = {"RUSTICL_ENABLE",     "RUSTICL_DEVICE_TYPE",    "RUSTICL_FEATURES",
+                                          "POCL_DEVICES",       "CUDA_VISIBLE_DEVICES",   "NVIDIA_VISIBLE_DEVICES",
+                                          "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES",   "HIP_VISIBLE_DEVICES",
+                                          "ZE_AFFINITY_MASK",   "ONEAPI_DEVICE_SELECTOR", NULL};
+
 static bool is_own(const char *variable)
 {
     for (const char *const *name = rsh_own; *name; name++) {
@@ -94,37 +100,42 @@ char *rsh_proxy(const char *path, const char *arguments)
     return command;
 }
 
-/* Stores this host's own variables, for a program that uses another VOCL. */
-static int keep_own(char *own[])
+/* Stores this host's variables of these names. Returns how many there are, or -ENOMEM. */
+static int keep(const char *const *names, char *kept[])
 {
     int count = 0;
 
-    for (const char *const *name = rsh_own; *name; name++) {
-        const char *value = getenv(*name);
+    for (; *names; names++) {
+        const char *value = getenv(*names);
 
-        if (value && asprintf(&own[count++], "%s=%s", *name, value) < 0)
+        if (value && *value && asprintf(&kept[count++], "%s=%s", *names, value) < 0)
             return -ENOMEM;
     }
     return count;
 }
 
+static bool put_all(char *kept[], int count)
+{
+    while (count && !putenv(kept[count - 1]))
+        count--;
+    return !count;
+}
+
 int rsh_take_environment(char *variables, size_t length)
 {
-    char *own[sizeof(rsh_own) / sizeof(*rsh_own)];
-    int kept = keep_own(own);
+    char *own[sizeof(rsh_own) / sizeof(*rsh_own)], *devices[sizeof(rsh_devices) / sizeof(*rsh_devices)];
+    const int own_count = keep(rsh_own, own), device_count = keep(rsh_devices, devices);
 
-    if (kept < 0)
-        return kept;
+    if (own_count < 0 || device_count < 0)
+        return -ENOMEM;
     clearenv();
     for (char *at = variables; at < variables + length; at += strlen(at) + 1) {
         if (strchr(at, '=') > at && putenv(at))
             return -ENOMEM;
     }
-    while (getenv("VOCL_PROXY") && kept) {
-        if (putenv(own[--kept]))
-            return -ENOMEM;
-    }
-    return 0; /* the environment refers to variables and own, which stay allocated */
+    if (!put_all(devices, device_count) || (getenv("VOCL_PROXY") && !put_all(own, own_count)))
+        return -ENOMEM;
+    return 0; /* the environment refers to variables and to what was kept, which stay allocated */
 }
 
 bool rsh_takes(const char *variable)

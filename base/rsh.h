@@ -23,7 +23,9 @@ char *rsh_proxy(const char *path, const char *arguments);
  * that say where things lie here. */
 bool rsh_takes(const char *variable);
 /* On the other host: replaces the environment by those variables, strings with terminating zeros, of which the last has
- * one, too. They stay in use. Variables that were not passed keep this host's values. Returns 0 or -ENOMEM. */
+ * one, too. They stay in use. Of the variables that
+ * choose a driver's devices, this host's own stay; with VOCL_PROXY, so do those that were not passed. Returns 0 or
+ * -ENOMEM. */
 int rsh_take_environment(char *variables, size_t length);
 
 #endif

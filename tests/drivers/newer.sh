@@ -112,7 +112,7 @@ OpenCL C 1.2
 OpenCL C 3.0
 local argument of size 0: -51
 end
-for where in "" --local "--door icd"; do
+for where in "" --local "--interpose icd"; do
     VOCL_TEST_LATER=1 vocl run $where -- "$versions" > "$scratch/out" || fail "versions: $(cat "$scratch/out")"
     diff "$scratch/expected" "$scratch/out" || fail "versions $where"
 done

@@ -14,6 +14,13 @@ typedef __typeof__(clSetKernelArgDevicePointerEXT) *clSetKernelArgDevicePointerE
 #define CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT 0x5002
 #endif
 
+#ifndef cl_khr_spirv_queries
+#define cl_khr_spirv_queries 1
+#define CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR 0x12B9
+#define CL_DEVICE_SPIRV_EXTENSIONS_KHR 0x12BA
+#define CL_DEVICE_SPIRV_CAPABILITIES_KHR 0x12BB
+#endif
+
 #ifndef cl_pocl_content_size
 #define cl_pocl_content_size 1
 cl_int CL_API_CALL clSetContentSizeBufferPoCL(cl_mem buffer, cl_mem content_size);

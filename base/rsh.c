@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -7,6 +8,7 @@
 
 #include "base/rsh.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "base/variable.h"
 
 bool rsh_is_here(const char *host)
@@ -58,17 +60,24 @@ bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS])
     return words[count] && words[count + 1];
 }
 
-const char *const rsh_own[] = {"HOME",
-                               "PATH",
-                               "USER",
-                               "LOGNAME",
-                               "SHELL",
-                               "TMPDIR",
-                               "LD_LIBRARY_PATH",
-                               "XDG_CACHE_HOME",
-                               "XDG_RUNTIME_DIR",
-                               "OCL_ICD_VENDORS",
-                               NULL};
+static const char *const rsh_own[] = {"HOME",
+                                      "PATH",
+                                      "USER",
+                                      "LOGNAME",
+                                      "SHELL",
+                                      "TMPDIR",
+                                      "LD_LIBRARY_PATH",
+                                      "XDG_CACHE_HOME",
+                                      "XDG_RUNTIME_DIR",
+                                      "OCL_ICD_VENDORS",
+                                      "VOCL_LIBEXECDIR",
+                                      NULL};
+
+/* Which devices the drivers of a host offer is that host's matter. */
+static const char *const rsh_devices[] = {"RUSTICL_ENABLE",     "RUSTICL_DEVICE_TYPE",    "RUSTICL_FEATURES",
+                                          "POCL_DEVICES",       "CUDA_VISIBLE_DEVICES",   "NVIDIA_VISIBLE_DEVICES",
+                                          "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES",   "HIP_VISIBLE_DEVICES",
+                                          "ZE_AFFINITY_MASK",   "ONEAPI_DEVICE_SELECTOR", NULL};
 
 static bool is_own(const char *variable)
 {
@@ -76,7 +85,57 @@ static bool is_own(const char *variable)
         if (!strncmp(variable, *name, strlen(*name)) && variable[strlen(*name)] == '=')
             return true;
     }
-    return !strncmp(variable, "VOCL_LIBEXECDIR=", 16) || !strncmp(variable, "LD_PRELOAD=", 11);
+    return !strncmp(variable, "LD_PRELOAD=", 11);
+}
+
+char *rsh_proxy(const char *path, const char *arguments)
+{
+    const char *there = settings_string(SETTING_PROXY);
+    const char *home = strncmp(there, "~/", 2) ? "" : "\"$HOME\""; /* read in the same way by all kinds of shells */
+    char *quoted = text_quote(*home ? there + 1 : *there ? there : path), *command = NULL;
+
+    if (!quoted || asprintf(&command, "%s%s %s", home, quoted, arguments) < 0)
+        command = NULL;
+    free(quoted);
+    return command;
+}
+
+/* Stores this host's variables of these names. Returns how many there are, or -ENOMEM. */
+static int keep(const char *const *names, char *kept[])
+{
+    int count = 0;
+
+    for (; *names; names++) {
+        const char *value = getenv(*names);
+
+        if (value && *value && asprintf(&kept[count++], "%s=%s", *names, value) < 0)
+            return -ENOMEM;
+    }
+    return count;
+}
+
+static bool put_all(char *kept[], int count)
+{
+    while (count && !putenv(kept[count - 1]))
+        count--;
+    return !count;
+}
+
+int rsh_take_environment(char *variables, size_t length)
+{
+    char *own[sizeof(rsh_own) / sizeof(*rsh_own)], *devices[sizeof(rsh_devices) / sizeof(*rsh_devices)];
+    const int own_count = keep(rsh_own, own), device_count = keep(rsh_devices, devices);
+
+    if (own_count < 0 || device_count < 0)
+        return -ENOMEM;
+    clearenv();
+    for (char *at = variables; at < variables + length; at += strlen(at) + 1) {
+        if (strchr(at, '=') > at && putenv(at))
+            return -ENOMEM;
+    }
+    if (!put_all(devices, device_count) || (getenv("VOCL_PROXY") && !put_all(own, own_count)))
+        return -ENOMEM;
+    return 0; /* the environment refers to variables and to what was kept, which stay allocated */
 }
 
 bool rsh_takes(const char *variable)

@@ -3,6 +3,7 @@
 #define VOCL_BASE_RSH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define RSH_WORDS 32
 
@@ -14,11 +15,17 @@ bool rsh_is_host(const char *host);
  * belong to the caller, which executes them and never frees them. Returns false if memory is exhausted or this is no
  * host. */
 bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS]);
+/* Builds the command, for a shell of any kind, that runs vocl-proxy on another host: where VOCL_PROXY says, else at
+ * this path. Free it. Returns NULL if memory is exhausted. */
+char *rsh_proxy(const char *path, const char *arguments);
 /* Whether a variable of the environment ("NAME=value") is passed to the other host. Not passed are: those without a
  * value; those that say how this process itself was reached; and, if another VOCL is used there (VOCL_PROXY), those
  * that say where things lie here. */
 bool rsh_takes(const char *variable);
-/* The names of variables of which the host then uses its own; NULL at the end. */
-extern const char *const rsh_own[];
+/* On the other host: replaces the environment by those variables, strings with terminating zeros, of which the last has
+ * one, too. They stay in use. Of the variables that
+ * choose a driver's devices, this host's own stay; with VOCL_PROXY, so do those that were not passed. Returns 0 or
+ * -ENOMEM. */
+int rsh_take_environment(char *variables, size_t length);
 
 #endif

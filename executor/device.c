@@ -101,12 +101,14 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
 
 static void put_platform(cl_platform_id platform, struct wire_buffer *infos)
 {
-    char value[8192];
+    _Alignas(cl_name_version) char value[8192];
     size_t size;
 
     for (size_t i = 0; i < sizeof(platform_infos) / sizeof(*platform_infos); i++) {
-        if (!clGetPlatformInfo(platform, platform_infos[i], sizeof(value), value, &size))
-            wire_put_info(infos, platform_infos[i], value, size);
+        if (clGetPlatformInfo(platform, platform_infos[i], sizeof(value), value, &size))
+            continue;
+        version_lower(platform_infos[i], value, &size);
+        wire_put_info(infos, platform_infos[i], value, size);
     }
 }
 
@@ -131,13 +133,14 @@ int exec_describe_platform(struct executor *x, const struct exec_describe_platfo
 
 static void put_device(struct executor *x, cl_device_id device, struct wire_buffer *infos)
 {
-    static char value[65536];
+    static _Alignas(cl_name_version) char value[65536];
     size_t size;
 
     for (cl_device_info param = CL_DEVICE_TYPE; param <= CL_DEVICE_TYPE + 0x7f; param++) {
         if (!query_is_plain(param) || clGetDeviceInfo(device, param, sizeof(value), value, &size))
             continue;
         quota_info(x, param, value, size);
+        version_lower(param, value, &size);
         wire_put_info(infos, param, value, size);
     }
     if (x->host.memory)

@@ -231,6 +231,15 @@ cl_int driver_sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_su
     return get ? get(kernel, device, param, input_size, input, size, value, size_ret) : CL_INVALID_OPERATION;
 }
 
+cl_int driver_suggested_size(cl_device_id device, cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                             const size_t *offset, const size_t *global, size_t *local)
+{
+    clGetKernelSuggestedLocalWorkSizeKHR_fn get = (clGetKernelSuggestedLocalWorkSizeKHR_fn)function_of(
+        device, "cl_khr_suggested_local_work_size", "clGetKernelSuggestedLocalWorkSizeKHR");
+
+    return get ? get(queue, kernel, dims, offset, global, local) : CL_INVALID_OPERATION;
+}
+
 /* ---- memory objects ---- */
 
 cl_mem driver_create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
@@ -269,6 +278,21 @@ cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties
             filter = (cl_filter_mode)properties[1];
     }
     return clCreateSampler(context, normalized, addressing, filter, error);
+}
+
+cl_command_queue driver_create_queue(cl_context context, cl_device_id device, const cl_queue_properties *properties,
+                                     cl_int *error)
+{
+    cl_command_queue (*create)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
+
+    if (HAS(context, clCreateCommandQueueWithProperties))
+        return clCreateCommandQueueWithProperties(context, device, properties, error);
+    create = (cl_command_queue(*)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *))function_of(
+        device, "cl_khr_create_command_queue", "clCreateCommandQueueWithPropertiesKHR");
+    if (create)
+        return create(context, device, properties, error);
+    *error = CL_INVALID_VALUE;
+    return NULL;
 }
 
 /* ---- commands ---- */

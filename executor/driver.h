@@ -41,6 +41,9 @@ cl_program driver_create_program_il(cl_context context, const void *il, size_t l
 cl_sampler driver_create_sampler(cl_context context, const cl_sampler_properties *properties, cl_int *error);
 cl_int driver_create_sub_devices(cl_device_id device, const cl_device_partition_property *properties, cl_uint count,
                                  cl_device_id *devices, cl_uint *count_ret);
+/* Properties that neither this nor the extension for it has are CL_INVALID_VALUE. */
+cl_command_queue driver_create_queue(cl_context context, cl_device_id device, const cl_queue_properties *properties,
+                                     cl_int *error);
 /* A command that does nothing; it comes after the list and, in an in-order queue, after all commands before it. */
 cl_int driver_nothing(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
 cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event);
@@ -65,6 +68,9 @@ cl_int driver_argument_info(cl_kernel kernel, cl_uint index, cl_kernel_arg_info 
                             size_t *size_ret);
 cl_int driver_sub_group_info(cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info param, size_t input_size,
                              const void *input, size_t size, void *value, size_t *size_ret);
+/* Returns the local size with which the driver would launch the kernel, if it tells. */
+cl_int driver_suggested_size(cl_device_id device, cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                             const size_t *offset, const size_t *global, size_t *local);
 cl_int driver_timers(cl_device_id device, cl_ulong *device_time, cl_ulong *host_time);
 cl_int driver_set_specialization(cl_program program, cl_uint id, size_t size, const void *value);
 cl_int driver_watch_context(cl_context context, void(CL_CALLBACK *function)(cl_context, void *), void *data);
@@ -74,6 +80,7 @@ void *driver_extension_function(cl_platform_id platform, const char *name);
 #ifndef VOCL_EXECUTOR_DRIVER_C
 #undef clCloneKernel
 #undef clCompileProgram
+#undef clCreateCommandQueueWithProperties
 #undef clCreateImage
 #undef clCreatePipe
 #undef clCreateProgramWithBuiltInKernels
@@ -102,6 +109,7 @@ void *driver_extension_function(cl_platform_id platform, const char *name);
 #define clCloneKernel driver_clone_kernel
 #define clCompileProgram(program, count, devices, options, header_count, headers, names, ...)                          \
     driver_compile(program, count, devices, options, header_count, headers, names)
+#define clCreateCommandQueueWithProperties driver_create_queue
 #define clCreateImage driver_create_image
 #define clCreatePipe(context, flags, size, most, properties, error)                                                    \
     driver_create_pipe(context, flags, size, most, error)

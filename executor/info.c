@@ -86,6 +86,43 @@ static bool is_text_of_build(const struct exec_get_info *m)
     return m->kind == WIRE_INFO_BUILD && (m->param == CL_PROGRAM_BUILD_OPTIONS || m->param == CL_PROGRAM_BUILD_LOG);
 }
 
+/* Puts the texts one after the other, each with its terminating zero. */
+static cl_int put_texts(const char *const *list, size_t count, struct wire_buffer *value)
+{
+    size_t length = 0, at = 0;
+    char *to;
+
+    for (size_t i = 0; i < count && length <= MOST; i++)
+        length += strlen(list[i] ? list[i] : "") + 1;
+    if (length > MOST)
+        return CL_OUT_OF_RESOURCES;
+    to = wire_reserve(value, length);
+    if (!to)
+        return CL_OUT_OF_HOST_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        at += strlen(strcpy(to + at, list[i] ? list[i] : "")) + 1;
+    value->length = length; /* without padding */
+    return CL_SUCCESS;
+}
+
+static cl_int texts(const struct query *q, struct wire_buffer *value)
+{
+    const char **list;
+    size_t length = 0;
+    cl_int error = ask(q, 0, NULL, &length);
+
+    if (error || !length)
+        return error;
+    list = length > MOST ? NULL : malloc(length);
+    if (!list)
+        return CL_OUT_OF_HOST_MEMORY;
+    error = ask(q, length, list, NULL);
+    if (!error)
+        error = put_texts(list, length / sizeof(*list), value);
+    free(list);
+    return error;
+}
+
 static cl_int simple(const struct query *q, struct wire_buffer *value)
 {
     size_t length = 0;
@@ -129,6 +166,29 @@ static cl_int formats(const struct query *q, struct wire_buffer *value)
     if (!error && count)
         wire_put_bytes(value, list, count * sizeof(*list));
     free(list);
+    return error;
+}
+
+static cl_int local_size(struct executor *x, const struct query *q, struct wire_buffer *value)
+{
+    const struct queue *queue = object_get(x, WIRE_QUEUE, q->m->second);
+    size_t offset[3], global[3], local[3] = {0};
+    struct wire_work_size work;
+    cl_int error;
+
+    if (!queue || !is_usable(queue) || q->m->input_length != sizeof(work))
+        return CL_INVALID_COMMAND_QUEUE;
+    memcpy(&work, q->m->input, sizeof(work));
+    if (work.dims < 1 || work.dims > 3)
+        return CL_INVALID_WORK_DIMENSION;
+    for (int i = 0; i < 3; i++) {
+        offset[i] = work.offset[i];
+        global[i] = work.global[i];
+    }
+    error = driver_suggested_size(queue->on, queue->native, q->object->native, work.dims,
+                                  work.has_offset ? offset : NULL, global, local);
+    for (int i = 0; !error && i < 3; i++)
+        wire_put_u64(value, local[i]);
     return error;
 }
 
@@ -214,10 +274,14 @@ int exec_get_info(struct executor *x, const struct exec_get_info *m)
         reply.error = q.object->error ? q.object->error : CL_INVALID_VALUE;
     else if (m->kind == WIRE_INFO_IMAGE_FORMATS)
         reply.error = formats(&q, &value);
+    else if (m->kind == WIRE_INFO_LOCAL_SIZE)
+        reply.error = local_size(x, &q, &value);
     else if (m->kind == WIRE_INFO_TIMERS)
         reply.error = timers(&q, &value);
     else if (m->kind == WIRE_INFO_BINARIES)
         reply.error = binaries(&q, &value);
+    else if (m->kind == WIRE_INFO_DEVICE && query_is_texts(m->param))
+        reply.error = texts(&q, &value);
     else
         reply.error = simple(&q, &value);
     if (value.failed)

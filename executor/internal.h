@@ -161,6 +161,10 @@ void executor_go_on(struct executor *x);
 
 /* queries.c: whether the query's answer, of numbers or a text, means the same in another process */
 bool query_is_plain(cl_uint param);
+/* Changes an answer of a platform or device that has a newer OpenCL than VOCL. It becomes no longer. */
+void version_lower(cl_uint param, void *value, size_t *size);
+/* Whether the answers to a query about a device are pointers to texts, in place of which the texts are sent. */
+bool query_is_texts(cl_uint param);
 
 /* quota.c */
 /* Whether the session's use of memory and launches is reported or limited. */

@@ -30,10 +30,10 @@ static const struct {
     {CL_EVENT_COMMAND_EXECUTION_STATUS, CL_EVENT_COMMAND_EXECUTION_STATUS},
     {CL_COMMAND_BUFFER_STATE_KHR, CL_COMMAND_BUFFER_STATE_KHR},
     /* devices, by extensions: command buffers, without CL_DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR (0x12AC); mutable
-     * command buffers; capabilities of SPIR-V, whose sets and extensions (0x12B9, 0x12BA) are pointers */
+     * command buffers; capabilities of SPIR-V, whose sets and extensions are texts (below) */
     {0x12A9, 0x12AB},
     {0x12B0, 0x12B0},
-    {0x12BB, 0x12BB},
+    {CL_DEVICE_SPIRV_CAPABILITIES_KHR, CL_DEVICE_SPIRV_CAPABILITIES_KHR},
     {0x2031, 0x2031}, /* CL_DEVICE_TERMINATE_CAPABILITY_KHR */
     {0x2033, 0x2035}, /* sub-groups of an NDRange, CL_DEVICE_MAX_NAMED_BARRIER_COUNT_KHR */
     {0x204C, 0x204F}, /* types of semaphores and of handles */
@@ -70,4 +70,9 @@ bool query_is_plain(cl_uint param)
             return true;
     }
     return false;
+}
+
+bool query_is_texts(cl_uint param)
+{
+    return param == CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR || param == CL_DEVICE_SPIRV_EXTENSIONS_KHR;
 }

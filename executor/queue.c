@@ -2,18 +2,50 @@
 #include "executor/internal.h"
 #include "executor/staging.h"
 
+#define KNOWN_PROPERTIES (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+
+/* Only for hints: in the newer call PoCL ends the process for flags that it does not know. */
+static cl_command_queue create_hinted(const struct exec_create_queue *m, cl_command_queue_properties properties,
+                                      cl_int *error)
+{
+    cl_queue_properties list[16] = {CL_QUEUE_PROPERTIES, properties};
+
+    if (properties & ~(cl_command_queue_properties)KNOWN_PROPERTIES) {
+        *error = CL_INVALID_VALUE;
+        return NULL;
+    }
+    memcpy(&list[2], m->hints, m->hints_length);
+    return clCreateCommandQueueWithProperties(m->context->native, m->device->native, list, error);
+}
+
+static bool are_hints(const void *hints, size_t length)
+{
+    uint64_t name;
+
+    for (size_t at = 0; at < length; at += 2 * sizeof(name)) {
+        if (length - at < 2 * sizeof(name))
+            return false;
+        memcpy(&name, (const uint8_t *)hints + at, sizeof(name));
+        if (name != CL_QUEUE_PRIORITY_KHR && name != CL_QUEUE_THROTTLE_KHR)
+            return false;
+    }
+    return true;
+}
+
 int exec_create_queue(struct executor *x, const struct exec_create_queue *m)
 {
+    const cl_command_queue_properties properties = m->properties | (x->traced ? CL_QUEUE_PROFILING_ENABLE : 0);
     struct context *context = m->context;
     const struct device *device = m->device;
     struct queue *queue = m->queue;
 
+    if (!are_hints(m->hints, m->hints_length))
+        return -EBADMSG;
     queue->error = context->error;
     if (queue->error)
         return 0;
-    /* not the newer call: in that PoCL ends the process for flags that it does not know */
-    queue->native = clCreateCommandQueue(context->native, device->native,
-                                         m->properties | (x->traced ? CL_QUEUE_PROFILING_ENABLE : 0), &queue->error);
+    queue->native = m->hints_length ? create_hinted(m, properties, &queue->error)
+                                    : clCreateCommandQueue(context->native, device->native, properties, &queue->error);
     queue->in = context->native;
     queue->context_id = context->id;
     queue->on = device->native;

@@ -227,11 +227,10 @@ static bool sub_buffer_is_at_odds(cl_mem whole, cl_mem_flags flags)
     return false;
 }
 
+/* aligned: for at least one device of the context, as it states. */
 static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type,
-                               const cl_buffer_region *region)
+                               const cl_buffer_region *region, bool *aligned)
 {
-    bool aligned = false;
-
     if (!handle_check(parent, WIRE_MEMORY) || parent->type != CL_MEM_OBJECT_BUFFER || parent->parent)
         return CL_INVALID_MEM_OBJECT;
     if (type != CL_BUFFER_CREATE_TYPE_REGION || !region || flags & (LOCAL_FLAGS | CL_MEM_ALLOC_HOST_PTR))
@@ -243,8 +242,28 @@ static cl_int sub_buffer_check(cl_mem parent, cl_mem_flags flags, cl_buffer_crea
     if (sub_buffer_is_at_odds(parent, flags))
         return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < parent->context->device_count; i++)
-        aligned |= region->origin % parent->context->devices[i]->mem_base_align == 0;
-    return aligned ? CL_SUCCESS : CL_MISALIGNED_SUB_BUFFER_OFFSET;
+        *aligned |= region->origin % parent->context->devices[i]->mem_base_align == 0;
+    return CL_SUCCESS;
+}
+
+/* Drivers take finer alignments than they state. Fails if none of the context's does. */
+static cl_int sub_buffer_ask(cl_mem buffer)
+{
+    cl_context context = buffer->context;
+    cl_int failure = CL_SUCCESS, error = CL_SUCCESS;
+    unsigned taken = 0;
+
+    for (unsigned i = 0; !error && i < context->node_count; i++) {
+        const cl_int answer = cl_error(native_outcome(context->nodes[i], &buffer->object));
+
+        if (answer)
+            error = memory_lacks(buffer, context->nodes[i]);
+        if (!failure)
+            failure = answer;
+        taken += !answer;
+    }
+    buffer->finer = true;
+    return error || taken ? error : failure;
 }
 
 int sub_buffer_create_on(cl_mem buffer, struct node *node)
@@ -261,9 +280,9 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
     TIMELINE(clCreateSubBuffer);
 
     const cl_buffer_region *region = info;
-    cl_int error = sub_buffer_check(parent, flags, type, region);
+    bool plain = sub_buffer_is_plain(flags), aligned = false;
+    cl_int error = sub_buffer_check(parent, flags, type, region, &aligned);
     cl_mem buffer = NULL;
-    bool plain = sub_buffer_is_plain(flags);
 
     HALT_GUARD;
     if (!error) {
@@ -283,7 +302,9 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_typ
         buffer->node_flags =
             (plain ? WIRE_FLAGS(flags) : flags & ~(cl_mem_flags)LOCAL_FLAGS) & ~(cl_mem_flags)CL_MEM_ALLOC_HOST_PTR;
         error = cl_error(handle_create(&buffer->object));
-        if (!error && !plain)
+        if (!error && !aligned)
+            error = sub_buffer_ask(buffer);
+        else if (!error && !plain)
             error = cl_error(native_outcome(parent->context->node, &buffer->object));
         if (error) {
             handle_release(buffer, WIRE_MEMORY, 0);
@@ -305,7 +326,7 @@ cl_int buffer_check(cl_command_queue queue, cl_mem buffer)
     if (buffer->context != queue->context)
         return CL_INVALID_CONTEXT;
     if (buffer->parent && buffer->origin % queue->device->mem_base_align)
-        return CL_MISALIGNED_SUB_BUFFER_OFFSET;
+        return buffer->finer ? memory_check_node(buffer, queue->node) : CL_MISALIGNED_SUB_BUFFER_OFFSET;
     return CL_SUCCESS;
 }
 

@@ -1,6 +1,8 @@
 /* Devices: answers from the description that the node sent when the session started. */
 #include "libvocl/internal.h"
 
+#include "base/cl_ext.h"
+
 void device_number(cl_device_id device, cl_device_info param, void *to, size_t size)
 {
     uint32_t length;
@@ -114,6 +116,9 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
     case CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL:
     case CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL:
         return usm_capabilities(device, param, size, value, size_ret);
+    case CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR:
+    case CL_DEVICE_SPIRV_EXTENSIONS_KHR:
+        return device_texts(device, param, size, value, size_ret);
     }
     native = info_find(&device->infos, param, &length);
     if (!native)

@@ -28,8 +28,8 @@ static const char *const withheld[] = {
     "cl_khr_semaphore",
     "cl_khr_command_buffer_",
     "cl_khr_terminate_",
-    "cl_khr_suggested_",
     "cl_khr_device_enqueue_local_arg_types",
+    "cl_khr_icd_unloadable", /* newer loaders ask such a platform, and drop it if it does not answer */
     "cl_apple_",
     "cl_arm_",
     "cl_img_",
@@ -53,17 +53,19 @@ static const char *const withheld[] = {
     "cl_pocl_pinned_",
 };
 
-/* Extensions of which only some versions are carried: drafts of the first had other names and numbers; for the
- * second, the functions that record a command must take properties if those of the headers do (base/cl_ext.h). */
+/* Extensions of which only some versions are carried: drafts of the first had other names and numbers; for the second,
+ * which is provisional, the functions that record a command must take properties if those of the headers do
+ * (base/cl_ext.h). Versions that do not exist yet may change anything. */
 #define DEVICE_ADDRESSES "cl_ext_buffer_device_address"
+#define RECORD_BEFORE CL_MAKE_VERSION(0, 9, 9)
 struct versions {
     const char *name;
     cl_version from, before;
 };
 static const struct versions versioned[] = {
-    {DEVICE_ADDRESSES, CL_MAKE_VERSION(1, 0, 0), UINT32_MAX},
+    {DEVICE_ADDRESSES, CL_MAKE_VERSION(1, 0, 0), CL_MAKE_VERSION(2, 0, 0)},
     {CL_KHR_COMMAND_BUFFER_EXTENSION_NAME, RECORD_TAKES_PROPERTIES ? RECORD_SINCE : 0,
-     RECORD_TAKES_PROPERTIES ? UINT32_MAX : RECORD_SINCE},
+     RECORD_TAKES_PROPERTIES ? RECORD_BEFORE : RECORD_SINCE},
 };
 
 static const struct versions *find_versions(const char *name, size_t length)

@@ -157,53 +157,9 @@ static cl_int check_by_node(cl_context context, cl_mem_flags flags, const cl_ima
     wire_put_create_image(broadcast_begin(context), &m);
     native = cl_error(broadcast_end(context, STREAM_LATER));
     if (!native)
-        native = cl_error(native_outcome(context->node, &image->object));
+        native = cl_error(native_outcome(formats_home(context, flags, desc->image_type, format), &image->object));
     handle_release(image, WIRE_MEMORY, 0);
     return native || !(flags & apart) ? native : error;
-}
-
-/* Takes all formats; the caller frees the list. */
-static cl_int formats_take(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_image_format **all,
-                           cl_uint *count)
-{
-    cl_image_format *list = NULL;
-    size_t size = 0;
-    cl_int error;
-
-    if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER)
-        return CL_INVALID_VALUE;
-    for (int i = 0; i < 2; i++) { /* first the length of the list, then the list */
-        error = cl_error(info_ask_once(context->node, WIRE_INFO_IMAGE_FORMATS, &context->object, type, 0, &flags,
-                                       sizeof(flags), size, list, &size));
-        if (!error && !list && !(list = malloc(size + 1)))
-            error = CL_OUT_OF_HOST_MEMORY;
-        if (error) {
-            free(list);
-            return error;
-        }
-    }
-    *all = list;
-    *count = (cl_uint)(size / sizeof(*list));
-    return CL_SUCCESS;
-}
-
-static cl_int check_format(cl_context context, cl_mem_flags flags, cl_mem_object_type type,
-                           const cl_image_format *format)
-{
-    cl_image_format *formats;
-    cl_uint count, i = 0;
-    cl_int error;
-
-    if (!format || !image_element_size(format))
-        return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
-    flags &= CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
-    error = formats_take(context, flags ? flags : CL_MEM_READ_WRITE, type, &formats, &count);
-    if (error)
-        return error;
-    while (i < count && memcmp(&formats[i], format, sizeof(*format)))
-        i++;
-    free(formats);
-    return i < count ? CL_SUCCESS : CL_IMAGE_FORMAT_NOT_SUPPORTED;
 }
 
 /* ---- creation ---- */
@@ -269,14 +225,17 @@ static int create_filled(cl_mem image, struct node *node, const void *contents)
     return transfer_contents(node, &layout, put_filled, image);
 }
 
-/* Creates the image on all nodes; the first one gets the contents. */
+/* Creates the image on all nodes; the first one that can have it gets the contents. */
 static cl_int image_send(cl_mem image, const void *contents)
 {
     cl_context context = image->context;
+    struct node *home = memory_home(image);
 
-    for (unsigned i = 1; i < context->node_count; i++)
-        image_create_on(image, context->nodes[i]);
-    return cl_error(contents ? create_filled(image, context->node, contents) : image_create_on(image, context->node));
+    for (unsigned i = 0; i < context->node_count; i++) {
+        if (context->nodes[i] != home)
+            image_create_on(image, context->nodes[i]);
+    }
+    return cl_error(contents ? create_filled(image, home, contents) : image_create_on(image, home));
 }
 
 struct pitches {
@@ -330,7 +289,7 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     if (!error)
         error = check_size(context, desc);
     if (!error)
-        error = check_format(context, flags, desc->image_type, format);
+        error = formats_check(context, flags, desc->image_type, format);
     if (error || is_doubtful(context, desc))
         error = check_by_node(context, flags, format, desc, error);
     if (!error && !image_pitches(desc, image_element_size(format), &pitches))
@@ -351,7 +310,9 @@ static cl_int image_create(cl_context context, cl_mem_flags flags, const cl_imag
     image->parent = desc->mem_object;
     if (image->parent)
         handle_use(image->parent);
-    error = cl_error(hostptr_open(image));
+    error = formats_note(image);
+    if (!error)
+        error = cl_error(hostptr_open(image));
     if (!error)
         error = cl_error(coherence_open(image, host_pointer != NULL));
     if (!error)
@@ -426,30 +387,6 @@ cl_mem clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_fo
     return clCreateImage(context, flags, format, &desc, host_pointer, ret);
 }
 
-cl_int clGetSupportedImageFormats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint count,
-                                  cl_image_format *formats, cl_uint *count_ret)
-{
-    TIMELINE(clGetSupportedImageFormats);
-
-    cl_image_format *all;
-    cl_uint found;
-    cl_int error;
-
-    if (!handle_check(context, WIRE_CONTEXT))
-        return CL_INVALID_CONTEXT;
-    if (!count && formats)
-        return CL_INVALID_VALUE;
-    error = formats_take(context, flags, type, &all, &found);
-    if (error)
-        return error;
-    if (formats)
-        memcpy(formats, all, (found < count ? found : count) * sizeof(*all));
-    free(all);
-    if (count_ret)
-        *count_ret = found;
-    return CL_SUCCESS;
-}
-
 /* Returns a size of the description, or 0 if an image of this type does not have it, whatever the program gave. */
 static size_t image_size(cl_mem image, cl_image_info param)
 {
@@ -486,7 +423,7 @@ cl_int clGetImageInfo(cl_mem image, cl_image_info param, size_t size, void *valu
     if (info_is_newer(image->context->devices[0], param))
         return CL_INVALID_VALUE;
     if (image->type == CL_MEM_OBJECT_BUFFER || image->type == CL_MEM_OBJECT_PIPE)
-        return cl_error(info_ask_once(image->context->node, WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size,
+        return cl_error(info_ask_once(memory_home(image), WIRE_INFO_IMAGE, &image->object, 0, param, NULL, 0, size,
                                       value, size_ret));
     switch (param) {
     case CL_IMAGE_FORMAT:

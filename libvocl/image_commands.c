@@ -10,7 +10,7 @@ cl_int image_check(cl_command_queue queue, cl_mem image)
         return CL_INVALID_MEM_OBJECT;
     if (image->context != queue->context)
         return CL_INVALID_CONTEXT;
-    return queue->device->images ? CL_SUCCESS : CL_INVALID_OPERATION;
+    return queue->device->images ? memory_check_node(image, queue->node) : CL_INVALID_OPERATION;
 }
 
 cl_int image_check_region(cl_mem image, const size_t *origin, const size_t *region)

@@ -139,3 +139,52 @@ cl_int clGetKernelSubGroupInfoKHR(cl_kernel kernel, cl_device_id device, cl_kern
 
     return clGetKernelSubGroupInfo(kernel, device, param, input_size, input, size, value, size_ret);
 }
+
+static cl_int check_work(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *global,
+                         const size_t *local)
+{
+    if (!handle_check(queue, WIRE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!handle_check(kernel, WIRE_KERNEL))
+        return CL_INVALID_KERNEL;
+    if (kernel->program->context != queue->context)
+        return CL_INVALID_CONTEXT;
+    if (!node_set_has(&kernel->known, queue->node->index))
+        return CL_INVALID_PROGRAM_EXECUTABLE;
+    for (uint32_t i = 0; i < kernel->description->argument_count; i++) {
+        if (!kernel->arguments[i].set)
+            return CL_INVALID_KERNEL_ARGS;
+    }
+    if (dims < 1 || dims > queue->device->dimensions || dims > 3)
+        return CL_INVALID_WORK_DIMENSION;
+    if (!global)
+        return CL_INVALID_GLOBAL_WORK_SIZE;
+    return local ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
+/* The arguments count, too, so the node gets them first. */
+cl_int suggested_local_work_size(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+                                 const size_t *global, size_t *local)
+{
+    TIMELINE(clGetKernelSuggestedLocalWorkSizeKHR);
+
+    struct wire_work_size work = {.dims = dims, .has_offset = offset != NULL};
+    cl_int error = check_work(queue, kernel, dims, global, local);
+    uint64_t suggested[3];
+    size_t size = 0;
+
+    if (error)
+        return error;
+    for (cl_uint i = 0; i < dims; i++) {
+        work.offset[i] = offset ? offset[i] : 0;
+        work.global[i] = global[i];
+    }
+    arguments_send(kernel, queue->node, STREAM_LATER);
+    error = cl_error(info_ask(queue->node, WIRE_INFO_LOCAL_SIZE, kernel->object.id, queue->object.id, 0, &work,
+                              sizeof(work), sizeof(suggested), suggested, &size));
+    if (!error && size != sizeof(suggested))
+        error = CL_OUT_OF_RESOURCES;
+    for (cl_uint i = 0; !error && i < dims; i++)
+        local[i] = suggested[i];
+    return error;
+}

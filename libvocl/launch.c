@@ -45,10 +45,30 @@ static bool is_plain(cl_uint dims, const size_t *offset, const size_t *global, c
     return global != NULL;
 }
 
+/* Whether the queue's node can have all memory objects among the arguments. */
+static cl_int check_nodes(cl_command_queue queue, cl_kernel kernel)
+{
+    cl_int error = CL_SUCCESS;
+
+    if (!memory_any_lacks())
+        return CL_SUCCESS;
+    lock_hold(&kernel->lock);
+    for (uint32_t i = 0; !error && i < kernel->description->argument_count; i++) {
+        const struct argument *argument = &kernel->arguments[i];
+        cl_mem memory =
+            argument->what == WIRE_ARGUMENT_MEMORY && argument->id ? handle_find(WIRE_MEMORY, argument->id) : NULL;
+
+        error = memory ? memory_check_node(memory, queue->node) : CL_SUCCESS;
+    }
+    lock_release(&kernel->lock);
+    return error;
+}
+
 static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
                            const size_t *global, const size_t *local, bool recorded, bool *plain)
 {
     uint64_t room;
+    cl_int error;
 
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
@@ -71,7 +91,8 @@ static cl_int check_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dim
         room -= argument->local;
     }
     *plain = is_plain(dims, offset, global, local) && (local || recorded || !kernel->description->fixed_group[0]);
-    return *plain ? check_group(kernel, queue->device, dims, global, local) : CL_SUCCESS;
+    error = *plain ? check_group(kernel, queue->device, dims, global, local) : CL_SUCCESS;
+    return error ? error : check_nodes(queue, kernel);
 }
 
 /* Checks launches that are not plain for a command buffer: native OpenCL may crash (PoCL 3.1 does). */

@@ -141,6 +141,7 @@ static void memory_destroy(struct object *object)
         block_free(memory->block, memory->size);
     free(memory->properties);
     addressed_destroy(memory);
+    node_set_clear(&memory->lacks);
     coherence_close(memory);
     mutex_destroy(&memory->lock);
     session_lock(session);
@@ -162,6 +163,30 @@ const struct kind memory_kind = {
     .destroy = memory_destroy,
 };
 
+/* ---- objects that not all nodes of their context can have ---- */
+
+static atomic_bool any_lacks;
+
+cl_int memory_lacks(cl_mem memory, struct node *node)
+{
+    atomic_store(&any_lacks, true);
+    return node_set_add(&memory->lacks, node->index) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+}
+
+bool memory_any_lacks(void)
+{
+    return atomic_load_explicit(&any_lacks, memory_order_relaxed);
+}
+
+cl_int memory_check_node(cl_mem memory, const struct node *node)
+{
+    if (!node_set_has(&memory->lacks, node->index))
+        return CL_SUCCESS;
+    return memory->type == CL_MEM_OBJECT_BUFFER ? CL_MISALIGNED_SUB_BUFFER_OFFSET : CL_IMAGE_FORMAT_NOT_SUPPORTED;
+}
+
+/* ---- limits ---- */
+
 #define WORTH_ASKING ((size_t)64 << 10) /* smaller objects fail in the command that uses them */
 
 static bool is_limited(cl_context context)
@@ -178,8 +203,10 @@ cl_int memory_outcome(cl_mem memory)
     cl_context context = memory->context;
     int error = -ECONNRESET;
 
-    for (unsigned i = 0; i < context->node_count; i++)
-        error = stream_joined(error, native_outcome(context->nodes[i], &memory->object));
+    for (unsigned i = 0; i < context->node_count; i++) {
+        if (!memory_check_node(memory, context->nodes[i]))
+            error = stream_joined(error, native_outcome(context->nodes[i], &memory->object));
+    }
     return cl_error(error);
 }
 

@@ -9,6 +9,12 @@
 cl_int memory_outcome(cl_mem memory);
 /* The same for a new object of some size where the session's memory is limited; otherwise returns CL_SUCCESS. */
 cl_int memory_check_room(cl_mem memory);
+/* Notes that a node cannot have the object: no command there may use it. */
+cl_int memory_lacks(cl_mem memory, struct node *node);
+/* Whether any object is unknown to a node of its context. */
+bool memory_any_lacks(void);
+/* Returns the error of a command at that node that uses the object. */
+cl_int memory_check_node(cl_mem memory, const struct node *node);
 cl_int memory_new(cl_context context, cl_mem_object_type type, cl_mem_flags flags, cl_mem *out);
 cl_int memory_check_flags(cl_mem_flags flags, const void *host_pointer);
 cl_mem_flags memory_inherit_flags(cl_mem from, cl_mem_flags flags);
@@ -32,6 +38,15 @@ int pipe_create_on(cl_mem pipe, struct node *node);
 cl_int buffer_check(cl_command_queue queue, cl_mem buffer);
 /* For reads, writes and fills, a range may also be empty. */
 cl_int buffer_check_range(cl_mem buffer, size_t offset, size_t size);
+
+/* ---- formats.c ---- */
+/* Whether any device of the context has the format. */
+cl_int formats_check(cl_context context, cl_mem_flags flags, cl_mem_object_type type, const cl_image_format *format);
+/* Returns the context's first node that has the format; without any, its first node. */
+struct node *formats_home(cl_context context, cl_mem_flags flags, cl_mem_object_type type,
+                          const cl_image_format *format);
+/* Notes the nodes that do not have the format of a new image. */
+cl_int formats_note(cl_mem image);
 
 /* ---- image.c, image_commands.c ---- */
 size_t image_element_size(const cl_image_format *format);

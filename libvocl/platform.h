@@ -44,6 +44,11 @@ cl_int device_tell(cl_device_id device, const void *infos, uint32_t length);
 /* Copies the node's answer, if it has that size; otherwise leaves to as it is. */
 void device_number(cl_device_id device, cl_device_info param, void *to, size_t size);
 
+/* ---- device_texts.c ---- */
+/* Answers CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR and CL_DEVICE_SPIRV_EXTENSIONS_KHR. */
+cl_int device_texts(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret);
+void device_texts_free(cl_device_id device);
+
 /* ---- context.c ---- */
 #define MOST_DEVICES 2048 /* of a context; WIRE_MAX_DEVICES of one node */
 bool context_has_device(cl_context context, cl_device_id device);

@@ -12,6 +12,36 @@ static bool is_plain(cl_device_id device, cl_command_queue_properties properties
     return !(properties & ~(can & KNOWN_PROPERTIES));
 }
 
+/* Whether it is a property of cl_khr_priority_hints or cl_khr_throttle_hints, which only the device can judge. */
+static bool is_hint(cl_queue_properties name)
+{
+    return name == CL_QUEUE_PRIORITY_KHR || name == CL_QUEUE_THROTTLE_KHR;
+}
+
+enum { MOST_HINTS = 4 };
+
+static unsigned count_hints(const cl_queue_properties *array)
+{
+    unsigned count = 0;
+
+    for (; array && *array; array += 2)
+        count += is_hint(*array);
+    return count;
+}
+
+static uint32_t put_hints(const cl_queue_properties *array, uint64_t hints[2 * MOST_HINTS])
+{
+    unsigned count = 0;
+
+    for (; array && *array && count < MOST_HINTS; array += 2) {
+        if (is_hint(*array)) {
+            hints[2 * count] = array[0];
+            hints[2 * count++ + 1] = array[1];
+        }
+    }
+    return (uint32_t)(2 * count * sizeof(*hints));
+}
+
 static cl_command_queue queue_create(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                      const cl_queue_properties *array, cl_int *ret)
 {
@@ -32,7 +62,7 @@ static cl_command_queue queue_create(cl_context context, cl_device_id device, cl
     handle_use(context);
     handle_show(queue);
     error = cl_error(handle_create(&queue->object));
-    if (!error && !is_plain(device, properties))
+    if (!error && (!is_plain(device, properties) || count_hints(array)))
         error = cl_error(native_outcome(queue->node, &queue->object));
     fail_ret(ret, error);
     if (error)
@@ -79,10 +109,13 @@ cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_devic
     for (size_t i = 0; !error && array && array[i]; i += 2) {
         if (array[i] == CL_QUEUE_PROPERTIES && !seen)
             properties = array[i + 1];
-        else if (array[i] != CL_QUEUE_SIZE) /* for queues on the device, which no device here has */
+        else if (!is_hint(array[i]) &&
+                 array[i] != CL_QUEUE_SIZE) /* for queues on the device, which no device here has */
             error = CL_INVALID_VALUE;
         seen |= array[i] == CL_QUEUE_PROPERTIES;
     }
+    if (!error && count_hints(array) > MOST_HINTS)
+        error = CL_INVALID_VALUE;
     if (error) {
         fail_ret(ret, error);
         return NULL;
@@ -98,10 +131,13 @@ static struct node *queue_node(const struct object *object)
 static int queue_create_on(struct object *object, struct node *node)
 {
     const struct _cl_command_queue *queue = (const struct _cl_command_queue *)object;
+    uint64_t hints[2 * MOST_HINTS];
     const struct wire_create_queue m = {.queue = object->id,
                                         .context = queue->context->object.id,
                                         .device = queue->device->object.id,
-                                        .properties = queue->properties};
+                                        .properties = queue->properties,
+                                        .hints = hints,
+                                        .hints_length = put_hints(queue->array, hints)};
 
     wire_put_create_queue(stream_begin(node), &m);
     return stream_end(node, STREAM_LATER);

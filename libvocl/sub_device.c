@@ -137,6 +137,7 @@ static void device_destroy(struct object *object)
     if (device->partition)
         partition_leave(device);
     free(device->infos.bytes);
+    device_texts_free(device);
     handle_free(&device->object);
     handle_drop(parent);
 }

@@ -10,6 +10,18 @@
 #include "proxy/launch/remote.h"
 #include "proxy/worker/worker.h"
 
+/* `vocl doctor` knows of another host only where its vocl-proxy is. */
+static int become_doctor(char **arguments)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/vocl-doctor", settings_string(SETTING_LIBEXECDIR));
+    arguments[0] = (char *)(uintptr_t) "--node";
+    execv(path, (char *const[]){path, arguments[0], arguments[1], NULL});
+    fprintf(stderr, "vocl-proxy: %s: %s\n", path, strerror(errno));
+    return 127;
+}
+
 int main(int count, char **arguments)
 {
     char path[4096];
@@ -24,6 +36,8 @@ int main(int count, char **arguments)
         return list_devices();
     if (count == 2 && !strcmp(arguments[1], "--about"))
         return worker_about();
+    if (count >= 2 && !strcmp(arguments[1], "--doctor"))
+        return become_doctor(arguments + 1);
     snprintf(path, sizeof(path), "%s/vocl-poold", settings_string(SETTING_LIBEXECDIR));
     execv(path, arguments);
     fprintf(stderr, "vocl-proxy: %s: %s%s\n", path, strerror(errno),

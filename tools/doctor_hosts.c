@@ -31,13 +31,8 @@ static void take_environment(void)
     char *text = calloc(1, MOST_ENVIRONMENT + 1);
     const size_t length = text ? fread(text, 1, MOST_ENVIRONMENT, stdin) : 0;
 
-    if (!length)
-        return;
-    clearenv();
-    for (char *at = text; at < text + length; at += strlen(at) + 1) {
-        if (strchr(at, '=') > at)
-            putenv(at);
-    }
+    if (length)
+        rsh_take_environment(text, length);
 }
 
 static void try_to_reach(const char *endpoint)
@@ -127,7 +122,8 @@ static void say_silence(const char *host, struct tried *tried, const char *progr
         doctor_say(WRONG, host, "no answer for %d s: does `ssh %s true` work, without questions?", THERE_MS / 1000,
                    host);
     else if (tried->status == 127)
-        doctor_say(WRONG, host, "no VOCL is at %s there: install it where it is here (%s)", program, why);
+        doctor_say(WRONG, host, "no VOCL is at %s there: %s (%s)", program,
+                   *settings_string(SETTING_PROXY) ? "correct VOCL_PROXY" : "install it where it is here", why);
     else
         doctor_say(WRONG, host,
                    "%s (status %d); `ssh %s true` has to work without questions: ssh-copy-id, ssh-agent, or VOCL_RSH",
@@ -154,17 +150,36 @@ static void hear(const char *host, struct tried *tried, long long before)
         pass_on(host, line);
 }
 
+/* Where VOCL lies elsewhere (VOCL_PROXY), vocl-proxy knows where vocl-doctor is. */
+static char *make_command(const char *program, const char *endpoint)
+{
+    char *quoted, *command = NULL, *arguments = NULL;
+
+    if (*settings_string(SETTING_PROXY)) {
+        if (asprintf(&arguments, "--doctor %s", endpoint) >= 0)
+            command = rsh_proxy(program, arguments);
+        free(arguments);
+        return command;
+    }
+    quoted = text_quote(program);
+    if (!quoted || asprintf(&command, "%s " DOCTOR_NODE " %s", quoted, endpoint) < 0)
+        command = NULL;
+    free(quoted);
+    return command;
+}
+
 static void look_at(const char *host, const char *endpoint)
 {
-    char program[4096], *quoted, *command = NULL, *local[] = {program, strdup(DOCTOR_NODE), NULL}, *words[RSH_WORDS];
+    const char *proxy = settings_string(SETTING_PROXY);
+    char program[4096], *command, *local[] = {program, strdup(DOCTOR_NODE), NULL}, *words[RSH_WORDS];
     struct tried tried;
     struct timespec now;
     size_t length = 0;
     char *environment = make_environment(&length);
 
     snprintf(program, sizeof(program), "%s/vocl-doctor", settings_string(SETTING_LIBEXECDIR));
-    quoted = text_quote(program);
-    if (!quoted || asprintf(&command, "%s " DOCTOR_NODE " %s", quoted, endpoint) < 0)
+    command = make_command(program, endpoint);
+    if (!command)
         fail(EXIT_BROKEN, "out of memory");
     clock_gettime(CLOCK_REALTIME, &now);
     if (rsh_is_here(host))
@@ -176,10 +191,11 @@ static void look_at(const char *host, const char *endpoint)
     if (strstr(tried.output, "vocl-doctor "))
         hear(host, &tried, now.tv_sec * 1000000000LL + now.tv_nsec);
     else
-        say_silence(host, &tried, program);
+        say_silence(host, &tried, *proxy ? proxy : program);
     tried_free(&tried);
     free(environment);
     free(local[1]);
+    free(command);
 }
 
 /* Listens where workers would connect to. Accepts nobody: the check is only whether a host can connect. */

@@ -42,7 +42,7 @@ static const char session[] =
     "  -H, --hosts=A,B    start one worker on each of these hosts, for instance node[1-3],user@other\n"
     "      --hostfile=FILE\n"
     "                     start one on each host in FILE: a name on a line, or `name slots=N` for N workers\n"
-    "2  -y, --deploy       copy this VOCL by ssh to ~/.cache/vocl of the hosts that do not have it\n"
+    "  -y, --deploy       copy this VOCL by ssh to ~/.cache/vocl of the hosts that do not have it\n"
     "  -l, --local        also this host's devices, without a worker; alone: only these\n"
     "  -D, --devices=LIST show the program only these devices, in this order (VOCL_DEVICES in vocl(7))\n"
     "\n"
@@ -150,16 +150,15 @@ static const struct {
      NULL},
 };
 
-/* Prints the options of a session; lines with 1 for `vocl run` only, lines with 2 not for `vocl doctor`. */
+/* Prints the options of a session; lines with 1 for `vocl run` only. */
 static void show_session(const char *command)
 {
-    const bool runs = !strcmp(command, "run"), looks = !strcmp(command, "doctor");
+    const bool runs = !strcmp(command, "run");
 
     for (const char *line = session; *line; line += strcspn(line, "\n") + 1) {
-        const bool shown = *line == '1' ? runs : *line == '2' ? !looks : true;
-        const char *text = line + (*line == '1' || *line == '2');
+        const char *text = line + (*line == '1');
 
-        if (shown)
+        if (*line != '1' || runs)
             printf("%.*s\n", (int)strcspn(text, "\n"), text);
     }
 }

@@ -300,10 +300,7 @@ static int doctor(int count, char **words)
 
     if (words[optind])
         misuse("doctor takes no argument such as \"%s\"", words[optind]);
-    if (choices.deploy)
-        misuse("--deploy belongs to `vocl run` and `vocl devices`");
-    misspelt_tell();
-    environment_set_session(&choices);
+    prepare_session(&choices);
     become("vocl-doctor", "vocl doctor", name);
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 17
+#define WIRE_VERSION 18
 
 /* A tag of bulk data: a number other than 0, and a flag that says whether the data go in pieces of WIRE_CHUNK bytes. */
 #define WIRE_TAG_NUMBERS 0x3fffffu

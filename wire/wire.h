@@ -69,7 +69,13 @@ enum wire_info {
     WIRE_INFO_BINARIES,        /* program; value = u64 size and bytes for each device, in order */
     WIRE_INFO_EVENT,           /* event */
     WIRE_INFO_COMMAND_BUFFER,  /* command buffer */
-    WIRE_INFO_LAST = WIRE_INFO_COMMAND_BUFFER
+    WIRE_INFO_LOCAL_SIZE,      /* kernel, queue; input = struct wire_work_size; value = u64[3], a local size */
+    WIRE_INFO_LAST = WIRE_INFO_LOCAL_SIZE
+};
+
+struct wire_work_size {
+    uint32_t dims, has_offset;
+    uint64_t offset[3], global[3];
 };
 
 /* Kinds of unified shared memory. */

@@ -116,6 +116,7 @@ struct _cl_device_id {
     uint32_t platform;           /* number of the native platform in its worker */
     unsigned version;            /* of that platform: 120 for OpenCL 1.2 */
     struct info_table infos;
+    _Atomic(struct texts *) texts[2]; /* libvocl/device_texts.c: answers that are pointers to texts */
     bool unified;
     cl_uint dimensions;
     size_t item_sizes[3], group_size;
@@ -259,6 +260,8 @@ struct _cl_mem {
     struct ever_written ever; /* of a root */
     uint64_t made;            /* of a root: its number among the program's, from 1 on */
     struct coherence *coherence; /* of a root, in a context of several nodes */
+    struct node_set lacks;       /* nodes whose driver refuses its format or alignment */
+    bool finer;                  /* a sub-buffer whose origin is aligned for no device, which a driver has taken */
     cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;

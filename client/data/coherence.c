@@ -126,6 +126,17 @@ static size_t root_size(cl_mem root)
     return root->type == CL_MEM_OBJECT_BUFFER ? root->size : 1;
 }
 
+struct node *memory_home(cl_mem memory)
+{
+    cl_context context = memory->context;
+
+    for (unsigned i = 0; i < context->node_count; i++) {
+        if (!node_set_has(&memory->lacks, context->nodes[i]->index))
+            return context->nodes[i];
+    }
+    return context->node;
+}
+
 int coherence_open(cl_mem memory, bool contents)
 {
     struct coherence *c;
@@ -147,7 +158,7 @@ int coherence_open(cl_mem memory, bool contents)
     c->count = 1;
     c->extents[0] = (struct extent){.end = c->end, .anything = !contents};
     memory->coherence = c;
-    return contents && !add_owner(&c->extents[0], memory->context->node, NULL, false) ? -ENOMEM : 0;
+    return contents && !add_owner(&c->extents[0], memory_home(memory), NULL, false) ? -ENOMEM : 0;
 }
 
 void coherence_close(cl_mem memory)
@@ -412,7 +423,7 @@ size_t coherence_part(cl_mem root, size_t start, struct node **node)
     const struct coherence *c = root->coherence;
     size_t end = root_size(root);
 
-    *node = root->context->node;
+    *node = memory_home(root);
     if (!c)
         return end;
     mutex_lock(&root->lock);

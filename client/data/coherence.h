@@ -8,7 +8,9 @@ struct data_command;
 
 enum use { USE_READ = 1, USE_WRITE = 2 };
 
-/* contents: the object begins with contents at the first node; otherwise with none, anywhere. Does nothing where a
+/* Returns the first node of its context that can have the object. */
+struct node *memory_home(cl_mem memory);
+/* contents: the object begins with contents at that node; otherwise with none, anywhere. Does nothing where a
  * context has one node. */
 int coherence_open(cl_mem memory, bool contents);
 void coherence_close(cl_mem memory);

@@ -46,15 +46,11 @@ struct stages {
 /* Names are looked up in this child process, because that may take long. */
 static void become_remote(const char *host, const char *program, int end, int output)
 {
-    const char *there = settings_string(SETTING_PROXY);
-    const char *home = strncmp(there, "~/", 2) ? "" : "\"$HOME\""; /* read in the same way by all kinds of shells */
     char *here[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--remote", NULL};
-    char *words[RSH_WORDS], *command = NULL, *quoted;
+    char *words[RSH_WORDS], *command = rsh_proxy(program, "--remote");
     const bool is_here = rsh_is_here(host);
 
-    quoted = text_quote(*home ? there + 1 : *there ? there : program);
-    if (!is_here &&
-        (!quoted || asprintf(&command, "%s%s --remote", home, quoted) < 0 || !rsh_words(host, command, words)))
+    if (!is_here && (!command || !rsh_words(host, command, words)))
         _exit(127);
     spawn_become(&(struct spawn){
         .arguments = is_here ? here : words, .descriptors = (int[]){end, end, output}, .count = 3, .group = true});

@@ -30,7 +30,6 @@
 #include "proxy/launch/tunnel.h"
 #include "transport/starter.h"
 
-#define RSH_OWN 16
 #define HEADER_MS 30000
 #define LOOK_MS 100
 #define LAST_WORDS_MS 500
@@ -85,43 +84,20 @@ static char *keep_address(void)
     return connection && sscanf(connection, "%*s %*s %63s", strchr(line, '\0')) == 1 ? line : NULL;
 }
 
-/* Keeps this host's own variables, for a program that uses another VOCL. */
-static int keep_own(char *own[RSH_OWN])
-{
-    unsigned count = 0;
-
-    for (const char *const *name = rsh_own; *name && count < RSH_OWN; name++) {
-        const char *value = getenv(*name);
-
-        if (value && asprintf(&own[count++], "%s=%s", *name, value) < 0)
-            return -ENOMEM;
-    }
-    return (int)count;
-}
-
 /* Changes to the program's folder, if it exists here, too. */
 static int take_header(void)
 {
-    size_t length;
-    char *header = read_header(&length), *at, *address = keep_address(), *own[RSH_OWN];
-    int kept = keep_own(own);
+    size_t length, folder;
+    char *header = read_header(&length), *address = keep_address();
+    int error;
 
-    if (!header || kept < 0)
-        return header ? kept : -EPROTO;
+    if (!header)
+        return -EPROTO;
     if (chdir(header) && chdir("/"))
         vocl_log(LOG_INFO, "no folder: %s", strerror(errno));
-    clearenv();
-    for (at = header + strlen(header) + 1; at < header + length; at += strlen(at) + 1) {
-        if (strchr(at, '=') > at && putenv(at))
-            return -ENOMEM;
-    }
-    if (address && putenv(address))
-        return -ENOMEM;
-    while (getenv("VOCL_PROXY") && kept) {
-        if (putenv(own[--kept]))
-            return -ENOMEM;
-    }
-    return 0; /* the environment refers to header and own, which stay allocated */
+    folder = strlen(header) + 1;
+    error = folder < length ? rsh_take_environment(header + folder, length - folder) : -EPROTO;
+    return error || !address || !putenv(address) ? error : -ENOMEM;
 }
 
 /* The variable names the worker's descriptor for PMI, or for connections through the tunnel. */

@@ -18,6 +18,43 @@ static cl_int CL_API_CALL sub_group_info(cl_kernel kernel, cl_device_id device, 
     return driver_return(sizes, size, size, value, size_ret);
 }
 
+/* Suggests a divisor of the first size, below 16 less the offset. Of arguments only local ones count. */
+static cl_int CL_API_CALL suggest(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+                                  const size_t *global, size_t *local)
+{
+    cl_ulong used = 0;
+    cl_uint count = 0;
+    cl_device_id device;
+    size_t size = 16;
+
+    if (!queue)
+        return CL_INVALID_COMMAND_QUEUE;
+    if (!kernel)
+        return CL_INVALID_KERNEL;
+    real.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+    real.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof(count), &count, NULL);
+    real.clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof(used), &used, NULL);
+    if (count && !used)
+        return CL_INVALID_KERNEL_ARGS;
+    if (dims < 1 || dims > 3)
+        return CL_INVALID_WORK_DIMENSION;
+    if (!global)
+        return CL_INVALID_GLOBAL_WORK_SIZE;
+    if (!local)
+        return CL_INVALID_VALUE;
+    size -= offset ? offset[0] : 0;
+    while (global[0] % size)
+        size--;
+    for (cl_uint i = 0; i < dims; i++)
+        local[i] = i ? 1 : size;
+    return CL_SUCCESS;
+}
+
+void *groups_function(const char *name)
+{
+    return strcmp(name, "clGetKernelSuggestedLocalWorkSizeKHR") ? NULL : (void *)(uintptr_t)suggest;
+}
+
 static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
                                  const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
                                  cl_event *event)

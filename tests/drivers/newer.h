@@ -5,9 +5,12 @@
  *   usm.c   cl_intel_unified_shared_memory, over PoCL's SVM
  *   bda.c   cl_ext_buffer_device_address, over buffers that use SVM
  *   pipe.c  pipes, which kernels see as images
+ *   hints.c priorities and throttles of queues
  *   il.c    SPIR-V, translated to SPIR 1.2 by llvm-spirv-15
  *
  * VOCL_TEST_GPU=1: the device claims to be a GPU, so that VOCL gives it no addresses which it did not allocate.
+ * VOCL_TEST_LATER=1: the platform has OpenCL 3.1, and can be unloaded (later.c).
+ * VOCL_TEST_FORMATS=1: workers have different formats of images (formats.c).
  * VOCL_TEST_LOG=1: logs to stderr what kernels are told about memory.
  */
 #ifndef VOCL_TESTS_NEWER_H
@@ -51,6 +54,12 @@ void bda_install(struct _cl_icd_dispatch *table);
 void *bda_function(const char *name);
 bool bda_has(uint64_t address);
 void groups_install(struct _cl_icd_dispatch *table);
+void *groups_function(const char *name);
+void hints_install(struct _cl_icd_dispatch *table);
+void later_install(struct _cl_icd_dispatch *table);
+/* Returns CL_INVALID_VALUE if the query is not one whose answer has changed. */
+cl_int later_device_info(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret);
+void formats_install(struct _cl_icd_dispatch *table);
 void pipe_install(struct _cl_icd_dispatch *table);
 /* Returns CL_INVALID_VALUE if the query is not one of pipes. */
 cl_int pipe_device_info(cl_device_info param, size_t size, void *value, size_t *size_ret);

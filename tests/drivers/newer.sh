@@ -15,7 +15,7 @@ spirv-as --target-env spv1.2 -o "$scratch/scale.spv" "$top_srcdir/tests/drivers/
 export OCL_ICD_VENDORS="$scratch/vendors" VOCL_TEST_IL="$scratch/scale.spv"
 
 # both interposition methods, on the same host
-for name in usm device_address il extensions kernel_info; do
+for name in usm device_address il extensions kernel_info errors_queue errors_buffer; do
     "$top_srcdir/tests/run-parity" "$parity/$name" > "$scratch/tap" 2>&1
     [ "$(grep -c '^ok [12] - [a-z]*$' "$scratch/tap")" = 2 ] || fail "$name: $(cat "$scratch/tap")"
 done
@@ -56,6 +56,13 @@ done
 VOCL_TEST_LOG=1 vocl run -- "$parity/device_address" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
 grep -q "exec info 0x5002, 32 bytes: 0" "$scratch/err" || fail "no addresses: $(cat "$scratch/err")"
 
+# The driver receives the hints of queues.
+VOCL_TEST_LOG=1 vocl run -- "$parity/errors_queue" > "$scratch/out" 2> "$scratch/err" || fail "$(cat "$scratch/err")"
+grep -q '(priority) = CL_SUCCESS' "$scratch/out" || fail "no queue with a priority: $(cat "$scratch/out")"
+for line in '0x1096: 4' '0x1096: 2' '0x1097: 1' '0x1097: 2'; do
+    grep -q "queue property $line" "$scratch/err" || fail "no property $line: $(cat "$scratch/err")"
+done
+
 # Command buffers are withheld where the driver's functions take other arguments than the headers' version: 0.9.4,
 # 0.9.5.
 withheld=
@@ -70,13 +77,57 @@ done
 [ -n "$withheld" ] || fail "both versions are taken: $(cat "$scratch/native")"
 unset VOCL_TEST_RECORDS
 
-# An answer of pointers stays with the worker: it would crash the program, and tell it the worker's addresses.
-"$top_builddir/tests/drivers/queries" > "$scratch/out" || fail "queries natively: $(cat "$scratch/out")"
-printf 'CL_DEVICE_SPIRV_%s_KHR: 0\n' EXTENSIONS CAPABILITIES | diff - "$scratch/out" || fail "queries natively"
+# Extensions of versions that are not known yet are withheld: 1.0.0 of command buffers, 2.0.0 of device addresses.
+export VOCL_TEST_RECORDS=4194304 VOCL_TEST_ADDRESSES=8388608
+vocl run -- "$parity/command_buffer" > "$scratch/out" 2>&1
+grep -q '^no cl_khr_command_buffer here' "$scratch/out" || fail "command buffers 1.0 are offered: $(cat "$scratch/out")"
+vocl run -- "$parity/device_address" > "$scratch/out" 2>&1
+grep -q '^buffers have no addresses here' "$scratch/out" || fail "addresses 2.0 are offered: $(cat "$scratch/out")"
+unset VOCL_TEST_RECORDS VOCL_TEST_ADDRESSES
+
+# In place of pointers to texts the worker sends the texts. A query whose answer is handles is refused: it would crash
+# the program, and tell it the worker's addresses.
+queries=$top_builddir/tests/drivers/queries
+"$queries" > "$scratch/native" || fail "queries natively: $(cat "$scratch/native")"
+grep -q '^  SPV_KHR_no_integer_wrap_decoration$' "$scratch/native" || fail "queries natively: $(cat "$scratch/native")"
+sed 's/^\(CL_DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR\): 0/\1: -30/' "$scratch/native" > "$scratch/expected"
 for where in "" --local; do
-    vocl run $where -- "$top_builddir/tests/drivers/queries" > "$scratch/out" || fail "queries: $(cat "$scratch/out")"
-    printf 'CL_DEVICE_SPIRV_%s_KHR: %s\n' EXTENSIONS -30 CAPABILITIES 0 | diff - "$scratch/out" || fail "queries $where"
+    vocl run $where -- "$queries" > "$scratch/out" || fail "queries: $(cat "$scratch/out")"
+    diff "$scratch/expected" "$scratch/out" || fail "queries $where"
 done
+
+# A node of OpenCL 3.1 says 3.0, whose rules VOCL has, and no platform of VOCL can be unloaded.
+versions=$top_builddir/tests/drivers/versions
+VOCL_TEST_LATER=1 "$versions" > "$scratch/native" || fail "versions natively: $(cat "$scratch/native")"
+grep -q '^local argument of size 0: 0$' "$scratch/native" || fail "versions natively: $(cat "$scratch/native")"
+cat > "$scratch/expected" << end
+platform: OpenCL 3.0
+device: OpenCL 3.0
+language: OpenCL C 3.0 later, all of it
+cannot be unloaded
+numbers: 0xc00000 0xc00000
+OpenCL C 1.0
+OpenCL C 1.1
+OpenCL C 1.2
+OpenCL C 3.0
+local argument of size 0: -51
+end
+for where in "" --local "--interpose icd"; do
+    VOCL_TEST_LATER=1 vocl run $where -- "$versions" > "$scratch/out" || fail "versions: $(cat "$scratch/out")"
+    diff "$scratch/expected" "$scratch/out" || fail "versions $where"
+done
+
+# A context has the image formats of all its devices, an image is where its format is.
+VOCL_TEST_FORMATS=1 vocl run --workers 2 -- "$top_builddir/tests/drivers/two_formats" > "$scratch/out" 2> "$scratch/err" ||
+    fail "formats: $(cat "$scratch/out" "$scratch/err")"
+diff - "$scratch/out" << end || fail "formats of two devices"
+CL_FLOAT: named, created: 0
+device 0: read: -10, no contents, launch: -10, 0
+device 1: read: 0, the contents, launch: 0, 0
+CL_UNSIGNED_INT8: named, created: 0
+device 0: read: 0, the contents
+device 1: read: -10, no contents
+end
 
 # Two devices in one context.
 POCL_DEVICES="pthread pthread" "$nodes" > "$scratch/two" 2>&1 || fail "two devices natively: $(cat "$scratch/two")"

@@ -101,6 +101,32 @@ static void sub_ask(void)
     CHECK(clReleaseMemObject(readable));
 }
 
+/* Some drivers take finer alignments than their devices state. */
+static void alignments_ask(void)
+{
+    static const size_t places[] = {4, 64, 128, 256, 512, 640};
+    cl_mem whole = parity_buffer(&p, CL_MEM_READ_WRITE, SIZE, NULL);
+    char name[128];
+    cl_int code, value = 5;
+    CHECK(clEnqueueFillBuffer(p.queue, whole, &value, sizeof(value), 0, SIZE, 0, NULL, NULL));
+    for (size_t i = 0; i < PARITY_COUNT(places); i++) {
+        const cl_buffer_region region = {places[i], 64};
+        cl_mem part = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+        cl_int back[16] = {0};
+        printf("a part at %zu: %s\n", places[i], parity_error_name(code));
+        if (!part)
+            continue;
+        value = (cl_int)i + 10;
+        snprintf(name, sizeof(name), "clEnqueueWriteBuffer(part at %zu)", places[i]);
+        SHOW(name, clEnqueueWriteBuffer(p.queue, part, CL_TRUE, 4, sizeof(value), &value, 0, NULL, NULL));
+        SHOW("clEnqueueReadBuffer(part)",
+             clEnqueueReadBuffer(p.queue, part, CL_TRUE, 0, sizeof(back), back, 0, NULL, NULL));
+        printf("%d %d\n", back[0], back[1]);
+        CHECK(clReleaseMemObject(part));
+    }
+    CHECK(clReleaseMemObject(whole));
+}
+
 static void object_ask(void)
 {
     size_t size;
@@ -334,6 +360,7 @@ int main(void)
     CHECK(status);
     create_ask();
     sub_ask();
+    alignments_ask();
     object_ask();
     read_write_ask();
     copy_ask();

@@ -23,7 +23,16 @@ static void properties_ask(void)
                                      flag[] = {CL_QUEUE_PROPERTIES, 1 << 10, 0}, size[] = {CL_QUEUE_SIZE, 1024, 0},
                                      best[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE_DEFAULT, 0},
                                      twice[] = {CL_QUEUE_PROPERTIES, 1, CL_QUEUE_PROPERTIES, 2, 0},
-                                     priority[] = {CL_QUEUE_PRIORITY_KHR, CL_QUEUE_PRIORITY_LOW_KHR, 0};
+                                     priority[] = {CL_QUEUE_PRIORITY_KHR, CL_QUEUE_PRIORITY_LOW_KHR, 0},
+                                     no_priority[] = {CL_QUEUE_PRIORITY_KHR, 7, 0},
+                                     throttle[] = {CL_QUEUE_THROTTLE_KHR, CL_QUEUE_THROTTLE_HIGH_KHR, 0},
+                                     hints[] = {CL_QUEUE_PRIORITY_KHR,
+                                                CL_QUEUE_PRIORITY_MED_KHR,
+                                                CL_QUEUE_PROPERTIES,
+                                                CL_QUEUE_PROFILING_ENABLE,
+                                                CL_QUEUE_THROTTLE_KHR,
+                                                CL_QUEUE_THROTTLE_MED_KHR,
+                                                0};
     static const struct {
         const char *name;
         const cl_queue_properties *list;
@@ -34,7 +43,10 @@ static void properties_ask(void)
                  {"size of a host queue", size},
                  {"default of a host queue", best},
                  {"flags twice", twice},
-                 {"priority", priority}};
+                 {"priority", priority},
+                 {"no such priority", no_priority},
+                 {"throttle", throttle},
+                 {"both hints and flags", hints}};
     char name[128];
     if (parity_version(&p) < 200)
         return;
@@ -43,8 +55,6 @@ static void properties_ask(void)
     SHOW_NEW("clCreateCommandQueueWithProperties(NULL device)",
              clCreateCommandQueueWithProperties(p.context, NULL, NULL, &status));
     for (size_t i = 0; i < PARITY_COUNT(lists); i++) {
-        if (lists[i].list == priority && !parity_answers_as_before(&p))
-            continue;
         snprintf(name, sizeof(name), "clCreateCommandQueueWithProperties(%s)", lists[i].name);
         SHOW_NEW(name, clCreateCommandQueueWithProperties(p.context, p.device, lists[i].list, &status));
     }

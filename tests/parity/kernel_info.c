@@ -193,6 +193,34 @@ static void sub_groups_show(void)
     CHECK(clReleaseKernel(kernel));
 }
 
+/* Where the driver suggests local sizes. */
+static void suggestions_show(void)
+{
+    clGetKernelSuggestedLocalWorkSizeKHR_fn suggest =
+        (clGetKernelSuggestedLocalWorkSizeKHR_fn)clGetExtensionFunctionAddressForPlatform(
+            p.platform, "clGetKernelSuggestedLocalWorkSizeKHR");
+    cl_kernel kernel = parity_kernel(program, "locals");
+    size_t global[] = {96, 10, 7}, offset[] = {5, 0, 0}, local[3] = {0};
+    cl_mem to = parity_buffer(&p, CL_MEM_READ_WRITE, 64, NULL);
+    if (suggest) {
+        SHOW("suggest(no arguments)", suggest(p.queue, kernel, 1, NULL, global, local));
+        CHECK(clSetKernelArg(kernel, 0, 64, NULL));
+        CHECK(clSetKernelArg(kernel, 1, 64, NULL));
+        CHECK(clSetKernelArg(kernel, 2, sizeof(to), &to));
+        for (cl_uint dims = 1; dims <= 3; dims++) {
+            SHOW("suggest", suggest(p.queue, kernel, dims, dims == 2 ? offset : NULL, global, local));
+            printf("%zu %zu %zu\n", local[0], local[1], local[2]);
+        }
+        SHOW("suggest(no queue)", suggest(NULL, kernel, 1, NULL, global, local));
+        SHOW("suggest(no kernel)", suggest(p.queue, NULL, 1, NULL, global, local));
+        SHOW("suggest(no dimensions)", suggest(p.queue, kernel, 0, NULL, global, local));
+        SHOW("suggest(no size)", suggest(p.queue, kernel, 1, NULL, NULL, local));
+        SHOW("suggest(no room)", suggest(p.queue, kernel, 1, NULL, global, NULL));
+    }
+    CHECK(clReleaseMemObject(to));
+    CHECK(clReleaseKernel(kernel));
+}
+
 /* Driver versions differ in whether a kernel with a fixed work-group size needs a local size. */
 static void fixed_run(void)
 {
@@ -422,6 +450,7 @@ int main(void)
         group_show(names[i]);
     local_memory_show();
     sub_groups_show();
+    suggestions_show();
     fixed_run();
 
     printf("-- values\n");

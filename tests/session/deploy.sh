@@ -211,6 +211,8 @@ cat > "$scratch/look" <<'END'
 "$top_builddir/tests/session/sleeper" > "$scratch/ready" & until grep -q ready "$scratch/ready"; do sleep 0.1; done
 grep -c ' 0A ' /proc/$!/net/tcp; kill $!
 END
+near "$vocl" doctor --deploy --hosts three > "$scratch/out" 2> "$scratch/err" || fail "doctor: $(cat "$scratch/out" "$scratch/err")"
+grep -q '^ok .*three: devices: [1-9]' "$scratch/out" || fail "doctor: $(cat "$scratch/out")"
 [ "$(near "$vocl" run --deploy --hosts three -- sh "$scratch/look" 2> "$scratch/err")" = 0 ] || fail "listens: $(cat "$scratch/err")"
 
 # ---- as ssh's configuration says: through another host and at another port; through a shared connection ----

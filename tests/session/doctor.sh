@@ -61,7 +61,10 @@ cat > "$scratch/elsewhere" <<'END'
 at=$(dirname "$0")
 echo "Welcome to $1!"
 [ "$1" != skewed ] || export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$at/skew.so"
-case $2 in
+case $1:$2 in
+apart:*vocl-doctor*)
+    echo "no vocl-doctor where the program has it" >&2
+    exit 127 ;;
 *--node*)
     [ "$1" != none ] || exec sh -c "'$at/nowhere' --node"
     [ "$1" != older ] || exec "$at/older" --node ;;
@@ -71,6 +74,16 @@ END
 chmod +x "$scratch/elsewhere"
 export VOCL_RSH="$scratch/elsewhere"
 right --hosts elsewhere --network ssh
+# VOCL lies elsewhere on the other host.
+mkdir "$scratch/away"
+ln -s "$VOCL_LIBEXECDIR/vocl-proxy" "$scratch/away/vocl-proxy"
+VOCL_PROXY=$scratch/away/vocl-proxy
+export VOCL_PROXY
+right --hosts apart --network ssh
+grep -q '^ok .*apart: devices: [1-9]' "$scratch/out" || fail "its drivers are not looked at: $(cat "$scratch/out")"
+rm "$scratch/away/vocl-proxy"
+wrong "no VOCL at VOCL_PROXY" 'apart: no VOCL is at .*away/vocl-proxy.*VOCL_PROXY' vocl doctor --hosts apart --network ssh
+unset VOCL_PROXY
 wrong "no VOCL there" 'none: no VOCL is at .*install' vocl doctor --hosts none
 version=$(vocl --version | cut -d ' ' -f 2)
 sed "s/$version/$(echo "$version" | tr 0-9 7)/g" "$VOCL_LIBEXECDIR/vocl-doctor" > "$scratch/older"

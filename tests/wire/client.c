@@ -91,7 +91,7 @@ void client_prologue(struct client *client)
     struct wire_list_platforms platforms = {1};
     struct wire_describe_platform platform = {2, 0};
     struct wire_create_context context = {OBJECT(1), &device, 1};
-    struct wire_create_queue queue = {OBJECT(1), OBJECT(1), 1, 0};
+    struct wire_create_queue queue = {OBJECT(1), OBJECT(1), 1, 0, NULL, 0};
     struct wire_create_buffer buffer = {OBJECT(1), OBJECT(1), 1, 4096, 0, 0, NULL, 0};
     struct wire_create_program program = {OBJECT(1), OBJECT(1), source, sizeof(source) - 1};
     struct wire_build_program build = {

@@ -103,6 +103,10 @@ HOLDS(put_argument_index, put_arguments(frame, 3, 1, 4))
 HOLDS(put_value_for_buffer, put_arguments(frame, 0, 1, 8))
 HOLDS(put_short_argument, put_arguments(frame, 2, 2, 4))
 HOLDS(put_list_cut_off, put_arguments(frame, 1, 1, 4); put_word(frame, 6, 400))
+SENDS(put_half_hint, create_queue, .queue = OBJECT(9), .context = OBJECT(1), .device = 1, .hints = (uint64_t[]){0x1096},
+      .hints_length = 8)
+SENDS(put_no_hint, create_queue, .queue = OBJECT(9), .context = OBJECT(1), .device = 1,
+      .hints = (uint64_t[]){0x1094, 1}, .hints_length = 16)
 SENDS(put_image_of_nothing, create_image, .image = OBJECT(9), .context = OBJECT(9), .object_type = 0x10f1)
 /* PoCL itself ends the process for this. */
 HOLDS(put_image_across, wire_put_create_context(frame, &(struct wire_create_context){OBJECT(5), &(uint32_t){1}, 1});
@@ -239,6 +243,8 @@ static const struct hostile {
     {"a value for a buffer", put_value_for_buffer, 0},
     {"argument too short", put_short_argument, 0},
     {"list cut off", put_list_cut_off, 0},
+    {"half a hint for a queue", put_half_hint, 0},
+    {"a queue's property that is no hint", put_no_hint, 0},
     {"image of nothing", put_image_of_nothing, 0},
     {"bulk too short", put_bulk, 1000},
     {"bulk too long", put_bulk, 200000},

@@ -262,7 +262,7 @@ static void put_object_command(struct wire_buffer *out, unsigned which)
         PUT(outcome, 7, WIRE_EVENT, fresh);
         break;
     case 11:
-        PUT(create_queue, ++fresh, OBJECT(1), 1, 0);
+        PUT(create_queue, ++fresh, OBJECT(1), 1, 0, (uint64_t[]){0x1096, 1}, 16);
         break;
     case 12:
         PUT(create_context, ++fresh, &device, 1);
@@ -563,8 +563,8 @@ static void prologue(struct wire_buffer *out)
     PUT(list_platforms, 1);
     PUT(describe_platform, 2, 0);
     PUT(create_context, OBJECT(1), &device, 1);
-    PUT(create_queue, OBJECT(1), OBJECT(1), 1, 0);
-    PUT(create_queue, OBJECT(2), OBJECT(1), 1, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    PUT(create_queue, OBJECT(1), OBJECT(1), 1, 0, NULL, 0);
+    PUT(create_queue, OBJECT(2), OBJECT(1), 1, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL, 0);
     PUT(create_buffer, OBJECT(1), OBJECT(1), 1, 4096, 0, 0, NULL, 0);
     PUT(create_buffer, OBJECT(2), OBJECT(1), 1, 4096, 0, 0, NULL, 0);
     PUT(create_image, .image = OBJECT(3), .context = OBJECT(1), .flags = 1, .order = CL_RGBA, .type = CL_UNSIGNED_INT8,

@@ -401,6 +401,25 @@ static bool plugin_over_ucx(void)
     return !MPI_Get_library_version(text, &length) && strstr(text, "ch4:ucx");
 }
 
+/* "MPICH Version: 4.0.2 ... MPICH Device: ch4:ucx ...", or "Open MPI v4.1.4, ..." */
+static void plugin_library(char *text, size_t size)
+{
+    char whole[MPI_MAX_LIBRARY_VERSION_STRING] = "", device[32] = "";
+    const char *version, *at;
+    unsigned major = 0, minor = 0;
+    int length;
+
+    MPI_Get_library_version(whole, &length);
+    version = strpbrk(whole, "0123456789");
+    at = strstr(whole, "Device:");
+    if (at)
+        sscanf(at, "Device: %31s", device);
+    if (version)
+        sscanf(version, "%u.%u", &major, &minor);
+    snprintf(text, size, "%.*s %u.%u%s%s", strncmp(whole, "MPICH", 5) ? 8 : 5, whole, major, minor, *device ? " " : "",
+             device);
+}
+
 static int full_tag(uint32_t tag, enum plugin_channel channel)
 {
     return (int)(tag | (uint32_t)channel << CHANNEL_BIT);
@@ -481,6 +500,7 @@ __attribute__((destructor)) static void plugin_end(void)
 __attribute__((visibility("default"))) const struct mpi_plugin vocl_mpi_plugin = {
     .version = PLUGIN_VERSION,
     .init = plugin_init,
+    .library = plugin_library,
     .over_ucx = plugin_over_ucx,
     .send = plugin_send,
     .receive = plugin_receive,

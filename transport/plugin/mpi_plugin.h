@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PLUGIN_VERSION 2
+#define PLUGIN_VERSION 3
 #define PLUGIN_SYMBOL "vocl_mpi_plugin"
 
 enum plugin_channel { PLUGIN_CONTROL, PLUGIN_BULK, PLUGIN_CHANNELS };
@@ -30,6 +30,9 @@ struct mpi_plugin {
      */
     int (*init)(const char *const *environment, void (*ending)(void *), void *argument, bool apart, int *rank,
                 int *size, uint32_t *last_tag);
+    /* Writes the library's name, its version without what may differ between processes of one job, and its network.
+     * Before init(), too. */
+    void (*library)(char *text, size_t size);
     /* Whether MPI's network is UCX. */
     bool (*over_ucx)(void);
     int (*send)(int peer, enum plugin_channel channel, uint32_t tag, const void *bytes, size_t length,

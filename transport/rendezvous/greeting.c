@@ -50,3 +50,20 @@ const char *greeting_wrong(const struct greeting *greeting)
         return "protocol versions differ: the same VOCL must be installed on both sides";
     return NULL;
 }
+
+void greeting_put_library(struct greeting *greeting, const char *library)
+{
+    const size_t at = strnlen(greeting->endpoint, sizeof(greeting->endpoint)) + 1, length = strlen(library) + 1;
+
+    if (at + length <= sizeof(greeting->endpoint))
+        memcpy(greeting->endpoint + at, library, length);
+}
+
+const char *greeting_library(const struct greeting *greeting)
+{
+    const size_t at = strnlen(greeting->endpoint, sizeof(greeting->endpoint)) + 1;
+    const bool ends =
+        at < sizeof(greeting->endpoint) && memchr(greeting->endpoint + at, 0, sizeof(greeting->endpoint) - at) != NULL;
+
+    return ends ? greeting->endpoint + at : "";
+}

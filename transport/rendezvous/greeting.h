@@ -45,6 +45,10 @@ struct consent {
 void identity_write(char identity[TLS_IDENTITY], unsigned from, unsigned to, unsigned index, const char *token);
 /* Reads an identity. False: it is not valid, or of another session. */
 bool identity_read(const char *identity, const char *token, unsigned *from, unsigned *to, unsigned *index);
+/* The MPI library of a worker that will enter MPI with the program: behind the end of the greeting's endpoint, so that
+ * the greeting of other versions is as long. Returns "" if there is none. */
+void greeting_put_library(struct greeting *greeting, const char *library);
+const char *greeting_library(const struct greeting *greeting);
 /* Fills in this process' greeting. */
 void greeting_fill(struct greeting *greeting, unsigned rank);
 /* Returns why a greeting is not acceptable, or NULL. */

@@ -93,10 +93,33 @@ static const char *greeting_unfit(const struct rendezvous *m, const struct greet
     return greeting->extra > MOST_EXTRA ? "its greeting is too long" : NULL;
 }
 
+#define MOST_WHY sizeof(((struct welcome *)0)->why)
+
+/* MPI libraries of different versions wait for each other in MPI_Init, or end the process. Returns why a worker's does
+ * not fit, or NULL. */
+static const char *library_unfit(const struct rendezvous *m, const struct greeting *greeting, char why[MOST_WHY])
+{
+    const struct mpi_plugin *plugin = m->start ? m->start->job->plugin : NULL;
+    const char *there = greeting_library(greeting);
+    char here[sizeof(((struct introduction *)0)->library)];
+
+    if (!plugin || !*there)
+        return NULL;
+    plugin->library(here, sizeof(here));
+    if (!strcmp(here, there))
+        return NULL;
+    snprintf(why, MOST_WHY, "MPI is \"%.40s\" there, and \"%.40s\" here: use --network tls", there, here);
+    return why;
+}
+
 static int check_greeting(struct rendezvous *m, struct pending *pending)
 {
     struct greeting *greeting = &pending->said.greeting;
     const char *wrong = greeting_unfit(m, greeting);
+    char why[MOST_WHY];
+
+    if (!wrong)
+        wrong = library_unfit(m, greeting, why);
 
     greeting->host[sizeof(greeting->host) - 1] = greeting->endpoint[sizeof(greeting->endpoint) - 1] = '\0';
     if (wrong)

@@ -27,6 +27,7 @@ struct introduction {
     char token[2 * TOKEN_BYTES + 1]; /* shown instead, or "" */
     int born[PAIR_SOCKETS];          /* connections that it inherited, or -1 */
     bool bells;                      /* each pair has only the bell */
+    char library[48];                /* the MPI that it enters afterwards, or "" */
     long until;
     void (*ending)(void *); /* as for rendezvous_prepare() */
     void *argument;

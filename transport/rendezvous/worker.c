@@ -166,14 +166,16 @@ static struct tls *reach(struct rendezvous *m, const struct introduction *by, st
 }
 
 /* Sends the greeting, and takes the welcome. */
-static int introduce(struct rendezvous *m, const struct stream *stream, int fd, const struct endpoint *own, long until)
+static int introduce(struct rendezvous *m, const struct stream *stream, int fd, const struct endpoint *own,
+                     const char *library, long until)
 {
     struct greeting greeting;
     int error;
 
     greeting_fill(&greeting, given_rank());
     if (own->fd >= 0)
-        memcpy(greeting.endpoint, own->text, sizeof(greeting.endpoint));
+        snprintf(greeting.endpoint, sizeof(greeting.endpoint), "%s", own->text);
+    greeting_put_library(&greeting, library);
     error = exchange(stream, fd, &greeting, sizeof(greeting), until, false);
     if (!error)
         error = take_welcome(m, stream, fd, until);
@@ -197,7 +199,7 @@ static int hail(struct rendezvous *m, const struct introduction *by, struct endp
 
     if (!tls)
         return -ENOTCONN;
-    error = introduce(m, &(struct stream){.tls = tls, .by = m->by}, fd, own, by->until);
+    error = introduce(m, &(struct stream){.tls = tls, .by = m->by}, fd, own, by->library, by->until);
     if (error) {
         m->by->close(tls);
         close(fd);

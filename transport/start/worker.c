@@ -74,6 +74,16 @@ static int enter_beside(struct job *job, const struct entry *entry)
     return -EPROTO;
 }
 
+/* If it cannot be loaded, that is found out again and said when MPI is entered. */
+static void name_library(struct introduction *introduction)
+{
+    char why[256];
+    const struct mpi_plugin *plugin = loader_open(job_mpi(), false, why, sizeof(why));
+
+    if (plugin)
+        plugin->library(introduction->library, sizeof(introduction->library));
+}
+
 static int open_with_mpi(struct job *job, struct introduction *introduction, const struct entry *entry)
 {
     struct invitation invitation = {.endpoint = ""};
@@ -87,6 +97,7 @@ static int open_with_mpi(struct job *job, struct introduction *introduction, con
         hex_show(invitation.token, TOKEN_BYTES, introduction->token);
     } else if (introduction->born[0] < 0) {
         snprintf(introduction->token, sizeof(introduction->token), "%s", token);
+        name_library(introduction);
     }
     if (!error)
         error = rendezvous_join(job, introduction, entry->why, entry->why_size);

@@ -390,11 +390,14 @@ bool side_fits(const struct side *side);
 bool side_is_plain(const struct side *side);
 /* Whether data can move directly into or out of the mapped object. */
 bool side_can_map(const struct executor *x, const struct queue *queue, const struct side *side);
-/* Enqueue native copies between the side and a block; reads do not block. */
-cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
-                  const cl_event *wait, cl_event *event);
+/* Enqueue native copies between the side and a block, and do not block. */
+cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_uint count, const cl_event *wait,
+                  cl_event *event);
 cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
                  cl_event *event);
+/* Writes the block, and waits for the command's end, after which commands of any queue find the data. A blocking write
+ * need not wait for that: when it returns, only the block may be used again (Intel's does so for images and rects). */
+cl_int side_put(cl_command_queue queue, const struct side *s, const void *from);
 
 /* bounds.c: whether the part lies within its objects; sums and products that overflow do not */
 bool bounds_piece(cl_mem buffer, uint64_t offset, uint64_t size);

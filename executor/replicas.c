@@ -159,7 +159,7 @@ int exec_bring_kept(struct executor *x, const struct exec_bring_kept *m)
     if (contents_hold(x, m->memory))
         return -EAGAIN;
     if (side.memory)
-        error = side_write(context->spare, &side, kept->bytes, CL_TRUE, 0, NULL, NULL);
+        error = side_put(context->spare, &side, kept->bytes);
     say(x, m->contents, error);
     return 0;
 }

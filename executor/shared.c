@@ -55,7 +55,7 @@ static int move(struct command *c, const struct exec_read_shared *m, bool writes
         return 0;
     if (!writes)
         arbitration_begin(c, c->queue->ordinal, EXECUTOR_HOST, side.part.size, &side.memory, 1);
-    c->error = writes ? side_write(c->queue->native, &side, there, CL_FALSE, c->wait_count, command_waits(c), c->ask)
+    c->error = writes ? side_write(c->queue->native, &side, there, c->wait_count, command_waits(c), c->ask)
                       : side_read(c->queue->native, &side, there, c->wait_count, command_waits(c), c->ask);
     return 0;
 }

@@ -25,29 +25,41 @@ struct side side_piece(cl_mem memory, uint64_t offset, uint64_t size)
     return (struct side){.memory = memory, .part = {.kind = WIRE_PIECE, .size = size, .origin = {offset}}};
 }
 
-static cl_int copy_svm(cl_command_queue queue, cl_bool blocking, const struct usm *usm, void *to, const void *from,
-                       size_t size, cl_uint count, const cl_event *wait, cl_event *event)
+static cl_int copy_svm(cl_command_queue queue, const struct usm *usm, void *to, const void *from, size_t size,
+                       cl_uint count, const cl_event *wait, cl_event *event)
 {
     if (usm)
-        return usm->clEnqueueMemcpyINTEL(queue, blocking, to, from, size, count, wait, event);
-    return clEnqueueSVMMemcpy(queue, blocking, to, from, size, count, wait, event);
+        return usm->clEnqueueMemcpyINTEL(queue, CL_FALSE, to, from, size, count, wait, event);
+    return clEnqueueSVMMemcpy(queue, CL_FALSE, to, from, size, count, wait, event);
 }
 
-cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_bool blocking, cl_uint count,
-                  const cl_event *wait, cl_event *event)
+cl_int side_write(cl_command_queue queue, const struct side *s, const void *from, cl_uint count, const cl_event *wait,
+                  cl_event *event)
 {
     const struct wire_region *part = &s->part;
     const size_t zero[3] = {0, 0, 0};
 
     if (s->svm)
-        return copy_svm(queue, blocking, s->usm, s->svm, from, part->size, count, wait, event);
+        return copy_svm(queue, s->usm, s->svm, from, part->size, count, wait, event);
     if (part->kind == WIRE_IMAGE)
-        return clEnqueueWriteImage(queue, s->memory, blocking, part->origin, part->region, s->host_row, s->host_slice,
+        return clEnqueueWriteImage(queue, s->memory, CL_FALSE, part->origin, part->region, s->host_row, s->host_slice,
                                    from, count, wait, event);
     if (part->kind == WIRE_RECT)
-        return clEnqueueWriteBufferRect(queue, s->memory, blocking, part->origin, zero, part->region, part->pitch[0],
+        return clEnqueueWriteBufferRect(queue, s->memory, CL_FALSE, part->origin, zero, part->region, part->pitch[0],
                                         part->pitch[1], s->host_row, s->host_slice, from, count, wait, event);
-    return clEnqueueWriteBuffer(queue, s->memory, blocking, part->origin[0], part->size, from, count, wait, event);
+    return clEnqueueWriteBuffer(queue, s->memory, CL_FALSE, part->origin[0], part->size, from, count, wait, event);
+}
+
+cl_int side_put(cl_command_queue queue, const struct side *s, const void *from)
+{
+    cl_event written;
+    cl_int error = side_write(queue, s, from, 0, NULL, &written);
+
+    if (error)
+        return error;
+    error = clWaitForEvents(1, &written);
+    clReleaseEvent(written);
+    return error;
 }
 
 cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint count, const cl_event *wait,
@@ -57,7 +69,7 @@ cl_int side_read(cl_command_queue queue, const struct side *s, void *to, cl_uint
     const size_t zero[3] = {0, 0, 0};
 
     if (s->svm)
-        return copy_svm(queue, CL_FALSE, s->usm, to, s->svm, part->size, count, wait, event);
+        return copy_svm(queue, s->usm, to, s->svm, part->size, count, wait, event);
     if (part->kind == WIRE_IMAGE)
         return clEnqueueReadImage(queue, s->memory, CL_FALSE, part->origin, part->region, s->host_row, s->host_slice,
                                   to, count, wait, event);

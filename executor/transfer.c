@@ -200,7 +200,7 @@ static cl_int write_inline(struct command *c, const struct side *side, const voi
         return CL_OUT_OF_HOST_MEMORY;
     }
     memcpy(t->bytes, data, side->part.size);
-    error = side_write(t->queue, side, t->bytes, CL_FALSE, c->wait_count, command_waits(c), &t->first);
+    error = side_write(t->queue, side, t->bytes, c->wait_count, command_waits(c), &t->first);
     if (error) {
         transfer_free(t);
         return error;
@@ -282,7 +282,7 @@ cl_int transfer_into_block(struct command *c, struct transfer *t)
     }
     memcpy(wait, c->wait, c->wait_count * sizeof(*wait));
     wait[c->wait_count] = t->gate;
-    error = side_write(t->queue, &t->side, t->bytes, CL_FALSE, c->wait_count + 1, wait, &t->last);
+    error = side_write(t->queue, &t->side, t->bytes, c->wait_count + 1, wait, &t->last);
     free(wait);
     if (error)
         return error;
@@ -470,7 +470,7 @@ static cl_int fill(struct transfer *t)
     cl_int error;
 
     if (!t->mapped)
-        return side_write(t->queue, &t->side, t->bytes, CL_TRUE, 0, NULL, NULL);
+        return side_put(t->queue, &t->side, t->bytes);
     error = clEnqueueUnmapMemObject(t->queue, t->side.memory, t->bytes, 0, NULL, NULL);
     return error ? error : clFinish(t->queue);
 }
@@ -500,7 +500,7 @@ int transfer_bring(struct executor *x, struct context *context, const struct sid
     if (!fits(context, side, tag, length))
         return -EBADMSG;
     if (length)
-        return side->memory && side_write(context->spare, side, data, CL_TRUE, 0, NULL, NULL) ? -EIO : 0;
+        return side->memory && side_put(context->spare, side, data) ? -EIO : 0;
     t = transfer_new(x, context->spare, side, tag, false);
     if (!t)
         return -ENOMEM;

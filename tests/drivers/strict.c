@@ -284,6 +284,60 @@ static cl_int CL_API_CALL on_gone(cl_mem memory, void(CL_CALLBACK *notify)(cl_me
     return pocl.clSetMemObjectDestructorCallback(memory, memory_gone, gone);
 }
 
+/* ---- a blocking write of an image returns when the memory may be used again, before the data are in the image, as
+ * Intel's does ---- */
+
+struct late {
+    cl_event gate, written;
+    void *bytes;
+};
+
+static void *let_write(void *argument)
+{
+    struct late *late = argument;
+
+    usleep(20000);
+    pocl.clSetUserEventStatus(late->gate, CL_COMPLETE);
+    pocl.clWaitForEvents(1, &late->written);
+    pocl.clReleaseEvent(late->written);
+    pocl.clReleaseEvent(late->gate);
+    free(late->bytes);
+    free(late);
+    return NULL;
+}
+
+static cl_int write_late(cl_command_queue queue, cl_mem image, const size_t *origin, const size_t *region,
+                         const void *from)
+{
+    struct late *late = calloc(1, sizeof(*late));
+    size_t size = 0;
+    cl_context context = NULL;
+    pthread_t thread;
+    cl_int error;
+
+    pocl.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(size), &size, NULL);
+    size *= region[0] * region[1] * region[2];
+    pocl.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    if (!late || !(late->bytes = malloc(size)) || !(late->gate = pocl.clCreateUserEvent(context, &error)))
+        abort();
+    memcpy(late->bytes, from, size);
+    error = pocl.clEnqueueWriteImage(queue, image, CL_FALSE, origin, region, 0, 0, late->bytes, 1, &late->gate,
+                                     &late->written);
+    if (error || pthread_create(&thread, NULL, let_write, late))
+        abort();
+    pthread_detach(thread);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
+                                      const size_t *region, size_t row, size_t slice, const void *from, cl_uint count,
+                                      const cl_event *list, cl_event *event)
+{
+    return blocking && !row && !slice && !count && !event
+               ? write_late(queue, image, origin, region, from)
+               : pocl.clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice, from, count, list, event);
+}
+
 /* ---- the driver ---- */
 
 int driver_change(struct _cl_icd_dispatch *table)
@@ -301,6 +355,7 @@ int driver_change(struct _cl_icd_dispatch *table)
     table->clRetainContext = retain_context;
     table->clReleaseContext = release_context;
     table->clEnqueueNDRangeKernel = launch;
+    table->clEnqueueWriteImage = write_image;
     table->clEnqueueMarkerWithWaitList = marker;
     table->clGetEventInfo = event_info;
     table->clSetMemObjectDestructorCallback = on_gone;

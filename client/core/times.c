@@ -17,6 +17,8 @@ void times_learn(cl_device_id device, const uint64_t made[2], const uint64_t tim
     const bool steady = made[1] <= times[0] && times[3] <= times_read(CLOCK_MONOTONIC);
     const int known = atomic_load(&device->clock);
 
+    if (!times[0] || times[0] > times[3]) /* Intel's markers are queued at time 0; that shows no clock */
+        return;
     if ((!raw && !steady) || (known == CLOCK_RAW && !raw) || (known == CLOCK_STEADY && !steady))
         atomic_store(&device->clock, CLOCK_OTHER);
     else if (raw != steady && known == CLOCK_UNKNOWN)

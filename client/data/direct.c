@@ -110,17 +110,25 @@ int direct_end(cl_command_queue queue, cl_command_type type, uint64_t queued, cl
     return end(queue, type, times, event);
 }
 
+/* The device's clock may have been found to be another one since the call began. */
+static uint64_t time_after(cl_command_queue queue, uint64_t before)
+{
+    const uint64_t now = device_time(queue->device);
+
+    return now > before ? now : before;
+}
+
 void direct_copy(cl_command_queue queue, cl_command_type type, const struct layout *to, const struct layout *from,
                  uint64_t times[4], const cl_event *event)
 {
     const uint64_t began = timeline_now();
 
-    times[1] = times[2] = event ? device_time(queue->device) : 0;
+    times[1] = times[2] = event ? time_after(queue, times[0]) : 0;
     layout_copy(to, from);
     if (began)
         timeline_data(began, queue->node, type == CL_COMMAND_WRITE_BUFFER || type == CL_COMMAND_WRITE_BUFFER_RECT, true,
                       layout_bytes(to));
-    times[3] = event ? device_time(queue->device) : 0;
+    times[3] = event ? time_after(queue, times[2]) : 0;
     times[3] += times[3] == times[2];
 }
 

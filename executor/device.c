@@ -131,6 +131,26 @@ int exec_describe_platform(struct executor *x, const struct exec_describe_platfo
     return 0;
 }
 
+/* Clears what a driver leaves behind the ends of names: that is memory of this process, and differs between workers, so
+ * that their devices would not match. */
+static void clear_behind_names(cl_device_info param, void *value, size_t size)
+{
+    cl_name_version *list = value;
+
+    switch (param) {
+    case CL_DEVICE_EXTENSIONS_WITH_VERSION:
+    case CL_DEVICE_ILS_WITH_VERSION:
+    case CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION:
+    case CL_DEVICE_OPENCL_C_ALL_VERSIONS:
+    case CL_DEVICE_OPENCL_C_FEATURES:
+        for (size_t i = 0; i < size / sizeof(*list); i++) {
+            const size_t length = strnlen(list[i].name, sizeof(list[i].name));
+
+            memset(list[i].name + length, 0, sizeof(list[i].name) - length);
+        }
+    }
+}
+
 static void put_device(struct executor *x, cl_device_id device, struct wire_buffer *infos)
 {
     static _Alignas(cl_name_version) char value[65536];
@@ -141,6 +161,7 @@ static void put_device(struct executor *x, cl_device_id device, struct wire_buff
             continue;
         quota_info(x, param, value, size);
         version_lower(param, value, &size);
+        clear_behind_names(param, value, size);
         wire_put_info(infos, param, value, size);
     }
     if (x->host.memory)

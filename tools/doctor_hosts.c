@@ -127,7 +127,8 @@ static void say_silence(const char *host, struct tried *tried, const char *progr
         doctor_say(WRONG, host, "no answer for %d s: does `ssh %s true` work, without questions?", THERE_MS / 1000,
                    host);
     else if (tried->status == 127)
-        doctor_say(WRONG, host, "no VOCL is at %s there: install it where it is here (%s)", program, why);
+        doctor_say(WRONG, host, "no VOCL is at %s there: install it where it is here, or use `vocl run --deploy` (%s)",
+                   program, why);
     else
         doctor_say(WRONG, host,
                    "%s (status %d); `ssh %s true` has to work without questions: ssh-copy-id, ssh-agent, or VOCL_RSH",

@@ -71,7 +71,7 @@ END
 chmod +x "$scratch/elsewhere"
 export VOCL_RSH="$scratch/elsewhere"
 right --hosts elsewhere --network ssh
-wrong "no VOCL there" 'none: no VOCL is at .*install' vocl doctor --hosts none
+wrong "no VOCL there" 'none: no VOCL is at .*install .*vocl run --deploy' vocl doctor --hosts none
 version=$(vocl --version | cut -d ' ' -f 2)
 sed "s/$version/$(echo "$version" | tr 0-9 7)/g" "$VOCL_LIBEXECDIR/vocl-doctor" > "$scratch/older"
 chmod +x "$scratch/older"
@@ -108,5 +108,5 @@ fi
 
 # The error of a session refers to vocl doctor.
 OCL_ICD_VENDORS="$scratch/empty" vocl devices > "$scratch/out" 2>&1
-grep -q 'vocl doctor' "$scratch/out" || fail "no word of vocl doctor: $(cat "$scratch/out")"
+grep -q 'vocl doctor. with the same options' "$scratch/out" || fail "no word of vocl doctor: $(cat "$scratch/out")"
 exit 0

@@ -71,6 +71,8 @@ END
 chmod +x "$scratch/elsewhere"
 export VOCL_RSH="$scratch/elsewhere"
 right --hosts elsewhere --network ssh
+right --hosts somebody@127.0.0.1
+! grep 'no address of this host' "$scratch/out" || fail "somebody@127.0.0.1 has no address"
 wrong "no VOCL there" 'none: no VOCL is at .*install .*vocl run --deploy' vocl doctor --hosts none
 version=$(vocl --version | cut -d ' ' -f 2)
 sed "s/$version/$(echo "$version" | tr 0-9 7)/g" "$VOCL_LIBEXECDIR/vocl-doctor" > "$scratch/older"

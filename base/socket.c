@@ -141,6 +141,7 @@ int endpoint_own_address(const char *hosts, char *address, size_t size)
 {
     struct addrinfo *found = NULL;
     char first[256];
+    const char *at_sign;
     int error;
 
     if (*settings_string(SETTING_ADDRESS)) {
@@ -148,7 +149,8 @@ int endpoint_own_address(const char *hosts, char *address, size_t size)
         return 0;
     }
     snprintf(first, sizeof(first), "%.*s", (int)strcspn(hosts, ","), hosts);
-    error = find_host(first, "9", SOCK_DGRAM, 0, &found);
+    at_sign = strrchr(first, '@'); /* ssh's user@host */
+    error = find_host(at_sign ? at_sign + 1 : first, "9", SOCK_DGRAM, 0, &found);
     if (error)
         return error;
     error = -EADDRNOTAVAIL;

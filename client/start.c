@@ -160,7 +160,7 @@ static struct session *session_start(const struct front_end *front)
     session->lost = end_what_was_under_way;
     error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
     if (error) {
-        vocl_log(LOG_ERROR, "no session: %s; run `vocl doctor` to find the reason", why);
+        vocl_log(LOG_ERROR, "no session: %s; run `vocl doctor` with the same options to find the reason", why);
         free(session);
         return NULL;
     }

@@ -165,7 +165,7 @@ static void hear_node(struct view *view, struct node *node, struct question *que
     else if (view->device_count == before)
         vocl_log(LOG_ERROR,
                  "%s has no OpenCL device: no driver in /etc/OpenCL/vendors (or OCL_ICD_VENDORS) offers one; "
-                 "run `vocl doctor` to find the reason",
+                 "run `vocl doctor` with the same options to find the reason",
                  transport_peer_host(session_transport(node->session), node->peer));
     cache_free(&question->cached);
 }

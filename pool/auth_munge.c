@@ -13,8 +13,10 @@
 static int failed(munge_ctx_t context, munge_err_t error, char *why, size_t why_size)
 {
     const char *text = munge_ctx_strerror(context);
+    const bool invalid = error == EMUNGE_CRED_INVALID; /* as a rule, a host has the key of its package still */
 
-    snprintf(why, why_size, "munge: %s", text ? text : munge_strerror(error));
+    snprintf(why, why_size, "munge: %s%s", text ? text : munge_strerror(error),
+             invalid ? ": is the MUNGE key (/etc/munge/munge.key) the same on both hosts?" : "");
     return -EACCES;
 }
 

@@ -2,6 +2,7 @@
 # The `vocl` command passes on the program's status, signals and input, sets its environment, and refuses wrong
 # arguments.
 . "$(dirname "$0")/lib.sh"
+need python3 python3
 need_foreign_programs
 
 # status WANTED ARGUMENT...: `vocl ARGUMENT...` has to end with this status.

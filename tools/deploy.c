@@ -161,7 +161,7 @@ static void find_bundle(struct bundle *bundle)
     }
     fail(EXIT_BROKEN,
          "--deploy: no vocl-" PACKAGE_VERSION
-         "-%s.tar.xz is in the folder of this tool or above; make one by `make bundle`, "
+         "-%s.tar.xz is in the folder of this tool or above; make one by `make bundle` in the build folder, "
          "or set VOCL_BUNDLE to its path",
          machine.machine);
 }

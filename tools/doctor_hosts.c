@@ -123,7 +123,9 @@ static void say_silence(const char *host, struct tried *tried, const char *progr
                    host);
     else if (tried->status == 127)
         doctor_say(WRONG, host, "no VOCL is at %s there: %s (%s)", program,
-                   *settings_string(SETTING_PROXY) ? "correct VOCL_PROXY" : "install it where it is here", why);
+                   *settings_string(SETTING_PROXY) ? "correct VOCL_PROXY"
+                                                   : "install it where it is here, or use `vocl run --deploy`",
+                   why);
     else
         doctor_say(WRONG, host,
                    "%s (status %d); `ssh %s true` has to work without questions: ssh-copy-id, ssh-agent, or VOCL_RSH",

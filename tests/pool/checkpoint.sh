@@ -2,6 +2,7 @@
 # A program of a pool is killed, and another one, on whichever node, resumes with the contents of the first one's
 # checkpoint, which its user or root requested by its PID or by the ID of its session.
 . "$(dirname "$0")/pool-lib.sh"
+need python3 python3
 "$top_builddir/libtool" --mode=execute cp "$top_builddir/tests/session/saved" "$scratch/bin/"
 cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
 chmod -R a+rX "$scratch/bin"

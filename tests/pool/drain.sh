@@ -1,6 +1,7 @@
 #!/bin/sh
 # Drains: each has an owner, and only that owner lifts it; they are stored; and clients can wait for the last session.
 . "$(dirname "$0")/one-lib.sh"
+need python3 python3
 make_pool here
 start_daemon
 VOCL_POOL=$scratch/pool

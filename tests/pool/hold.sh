@@ -3,6 +3,7 @@
 # is killed and started again, and are free as soon as the program ends. A hold that is unused, or lasts longer than
 # sessions may, ends.
 . "$(dirname "$0")/one-lib.sh"
+need python3 python3
 need_foreign_programs
 make_pool one 'network = "tls";'
 setting "$scratch/conf" environment "[ \"POCL_DEVICES=pthread pthread\", \"POCL_CACHE_DIR=$POCL_CACHE_DIR\" ]"

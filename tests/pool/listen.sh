@@ -2,6 +2,7 @@
 # A daemon in a pool of several hosts that listens only for its own host, as in the shipped configuration: it reports
 # that, and the other daemons report why they cannot connect to a node.
 . "$(dirname "$0")/one-lib.sh"
+need python3 python3
 make_pool here
 check()
 {

@@ -1,5 +1,6 @@
 # A pool whose sessions are moved and suspended: functions for one session at a time, and for requests about it.
 . "$(dirname "$0")/pool-lib.sh"
+need python3 python3
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 cp "$top_builddir/vocl-pool" "$scratch/libexec/" 2> /dev/null
 for program in session/moved session/suspended; do

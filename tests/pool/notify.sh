@@ -1,6 +1,7 @@
 #!/bin/sh
 # The daemon's messages to systemd (Type=notify): it serves, it reads its files again and has done so, it ends.
 . "$(dirname "$0")/one-lib.sh"
+need python3 python3
 make_pool here
 
 # hears ADDRESS: writes what is sent to that socket to $scratch/said, a line for each datagram

@@ -2,6 +2,7 @@
 # More sessions than a device has memory for: three, of which one and a half fit. Idle sessions are suspended while
 # others wait, and all programs get the right results.
 . "$(dirname "$0")/one-lib.sh"
+need python3 python3
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
 make_pool here 'oversubscribe = true;'

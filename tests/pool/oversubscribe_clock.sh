@@ -2,6 +2,7 @@
 # The session that has been idle for longest is suspended for a waiting one, whatever the clocks of the hosts say: one
 # of them is an hour ahead.
 . "$(dirname "$0")/one-lib.sh"
+need python3 python3
 [ -e "$VOCL_LIBEXECDIR/vocl-tls.so" ] || skip "VOCL was built without TLS"
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$scratch/pocl}"
 make_pool one 'oversubscribe = true;'

@@ -2,6 +2,7 @@
 # Programs of different users send requests to two daemons: the one that has waited longest is served first, whichever
 # daemon it has asked, and the loss of a daemon costs none of them its position.
 . "$(dirname "$0")/one-lib.sh"
+need python3 python3
 make_pool one
 add_daemon two 'devices = ( { match = "*"; mode = "hidden"; } );'
 start_daemon

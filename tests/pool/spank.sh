@@ -2,6 +2,7 @@
 # srun --vocl, of the plugin spank_vocl.so, with a real Slurm of one node: each task has its devices, which are
 # accounted to the job, and processes that a job leaves behind lose them when it ends.
 . "$(dirname "$0")/slurm-lib.sh"
+need python3 python3
 plugin=$VOCL_LIBEXECDIR/spank_vocl.so
 [ -e "$plugin" ] || skip "VOCL was built without its plugin for Slurm"
 make_pool "$host" 'sessions-per-user = 0;' "munge-socket = \"$scratch/munge/socket\";"

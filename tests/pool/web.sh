@@ -1,6 +1,7 @@
 #!/bin/sh
 # The daemon's HTTP interface: metrics, status, and the page as a browser shows it.
 . "$(dirname "$0")/one-lib.sh"
+need python3 python3
 need curl curl
 curl() { env -u LD_PRELOAD curl "$@"; } # as pkill in lib.sh
 make_pool here "http = \"127.0.0.1:$((port + 1))\";"

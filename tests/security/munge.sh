@@ -61,7 +61,7 @@ takes theirs '.*unauthorized.*'
 takes open '.*for all to read.*'
 takes plain '.*for all to read.*'
 takes noise '.*munge: .*'
-realm=elsewhere takes good '.*invalid.*'
+realm=elsewhere takes good '.*invalid.*is the munge key .* the same.*'
 grep -c 'refused 127.0.0.1' "$scratch/log" > "$scratch/count" # of some kinds only the number is told
 [ "$(cat "$scratch/count")" -ge 5 ] || fail "the log: $(cat "$scratch/log")"
 takes good accepted

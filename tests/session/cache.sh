@@ -4,6 +4,7 @@
 # another version, nor the entries of another driver under the same name, nor a build whose result is not what the cache
 # says.
 . "$(dirname "$0")/../lib.sh"
+need python3 python3
 export VOCL_NETWORK=tls VOCL_SHARE=0 VOCL_CACHE="$scratch/cache"
 
 # turns NAME: counts how often the program waits for its node, from the first call to the end of the first launch

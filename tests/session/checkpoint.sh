@@ -2,6 +2,7 @@
 # Checkpoints in files: a program is killed, and a new process that creates the same objects resumes with their saved
 # contents. A checkpoint that is torn or another program's is refused; unchanged contents are not written again.
 . "$(dirname "$0")/../lib.sh"
+need python3 python3
 session=$top_builddir/tests/session
 saved=$session/saved
 mark=VOCL_TEST_MARK=$$

@@ -84,7 +84,9 @@ grep -q '^ok .*apart: devices: [1-9]' "$scratch/out" || fail "its drivers are no
 rm "$scratch/away/vocl-proxy"
 wrong "no VOCL at VOCL_PROXY" 'apart: no VOCL is at .*away/vocl-proxy.*VOCL_PROXY' vocl doctor --hosts apart --network ssh
 unset VOCL_PROXY
-wrong "no VOCL there" 'none: no VOCL is at .*install' vocl doctor --hosts none
+right --hosts somebody@127.0.0.1
+! grep 'no address of this host' "$scratch/out" || fail "somebody@127.0.0.1 has no address"
+wrong "no VOCL there" 'none: no VOCL is at .*install .*vocl run --deploy' vocl doctor --hosts none
 version=$(vocl --version | cut -d ' ' -f 2)
 sed "s/$version/$(echo "$version" | tr 0-9 7)/g" "$VOCL_LIBEXECDIR/vocl-doctor" > "$scratch/older"
 chmod +x "$scratch/older"
@@ -121,5 +123,5 @@ fi
 
 # The error of a session refers to vocl doctor.
 OCL_ICD_VENDORS="$scratch/empty" vocl devices > "$scratch/out" 2>&1
-grep -q 'vocl doctor' "$scratch/out" || fail "no word of vocl doctor: $(cat "$scratch/out")"
+grep -q 'vocl doctor. with the same options' "$scratch/out" || fail "no word of vocl doctor: $(cat "$scratch/out")"
 exit 0

@@ -2,6 +2,7 @@
 # The memory that the program maps to share it with workers costs the program nothing: under valgrind, ulimit -v and
 # mlockall, and in core dumps.
 . "$(dirname "$0")/../lib.sh"
+need python3 python3
 
 [ -z "$SANITIZER" ] || [ "$SANITIZER" = no ] || skip "the sanitizers map terabytes themselves"
 parity=$top_builddir/tests/parity

@@ -1,6 +1,7 @@
 #!/bin/sh
 # `vocl topo route`: registers, hops, loads, data that arrive, and packets that deadlock.
 . "$(dirname "$0")/../lib.sh"
+need python3 python3
 
 vocl topo route --ring 4 > "$scratch/out" || fail "registers: $(cat "$scratch/out")"
 cat > "$scratch/expected" <<'END'

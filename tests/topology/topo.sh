@@ -1,6 +1,7 @@
 #!/bin/sh
 # `vocl topo`: the paper's example, halo exchanges, drawings, and input that is no tree.
 . "$(dirname "$0")/../lib.sh"
+need python3 python3
 
 vocl topo predict --topology T2 --tau 0.2 --bandwidth 11.6 --size 300M '0>2,1>4,3>2,6>4' > "$scratch/out" ||
     fail "predict: $(cat "$scratch/out")"

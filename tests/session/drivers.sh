@@ -98,6 +98,21 @@ for STRICT_FAULT in status asked flush; do
     same fault
 done
 unset STRICT_FAULT
+
+# Workers with several devices order their transfers at the bus. Contents for another worker, and for the program's
+# memory, are among these transfers, also where queues are in order only.
+natively exchange
+for STRICT_IN_ORDER in "" 1; do
+    [ -z "$STRICT_IN_ORDER" ] || export STRICT_IN_ORDER
+    POCL_DEVICES="pthread pthread" VOCL_TOPOLOGY=T2 same exchange --workers 2
+    POCL_DEVICES="pthread pthread" VOCL_TOPOLOGY=T2 VOCL_SHARE=0 same exchange --workers 2
+done
+unset STRICT_IN_ORDER
+# A driver refuses to write contents from another worker: the command fails, and the worker stays.
+STRICT_REFUSED=65536 vocl run --workers 2 -- "$parity/exchange" > "$scratch/out" 2> "$scratch/err" ||
+    fail "a write is refused: $(tail -n 5 "$scratch/out" "$scratch/err")"
+awk 'NR % 4 { print; next } { print "65536 bytes: failed" }' "$scratch/native" | diff - "$scratch/out" ||
+    fail "a write is refused, and something else is printed"
 parity=$top_builddir/tests/parity
 
 # The other programs crash or fail natively, or do not end in time (oclgrind interprets kernels, and its clFlush also

@@ -144,6 +144,8 @@ int exec_create_context(struct executor *x, const struct exec_create_context *m)
         context->staging = staging_new(context->native, devices[0]);
     if (context->mover)
         context->mover->staging = context->staging;
+    if (context->mover)
+        context->mover->ordinal = m->devices[0]->ordinal;
     context->scrubs = scrub_wanted(x, devices, m->devices_count);
     return 0;
 }

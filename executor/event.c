@@ -449,6 +449,20 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
     return 0;
 }
 
+void command_begin_own(struct command *c, struct executor *x, struct queue *queue, cl_event wait)
+{
+    *c = (struct command){.x = x, .queue = queue, .wait = c->small, .room = 8, .wait_count = wait != NULL};
+    c->small[0] = wait;
+}
+
+void command_end_own(struct command *c)
+{
+    if (c->moving)
+        arbitration_enqueued(c);
+    if (!c->error && c->event)
+        clReleaseEvent(c->event);
+}
+
 /* Reports a failure; the application's call that enqueued the command has returned long ago. */
 static void tell_failure(const struct command *c)
 {

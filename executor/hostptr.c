@@ -37,10 +37,9 @@ int exec_take(struct executor *x, const struct exec_take *m)
 {
     const struct memory *memory = m->memory;
     struct context *context = context_of(x, memory);
-    struct command c = {.x = x, .queue = context ? context->mover : NULL};
+    struct command c;
     struct transfer *t;
     struct side side;
-    cl_int error;
 
     if (!context || !m->tag)
         return -EBADMSG;
@@ -49,12 +48,14 @@ int exec_take(struct executor *x, const struct exec_take *m)
         return -EBADMSG;
     if (contents_hold(x, memory))
         return -EAGAIN;
+    command_begin_own(&c, x, context->mover, NULL);
     t = transfer_new(x, side.memory ? c.queue->native : NULL, &side, m->tag, true);
     if (!t)
         return -ENOMEM;
-    error = side.memory ? transfer_read_whole(&c, t) : CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    if (error) {
-        t->error = error;
+    c.error = side.memory ? transfer_read_whole(&c, t) : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    command_end_own(&c);
+    if (c.error) {
+        t->error = c.error;
         transfer_give(t);
     }
     if (side.memory)

@@ -102,18 +102,6 @@ static bool keep_folders(struct include_tree *tree, const char *options)
     return true;
 }
 
-/* Appends without the padding of the wire format. */
-static void append(struct wire_buffer *text, const void *bytes, size_t size)
-{
-    void *to = wire_reserve(text, size);
-
-    if (!to)
-        return;
-    if (size)
-        memcpy(to, bytes, size);
-    text->length -= wire_padded(size) - size;
-}
-
 /* Makes the options with the new name of every folder, and with the application's working folder last. */
 static char *translate(const struct include_tree *tree, const char *options)
 {
@@ -125,13 +113,13 @@ static char *translate(const struct include_tree *tree, const char *options)
     for (unsigned i = 0; options_next_folder(&at, &path, &length) && !text.failed; i++) {
         size_t name_length = (size_t)snprintf(name, sizeof(name), "%s/%u", tree->root, i);
 
-        append(&text, from, (size_t)(path - from));
-        append(&text, name, name_length);
+        wire_append(&text, from, (size_t)(path - from));
+        wire_append(&text, name, name_length);
         from = at;
     }
-    append(&text, from, strlen(from));
+    wire_append(&text, from, strlen(from));
     snprintf(name, sizeof(name), " -I%s/%u", tree->root, tree->count);
-    append(&text, name, strlen(name) + 1);
+    wire_append(&text, name, strlen(name) + 1);
     if (!text.failed)
         return (char *)text.bytes;
     wire_buffer_free(&text);
@@ -172,9 +160,9 @@ static void replace(struct wire_buffer *text, const char *from, const char *to)
         struct wire_buffer longer = {0};
         size_t before = (size_t)(at - text->bytes);
 
-        append(&longer, text->bytes, before);
-        append(&longer, to, strlen(to));
-        append(&longer, at + length, text->length - before - length);
+        wire_append(&longer, text->bytes, before);
+        wire_append(&longer, to, strlen(to));
+        wire_append(&longer, at + length, text->length - before - length);
         if (longer.failed) {
             wire_buffer_free(&longer);
             return;

@@ -291,6 +291,10 @@ struct command {
 int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_t event, uint32_t subscribe,
                   const uint32_t *wait, uint32_t wait_count);
 int command_end(struct command *c, int bad);
+/* The same for a command of the executor's own, in a context's own queue, behind at most one event. The caller sets
+ * c->error in between; the command's native event is released at the end. */
+void command_begin_own(struct command *c, struct executor *x, struct queue *queue, cl_event wait);
+void command_end_own(struct command *c);
 /* order.c: adds to the wait list what the queues of the context have to come behind. */
 void order_before(struct command *c);
 /* queue.c: in an out-of-order queue, adds the barrier before it to the wait list, for commands that begin here and

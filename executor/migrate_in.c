@@ -160,10 +160,9 @@ int exec_migrate_in(struct command *c, const struct exec_migrate_in *m)
         c->error = start(c, t);
     if (c->error) { /* the other side has to end the transfer all the same */
         t->error = c->error;
+        transfer_block_free(t);
         t->mapped = false;
         t->parts = 1;
-        free(t->bytes);
-        t->bytes = NULL;
     }
     wait_for_piece(t);
     if (!t->mapped && t->side.part.size > WIRE_EAGER_LIMIT)

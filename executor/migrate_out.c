@@ -103,14 +103,14 @@ static void mapped(struct executor *x, struct job *job)
         give_mapped(outgoing);
 }
 
-/* Enqueues the read behind the events. A block is read only once it has been asked for. */
-static void serve(struct outgoing *outgoing, cl_uint count, cl_event *events)
+/* Enqueues the read behind the event, or NULL. A block is read only once it has been asked for. */
+static void serve(struct outgoing *outgoing, cl_event after)
 {
     struct executor *x = outgoing->x;
-    struct command c = {.x = x, .queue = &outgoing->mover, .wait = events, .wait_count = count};
+    struct command c;
     struct transfer *t;
-    cl_int error;
 
+    command_begin_own(&c, x, &outgoing->mover, after);
     x->migration_tag = wire_tag(x->migration_tag);
     t = transfer_new(x, outgoing->mover.native, &outgoing->side, x->migration_tag, true);
     if (!t) {
@@ -123,15 +123,16 @@ static void serve(struct outgoing *outgoing, cl_uint count, cl_event *events)
     outgoing->at = outgoing->after_count;
     if (is_large(outgoing) && side_can_map(x, &outgoing->mover, &outgoing->side)) {
         outgoing->transfer = t;
-        error = transfer_through_map(&c, t, CL_MAP_READ, mapped);
+        c.error = transfer_through_map(&c, t, CL_MAP_READ, mapped);
     } else {
-        error = transfer_read_whole(&c, t);
+        c.error = transfer_read_whole(&c, t);
     }
-    if (error)
+    command_end_own(&c);
+    if (c.error)
         transfer_free(t);
     clFlush(outgoing->mover.native);
-    if (error || !outgoing->transfer)
-        end(outgoing, error);
+    if (c.error || !outgoing->transfer)
+        end(outgoing, c.error);
 }
 
 static void go_on(struct outgoing *outgoing);
@@ -165,13 +166,13 @@ static bool can_wait_natively(const struct outgoing *outgoing)
 static void go_on(struct outgoing *outgoing)
 {
     if (!outgoing->error && can_wait_natively(outgoing))
-        serve(outgoing, outgoing->after_count, outgoing->after);
+        serve(outgoing, outgoing->after_count ? outgoing->after[0] : NULL);
     else if (waits(outgoing))
         event_when(outgoing->x, outgoing->after[outgoing->at], CL_COMPLETE, after_over, &outgoing->job);
     else if (outgoing->error)
         end(outgoing, outgoing->error);
     else if (outgoing->wanted || !is_large(outgoing))
-        serve(outgoing, 0, NULL);
+        serve(outgoing, NULL);
 }
 
 /* Retains the application's objects that it needs. */

@@ -14,7 +14,7 @@
 #include "executor/staging.h"
 #include "executor/transfer.h"
 
-static void block_free(struct transfer *t)
+void transfer_block_free(struct transfer *t)
 {
     if (t->piece)
         staging_give(t->piece);
@@ -34,7 +34,7 @@ static bool block_new(struct transfer *t, const struct queue *queue)
 
 void transfer_free(struct transfer *t)
 {
-    block_free(t);
+    transfer_block_free(t);
     for (int i = 0; i < SLOTS; i++) {
         if (t->slots[i].piece)
             staging_give(t->slots[i].piece);
@@ -233,7 +233,7 @@ static void discarded(void *argument, int status)
     struct transfer *t = argument;
 
     (void)status;
-    block_free(t);
+    transfer_block_free(t);
     transfer_open_gate(t);
     t->mapped = false;
     transfer_free(t);
@@ -385,7 +385,7 @@ static void write_bulk(struct command *c, struct transfer *t)
     if (!c->error)
         return;
     t->error = c->error;
-    block_free(t);
+    transfer_block_free(t);
     transfer_discard(t);
 }
 

@@ -51,6 +51,8 @@ struct transfer {
 void transfer_free(struct transfer *t);
 struct transfer *transfer_new(struct executor *x, cl_command_queue queue, const struct side *side, uint32_t tag,
                               bool reading);
+/* Returns or frees the block. The transfer no longer has the mapped memory, if it has any, which is the driver's. */
+void transfer_block_free(struct transfer *t);
 void transfer_open_gate(struct transfer *t);
 /* One of the transfer's parts has ended. */
 void transfer_part_over(struct transfer *t);

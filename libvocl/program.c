@@ -67,7 +67,7 @@ static bool pick_binaries(cl_program program, const struct node *node, struct wi
         if (program->devices[i]->node != node)
             continue;
         wire_put_u64(sizes, program->made.lengths[i]);
-        wire_put_bytes(bytes, at, program->made.lengths[i]);
+        wire_append(bytes, at, program->made.lengths[i]);
     }
     return !sizes->failed && !bytes->failed;
 }

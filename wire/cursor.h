@@ -100,6 +100,14 @@ static inline void wire_put_bytes(struct wire_buffer *out, const void *from, siz
         memcpy(to, from, length);
 }
 
+/* Appends without padding; the sum of such pieces is one field. */
+static inline void wire_append(struct wire_buffer *out, const void *from, size_t length)
+{
+    wire_put_bytes(out, from, length);
+    if (!out->failed)
+        out->length -= wire_padded(length) - length;
+}
+
 static inline void wire_put_u32(struct wire_buffer *out, uint32_t value)
 {
     wire_put_bytes(out, &value, sizeof(value));

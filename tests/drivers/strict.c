@@ -26,10 +26,14 @@ static cl_int CL_API_CALL platform_info(cl_platform_id object, cl_platform_info 
 static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info param, size_t size, void *value,
                                       size_t *size_ret)
 {
+    const cl_command_queue_properties in_order = CL_QUEUE_PROFILING_ENABLE;
     const cl_bool unified = CL_FALSE;
 
-    return param == CL_DEVICE_HOST_UNIFIED_MEMORY ? driver_return(&unified, sizeof(unified), size, value, size_ret)
-                                                  : pocl.clGetDeviceInfo(device, param, size, value, size_ret);
+    if (param == CL_DEVICE_HOST_UNIFIED_MEMORY)
+        return driver_return(&unified, sizeof(unified), size, value, size_ret);
+    if (param == CL_DEVICE_QUEUE_PROPERTIES && getenv("STRICT_IN_ORDER")) /* it has no out-of-order queues */
+        return driver_return(&in_order, sizeof(in_order), size, value, size_ret);
+    return pocl.clGetDeviceInfo(device, param, size, value, size_ret);
 }
 
 /* ---- arguments that other drivers accept ---- */
@@ -244,6 +248,19 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
     return atomic_load(&faulted) ? CL_INVALID_COMMAND_QUEUE : pocl.clFinish(queue);
 }
 
+/* ---- STRICT_REFUSED=BYTES: writes of so many bytes are refused ---- */
+
+static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                                       size_t size, const void *from, cl_uint count, const cl_event *list,
+                                       cl_event *event)
+{
+    const char *refused = getenv("STRICT_REFUSED");
+
+    return refused && strtoull(refused, NULL, 10) == size
+               ? CL_OUT_OF_RESOURCES
+               : pocl.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, count, list, event);
+}
+
 /* ---- STRICT_GONE=FILE: destructor callbacks of memory objects wait until the file exists ---- */
 
 struct gone {
@@ -340,7 +357,9 @@ static cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_b
 
 /* ---- the driver ---- */
 
-int driver_change(struct _cl_icd_dispatch *table)
+int strict_change(struct _cl_icd_dispatch *table);
+
+int strict_change(struct _cl_icd_dispatch *table)
 {
     table->clGetPlatformInfo = platform_info;
     table->clGetDeviceInfo = device_info;
@@ -357,9 +376,16 @@ int driver_change(struct _cl_icd_dispatch *table)
     table->clEnqueueNDRangeKernel = launch;
     table->clEnqueueWriteImage = write_image;
     table->clEnqueueMarkerWithWaitList = marker;
+    table->clEnqueueWriteBuffer = write_buffer;
     table->clGetEventInfo = event_info;
     table->clSetMemObjectDestructorCallback = on_gone;
     table->clFlush = flush;
     table->clFinish = finish;
     return 1;
+}
+
+/* discrete.c has more. */
+__attribute__((weak)) int driver_change(struct _cl_icd_dispatch *table)
+{
+    return strict_change(table);
 }

@@ -229,6 +229,55 @@ static void recorded(void)
     CHECK(clReleaseMemObject(copy));
 }
 
+/* A program made again from the binaries of all devices, whose lengths depend on the kernel's name. */
+static void from_binaries(const char *name)
+{
+    unsigned char *bytes[MOST];
+    size_t sizes[MOST];
+    cl_int statuses[MOST], error;
+    char text[128];
+    const char *source_of = text;
+    cl_program built, again;
+    cl_mem buffer = buffer_new(numbers);
+    cl_kernel kernel;
+
+    snprintf(text, sizeof(text), "kernel void %s(global int *data) { data[get_global_id(0)] += 3; }", name);
+    built = clCreateProgramWithSource(context, 1, &source_of, NULL, &error);
+    CHECK(clBuildProgram(built, 0, NULL, "", NULL, NULL));
+    CHECK(clGetProgramInfo(built, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL));
+    for (cl_uint i = 0; i < device_count; i++)
+        EXPECT((bytes[i] = malloc(sizes[i])));
+    CHECK(clGetProgramInfo(built, CL_PROGRAM_BINARIES, sizeof(bytes), bytes, NULL));
+    again = clCreateProgramWithBinary(context, device_count, devices, sizes, (const unsigned char **)bytes, statuses,
+                                      &error);
+    CHECK(error);
+    for (cl_uint i = 0; i < device_count; i++) {
+        CHECK(statuses[i]);
+        free(bytes[i]);
+    }
+    CHECK(clBuildProgram(again, 0, NULL, "", NULL, NULL));
+    kernel = parity_kernel(again, name);
+    CHECK(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer));
+    for (int i = 0; i < QUEUES; i++) {
+        CHECK(clEnqueueNDRangeKernel(queues[i], kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+        finish_all();
+    }
+    CHECK(clEnqueueReadBuffer(queues[0], buffer, CL_TRUE, 0, SIZE, result, 0, NULL, NULL));
+    parity_hash_print("from binaries", result, SIZE);
+    CHECK(clReleaseKernel(kernel));
+    CHECK(clReleaseProgram(again));
+    CHECK(clReleaseProgram(built));
+    CHECK(clReleaseMemObject(buffer));
+}
+
+static void binaries(void)
+{
+    static const char *const names[] = {"more", "more_", "more__", "more___"};
+
+    for (size_t i = 0; i < PARITY_COUNT(names); i++)
+        from_binaries(names[i]);
+}
+
 /* One user event for all queues, and the statuses of the commands behind it if it fails. */
 static void gates(cl_int outcome)
 {
@@ -284,6 +333,7 @@ int main(void)
     rects_and_maps();
     images();
     recorded();
+    binaries();
     gates(CL_COMPLETE);
     gates(-5);
     for (int i = 0; i < QUEUES; i++)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Drivers other than PoCL: programs print the same as natively, through a worker and in the program's own process.
 # tests/drivers/older.c is PoCL without what is newer than a version; strict.c is PoCL with the behaviour of a GPU's
-# driver; oclgrind implements OpenCL 1.2, and runs a queue's commands inside clFlush.
+# driver, and discrete.c adds a card's times; oclgrind implements OpenCL 1.2, and runs a queue's commands inside clFlush.
 . "$(dirname "$0")/../lib.sh"
 
 parity=$top_builddir/tests/parity
@@ -98,7 +98,30 @@ for STRICT_FAULT in status asked flush; do
     same fault
 done
 unset STRICT_FAULT
+
+# Workers with several devices order their transfers at the bus. Contents for another worker, and for the program's
+# memory, are among these transfers, also where queues are in order only.
+natively exchange
+for STRICT_IN_ORDER in "" 1; do
+    [ -z "$STRICT_IN_ORDER" ] || export STRICT_IN_ORDER
+    POCL_DEVICES="pthread pthread" VOCL_TOPOLOGY=T2 same exchange --workers 2
+    POCL_DEVICES="pthread pthread" VOCL_TOPOLOGY=T2 VOCL_SHARE=0 same exchange --workers 2
+done
+unset STRICT_IN_ORDER
+# A driver refuses to write contents from another worker: the command fails, and the worker stays.
+STRICT_REFUSED=65536 vocl run --workers 2 -- "$parity/exchange" > "$scratch/out" 2> "$scratch/err" ||
+    fail "a write is refused: $(tail -n 5 "$scratch/out" "$scratch/err")"
+awk 'NR % 4 { print; next } { print "65536 bytes: failed" }' "$scratch/native" | diff - "$scratch/out" ||
+    fail "a write is refused, and something else is printed"
 parity=$top_builddir/tests/parity
+
+# The same with the times of a card, and late callbacks.
+driver "$top_builddir/tests/drivers/.libs/discrete.so"
+what="a card's driver"
+for program in callbacks first_calls images map_unmap profiling user_events; do
+    natively $program
+    same $program
+done
 
 # The other programs crash or fail natively, or do not end in time (oclgrind interprets kernels, and its clFlush also
 # waits for user events), or make queries that VOCL answers itself where OpenCL leaves the answer open.

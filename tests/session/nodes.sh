@@ -41,9 +41,11 @@ bytes=$(sed -n 's/.*worker [12]: \([0-9]*\) bytes sent, \([0-9]*\) received.*/\1
 [ -n "$bytes" ] && [ $(($(echo $bytes) 0)) -lt 65536 ] || fail "by way of the program: $bytes bytes"
 
 # Several devices per worker
-POCL_DEVICES="pthread pthread" vocl run --workers 2 -- "$top_builddir/tests/parity/many_copies" \
-    > "$scratch/out" 2> "$scratch/err" || fail "two devices a worker: $(cat "$scratch/err")"
-"$top_builddir/tests/parity/many_copies" 2> /dev/null | diff - "$scratch/out" || fail "two devices a worker"
+for program in many_copies many_devices; do
+    POCL_DEVICES="pthread pthread" vocl run --workers 2 -- "$top_builddir/tests/parity/$program" \
+        > "$scratch/out" 2> "$scratch/err" || fail "$program, two devices a worker: $(cat "$scratch/err")"
+    "$top_builddir/tests/parity/$program" 2> /dev/null | diff - "$scratch/out" || fail "$program, two devices a worker"
+done
 
 # Many workers
 vocl run --workers 32 -- "$top_builddir/tests/parity/many_copies" > "$scratch/out" 2> "$scratch/err" ||

@@ -9,19 +9,20 @@ struct query {
     const struct device *device; /* the second object, or NULL */
 };
 
-/* In one query the size of the answer is part of the question: it follows the input. */
+/* In one query the size of the answer is part of the question: it follows the input, and then whether the program has a
+ * place for the answer. */
 static bool has_size(const struct exec_get_info *m)
 {
     return m->kind == WIRE_INFO_SUB_GROUP && m->param == CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT &&
-           m->input_length == 2 * sizeof(size_t);
+           m->input_length == 3 * sizeof(size_t);
 }
 
-static size_t size_of(const struct exec_get_info *m)
+static size_t word_of(const struct exec_get_info *m, unsigned index)
 {
-    size_t size;
+    size_t word;
 
-    memcpy(&size, (const uint8_t *)m->input + sizeof(size), sizeof(size));
-    return size < 3 * sizeof(size) ? size : 3 * sizeof(size);
+    memcpy(&word, (const uint8_t *)m->input + index * sizeof(word), sizeof(word));
+    return word;
 }
 
 static cl_int ask(const struct query *q, size_t size, void *value, size_t *length)
@@ -50,9 +51,9 @@ static cl_int ask(const struct query *q, size_t size, void *value, size_t *lengt
     case WIRE_INFO_WORK_GROUP:
         return clGetKernelWorkGroupInfo(q->object->native, q->device->native, m->param, size, value, length);
     case WIRE_INFO_SUB_GROUP:
-        return clGetKernelSubGroupInfo(
-            q->object->native, q->device->native, m->param, has_size(m) ? sizeof(size_t) : m->input_length,
-            m->input_length ? m->input : NULL, has_size(m) ? size_of(m) : size, value, length);
+        return clGetKernelSubGroupInfo(q->object->native, q->device->native, m->param,
+                                       has_size(m) ? sizeof(size_t) : m->input_length,
+                                       m->input_length ? m->input : NULL, size, value, length);
     }
     return CL_INVALID_VALUE;
 }
@@ -123,6 +124,22 @@ static cl_int texts(const struct query *q, struct wire_buffer *value)
     return error;
 }
 
+/* Drivers differ in what they say of the length where there is no place for the answer. */
+static cl_int sub_group_sizes(const struct query *q, struct wire_buffer *value)
+{
+    const size_t most = 3 * sizeof(size_t), size = word_of(q->m, 1);
+    size_t length = 0;
+    void *to = wire_reserve(value, most);
+    cl_int error;
+
+    if (!to)
+        return CL_OUT_OF_HOST_MEMORY;
+    memset(to, 0, most);
+    error = ask(q, size < most ? size : most, word_of(q->m, 2) ? to : NULL, &length);
+    value->length = length < most ? length : most;
+    return error;
+}
+
 static cl_int simple(const struct query *q, struct wire_buffer *value)
 {
     size_t length = 0;
@@ -135,7 +152,7 @@ static cl_int simple(const struct query *q, struct wire_buffer *value)
         return error;
     if (length > MOST)
         return CL_OUT_OF_RESOURCES;
-    to = wire_reserve(value, has_size(q->m) && length < size_of(q->m) ? size_of(q->m) : length);
+    to = wire_reserve(value, length);
     if (!to)
         return CL_OUT_OF_HOST_MEMORY;
     value->length = length; /* without padding */
@@ -276,6 +293,8 @@ int exec_get_info(struct executor *x, const struct exec_get_info *m)
         reply.error = formats(&q, &value);
     else if (m->kind == WIRE_INFO_LOCAL_SIZE)
         reply.error = local_size(x, &q, &value);
+    else if (has_size(m))
+        reply.error = sub_group_sizes(&q, &value);
     else if (m->kind == WIRE_INFO_TIMERS)
         reply.error = timers(&q, &value);
     else if (m->kind == WIRE_INFO_BINARIES)

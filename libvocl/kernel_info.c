@@ -113,7 +113,7 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
 {
     TIMELINE(clGetKernelSubGroupInfo);
 
-    size_t wanted[2];
+    size_t wanted[3];
 
     if (!handle_check(kernel, WIRE_KERNEL))
         return CL_INVALID_KERNEL;
@@ -125,6 +125,7 @@ cl_int clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_
     if (param == CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT && input && input_size == sizeof(wanted[0])) {
         memcpy(wanted, input, input_size); /* the size of the answer says how many dimensions are wanted */
         wanted[1] = size;
+        wanted[2] = value != NULL;
         input = wanted;
         input_size = sizeof(wanted);
     }

@@ -15,7 +15,8 @@ static cl_int CL_API_CALL sub_group_info(cl_kernel kernel, cl_device_id device, 
         return CL_INVALID_VALUE;
     memcpy(&count, input, sizeof(count));
     sizes[0] = count * SUB_GROUP;
-    return driver_return(sizes, size, size, value, size_ret);
+    /* As Intel's drivers: the size is said only where there is a place for the sizes. */
+    return driver_return(sizes, value ? size : 0, size, value, size_ret);
 }
 
 /* Suggests a divisor of the first size, below 16 less the offset. Of arguments only local ones count. */

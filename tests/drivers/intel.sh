@@ -16,7 +16,7 @@ parity=$top_builddir/tests/parity
 # Not in this list: programs that crash, hang or fail natively on this driver, and those whose output differs in what
 # OpenCL leaves open; doc/user/opencl-support.md has the reasons.
 programs="contents host_pointer_devices vector_add profiling callbacks svm map_unmap build_callback descriptors device_info first_calls
-    host_pointer_life includes kernel_printf large_moves many_launches native_kernel nbody no_release one_device one_place reduction
+    host_pointer_life includes kernel_info kernel_printf large_moves many_launches native_kernel nbody no_release one_device one_place reduction
     several_contexts sgemm smith_waterman transpose unused"
 
 for name in $(few 3 $programs); do

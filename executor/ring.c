@@ -57,17 +57,47 @@ static void piece_given(void *argument, int status)
     piece_over(slot);
 }
 
+/* Returns the slot with the piece that the reader gets next, if that has been read, or NULL. */
+static struct slot *find_next(struct transfer *t)
+{
+    struct slot *slot = t->slots;
+
+    while (slot < t->slots + SLOTS && (!slot->read || slot->offset != t->given))
+        slot++;
+    return slot < t->slots + SLOTS ? slot : NULL;
+}
+
+/* The reader expects the pieces in order; drivers may call the callbacks of reads in any order. */
+static void give_in_order(struct transfer *t)
+{
+    const struct executor_host *host = &t->x->host;
+    struct slot *slot;
+    bool last = false;
+
+    if (t->giving) /* by a caller of this function */
+        return;
+    while (!last && (slot = find_next(t))) {
+        slot->read = false;
+        t->given += slot->length;
+        last = t->given == t->side.part.size; /* with that piece the transfer may end */
+        t->giving = !last;
+        if (host->give(host->owner, t->peer, t->tag, slot->bytes, slot->length, piece_given, slot))
+            piece_given(slot, -EIO);
+    }
+    if (!last)
+        t->giving = false;
+}
+
 static void piece_read(struct executor *x, struct job *job)
 {
     struct slot *slot = (struct slot *)job;
-    struct transfer *t = slot->transfer;
 
-    timeline_copied(x, t->ordinal, true, slot->began, slot->length);
+    timeline_copied(x, slot->transfer->ordinal, true, slot->began, slot->length);
     if (slot->asked)
         x->host.moved(x->host.owner, &slot->move);
     slot->asked = false;
-    if (x->host.give(x->host.owner, t->peer, t->tag, slot->bytes, slot->length, piece_given, slot))
-        piece_given(slot, -EIO);
+    slot->read = true;
+    give_in_order(slot->transfer);
 }
 
 static cl_int read_piece(struct slot *slot)

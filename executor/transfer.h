@@ -11,6 +11,7 @@ struct slot {
     struct job job;
     struct arbitration move;
     bool asked;
+    bool read; /* its bytes are there, and have not been given yet */
     struct transfer *transfer;
     struct piece *piece; /* the piece that bytes belongs to, or NULL */
     uint8_t *bytes;
@@ -37,7 +38,8 @@ struct transfer {
     cl_int error;
     /* of a ring */
     struct slot slots[SLOTS];
-    size_t offset, finished; /* bytes started, bytes finished */
+    size_t offset, given, finished; /* bytes started, bytes given to the reader, bytes finished */
+    bool giving;
     /* a transfer ends when all its parts have: the data, its native command */
     struct job last_job;
     unsigned parts;

@@ -292,7 +292,7 @@ if command -v script > /dev/null; then
     cat > "$scratch/halts" <<END
 #!/bin/sh
 [ ! -e $scratch/go ] || exec ssh -F $keys/ssh -x -T "\$@" # this is the session's
-{ dd bs=64k count=20 2> /dev/null; until [ -e $scratch/go ]; do sleep 0.1; done; cat; } | ssh -F $keys/ssh -x -T "\$@"
+{ dd bs=64k count=20 iflag=fullblock 2> /dev/null; until [ -e $scratch/go ]; do sleep 0.1; done; cat; } | ssh -F $keys/ssh -x -T "\$@"
 END
     chmod +x "$scratch/halts"
     for kind in folder file; do
@@ -302,7 +302,7 @@ END
             near script -qefc "$vocl devices --deploy --hosts five" "$scratch/terminal" > "$scratch/out" 2> "$scratch/err" &
         sending=$!
         wait_until grep -qE 'send VOCL to five: [0-9.]+ [KM]iB of [0-9]+ MiB' "$scratch/terminal" ||
-            fail "$kind: how far it is: $(cat -A "$scratch/terminal" "$scratch/err")"
+            fail "$kind: how far it is: $(tail -c 300 "$scratch/terminal" | cat -A; cat "$scratch/err")"
         touch "$scratch/go"
         wait $sending || fail "$kind, on a terminal: $(cat -A "$scratch/terminal" "$scratch/err")"
         ! grep -q "$(printf '\033')" "$scratch/terminal" || fail "escape codes: $(cat -A "$scratch/terminal")"

@@ -124,7 +124,7 @@ done
 # A suspended session has no node.
 start 80
 session=$(VOCL_POOL=$scratch/pool vocl pool --json sessions | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)
-VOCL_POOL=$scratch/pool vocl pool suspend "$session" 2> "$scratch/asked"
+VOCL_POOL=$scratch/pool vocl pool suspend --quiet "$session" 2> "$scratch/asked"
 case $(cat "$scratch/asked") in
 '') wait_until shows 'burn .*suspended ' && shows '0 sessions, 1 suspended, 0 waiting' || fail "suspended: $(cat "$scratch/screen")" ;;
 *vocl-tls.so*) ;; # built without TLS

@@ -352,7 +352,11 @@ static void show(struct progress *progress, const struct told *told, unsigned co
         snprintf(phase, sizeof(phase), "%s %s", words[how], told->host);
     else
         snprintf(phase, sizeof(phase), "%s %u hosts", words[how], count);
-    progress_take(progress, phase, bytes, how == SENDS && known ? total : 0);
+    if (how != SENDS || !known)
+        total = 0;
+    if (strcmp(progress->phase, phase))
+        progress_take(progress, phase, 0, total); /* some bytes went before the first look */
+    progress_take(progress, phase, bytes, total);
 }
 
 /* Waits until all have ended, and shows their progress. */

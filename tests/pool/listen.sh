@@ -40,7 +40,7 @@ check "$scratch/any" || fail "all addresses: $(cat "$scratch/err")"
 
 # The daemon's log has the warning when the daemon starts, and when the pool becomes one of several hosts.
 start_daemon
-grep -q 'warning.*listen: .*no other host' "$scratch/log" || fail "no word in the log: $(cat "$scratch/log")"
+wait_until grep -q 'warning.*listen: .*no other host' "$scratch/log" || fail "no word in the log: $(cat "$scratch/log")"
 kill $daemon
 wait $daemon 2> /dev/null
 

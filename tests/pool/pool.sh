@@ -187,6 +187,11 @@ as $bob vocl devices > /dev/null 2> "$scratch/err" || fail "bob on n2: $(cat "$s
 
 # the end; a session that still ran would be left to the next daemon
 await sessions=0 || fail "bob's session stays"
+none_recorded()
+{
+    [ -z "$(ls "$scratch"/state-*/session-* 2> /dev/null)" ]
+}
+wait_until none_recorded || fail "state is left: $(ls "$scratch"/state-*)"
 for host in n1 n2 n3; do
     kill -TERM "$(cat "$scratch/$host.pid")"
 done
@@ -196,7 +201,6 @@ gone()
         ! kill -0 "$(cat "$scratch/n3.pid")" 2> /dev/null
 }
 wait_until gone || fail "a daemon does not end"
-[ -z "$(ls "$scratch"/state-*/session-* 2> /dev/null)" ] || fail "state is left: $(ls "$scratch"/state-*)"
 # Processes that are dead and not reaped wait for this machine's init.
 ps -u $alice -o stat=,pid=,args= | grep -v '^Z' && fail "processes of alice are left"
 grep -h ' error: \|AddressSanitizer' "$scratch"/n?.log | grep -v 'stays as it was' && fail "errors in the logs"

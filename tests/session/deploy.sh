@@ -292,7 +292,7 @@ if command -v script > /dev/null; then
     cat > "$scratch/halts" <<END
 #!/bin/sh
 [ ! -e $scratch/go ] || exec ssh -F $keys/ssh -x -T "\$@" # this is the session's
-{ dd bs=64k count=20 iflag=fullblock 2> /dev/null; until [ -e $scratch/go ]; do sleep 0.1; done; cat; } | ssh -F $keys/ssh -x -T "\$@"
+{ dd bs=64k count=1310720 iflag=count_bytes 2> /dev/null; until [ -e $scratch/go ]; do sleep 0.1; done; cat; } | ssh -F $keys/ssh -x -T "\$@"
 END
     chmod +x "$scratch/halts"
     for kind in folder file; do

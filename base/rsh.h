@@ -22,10 +22,9 @@ char *rsh_proxy(const char *path, const char *arguments);
  * value; those that say how this process itself was reached; and, if another VOCL is used there (VOCL_PROXY), those
  * that say where things lie here. */
 bool rsh_takes(const char *variable);
-/* On the other host: replaces the environment by those variables, strings with terminating zeros, of which the last has
- * one, too. They stay in use. Of the variables that
- * choose a driver's devices, this host's own stay; with VOCL_PROXY, so do those that were not passed. Returns 0 or
- * -ENOMEM. */
+/* On the other host: replaces the environment by those variables, strings with terminating zeros, which stay in
+ * use. Of the variables that choose a driver's devices, this host's own stay; with VOCL_PROXY, so do those that were
+ * not passed. Returns 0 or -ENOMEM. */
 int rsh_take_environment(char *variables, size_t length);
 
 #endif

@@ -9,30 +9,15 @@ struct texts {
     const char *texts[]; /* behind them, their bytes */
 };
 
-/* Takes the node's answer: texts that are terminated, one after the other. */
-static cl_int take(cl_device_id device, cl_device_info param, char **bytes, size_t *length)
-{
-    cl_int error = CL_SUCCESS;
-
-    *bytes = NULL;
-    *length = 0;
-    for (int i = 0; !error && i < 2; i++) { /* first the length, then the texts */
-        error = cl_error(
-            info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, *length, *bytes, length));
-        if (!error && !*bytes && !(*bytes = malloc(*length + 1)))
-            error = CL_OUT_OF_HOST_MEMORY;
-    }
-    if (!error && *length)
-        (*bytes)[*length - 1] = '\0';
-    return error;
-}
-
-static struct texts *texts_new(const char *bytes, size_t length)
+/* bytes: the node's answer: terminated texts, one after the other. */
+static struct texts *texts_new(char *bytes, size_t length)
 {
     struct texts *texts;
     size_t count = 0;
     char *to;
 
+    if (length)
+        bytes[length - 1] = '\0';
     for (size_t i = 0; i < length; i++)
         count += !bytes[i];
     texts = malloc(sizeof(*texts) + count * sizeof(*texts->texts) + length);
@@ -52,8 +37,9 @@ cl_int device_texts(cl_device_id device, cl_device_info param, size_t size, void
 
     if (!texts) {
         size_t length;
-        char *bytes;
-        cl_int error = take(device, param, &bytes, &length);
+        void *bytes;
+        cl_int error = cl_error(
+            info_take_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, &bytes, &length));
 
         if (!error && !(texts = texts_new(bytes, length)))
             error = CL_OUT_OF_HOST_MEMORY;

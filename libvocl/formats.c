@@ -11,25 +11,18 @@ struct formats {
 static cl_int take(cl_context context, unsigned number, cl_mem_flags flags, cl_mem_object_type type,
                    struct formats *formats)
 {
-    cl_image_format *list = NULL;
-    size_t size = 0;
+    size_t size;
+    void *list;
     cl_int error;
 
     *formats = (struct formats){0};
     if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER)
         return CL_INVALID_VALUE;
-    for (int i = 0; i < 2; i++) { /* first the length of the list, then the list */
-        error = cl_error(info_ask_once(context->nodes[number], WIRE_INFO_IMAGE_FORMATS, &context->object, type, number,
-                                       &flags, sizeof(flags), size, list, &size));
-        if (!error && !list && !(list = malloc(size + 1)))
-            error = CL_OUT_OF_HOST_MEMORY;
-        if (error) {
-            free(list);
-            return error;
-        }
-    }
-    *formats = (struct formats){list, (cl_uint)(size / sizeof(*list))};
-    return CL_SUCCESS;
+    error = cl_error(info_take_once(context->nodes[number], WIRE_INFO_IMAGE_FORMATS, &context->object, type, number,
+                                    &flags, sizeof(flags), &list, &size));
+    if (!error)
+        *formats = (struct formats){list, (cl_uint)(size / sizeof(*formats->list))};
+    return error;
 }
 
 static bool has(const struct formats *formats, const cl_image_format *format)

@@ -275,6 +275,25 @@ int info_ask_once(struct node *node, unsigned kind, struct object *object, uint3
                          size_ret);
 }
 
+int info_take_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
+                   const void *input, size_t input_size, void **bytes, size_t *length)
+{
+    int error = 0;
+
+    *bytes = NULL;
+    *length = 0;
+    for (int i = 0; !error && i < 2; i++) { /* first the length; the node is asked once */
+        error = info_ask_once(node, kind, object, second, param, input, input_size, *length, *bytes, length);
+        if (!error && !*bytes && !(*bytes = malloc(*length + 1)))
+            error = -ENOMEM;
+    }
+    if (error) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return error;
+}
+
 void info_forget(struct answer **kept)
 {
     struct answer *answer, *next;

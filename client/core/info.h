@@ -20,7 +20,10 @@ int info_take(struct node *node, unsigned kind, uint32_t object, void **bytes, s
  * once. */
 int info_ask_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
                   const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
-/* The same for an answer that several objects share, and that is saved in *kept. */
+/* The same for a whole answer, whose size is not known before. The caller frees *bytes, which has room for one more. */
+int info_take_once(struct node *node, unsigned kind, struct object *object, uint32_t second, cl_uint param,
+                   const void *input, size_t input_size, void **bytes, size_t *length);
+/* As info_ask_once(), for an answer that several objects share, and that is saved in *kept. */
 int info_ask_kept(struct answer **kept, struct node *node, unsigned kind, uint32_t object, uint32_t second,
                   cl_uint param, const void *input, size_t input_size, size_t capacity, void *to, size_t *size_ret);
 void info_forget(struct answer **kept);

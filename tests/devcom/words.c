@@ -318,41 +318,34 @@ static void check_words(cl_uint words, cl_uint seed)
         EQUAL(got[i], i * 7 + seed + (cl_uint)last);
 }
 
+/* Runs the kernel in rounds: the next rank has all words of a round when it has the signal. */
+static void run_rounds(cl_kernel running, cl_uint words, unsigned shift)
+{
+    for (cl_uint round = 1; round <= 4; round++) {
+        set(running, 2, words);
+        set(running, 3, round);
+        start(running, NULL);
+        EQUAL(devcom_signal_wait(d, AFTER, DEVCOM_EQ, (int64_t)round << shift, 600L * SECOND, NULL), 0);
+        check_words(words, round);
+        EQUAL(error_of(0), 0);
+        meet();
+    }
+    EQUAL(devcom_signal_store(d, AFTER, 0), 0);
+    clReleaseKernel(running);
+    meet();
+}
+
 static void check_kernel_quiet(cl_uint words, bool one)
 {
     cl_kernel quiet = kernel("quiet");
 
-    for (cl_uint round = 1; round <= 4; round++) {
-        set(quiet, 2, words);
-        set(quiet, 3, round);
-        set(quiet, 4, one);
-        start(quiet, NULL);
-        EQUAL(devcom_signal_wait(d, AFTER, DEVCOM_EQ, (int64_t)round << 33, 600L * SECOND, NULL), 0);
-        check_words(words, round);
-        EQUAL(error_of(0), 0);
-        meet();
-    }
-    EQUAL(devcom_signal_store(d, AFTER, 0), 0);
-    clReleaseKernel(quiet);
-    meet();
+    set(quiet, 4, one);
+    run_rounds(quiet, words, 33);
 }
 
 static void check_kernel_flush_local(cl_uint words)
 {
-    cl_kernel flush = kernel("flush_local");
-
-    for (cl_uint round = 1; round <= 4; round++) {
-        set(flush, 2, words);
-        set(flush, 3, round);
-        start(flush, NULL);
-        EQUAL(devcom_signal_wait(d, AFTER, DEVCOM_EQ, (int64_t)round << 35, 600L * SECOND, NULL), 0);
-        check_words(words, round);
-        EQUAL(error_of(0), 0);
-        meet();
-    }
-    EQUAL(devcom_signal_store(d, AFTER, 0), 0);
-    clReleaseKernel(flush);
-    meet();
+    run_rounds(kernel("flush_local"), words, 35);
 }
 
 static void check_kernel_fence(cl_uint words)

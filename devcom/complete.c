@@ -1,5 +1,5 @@
-/* Order and completion of the operations of queues. Copies are complete when the call returns; what is waited for are
- * messages (nic.c). */
+/* Order and completion of the operations of queues. Copies are complete when the call returns; the functions here wait
+ * for messages (nic.c). */
 #include <errno.h>
 
 #include "devcom/internal.h"

@@ -158,7 +158,7 @@ static int drain(struct devcom_endpoint *e, unsigned index)
     run_commands(&q);
     if (!publish(&q))
         wait_and_publish(&q);
-    quiet(e, q.stream); /* takes refusals, and gives up what a lost rank has not done */
+    quiet(e, q.stream); /* takes refusals, and gives up the operations of lost ranks */
     pthread_mutex_unlock(lock);
     retire(&q);
     return 1;

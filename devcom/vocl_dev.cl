@@ -469,8 +469,8 @@ int devcom_complete_together(global struct devcom_device *d, uint what, uint ran
     return *result;
 }
 
-/* Orders: what this work-group did before, by the queue or by stores, takes effect at each rank before what it does by
- * the queue afterwards. It waits for nothing. */
+/* Orders: this work-group's earlier operations, by the queue or by stores, take effect at each rank before its later
+ * ones by the queue. The call does not wait. */
 int devcom_fence(global struct devcom_device *d, uint queue)
 {
     return devcom_complete_together(d, DEVCOM_WAIT_FENCE, 0, queue);

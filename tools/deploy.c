@@ -257,7 +257,7 @@ static const char *pack(const struct bundle *bundle, const char *unpackers, char
     return strstr(unpackers, "gzip") ? "gzip\n" : "tar\n";
 }
 
-/* Starts to compress for the host what is written to *to, which was the way to the host. */
+/* Starts gzip between this process and the host: *to, which led to the host, leads to gzip. */
 static pid_t compress(int *to)
 {
     char *words[] = {(char *)(uintptr_t) "gzip", (char *)(uintptr_t) "-1", NULL};
@@ -331,7 +331,7 @@ __attribute__((noreturn)) static void deploy_to(const struct bundle *bundle, str
 
 /* ---- all hosts ---- */
 
-/* Shows what the slowest of the hosts does, and what all of them have got. */
+/* Shows the step of the slowest host, and the bytes that all hosts have got. */
 static void show(struct progress *progress, const struct told *told, unsigned count)
 {
     static const char *const words[] = {"ask", "send VOCL to", "check"};

@@ -92,7 +92,7 @@ static int columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? COLUMNS : size.ws_col;
 }
 
-/* Spaces replace what remains of a longer line. */
+/* Spaces replace the rest of a longer line. */
 static void renew(struct progress *p, const char *text)
 {
     const int room = columns() - 1, length = (int)strlen(text) < room ? (int)strlen(text) : room;

@@ -30,7 +30,7 @@ struct mpi_plugin {
      */
     int (*init)(const char *const *environment, void (*ending)(void *), void *argument, bool apart, int *rank,
                 int *size, uint32_t *last_tag);
-    /* Writes the library's name, its version without what may differ between processes of one job, and its network.
+    /* Writes the library's name, its version without parts that may differ within one job, and its network.
      * Before init(), too. */
     void (*library)(char *text, size_t size);
     /* Whether MPI's network is UCX. */

@@ -11,12 +11,25 @@
 #include "base/text.h"
 #include "base/variable.h"
 
+#define HOST_MARK "{host}"
+
+static const char *remote_shell(void)
+{
+    const char *shell = settings_string(SETTING_RSH);
+
+    if (!*shell)
+        shell = getenv("HYDRA_LAUNCHER_EXEC");
+    return shell && *shell ? shell : "ssh -x -T -o BatchMode=yes";
+}
+
 bool rsh_is_here(const char *host)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
     struct addrinfo *found = NULL;
     bool here = false;
 
+    if (strstr(remote_shell(), HOST_MARK))
+        return false;
     if (!strcmp(host, "localhost") || getaddrinfo(host, NULL, &hints, &found))
         return !strcmp(host, "localhost");
     for (const struct addrinfo *at = found; at && !here; at = at->ai_next) {
@@ -30,34 +43,40 @@ bool rsh_is_here(const char *host)
     return here;
 }
 
-static const char *remote_shell(void)
-{
-    const char *shell = settings_string(SETTING_RSH);
-
-    if (!*shell)
-        shell = getenv("HYDRA_LAUNCHER_EXEC");
-    return shell && *shell ? shell : "ssh -x -T -o BatchMode=yes";
-}
-
 bool rsh_is_host(const char *host)
 {
     return *host && *host != '-';
 }
 
+/* Returns a copy of the word with the host in the place of HOST_MARK, or NULL if memory is exhausted. */
+static char *fill_in(const char *word, const char *host)
+{
+    const char *mark = strstr(word, HOST_MARK);
+    char *filled;
+
+    if (!mark)
+        return strdup(word);
+    return asprintf(&filled, "%.*s%s%s", (int)(mark - word), word, host, mark + strlen(HOST_MARK)) < 0 ? NULL : filled;
+}
+
 bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS])
 {
+    const bool is_marked = strstr(remote_shell(), HOST_MARK) != NULL;
     char *shell = strdup(remote_shell()), *save = NULL;
     unsigned count = 0;
 
     errno = EINVAL;
     if (!rsh_is_host(host) || !shell)
         return false;
-    for (char *word = strtok_r(shell, " ", &save); word && count < RSH_WORDS - 3; word = strtok_r(NULL, " ", &save))
-        words[count++] = word;
-    words[count] = strdup(host);
-    words[count + 1] = strdup(command);
-    words[count + 2] = NULL;
-    return words[count] && words[count + 1];
+    for (char *word = strtok_r(shell, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        if (count == RSH_WORDS - 3 || !(words[count++] = fill_in(word, host)))
+            return false;
+    }
+    if (!is_marked && !(words[count++] = strdup(host)))
+        return false;
+    words[count] = strdup(command);
+    words[count + 1] = NULL;
+    return words[count] != NULL;
 }
 
 static const char *const rsh_own[] = {"HOME",

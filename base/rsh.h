@@ -1,19 +1,20 @@
-/* Starting commands on other hosts: by ssh, or what replaces it (VOCL_RSH). */
+/* Starting commands on other hosts: by ssh, or the command in VOCL_RSH (`vocl run --launcher`). */
 #ifndef VOCL_BASE_RSH_H
 #define VOCL_BASE_RSH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RSH_WORDS 32
+#define RSH_WORDS 64
 
-/* Whether the host is this one, so that ssh is not needed. Resolves names. */
+/* Whether the host is this one, so that ssh is not needed. Resolves names. If the command in VOCL_RSH contains {host},
+ * this is false for every host: a scheduler is to start, limit and account the workers of all hosts. */
 bool rsh_is_here(const char *host);
 /* Whether the text can be a host's name, and is no option of ssh. */
 bool rsh_is_host(const char *host);
-/* Builds the argument list, ending with NULL, of a program that runs the command by a shell on that host. The words
- * belong to the caller, which executes them and never frees them. Returns false if memory is exhausted or this is no
- * host. */
+/* Builds the argument list, ending with NULL, of a program that runs the command by a shell on that host. The host is
+ * put where the command in VOCL_RSH has {host}, else behind it. The words belong to the caller, which executes them and
+ * never frees them. Returns false if memory is exhausted, there are too many words, or this is no host. */
 bool rsh_words(const char *host, const char *command, char *words[RSH_WORDS]);
 /* Builds the command, for a shell of any kind, that runs vocl-proxy on another host: where VOCL_PROXY says, else at
  * this path. Free it. Returns NULL if memory is exhausted. */

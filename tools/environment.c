@@ -76,6 +76,7 @@ void environment_set_session(const struct choices *choices)
         set("VOCL_HOSTS", choices->hosts);
         unsetenv("VOCL_WORKERS");
     }
+    set_given("VOCL_RSH", choices->launcher);
     set_given("VOCL_SPARE", choices->spare);
     set_given("VOCL_RESTORE", choices->restore);
     if (choices->recover)

@@ -12,7 +12,7 @@
  *     look.c         how often waiting commands poll (look.h)
  *     checkpoint.c   vocl checkpoint, and the checks for --restore (checkpoint.h); checkpoint_write.c writes the files
  *     help.c         the texts of --help; json.c, texts of JSON
- *     hosts.c        --hosts and --hostfile, as they are typed
+ *     hosts.c        --hosts and --hostfile, as they are typed; slurm.c, --slurm
  *     misspelt.c     environment variables that look like misspelt settings
  *     doctor.c       vocl doctor (doctor.h), with doctor_here.c, doctor_hosts.c, doctor_pool.c or doctor_no_pool.c,
  *                    doctor_session.c and doctor_try.c
@@ -49,6 +49,8 @@ struct choices {
     const char *workers;
     const char *devices;
     const char *hosts;
+    const char *launcher;
+    const char *slurm, *gres; /* slurm: a component of a heterogeneous job, or "" */
     const char *mpi;
     const char *network;
     const char *pool, *count, *type, *memory, *name, *weight, *wait, *policy; /* of the pool's devices */
@@ -109,6 +111,10 @@ void misspelt_tell(void);
  * reason if the text is invalid. The caller frees the result. */
 char *hosts_expand(const char *text);
 char *hosts_read(const char *path);
+
+/* --slurm: sets the hosts to the nodes of this job's allocation, and the launcher to srun. Ends the program with the
+ * reason if this is no job. */
+void slurm_choose(struct choices *choices);
 
 /* `vocl devices`, after its options. Returns the exit status. */
 int devices_list(bool json);

@@ -94,6 +94,27 @@ static void check_environment(const struct choices *choices)
         misuse("there is no pool to ask for devices: no --pool, VOCL_POOL or " SETTINGS_POOL_FILE);
 }
 
+/* Checks the options that say where workers are, and how they are started. */
+static void choose_hosts(struct choices *choices)
+{
+    if (choices->slurm && (choices->hosts || choices->launcher))
+        misuse("--slurm and --hosts, --launcher exclude each other");
+    if (choices->gres && !choices->slurm)
+        misuse("--gres needs --slurm");
+    if (choices->workers && (choices->hosts || choices->slurm))
+        misuse("--workers and %s exclude each other", choices->slurm ? "--slurm" : "--hosts");
+    if (choices->pool && (choices->workers || choices->hosts || choices->slurm || choices->local))
+        misuse("--pool and --workers, --hosts, --slurm, --local exclude each other");
+    if (choices->slurm)
+        slurm_choose(choices);
+    if (choices->hosts || (!choices->workers && !choices->pool && *settings_string(SETTING_HOSTS)))
+        return;
+    if (choices->deploy)
+        misuse("--deploy needs --hosts");
+    if (choices->launcher)
+        misuse("--launcher needs --hosts");
+}
+
 /* Reads the options of a subcommand; afterwards optind is the index of the first word that is not an option. */
 static struct choices parse_options(int count, char **words, bool runs)
 {
@@ -104,6 +125,9 @@ static struct choices parse_options(int count, char **words, bool runs)
         {"restore", required_argument, NULL, 'C'},
         {"hosts", required_argument, NULL, 'H'},
         {"hostfile", required_argument, NULL, 'f'},
+        {"launcher", required_argument, NULL, 'L'},
+        {"slurm", optional_argument, NULL, 'u'},
+        {"gres", required_argument, NULL, 'G'},
         {"mpi", required_argument, NULL, 'm'},
         {"network", required_argument, NULL, 'k'},
         {"interpose", required_argument, NULL, 'd'},
@@ -157,6 +181,15 @@ static struct choices parse_options(int count, char **words, bool runs)
             break;
         case 'f':
             choices.hosts = hosts_read(optarg);
+            break;
+        case 'L':
+            choices.launcher = optarg;
+            break;
+        case 'u':
+            choices.slurm = optarg ? optarg : "";
+            break;
+        case 'G':
+            choices.gres = optarg;
             break;
         case 'j':
             if (runs)
@@ -234,13 +267,8 @@ static struct choices parse_options(int count, char **words, bool runs)
             misuse("unknown option %s", words[optind - 1]);
         }
     }
+    choose_hosts(&choices);
     check_environment(&choices);
-    if (choices.workers && choices.hosts)
-        misuse("--workers and --hosts exclude each other");
-    if (choices.pool && (choices.workers || choices.hosts || choices.local))
-        misuse("--pool and --workers, --hosts, --local exclude each other");
-    if (choices.deploy && !choices.hosts && (choices.workers || choices.pool || !*settings_string(SETTING_HOSTS)))
-        misuse("--deploy needs --hosts");
     if (choices.workers && !atol(choices.workers) && !choices.local)
         misuse("--workers=0 needs --local");
     return choices;

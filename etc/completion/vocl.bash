@@ -55,7 +55,7 @@ _vocl_program()
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) echo $((i + 1)); return ;;
-        -[wSCHPnMNsWpDmkdgt] | --spare | --restore | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --weight | --share | --hostfile | --wait | --policy | \
+        -[wSCHPnMNsWpDmkdgt] | --spare | --restore | --workers | --hosts | --pool | --count | --gpus | --mem | --name | --weight | --share | --hostfile | --launcher | --gres | --wait | --policy | \
             --devices | --mpi | --network | --interpose | --door | --trace) [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++)); ((i++)) ;;
         -*) ;;
         *) echo $i; return ;;

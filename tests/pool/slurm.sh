@@ -15,7 +15,7 @@ END
     chmod +x "$scratch/$script"
 done
 gres=gpu:1
-start_slurm GresTypes=gpu PrologFlags=Alloc "Prolog=$scratch/prolog" "Epilog=$scratch/epilog"
+start_one GresTypes=gpu PrologFlags=Alloc "Prolog=$scratch/prolog" "Epilog=$scratch/epilog"
 
 # state STATE
 state()
@@ -72,7 +72,7 @@ wait "$daemon"
 scripts "$scratch/pool" &
 scripts=$!
 start_daemon
-trap end_slurm EXIT
+trap end_all EXIT
 wait $scripts || fail "a daemon that starts again"
 await "state=$host:up" || fail "after the scripts: $(vocl pool nodes)"
 exit 0

@@ -18,9 +18,9 @@ export VOCL_LIBEXECDIR=$VOCL_LIBEXECDIR
 exec $VOCL_LIBEXECDIR/vocl "\$@"
 END
 chmod +x "$scratch/vocl"
-start_slurm "plugstack required $plugin vocl=$scratch/vocl pool=$scratch/pool wait=1"
+start_one "plugstack required $plugin vocl=$scratch/vocl pool=$scratch/pool wait=1"
 start_daemon
-trap end_slurm EXIT
+trap end_all EXIT
 unset VOCL_POOL # the plugin sets it
 burn=$top_builddir/tests/pool/burn
 
@@ -188,5 +188,5 @@ over()
     [ -z "$(squeue --noheader)" ] # which includes the epilogs
 }
 wait_until over || fail "a job does not end: $(squeue)"
-idle || fail "the node is lost with the pool: $(sinfo -l)"
+are_idle 1 || fail "the node is lost with the pool: $(sinfo -l)"
 exit 0

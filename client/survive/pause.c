@@ -92,7 +92,7 @@ bool pause_is_broken(const struct pause *p)
 static int wait_quiet(struct pause *p, long since)
 {
     const char *missing = "a call that does not end";
-    long patience;
+    bool may_be_gated, over;
 
     for (;;) {
         if (pause_is_broken(p))
@@ -101,12 +101,12 @@ static int wait_quiet(struct pause *p, long since)
             return 0;
         if (program_ends(p->session))
             return pause_refuse(p, -EBUSY, "the program ends");
-        patience = ends_may_be_gated() ? GATED_NS : PATIENCE_NS;
-        p->gated = patience == GATED_NS && clock_ns() - since > patience;
-        if (clock_ns() - since > patience)
+        may_be_gated = ends_may_be_gated();
+        over = clock_ns() - since > (may_be_gated ? GATED_NS : PATIENCE_NS);
+        p->gated = over && may_be_gated;
+        if (over)
             return pause_refuse(p, -EBUSY, "%s%s", missing,
-                                patience == GATED_NS ? ", perhaps for a user event that the program has yet to set"
-                                                     : "");
+                                may_be_gated ? ", perhaps for a user event that the program has yet to set" : "");
         session_look_later();
     }
 }

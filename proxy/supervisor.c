@@ -189,6 +189,17 @@ static void supervise(struct supervisor *s, int signals)
     tell_left_out(s);
 }
 
+/* For the next daemon, if this one is killed before it has recorded its worker. */
+static void leave_worker(const struct supervisor *s)
+{
+    FILE *file = fopen(s->plan->status, "we");
+
+    if (!file)
+        return;
+    fprintf(file, SUPERVISOR_WORKER, (int)s->worker, (unsigned long long)process_start_time(s->worker), (int)getpid());
+    fclose(file);
+}
+
 static void leave_status(const struct supervisor *s)
 {
     FILE *file = fopen(s->plan->status, "we");
@@ -271,6 +282,7 @@ void supervisor_run(const struct supervisor_plan *plan, char **environment, int 
         _exit(126);
     s.log = PROBLEM_FD + 1;
     fcntl(s.log, F_SETFL, O_NONBLOCK);
+    leave_worker(&s);
     if (write(PROBLEM_FD, &word, sizeof(word)) < 0 && s.worker > 0) /* the daemon no longer wants it */
         kill(s.worker, SIGKILL);
     if (s.worker < 0)

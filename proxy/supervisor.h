@@ -23,12 +23,16 @@ struct supervisor_plan {
     char session[33], user[64], folder[256];
     char group[4096]; /* folder of its control group, or "" */
     char program[4096];
-    char status[4096]; /* file for the worker's exit status, for a daemon that is not the supervisor's parent */
+    /* A file for a daemon that is not the supervisor's parent: SUPERVISOR_WORKER, later the worker's exit status. */
+    char status[4096];
     uid_t uid;
     gid_t gid;
     bool drop;      /* the worker is to run as that user */
     unsigned count; /* of environment variables */
 };
+
+/* The worker's PID, the worker's start time and the supervisor's PID. */
+#define SUPERVISOR_WORKER "worker %d %llu %d\n"
 
 #define CHILD_FD 3 /* a child's end of its socket to the daemon */
 

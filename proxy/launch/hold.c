@@ -30,10 +30,7 @@ int hold_all(char *why, size_t why_size)
         int error;
 
         inquiry_open(&node->inquiry, &kind, &session.pool);
-        error = client_connect(&node->inquiry.client, &session.pool, node->place.address, why, why_size);
-        if (!error)
-            error =
-                inquiry_begin_with(&node->inquiry, question(node), node->place.address, question(node), why, why_size);
+        error = session_begin(node, question(node), question(node), why, why_size);
         if (error)
             return error;
     }

@@ -42,7 +42,7 @@
 #include "proxy/launch/replacement.h"
 
 #define CONTROL_SOCKET 3
-#define MOST_TRIES 30 /* to find a daemon again, after one was reached */
+#define MOST_TRIES 30 /* to find a daemon again, after one was reached that has sent a message */
 #define TURN_MS 200
 
 static struct pmi *server;
@@ -142,14 +142,14 @@ static void lose_daemon(struct inquiry *inquiry, bool reached, const char *why)
     if (session.count) /* the request was answered */
         return;
     asking.had_daemon |= reached;
+    asking.tries = inquiry->client.heard ? 0 : asking.tries;
     asking.unheard = !reached ? asking.unheard : inquiry->client.heard ? 0 : asking.unheard + 1;
     if (!asking.had_daemon || ++asking.tries == MOST_TRIES || asking.unheard == CLIENT_TRIES)
         give_up(why);
     if (!reached)
         return;
-    inquiry->kind->tried_ms = 0; /* try again at once */
-    if (!inquiry->client.heard)
-        client_nap();
+    inquiry->kind->tried_ms = 0; /* the place in the queue is kept for a moment only */
+    client_nap();
 }
 
 /* Waits for the grant. If the daemon is lost meanwhile, the next one is asked, or the same when it is back. */
@@ -257,10 +257,8 @@ static void start_workers(struct inquiry *broker)
         struct attended *node = &session.nodes[i];
 
         attend_open(node);
-        if (client_connect(&node->inquiry.client, &session.pool, node->place.address, why, sizeof(why)) ||
-            inquiry_begin_with(&node->inquiry,
-                               start_message(node->place.part, endpoint, node->member, session.count + 1, false),
-                               node->place.address, attend_question(node), why, sizeof(why)))
+        if (session_begin(node, start_message(node->place.part, endpoint, node->member, session.count + 1, false),
+                          attend_question(node), why, sizeof(why)))
             give_up(why);
         inquiries_beat(&broker, 1); /* the broker's answers no longer matter */
         attend_beat();

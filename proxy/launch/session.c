@@ -1,6 +1,8 @@
 /* A session of a pool: see session.h. */
+#include <errno.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "proxy/launch/session.h"
 
@@ -76,6 +78,38 @@ bool place_unfit(json_t **list, const struct place *place, unsigned device)
 
 /* ---- the session's nodes ---- */
 
+/* Connects and asks first; then the node's inquiry continues with question. */
+static int begin_at(struct attended *node, json_t *first, json_t *question, char *why, size_t why_size)
+{
+    int error =
+        client_connect_within(&node->inquiry.client, &session.pool, node->place.address, REACH_MS, why, why_size);
+
+    return error ? error
+                 : inquiry_begin_with(&node->inquiry, json_incref(first), node->place.address, json_incref(question),
+                                      why, why_size);
+}
+
+int session_begin(struct attended *node, json_t *first, json_t *question, char *why, size_t why_size)
+{
+    const long until = clock_ms() + CLIENT_MS;
+    char refusal[256] = "";
+    int error = begin_at(node, first, question, why, why_size);
+
+    while (error && error != -EPROTO && error != -ENOMEM && clock_ms() < until) {
+        attend_beat();
+        client_nap();
+        error = begin_at(node, first, question, why, why_size);
+        if (error != -EPROTO)
+            continue;
+        text_print(refusal, sizeof(refusal), "%s", why);
+        if ((error = begin_at(node, question, question, why, why_size)))
+            text_print(why, why_size, "%s", refusal);
+    }
+    json_decref(first);
+    json_decref(question);
+    return error;
+}
+
 struct attended *session_find(unsigned number)
 {
     for (unsigned i = 0; number && i < session.count; i++) {
@@ -121,9 +155,7 @@ struct attended *session_add(const struct place *place, unsigned number, const c
         return NULL;
     }
     reuse(node, place);
-    if (client_connect_within(&node->inquiry.client, &session.pool, place->address, REACH_MS, why, why_size) ||
-        inquiry_begin_with(&node->inquiry, start_newcomer(place->part, endpoint, number), place->address,
-                           attend_question(node), why, why_size))
+    if (session_begin(node, start_newcomer(place->part, endpoint, number), attend_question(node), why, why_size))
         return NULL;
     node->over = false;
     node->member = number;

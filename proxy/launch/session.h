@@ -53,6 +53,11 @@ void place_free(struct place *place);
  * vain. */
 bool place_unfit(json_t **list, const struct place *place, unsigned device);
 
+/* Connects to the daemon of the node's place and asks it first, for instance to start a worker; question is what it is
+ * asked whenever it was lost afterwards. A daemon that is restarted just then remembers the reservation, so it is asked
+ * again, for CLIENT_MS at most; if it refuses first then, it has done so already, and is asked the question. Takes
+ * ownership of both. Returns 0 or a negative errno with the reason in why. */
+int session_begin(struct attended *node, json_t *first, json_t *question, char *why, size_t why_size);
 /* Has a worker with this number started at the place. Returns NULL, with the reason in why, if that fails. keep: an
  * entry that is still needed, or NULL. */
 struct attended *session_add(const struct place *place, unsigned number, const char *endpoint,

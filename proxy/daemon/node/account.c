@@ -1,6 +1,8 @@
 /*
  * Writes a line of JSON for every session that is over. The file is opened for each line, so that it may be renamed at
- * any time (logrotate); lines that cannot be written wait in memory. history.c reads the file.
+ * any time (logrotate); lines that cannot be written wait in memory. history.c reads the file. A session's record in
+ * the state directory stays until its line is written, so that a daemon that is killed meanwhile loses none; the next
+ * one looks whether the line is there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +14,7 @@
 #include "proxy/daemon/node/internal.h"
 
 #define MOST_UNWRITTEN 100000
+#define TAIL (1 << 20) /* bytes at the end of the account among which a line is looked for */
 
 const double account_durations[DURATIONS] = {1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600};
 
@@ -79,19 +82,40 @@ static int append(const char *path, const char *text)
     return error;
 }
 
+/* Writes the lines that wait: pairs of the session's name in the state directory and its text. */
 void account_review(struct daemon *d)
 {
     const char *path = d->config->accounting;
     int error = 0;
 
     while (*path && !error && json_array_size(d->unaccounted)) {
-        error = append(path, json_string_value(json_array_get(d->unaccounted, 0)));
-        if (!error)
-            json_array_remove(d->unaccounted, 0);
+        const json_t *one = json_array_get(d->unaccounted, 0);
+
+        error = append(path, json_string_value(json_array_get(one, 1)));
+        if (error)
+            break;
+        state_remove(d, json_string_value(json_array_get(one, 0)));
+        json_array_remove(d->unaccounted, 0);
     }
     if (error)
         daemon_log("error", "accounting: %s: %s; %zu records wait", path, strerror(error),
                    json_array_size(d->unaccounted));
+}
+
+bool account_has(const struct daemon *d, const char *id)
+{
+    int fd = open(d->config->accounting, O_RDONLY | O_CLOEXEC);
+    const off_t length = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), from = length > TAIL ? length - TAIL : 0;
+    char *text = length > 0 ? malloc(TAIL) : NULL, member[128];
+    const ssize_t got = text ? pread(fd, text, TAIL, from) : 0;
+    bool found;
+
+    snprintf(member, sizeof(member), "\"part\":\"%s\"", id);
+    found = got > 0 && memmem(text, (size_t)got, member, strlen(member));
+    free(text);
+    if (fd >= 0)
+        close(fd);
+    return found;
 }
 
 static void count(struct daemon *d, double seconds)
@@ -109,6 +133,7 @@ void sessions_account(struct session *s, int status)
     struct daemon *d = s->daemon;
     json_t *record = record_of(s, status);
     char *text = json_dumps(record, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    const bool waits = text && *d->config->accounting && json_array_size(d->unaccounted) < MOST_UNWRITTEN;
 
     json_decref(record);
     if (s->started)
@@ -118,8 +143,8 @@ void sessions_account(struct session *s, int status)
                (unsigned long long)s->usage.launches, *s->why ? ": " : "", s->why);
     if (!d->unaccounted)
         d->unaccounted = json_array();
-    if (text && *d->config->accounting && json_array_size(d->unaccounted) < MOST_UNWRITTEN)
-        json_array_append_new(d->unaccounted, json_string(text));
+    if (!waits || json_array_append_new(d->unaccounted, message_pack("[s, s]", s->id, text)))
+        state_remove(d, s->id);
     free(text);
     account_review(d);
 }

@@ -115,9 +115,11 @@ bool hold_begin(struct session *s, struct connection *c)
     if (s->state != SESSION_RESERVED || s->client || *s->within)
         return false;
     s->held = true;
+    s->expires = 0;
     s->active_ms = clock_ms();
     if (!*s->program)
         text_print(s->program, sizeof(s->program), "(hold)");
+    state_save(s);
     session_set_timer(s, look, 1);
     session_attach(s, c);
     daemon_log("info", "session %s is held: user=%s from=%s devices=%u", s->of, s->user, s->from, s->device_count);

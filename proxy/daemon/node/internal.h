@@ -90,8 +90,11 @@ void idle_hear(struct session *s, const json_t *message);
 long idle_patience(const struct session *s);
 
 /* ---- account.c ---- */
-/* The session is over: adds a line with what it had and used. status: its worker's, or -1. */
+/* The session is over: adds a line with what it had and used, and then removes it from the state directory. status: its
+ * worker's, or -1. */
 void sessions_account(struct session *s, int status);
+/* Whether the account has a line for the session of that name in the state directory. */
+bool account_has(const struct daemon *d, const char *id);
 
 /* ---- start.c ---- */
 /* Starts the worker's process. environment: the variables for this worker, "NAME=VALUE", NULL-terminated. Takes
@@ -113,10 +116,11 @@ bool worker_kill_group(const struct session *s);
 void worker_clean(struct session *s);
 
 /* ---- state.c ---- */
-void state_remove(const struct session *s);
+/* Removes the session with this id from the state directory. */
+void state_remove(const struct daemon *d, const char *id);
 /* state_status_path(): the file in which its supervisor leaves its worker's exit status, for a daemon that is not its
  * parent. state_status(): that status, or -1. */
-void state_status_path(const struct session *s, char *path, size_t size);
+void state_status_path(const struct daemon *d, const char *id, char *path, size_t size);
 int state_status(const struct session *s);
 /* Writes a file in the state directory, whole or not at all. Returns 0 or a negative errno. */
 int state_write(const struct daemon *d, const char *name, const json_t *content);

@@ -49,6 +49,7 @@ struct session {
     bool exclusive, started; /* started: it has a worker */
     bool held;               /* it has no worker, and keeps its devices for others (hold.c) */
     double began;            /* wall-clock time, seconds */
+    double expires;          /* the same: its client has to come until then; 0: it has come */
     double joules_before;    /* energy_review() at its start; below 0: not known */
     pid_t pid, supervisor;   /* pid: its worker; supervisor: the worker's parent */
     uint64_t start_time;     /* of the worker, in clock ticks since the host's boot */

@@ -15,6 +15,10 @@ static void expired(void *argument)
 {
     struct session *s = argument;
 
+    if (s->held) { /* its owner ended while there was no daemon */
+        hold_end(s);
+        return;
+    }
     daemon_log("warning", "a reservation of %s expires: it was not started in time", s->user);
     expiry_note(s->uid);
     session_end(s, "it was not started in time");
@@ -22,7 +26,11 @@ static void expired(void *argument)
 
 void session_expect(struct session *s)
 {
-    session_set_timer(s, expired, RESERVED_SECONDS);
+    const double now = wall_seconds();
+
+    if (!s->expires)
+        s->expires = now + RESERVED_SECONDS;
+    session_set_timer(s, expired, s->expires > now + 0.01 ? s->expires - now : 0.01);
 }
 
 #define OWN(member) FIELD(struct session, member, #member)
@@ -113,12 +121,12 @@ static struct session *take(struct daemon *d, const json_t *order, const struct 
     }
     s->exclusive = exclusive;
     s->memory = memory ? memory : config_rule(d->config, d->devices[s->devices[0]].name)->memory;
+    session_expect(s);
     if (state_save(s)) {
         text_print(why, why_size, "%s %s", d->config->name, *d->trouble ? d->trouble : "cannot record this session");
         session_free(s);
         return NULL;
     }
-    session_expect(s);
     daemon_changed(d);
     return s;
 }

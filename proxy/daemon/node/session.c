@@ -410,7 +410,8 @@ void session_gone(struct session *s, int status)
 
     memcpy(devices, s->devices, sizeof(devices));
     share_leave(s);
-    state_remove(s);
+    if (!s->held && !s->started)
+        state_remove(d, s->id);
     if (s->held)
         sessions_account(s, status);
     if (s->started || s->supervisor > 0)

@@ -90,7 +90,7 @@ static void make_plan(const struct session *s, char *const *environment, struct 
     snprintf(keep->user, sizeof(keep->user), "%s", s->user);
     snprintf(keep->folder, sizeof(keep->folder), "%s", *s->home ? s->home : "/");
     snprintf(keep->program, sizeof(keep->program), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
-    state_status_path(s, keep->status, sizeof(keep->status));
+    state_status_path(s->daemon, s->id, keep->status, sizeof(keep->status));
     add_common(plan, s->daemon);
     add(plan, "HOME=%s", keep->folder);
     add(plan, "USER=%s", keep->user);

@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "proxy/daemon/node/internal.h"
+#include "proxy/supervisor.h"
 
 #define PREFIX "session-"
 #define UNSAVED_NS 1000000000u /* device time that may be unrecorded */
@@ -56,14 +57,14 @@ int state_open(struct daemon *d, char *why, size_t why_size)
     return error;
 }
 
-static void session_path(const struct session *s, char *path, size_t size)
+static void session_path(const struct daemon *d, const char *id, char *path, size_t size)
 {
-    snprintf(path, size, "%s/" PREFIX "%s", s->daemon->config->state, s->id);
+    snprintf(path, size, "%s/" PREFIX "%s", d->config->state, id);
 }
 
-void state_status_path(const struct session *s, char *path, size_t size)
+void state_status_path(const struct daemon *d, const char *id, char *path, size_t size)
 {
-    snprintf(path, size, "%s/status-%s", s->daemon->config->state, s->id);
+    snprintf(path, size, "%s/status-%s", d->config->state, id);
 }
 
 int state_status(const struct session *s)
@@ -72,7 +73,7 @@ int state_status(const struct session *s)
     FILE *file;
     int status = -1;
 
-    state_status_path(s, path, sizeof(path));
+    state_status_path(s->daemon, s->id, path, sizeof(path));
     file = fopen(path, "re");
     if (file && fscanf(file, "%d", &status) != 1)
         status = -1;
@@ -123,18 +124,14 @@ static void set_trouble(struct daemon *d, int error)
 
 #define OWN(member) FIELD(struct session, member, #member)
 
-static const struct field record[] = {OWN(id),        OWN(user),
-                                      OWN(program),   OWN(from),
-                                      OWN(uid),       OWN(gid),
-                                      OWN(pid),       OWN(start_time),
-                                      OWN(began),     OWN(devices),
-                                      OWN(memory),    OWN(share),
-                                      OWN(exclusive), OWN(started),
-                                      OWN(why),       OWN(supervisor),
-                                      OWN(home),      OWN(job),
-                                      OWN(of),        OWN(replaces),
-                                      OWN(within),    FIELD(struct session, usage.device_ns, "device_ns"),
-                                      FIELD_END};
+static const struct field record[] = {
+    OWN(id),        OWN(user),    OWN(program), OWN(from),
+    OWN(uid),       OWN(gid),     OWN(pid),     OWN(start_time),
+    OWN(began),     OWN(devices), OWN(memory),  OWN(share),
+    OWN(exclusive), OWN(started), OWN(why),     OWN(supervisor),
+    OWN(home),      OWN(job),     OWN(of),      OWN(replaces),
+    OWN(within),    OWN(held),    OWN(expires), FIELD(struct session, usage.device_ns, "device_ns"),
+    FIELD_END};
 
 int state_save(const struct session *s)
 {
@@ -145,7 +142,7 @@ int state_save(const struct session *s)
     message_set(&state, "ending", json_boolean(s->state == SESSION_ENDING));
     if (!state) /* only this session cannot be recorded */
         return -EINVAL;
-    session_path(s, path, sizeof(path));
+    session_path(s->daemon, s->id, path, sizeof(path));
     error = write_file(state, path);
     json_decref(state);
     set_trouble(s->daemon, error);
@@ -180,14 +177,38 @@ void state_review(struct daemon *d)
     set_trouble(d, error);
 }
 
-void state_remove(const struct session *s)
+void state_remove(const struct daemon *d, const char *id)
 {
     char path[4096];
 
-    session_path(s, path, sizeof(path));
+    session_path(d, id, path, sizeof(path));
     unlink(path);
-    state_status_path(s, path, sizeof(path));
+    state_status_path(d, id, path, sizeof(path));
     unlink(path);
+}
+
+/* Whether the daemon before was killed when it had started the session's worker and not yet recorded it. */
+static bool find_worker(struct session *s)
+{
+    unsigned long long start_time;
+    int worker, supervisor;
+    char path[4096];
+    FILE *file;
+    bool found;
+
+    state_status_path(s->daemon, s->id, path, sizeof(path));
+    file = fopen(path, "re");
+    found = file && fscanf(file, SUPERVISOR_WORKER, &worker, &start_time, &supervisor) == 3;
+    if (file)
+        fclose(file);
+    if (!found)
+        return false;
+    s->pid = worker;
+    s->start_time = start_time;
+    s->supervisor = supervisor;
+    s->began = wall_seconds();
+    s->started = true;
+    return true;
 }
 
 static void adopt(struct daemon *d, const char *name)
@@ -219,8 +240,16 @@ static void adopt(struct daemon *d, const char *name)
         if (s->devices[i] >= d->device_count) /* there were more devices then */
             s->devices[i--] = s->devices[--s->device_count];
     }
+    if (account_has(d, s->id)) { /* the daemon before was killed just then */
+        state_remove(d, s->id);
+        session_free(s);
+        return;
+    }
+    if (!s->started && !s->held && find_worker(s))
+        state_save(s);
     if (!s->started) { /* its client may still come, for a few seconds */
         session_expect(s);
+        state_save(s); /* until when, in case that daemons are restarted again and again */
         return;
     }
     if (s->pid > 1 && s->start_time && process_start_time(s->pid) == s->start_time) {

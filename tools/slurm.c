@@ -43,10 +43,11 @@ static char *launcher(const char *component, const char *gres)
 {
     char *command;
 
-    if (asprintf(&command,
-                 "env -u SLURM_LABELIO -u SLURM_STDINMODE -u SLURM_STDOUTMODE -u SLURM_STDERRMODE srun --quiet --unbuffered"
-                 " --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none%s%s%s /bin/sh -c",
-                 component, gres ? " --gres=" : "", gres ? gres : "") < 0)
+    if (asprintf(
+            &command,
+            "env -u SLURM_LABELIO -u SLURM_STDINMODE -u SLURM_STDOUTMODE -u SLURM_STDERRMODE srun --quiet --unbuffered"
+            " --nodes=1 --ntasks=1 --nodelist={host} --overlap --mpi=none%s%s%s /bin/sh -c",
+            component, gres ? " --gres=" : "", gres ? gres : "") < 0)
         fail(EXIT_BROKEN, "out of memory");
     return command;
 }

@@ -15,7 +15,7 @@
 #define LEAVE_SECONDS 30 /* seconds for sessions that have moved away to end */
 
 static const char help[] =
-    "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history\n"
+    "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history|events\n"
     "       vocl pool [OPTION]... wait CONDITION...\n"
     "       vocl pool [OPTION]... drain|resume NODE...\n"
     "       vocl pool [OPTION]... kill SESSION...|--job=JOB,...\n"
@@ -30,6 +30,7 @@ static const char help[] =
     "drain    makes NODE refuse new sessions, until resume by the same owner\n"
     "kill     ends SESSION, or with --job all sessions of batch jobs\n"
     "history  shows sessions that have ended, from the daemons' accounts\n"
+    "events   shows what has happened in the pool lately, a line of JSON for each event\n"
     "move     moves SESSION to other devices while it runs\n"
     "suspend  suspends SESSION: others can use its devices until it needs them again, or until resume\n"
     "rebalance\n"
@@ -38,9 +39,10 @@ static const char help[] =
     "  -P, --pool=WHERE   the pool file, or host:port,... of daemons (default VOCL_POOL)\n"
     "  -j, --json         print JSON: everything that the daemon knows\n"
     "  -c, --csv          history: print comma-separated values\n"
-    "  -u, --user=NAME    history, wait: only sessions of this user\n"
-    "  -J, --job=JOB,...  history, kill: only sessions of these batch jobs\n"
-    "      --since=WHEN   history: only sessions that ended since a date, or since 12h or 7d ago\n"
+    "  -u, --user=NAME    history, events, wait: only sessions of this user\n"
+    "  -J, --job=JOB,...  history, events, kill: only sessions of these batch jobs\n"
+    "      --since=WHEN   history, events: only what ended or happened since a date, or since 12h or 7d ago\n"
+    "  -F, --follow       events: show what happens from now on, until interrupted\n"
     "      --sum=KEYS     history: sums by user, day, program, node, job or end\n"
     "  -o, --owner=NAME   drain, resume: the owner of the drain (default: the user)\n"
     "  -r, --reason=TEXT  drain: the reason\n"
@@ -120,7 +122,7 @@ struct choices {
     long wait;    /* seconds, or -1: do not wait */
     long timeout; /* seconds, or -1: no limit */
     struct history_choices history;
-    bool as_json, moves, carries_out;
+    bool as_json, moves, carries_out, follows;
     const char *from;
     struct move_wish wish;
 };
@@ -429,6 +431,7 @@ int main(int count, char **words)
                                             {"job", required_argument, NULL, 'J'},
                                             {"user", required_argument, NULL, 'u'},
                                             {"since", required_argument, NULL, 's'},
+                                            {"follow", no_argument, NULL, 'F'},
                                             {"sum", required_argument, NULL, 'S'},
                                             {"owner", required_argument, NULL, 'o'},
                                             {"reason", required_argument, NULL, 'r'},
@@ -452,7 +455,7 @@ int main(int count, char **words)
     uint64_t number;
     int option, error, status = 0;
 
-    while ((option = getopt_long(count, words, "P:jcJ:u:s:S:o:r:w:W:T:mt:d:af:Dqh", options, NULL)) != -1) {
+    while ((option = getopt_long(count, words, "P:jcJ:u:s:FS:o:r:w:W:T:mt:d:af:Dqh", options, NULL)) != -1) {
         switch (option) {
         case 'P':
             where = optarg;
@@ -472,6 +475,9 @@ int main(int count, char **words)
         case 's':
             if (!history_since(optarg, &choices.history.since))
                 fail(2, "--since takes a date, 2026-01-31, or a time until now, 7d or 12h, not \"%s\"", optarg);
+            break;
+        case 'F':
+            choices.follows = true;
             break;
         case 'S':
             check_sum(optarg);
@@ -539,6 +545,8 @@ int main(int count, char **words)
         status = top(&pool);
     else if (words[optind] && !strcmp(words[optind], "wait"))
         status = pool_wait(&pool, words + optind + 1, choices.history.user, choices.timeout);
+    else if (words[optind] && !strcmp(words[optind], "events") && !words[optind + 1])
+        status = pool_events(&pool, &choices.history, choices.follows);
     else if (words[optind] && !strcmp(words[optind], "complete") && words[optind + 1])
         status = pool_complete(&pool, words[optind + 1]);
     else if (words[optind] && !strcmp(words[optind], "move"))

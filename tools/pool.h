@@ -44,6 +44,10 @@ int pool_wait(const struct poolfile *pool, char **words, const char *user, long 
 /* Prints the names that may follow that word on a command line. Returns the exit status. */
 int pool_complete(const struct poolfile *pool, const char *what);
 
+/* pool_events.c: prints what has happened, or with follows also what happens from now on. Returns the exit status. */
+struct history_choices;
+int pool_events(const struct poolfile *pool, const struct history_choices *choices, bool follows);
+
 /* pool_move.c */
 struct move_wish {
     const char *part, *address; /* part: a session's devices on one node; address: of that node's daemon */

@@ -166,6 +166,7 @@ static void reload(evutil_socket_t number, short what, void *argument)
     peers_open(d);
     check_serving(d);
     daemon_log("notice", "read %s again", d->config->path);
+    event_note(d, "daemon-reload", NULL, message_pack("{s:s}", "version", PACKAGE_VERSION));
     say_ready(d);
     daemon_changed(d);
 }
@@ -281,6 +282,7 @@ static int run(const char *path, bool detach)
         daemon_log("notice", "alone in its pool: %s", why);
     if (detach && go_to_background(d))
         return 1;
+    event_note(d, "daemon-start", NULL, message_pack("{s:s}", "version", PACKAGE_VERSION));
     drain_open(d);
     state_adopt(d);
     look_for_silence(d);
@@ -300,6 +302,7 @@ static int run(const char *path, bool detach)
     daemon_log("notice", "%s ends%s", d->config->name, d->sessions ? "; its sessions go on" : "");
     http_close(d);
     peers_close(d);
+    events_close(d);
     connections_close(d);
     return 0;
 }

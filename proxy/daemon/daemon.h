@@ -27,7 +27,7 @@
  *                   measure.c, what a session costs the host; energy.c, the energy of the node's processors;
  *                   account.c, writes the account of sessions, history.c reads it; hold.c, devices held for a
  *                   user's sessions; move.c, sessions that move; suspended.c, suspended sessions; idle.c, idle
- *                   sessions that may be suspended
+ *                   sessions that may be suspended; events.c, what has happened here recently
  *   pool/
  *     peers.h       peers.c, the other daemons and their state; watchers.c, the daemons that this one informs;
  *                   gossip.c, what the daemons of a large pool pass on of each other; exchange.c, how daemons
@@ -77,7 +77,8 @@ struct daemon {
     struct suspension *suspended;
     long suspend_us_of_mib; /* microseconds that recent suspensions on this node took for each MiB, or 0 */
     struct event *control_listener;
-    json_t *drains;      /* drain.c */
+    json_t *drains; /* drain.c */
+    struct events *events;
     json_t *unaccounted; /* lines that account.c could not write yet */
     struct {
         double joules;

@@ -68,10 +68,14 @@ static void drain(struct connection *c, const json_t *message)
     else
         daemon_log("notice", "%s by %s for %s%s%s", begins ? "drained" : "resumed", user, owner, *reason ? ": " : "",
                    reason);
-    if (*why)
+    if (*why) {
         connection_fail(c, why);
-    else
-        connection_send(c, message_pack("{s:b}", "draining", is_draining(d)));
+        return;
+    }
+    event_note(
+        d, begins ? "node-drain" : "node-resume", NULL,
+        message_pack("{s:s, s:s, s:s, s:b}", "owner", owner, "by", user, "reason", reason, "draining", is_draining(d)));
+    connection_send(c, message_pack("{s:b}", "draining", is_draining(d)));
 }
 
 /* Returns the first part here of the session of that name, or the part of that name; NULL unless the client may change
@@ -163,6 +167,7 @@ void dispatch_take(struct connection *c, json_t *message)
                     {"drain", drain},
                     {"resume", drain},
                     {"history", history},
+                    {"events", events_ask},
                     {"kill", kill_session},
                     {"move", move_session},
                     {"suspend", suspend_session},

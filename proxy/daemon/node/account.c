@@ -28,6 +28,16 @@ static const char *end_of(const struct session *s, int status)
     return status ? "failed" : "completed";
 }
 
+/* Events also tell apart what is no end of the session: its devices are another's, or nobody's. */
+static void tell_end(const struct session *s, int status)
+{
+    const char *end = s->suspended ? "suspended" : s->leaving && s->move ? "moved" : end_of(s, status);
+
+    event_note_session(
+        s, s->held ? "hold-end" : "session-end",
+        message_pack("{s:s, s:s, s:f}", "end", end, "why", s->why, "seconds", wall_seconds() - s->began));
+}
+
 static json_t *record_of(const struct session *s, int status)
 {
     const double now = wall_seconds(), joules = energy_review(s->daemon);
@@ -136,6 +146,7 @@ void sessions_account(struct session *s, int status)
     const bool waits = text && *d->config->accounting && json_array_size(d->unaccounted) < MOST_UNWRITTEN;
 
     json_decref(record);
+    tell_end(s, status);
     if (s->started)
         count(d, wall_seconds() - s->began);
     daemon_log("info", "session %s ends: user=%s seconds=%.1f device-seconds=%.3f cpu-seconds=%.2f launches=%llu%s%s",

@@ -123,6 +123,7 @@ bool hold_begin(struct session *s, struct connection *c)
     session_set_timer(s, look, 1);
     session_attach(s, c);
     daemon_log("info", "session %s is held: user=%s from=%s devices=%u", s->of, s->user, s->from, s->device_count);
+    event_note_session(s, "hold-begin", NULL);
     daemon_changed(s->daemon);
     return true;
 }

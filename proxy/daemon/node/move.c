@@ -91,6 +91,8 @@ static void finish(struct session *s, json_t *words, bool good, bool leaves)
     s->move = good ? words : NULL;
     daemon_log("notice", "session %s %s: %s", s->of, good ? "moves" : "stays where it is",
                message_text(words, "text", ""));
+    event_note_session(s, good ? "session-move" : "session-stay",
+                       good ? json_incref(words) : message_pack("{s:s}", "why", message_text(words, "text", "")));
     if (good && leaves) {
         text_print(s->why, sizeof(s->why), "moved to %s", message_text(words, "to", "?"));
         s->leaving = true;

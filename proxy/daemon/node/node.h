@@ -142,6 +142,17 @@ bool suspend_kill(struct connection *c, const char *id, const char *why);
 /* Whether the session is suspended, belongs to this user, and has reported to this daemon. */
 bool suspend_is_of(const struct daemon *d, const char *id, const struct auth_peer *peer);
 
+/* ---- events.c ---- */
+/* Records an event, such as "node-lost", for clients that ask or follow. node: the node that it is about; NULL: this
+ * one. Takes ownership of details, an object; NULL: memory is exhausted. Only administrators see the "why" of another
+ * user's event, which has a "user". */
+void event_note(struct daemon *d, const char *kind, const char *node, json_t *details);
+/* The same about a session here; details: an object with more, or NULL. */
+void event_note_session(const struct session *s, const char *kind, json_t *details);
+/* Answers a client's question for the events after a number, or has it wait for the next. */
+void events_ask(struct connection *c, const json_t *question);
+void events_close(struct daemon *d);
+
 /* ---- account.c ---- */
 /* Upper bounds, in seconds, of the classes that totals.lasted counts. */
 extern const double account_durations[DURATIONS];

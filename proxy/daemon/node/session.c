@@ -149,6 +149,7 @@ static void leave(struct session *s, const json_t *message)
 static void stay(struct session *s, const char *why)
 {
     daemon_log("notice", "session %s is not suspended: %s", s->of, why);
+    event_note_session(s, "session-stay", message_pack("{s:s}", "why", why));
     s->refused_ms = clock_ms();
     move_end(s, why);
 }
@@ -340,6 +341,7 @@ static void begin(struct session *s)
     s->daemon->totals.sessions++;
     daemon_log("info", "session %s begins: user=%s program=%s from=%s devices=%u pid=%d", s->of, s->user, s->program,
                s->from, s->device_count, (int)s->pid);
+    event_note_session(s, "session-begin", NULL);
     for (unsigned i = 0; i < s->device_count; i++)
         share_review(s->daemon, s->devices[i]);
     daemon_changed(s->daemon);

@@ -118,8 +118,10 @@ static void set_trouble(struct daemon *d, int error)
         daemon_log("error", "%s: %s", d->config->state, d->trouble);
     else if (before)
         daemon_log("notice", "%s: sessions can be recorded again", d->config->state);
-    if (before != (error != 0))
-        daemon_changed(d);
+    if (before == (error != 0))
+        return;
+    event_note(d, error ? "node-failing" : "node-recovered", NULL, message_pack("{s:s}", "why", d->trouble));
+    daemon_changed(d);
 }
 
 #define OWN(member) FIELD(struct session, member, #member)

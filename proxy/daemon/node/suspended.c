@@ -17,6 +17,7 @@ struct suspension {
     char id[SESSION_ID], program[64], job[64];
     unsigned devices;
     double since;
+    bool resumed;
     struct connection *client, *asker;
 };
 
@@ -27,6 +28,14 @@ static struct suspension *find(const struct daemon *d, const char *id)
     while (r && strcmp(r->id, id))
         r = r->next;
     return r;
+}
+
+/* why NULL: there is none to tell. */
+static void note(const struct suspension *r, const char *kind, const char *why)
+{
+    event_note(r->daemon, kind, NULL,
+               message_pack("{s:s, s:s, s:s, s:s*, s:s*}", "session", r->id, "user", r->client->peer.name, "program",
+                            r->program, "job", *r->job ? r->job : NULL, "why", why));
 }
 
 /* ---- requests to resume ---- */
@@ -87,6 +96,8 @@ static void client_closed(struct connection *c)
         at = &(*at)->next;
     *at = r->next;
     answer(r, "its program has gone");
+    if (!r->resumed)
+        note(r, "session-end", "its program has gone, while it was suspended");
     daemon_changed(r->daemon);
     free(r);
 }
@@ -98,6 +109,8 @@ static void client_message(struct connection *c, json_t *message)
 
     if (!strcmp(what, "resumed")) {
         daemon_log("notice", "session %s goes on: user=%s", r->id, c->peer.name);
+        r->resumed = true;
+        note(r, "session-resume", NULL);
         answer(r, NULL);
         connection_close(c);
     } else if (!strcmp(what, "stays")) {
@@ -127,6 +140,7 @@ void suspend_take(struct connection *c, const json_t *message)
     d->suspended = r;
     connection_own(c, &client, r);
     daemon_log("notice", "session %s is suspended: user=%s program=%s", r->id, user, r->program);
+    note(r, "session-suspend", NULL);
     daemon_changed(d);
 }
 

@@ -347,7 +347,7 @@ static void hear_record(struct peer *from, const json_t *record)
     if (state)
         peer_take_state(peer, state, (long)age);
     else
-        peer_lose(peer);
+        peer_lose(peer, message_text(record, "why", ""));
     if (!state && *message_text(record, "why", ""))
         peer_note_why(peer, message_text(record, "why", ""));
     if (tree && tree != (long long)tree_hash(peer->tree_text))

@@ -34,7 +34,7 @@ struct peer *peer_find(const struct daemon *d, const char *name);
 void peer_take_state(struct peer *peer, json_t *state, long age_ms);
 void peer_take_tree(struct peer *peer, const char *text);
 /* No daemon has a connection to it any more. */
-void peer_lose(struct peer *peer);
+void peer_lose(struct peer *peer, const char *why);
 /* Records why it is lost, or cannot be reached. */
 void peer_note_why(struct peer *peer, const char *why);
 /* Has the waiting requests considered again soon. */

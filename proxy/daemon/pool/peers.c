@@ -44,10 +44,12 @@ void peer_note_why(struct peer *peer, const char *why)
         daemon_log("warning", "node %s is lost: %s", peer->name, why);
 }
 
-void peer_lose(struct peer *peer)
+void peer_lose(struct peer *peer, const char *why)
 {
     if (peer->told) {
         daemon_log("warning", "node %s is lost", peer->name);
+        event_note(peer->daemon, "node-lost", peer->name,
+                   message_pack("{s:s, s:s}", "address", peer->address, "why", why));
         told_free(peer->left);
         peer->left = peer->told;
         peer->lost_ms = clock_ms();
@@ -56,7 +58,7 @@ void peer_lose(struct peer *peer)
     peer->daemon->scheduler->answer(peer->daemon, peer->name, NULL);
 }
 
-static void lost(struct peer *peer)
+static void lost(struct peer *peer, const char *why)
 {
     const bool was_there = peer->told != NULL, was_used = peer->open || peer->unsent,
                gossips = gossip_is_on(peer->daemon);
@@ -66,7 +68,7 @@ static void lost(struct peer *peer)
     peer->unsent = NULL;
     if (gossips && !was_used) /* others may still have a connection to it */
         return;
-    peer_lose(peer);
+    peer_lose(peer, why);
     if (was_there && gossips) {
         peer->version++;
         gossip_note(peer->daemon, peer->name);
@@ -99,8 +101,10 @@ void peer_take_state(struct peer *peer, json_t *state, long age_ms)
 
     if (!told)
         return;
-    if (!peer->told)
+    if (!peer->told) {
         daemon_log("notice", "node %s is connected", peer->name);
+        event_note(peer->daemon, "node-up", peer->name, message_pack("{s:s}", "address", peer->address));
+    }
     *peer->why = '\0';
     told_free(peer->told);
     peer->told = told;
@@ -166,7 +170,7 @@ static void on_closed(struct connection *c)
     const bool at_once = !peer->told && peer->open && !strcmp(peer->daemon->config->method, "key");
 
     peer->connection = NULL;
-    lost(peer);
+    lost(peer, *c->why ? c->why : *peer->why ? peer->why : "closed the connection");
     if (*c->why)
         peer_note_why(peer, c->why);
     else if (at_once)

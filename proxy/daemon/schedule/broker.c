@@ -48,6 +48,16 @@ void request_bar(struct request *r, const char *node, const char *why)
     json_object_set_new(r->barred, node, json_string(why));
 }
 
+/* nodes: where it has its devices, or NULL; takes ownership. */
+static void note(const struct request *r, const char *kind, const char *why, json_t *nodes)
+{
+    event_note(r->daemon, kind, NULL,
+               message_pack("{s:s, s:s*, s:s, s:s, s:s*, s:i, s:o*, s:f, s:s*}", "request", r->ticket, "session",
+                            nodes ? *r->of ? r->of : r->id : NULL, "user", r->client->peer.name, "program", r->program,
+                            "job", *r->job ? r->job : NULL, "devices", (int)r->wish.count, "nodes", nodes, "waited",
+                            (double)(clock_ms() - r->since_ms) / 1000, "why", why));
+}
+
 static void answer(struct daemon *d, const char *node, const json_t *answer);
 
 static void answered_here(struct daemon *d, struct connection *asker, json_t *message)
@@ -100,6 +110,7 @@ static void refuse(struct request *r, const char *why)
     struct connection *c = r->client;
 
     give_back(r);
+    note(r, "request-refused", why, NULL);
     connection_own(c, NULL, NULL);
     connection_fail(c, why); /* before request_free(), because why may be the request's own */
     request_free(r);
@@ -111,6 +122,8 @@ static void client_closed(struct connection *c)
     struct request *r = c->argument;
 
     give_back(r);
+    if (!r->granted)
+        note(r, "request-gone", NULL, NULL);
     request_free(r);
 }
 
@@ -156,15 +169,19 @@ static json_t *describe_wish(const struct request *r, const struct part *part)
 
 static void grant(struct request *r)
 {
-    json_t *nodes = json_array();
+    json_t *nodes = json_array(), *names = json_array();
 
     timer_stop(&r->timer);
-    for (unsigned i = 0; i < r->part_count; i++)
+    for (unsigned i = 0; i < r->part_count; i++) {
+        message_append(&names, json_string(r->parts[i].node));
         message_append(&nodes,
                        message_pack("{s:s, s:s, s:s, s:i, s:o, s:o}", "name", r->parts[i].node, "part", r->parts[i].id,
                                     "address", r->parts[i].address, "devices", (int)r->parts[i].count, "indices",
                                     message_list(r->parts[i].devices, r->parts[i].count), "wish",
                                     describe_wish(r, &r->parts[i])));
+    }
+    r->granted = true;
+    note(r, "request-granted", NULL, names);
     unlink_request(r);
     daemon_changed(r->daemon); /* so that others know that it no longer waits */
     connection_send(r->client, message_pack("{s:s, s:o, s:s}", "granted", r->id, "nodes", nodes, "network",
@@ -187,8 +204,10 @@ static void wait_in_queue(struct request *r)
     if (position != r->position_sent)
         connection_send(r->client,
                         message_pack("{s:i, s:s, s:s}", "queued", (int)position, "why", r->why, "ticket", r->ticket));
-    if (!r->position_sent)
+    if (!r->position_sent) {
+        note(r, "request-queued", r->why, NULL);
         daemon_changed(r->daemon); /* so that others know that it waits */
+    }
     r->position_sent = position;
     timer_set(&r->timer, r->daemon, on_timer, r, left < 2000 ? left : 2000);
 }

@@ -42,7 +42,8 @@ struct request {
     unsigned position_sent;                    /* the position in the queue, from 1, that the client was sent */
     struct part *parts;
     unsigned part_count, tries;
-    bool outdated;  /* a node's state was not what it had sent */
+    bool outdated; /* a node's state was not what it had sent */
+    bool granted;
     json_t *barred; /* by node: why it will never accept this user */
     json_t *unfit;  /* devices that cannot replace the session's others: proxy/launch/session.h */
     struct timer timer;

@@ -82,26 +82,40 @@ static struct addrinfo *resolve(const char *address)
     return list;
 }
 
-/* Whether the address is this host's, even if its port is in use. */
-static void check_own(const struct config *config, const char *setting, const char *address)
+/* Whether the address is this host's, even if its port is in use; otherwise *error is an errno, or 0 if the address
+ * cannot be resolved. */
+static bool is_own(const char *address, int *error)
 {
     struct addrinfo *list = resolve(address);
+    bool good = false;
     int fd;
 
-    if (!list) {
-        mistake(config, setting, "the address %s cannot be resolved", address);
-        return;
-    }
+    *error = 0;
+    if (!list)
+        return false;
     fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (list->ai_family == AF_INET)
         ((struct sockaddr_in *)list->ai_addr)->sin_port = 0;
     else if (list->ai_family == AF_INET6)
         ((struct sockaddr_in6 *)list->ai_addr)->sin6_port = 0;
-    if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen))
-        mistake(config, setting, "%s is not an address of this host: %s", address, strerror(errno));
+    good = fd >= 0 && !bind(fd, list->ai_addr, list->ai_addrlen);
+    *error = errno;
     if (fd >= 0)
         close(fd);
     freeaddrinfo(list);
+    return good;
+}
+
+static void check_own(const struct config *config, const char *setting, const char *address)
+{
+    int error;
+
+    if (is_own(address, &error))
+        return;
+    if (error)
+        mistake(config, setting, "%s is not an address of this host: %s", address, strerror(error));
+    else
+        mistake(config, setting, "the address %s cannot be resolved", address);
 }
 
 static bool is_loopback(const struct sockaddr *address)
@@ -125,13 +139,96 @@ static bool is_own_only(const char *address)
     return loopback;
 }
 
+/* Whether every host takes the address for its own, without a look-up. */
+static bool is_anybodys(const char *address)
+{
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *list = NULL;
+    const char *port;
+    char host[128];
+    bool own = false;
+
+    if (address_split(address, host, sizeof(host), &port))
+        return false;
+    if (!strcmp(host, "localhost"))
+        return true;
+    if (!getaddrinfo(host, port, &hints, &list))
+        own = is_loopback(list->ai_addr);
+    if (list)
+        freeaddrinfo(list);
+    return own;
+}
+
+static bool is_wildcard(const char *address)
+{
+    struct addrinfo *list = resolve(address);
+    bool all = false;
+
+    if (list && list->ai_family == AF_INET)
+        all = ((const struct sockaddr_in *)list->ai_addr)->sin_addr.s_addr == htonl(INADDR_ANY);
+    else if (list && list->ai_family == AF_INET6)
+        all = IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)list->ai_addr)->sin6_addr);
+    if (list)
+        freeaddrinfo(list);
+    return all;
+}
+
+/* Whether two addresses are of one host and port; true also if one cannot be resolved. */
+static bool is_same(const char *one, const char *other)
+{
+    struct addrinfo *ours = resolve(one), *theirs = resolve(other);
+    bool same = !ours || !theirs;
+
+    for (const struct addrinfo *at = ours; at && !same; at = at->ai_next) {
+        for (const struct addrinfo *to = theirs; to && !same; to = to->ai_next)
+            same = at->ai_addrlen == to->ai_addrlen && !memcmp(at->ai_addr, to->ai_addr, to->ai_addrlen);
+    }
+    if (ours)
+        freeaddrinfo(ours);
+    if (theirs)
+        freeaddrinfo(theirs);
+    return same;
+}
+
+static const char *port_of(const char *address)
+{
+    return strrchr(address, ':') + 1;
+}
+
+/* The pool has nodes on other hosts, and the daemon listens for them: whether they find it by its line in the pool
+ * file. */
+static void check_found(const struct config *config, const struct poolfile *pool, const struct poolfile_node *own)
+{
+    const bool near = own && is_own_only(own->address), everywhere = is_wildcard(config->listen);
+    int error;
+
+    for (unsigned i = 0; i < pool->count; i++) {
+        if (&pool->nodes[i] != own && is_anybodys(pool->nodes[i].address))
+            doubt(config, "pool-file", "%s has node %s at %s, where every host finds only itself", config->pool_file,
+                  pool->nodes[i].name, pool->nodes[i].address);
+    }
+    if (!own)
+        return;
+    if (is_anybodys(own->address))
+        mistake(config, "pool-file", "%s has this node, %s, at %s, where every other host finds only itself",
+                config->pool_file, own->name, own->address);
+    else if (near)
+        doubt(config, "pool-file", "%s has this node at %s, which is a loopback address on this host (/etc/hosts)",
+              config->pool_file, own->address);
+    else if (everywhere && !is_own(own->address, &error) && error)
+        doubt(config, "pool-file", "%s has this node at %s, which is not an address of this host", config->pool_file,
+              own->address);
+    else if (!everywhere && !strcmp(port_of(own->address), port_of(config->listen)) &&
+             !is_same(own->address, config->listen))
+        doubt(config, "listen", "%s has this node at %s, but the daemon listens only at %s", config->pool_file,
+              own->address, config->listen);
+}
+
 /* Whether the other nodes of the pool file can reach this daemon. */
 static bool check_reach(const struct config *config, const struct poolfile *pool)
 {
     const struct poolfile_node *own = NULL, *far = NULL;
+    const bool near = is_own_only(config->listen);
 
-    if (!is_own_only(config->listen))
-        return true;
     for (unsigned i = 0; i < pool->count; i++) {
         const struct poolfile_node *node = &pool->nodes[i];
 
@@ -140,7 +237,15 @@ static bool check_reach(const struct config *config, const struct poolfile *pool
         if (!far && !is_own_only(node->address))
             far = node;
     }
-    if (!far)
+    if (!far && pool->count && !near)
+        doubt(config, "pool-file",
+              "the daemon listens at %s, but %s has all nodes at addresses that only this host can reach, such as %s",
+              config->listen, config->pool_file, pool->nodes[0].address);
+    else if (!far && pool->count && !serving)
+        printf("all nodes of %s are on this host: no other host can reach them\n", config->pool_file);
+    if (far && !near)
+        check_found(config, pool, own);
+    if (!far || !near)
         return true;
     mistake(config, "listen",
             "the daemon listens at %s, which no other host can reach, but %s has node %s at %s: set listen = \"%s\"",
@@ -150,11 +255,6 @@ static bool check_reach(const struct config *config, const struct poolfile *pool
 }
 
 /* ---- the pool file ---- */
-
-static const char *port_of(const char *address)
-{
-    return strrchr(address, ':') + 1;
-}
 
 static void check_own_name(const struct config *config, const struct poolfile *pool)
 {

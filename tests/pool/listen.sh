@@ -37,6 +37,36 @@ sed "s/^listen.*/listen = \"localhost:$port\";/" "$scratch/conf" > "$scratch/nam
 check "$scratch/name" && fail "localhost is reached by others: $(cat "$scratch/out")"
 sed "s/^listen.*/listen = \"0.0.0.0:$port\";/" "$scratch/conf" > "$scratch/any"
 check "$scratch/any" || fail "all addresses: $(cat "$scratch/err")"
+grep -q "any:3: pool-file: .*has this node at 192.0.2.1:$port, which is not an address of this host" "$scratch/err" ||
+    fail "no word of the foreign address: $(cat "$scratch/err")"
+
+# The daemon listens for all, but the pool file says where nobody else finds it: all nodes, this node, or another one.
+where "here 127.0.0.1:$port" "there 127.0.0.1:$((port + 3))"
+check "$scratch/conf" || fail "a pool of one host: $(cat "$scratch/err")"
+grep -q 'all nodes of .*/pool are on this host: no other host can reach them' "$scratch/out" || fail "no word of who reaches them: $(cat "$scratch/out")"
+check "$scratch/any" || fail "a pool of one host: $(cat "$scratch/err")"
+grep -q "any:3: pool-file: the daemon listens at 0.0.0.0:$port, but .* only this host can reach" "$scratch/err" ||
+    fail "no word of who finds the daemon: $(cat "$scratch/err")"
+where "here localhost:$port" "there 192.0.2.2:$port"
+check "$scratch/any" && fail "the others look for it on themselves, and that is good: $(cat "$scratch/out")"
+grep -q "any:3: pool-file: .*has this node, here, at localhost:$port, where every other host finds only itself" "$scratch/err" ||
+    fail "no word of where the others look: $(cat "$scratch/err")"
+where "here 192.0.2.1:$port" "there 127.0.0.1:$port"
+check "$scratch/any" || fail "another's address: $(cat "$scratch/err")"
+grep -q "any:3: pool-file: .*has node there at 127.0.0.1:$port, where every host finds only itself" "$scratch/err" ||
+    fail "no word of the other's address: $(cat "$scratch/err")"
+own=$(env -u LD_PRELOAD hostname -I 2> /dev/null | tr ' ' '\n' | grep '\.' | head -n 1)
+if [ -n "$own" ]; then
+    sed "s/^listen.*/listen = \"$own:$port\";/" "$scratch/conf" > "$scratch/one"
+    where "here 192.0.2.1:$port" "there 192.0.2.2:$port"
+    check "$scratch/one" || fail "one address: $(cat "$scratch/err")"
+    grep -q "one:2: listen: .*has this node at 192.0.2.1:$port, but the daemon listens only at $own:$port" "$scratch/err" ||
+        fail "no word of the other address: $(cat "$scratch/err")"
+    where "here $own:$port" "there 192.0.2.2:$port"
+    check "$scratch/one" || fail "its address: $(cat "$scratch/err")"
+    ! grep ' listen:\|pool-file:' "$scratch/err" || fail "its address is doubted"
+fi
+where "here 192.0.2.1:$port" "there 192.0.2.2:$port"
 
 # The daemon's log has the warning when the daemon starts, and when the pool becomes one of several hosts.
 start_daemon

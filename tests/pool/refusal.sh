@@ -1,6 +1,6 @@
 #!/bin/sh
-# The error of a request that gets no devices has a reason for each node: it is drained, is lost, is taken, has no such
-# device, or does not accept this user; so does a request that waits.
+# The error of a request that gets no devices has a reason for each node: it is drained, is lost, is taken (and until when
+# at the latest), has other devices or too little memory, or does not accept this user; so does a request that waits.
 . "$(dirname "$0")/one-lib.sh"
 need python3 python3
 # begin_other NAME: starts its daemon; programs end with the test
@@ -9,8 +9,9 @@ begin_other()
     start_other "$1"
     trap 'kill -9 $holder $waiting 2> /dev/null; end_daemons' EXIT
 }
-make_pool one
+make_pool one 'session-seconds = 36000;'
 add_daemon two
+setting "$scratch/conf.two" session-seconds
 holder= waiting=
 start_daemon
 begin_other two
@@ -40,9 +41,12 @@ releases()
     await sessions=0
 }
 
+until='until .*[0-2][0-9]:[0-5][0-9]'
 takes 2
-refuses 'all such devices are taken'
-refuses 'the pool has too few such devices (2 cpu in all)' --count 3
+refuses "all such devices are taken: one: 1 cpu taken $until; two: 1 cpu taken;"
+refuses "the pool has too few such devices (2 cpu in all); one: 1 cpu taken $until; two: 1 cpu taken;" --count 3
+refuses 'the pool has too few such devices (2 cpu in all); one, two: no such device, but 1 cpu;' --gpus 1
+refuses 'the pool has too few such devices (2 cpu in all); one, two: too little memory ([1-9][0-9]* MiB);' --mem 4000T
 releases
 vocl pool drain --reason "a new fan" one && vocl pool drain --reason "a new fan" two || fail "drain"
 await state=one:draining state=two:draining
@@ -50,12 +54,12 @@ refuses "no devices: one, two: drained ($user: a new fan)"
 vocl pool resume one
 await state=one:up
 takes
-refuses "no devices: one: taken; two: drained ($user: a new fan)"
+refuses "no devices: one: 1 cpu taken $until; two: drained ($user: a new fan)"
 vocl run --wait 300 -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" &
 waiting=$!
 waits()
 {
-    vocl pool queue | grep -q "one: taken; two: drained ($user: a new fan)"
+    vocl pool queue | grep -q "one: 1 cpu taken $until; two: drained ($user: a new fan)"
 }
 wait_until waits || fail "what it waits for: $(vocl pool queue)"
 releases
@@ -71,7 +75,7 @@ echo "deny = [ \"$user\" ];" >> "$scratch/conf.two"
 begin_other two
 await state=two:up
 takes
-refuses "no devices: one: taken; .*$user may not use the devices of two"
+refuses "no devices: one: 1 cpu taken $until; .*$user may not use the devices of two"
 releases
 vocl pool drain one
 await state=one:draining

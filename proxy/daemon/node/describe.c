@@ -29,6 +29,7 @@ static void describe_device(const struct daemon *d, struct device *device, struc
 static void describe_session(const struct session *s, struct told_session *told)
 {
     static const char *const states[] = {"reserved", "running", "ending"};
+    const unsigned limit = s->started || s->held ? s->daemon->config->session_seconds : 0;
 
     *told = (struct told_session){.id = s->of,
                                   .part = s->id,
@@ -43,6 +44,7 @@ static void describe_session(const struct session *s, struct told_session *told)
                                   .share = s->share,
                                   .slot = s->slot,
                                   .began = s->began,
+                                  .until = limit ? s->began + limit : 0,
                                   .device_seconds = measure_device_seconds(s),
                                   .cpu_seconds = s->cpu_seconds,
                                   .idle = s->active_ms ? (double)(clock_ms() - s->active_ms) / 1000 : 0,

@@ -31,6 +31,7 @@ static const struct field of_sessions[] = {SESSION(id),
                                            SESSION(asked),
                                            SESSION(move),
                                            FIELD_IF_SET(struct told_session, idle, "idle"),
+                                           FIELD_IF_SET(struct told_session, until, "until"),
                                            FIELD(struct told_session, may_be_suspended, "may be suspended"),
                                            FIELD_END};
 

@@ -20,6 +20,7 @@ struct told_session {
     unsigned devices[MOST_DEVICES], device_count;
     unsigned share, slot;
     double began, device_seconds, cpu_seconds, idle, patience;
+    double until; /* when its time limit ends it, or 0 */
     uint64_t launches, bytes_in, bytes_out, memory, limit;
     bool exclusive, may_be_suspended, asked;
     json_t *move; /* what is known of its move, or NULL */

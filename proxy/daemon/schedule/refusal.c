@@ -3,12 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "proxy/daemon/schedule/internal.h"
 
 #define MOST_REASONS 16
 #define MOST_NAMED 8 /* further nodes are only counted */
+#define DAY_SECONDS 86400
+#define EVERY_NODE (~0u)
 
 struct reason {
     char text[200], names[200];
@@ -20,13 +23,14 @@ struct reasons {
     struct reason list[MOST_REASONS];
     /* Numbers of nodes. taken: all suitable devices are taken; other: without suitable devices; lost: lost nodes. */
     unsigned count, taken, other;
-    unsigned lost;
+    unsigned lost, nodes; /* nodes: all that are explained */
 };
 
 static void reasons_add(struct reasons *all, const char *name, const char *text, bool sentence)
 {
     struct reason *at = all->list, *end = all->list + all->count;
 
+    all->nodes++;
     while (at < end && (at->sentence || strcmp(at->text, text) != 0))
         at++;
     if (at == end) {
@@ -62,32 +66,127 @@ static void reasons_print(const struct reasons *all, char *text, size_t size)
     }
 }
 
-/* Explains a node that takes sessions. */
-static void explain_devices(const struct request *r, const char *name, const struct placement_device *devices,
-                            unsigned count, unsigned node, struct reasons *all)
+/* Prints which devices there are: "2 gpu, 1 cpu"; of one node, or of every node those that this user may have; wish:
+ * only those for which other sessions have to end; NULL: all. */
+static void tell_devices(const struct placement_device *devices, unsigned device_count, unsigned node,
+                         const struct placement_wish *wish, char *text, size_t size)
 {
-    static const char *const texts[] = {"", "taken", "too little free memory", "too little memory", "no such device"};
+    static const char *const types[] = {"cpu", "gpu", "accelerator", "custom"};
+    size_t length = 0;
+
+    text_print(text, size, "no devices");
+    for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++) {
+        unsigned count = 0;
+
+        for (unsigned i = 0; i < device_count; i++) {
+            if (!strcmp(devices[i].type, types[type]) && (node == EVERY_NODE || devices[i].node == node))
+                count += wish ? placement_lacks(&devices[i], wish) == PLACEMENT_TAKEN
+                              : devices[i].usable || node != EVERY_NODE;
+        }
+        if (count && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%s%u %s", length ? ", " : "", count, types[type]);
+    }
+}
+
+/* Returns in how many seconds the time limits of its sessions have made the device free, at the latest; below 0: there
+ * are no limits. */
+static double free_in(const struct told_node *node, const struct placement_device *device, bool exclusive)
+{
+    const bool needs_all = exclusive || device->taken;
+    double when = -1;
+
+    for (unsigned i = 0; i < node->session_count; i++) {
+        const struct told_session *session = &node->sessions[i];
+        const double left = session->until - node->time > 0 ? session->until - node->time : 0;
+
+        if (!told_uses(session, device->index))
+            continue;
+        if (session->until <= 0 && needs_all)
+            return -1;
+        if (session->until > 0 && (when < 0 || (needs_all ? left > when : left < when)))
+            when = left;
+    }
+    return when;
+}
+
+static void tell_time(double seconds, char *text, size_t size)
+{
+    const time_t when = time(NULL) + (time_t)seconds + 59; /* the next full minute */
+    struct tm local;
+
+    *text = '\0';
+    if (seconds >= 0 && localtime_r(&when, &local))
+        strftime(text, size, seconds < DAY_SECONDS ? " until %H:%M" : " until %Y-%m-%d %H:%M", &local);
+}
+
+/* "2 gpu taken until 14:30": when the first of them is free at the latest */
+static void tell_taken(const struct request *r, const struct told_node *node, const struct placement_device *devices,
+                       unsigned count, unsigned number, char *text, size_t size)
+{
+    double first = -1;
+    char which[64], until[48];
+
+    for (unsigned i = 0; i < count; i++) {
+        double when;
+
+        if (devices[i].node != number || placement_lacks(&devices[i], &r->wish) != PLACEMENT_TAKEN)
+            continue;
+        when = free_in(node, &devices[i], r->wish.exclusive);
+        if (when >= 0 && (first < 0 || when < first))
+            first = when;
+    }
+    tell_devices(devices, count, number, &r->wish, which, sizeof(which));
+    tell_time(first, until, sizeof(until));
+    text_print(text, size, "%s taken%s", which, until);
+}
+
+/* Returns the most memory that one of the node's devices offers to a session, in MiB: now, or at all. */
+static unsigned long long most_memory(const struct placement_device *devices, unsigned count, unsigned node, bool now)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t memory = now ? devices[i].memory : devices[i].whole;
+
+        if (devices[i].node == node && memory > most)
+            most = memory;
+    }
+    return most >> 20;
+}
+
+/* Explains a node that takes sessions. */
+static void explain_devices(const struct request *r, const struct told_node *node,
+                            const struct placement_device *devices, unsigned count, unsigned number,
+                            struct reasons *all)
+{
     enum placement_lack least = PLACEMENT_OTHER;
     unsigned fit = 0;
-    char text[64];
+    char text[160], there[64];
 
     for (unsigned i = 0; i < count; i++) {
         const enum placement_lack lack = placement_lacks(&devices[i], &r->wish);
 
-        if (devices[i].node != node)
+        if (devices[i].node != number)
             continue;
         least = lack < least ? lack : least;
         fit += lack == PLACEMENT_GOOD;
     }
     all->taken += least == PLACEMENT_TAKEN;
     all->other += least == PLACEMENT_OTHER;
+    tell_devices(devices, count, number, NULL, there, sizeof(there));
     if (least == PLACEMENT_GOOD)
         snprintf(text, sizeof(text), "%u free", fit);
-    else if (least == PLACEMENT_OTHER && json_array_size(json_object_get(r->unfit, name)))
+    else if (least == PLACEMENT_TAKEN)
+        tell_taken(r, node, devices, count, number, text, sizeof(text));
+    else if (least == PLACEMENT_FULL)
+        snprintf(text, sizeof(text), "too little free memory (%llu MiB)", most_memory(devices, count, number, true));
+    else if (least == PLACEMENT_SMALL)
+        snprintf(text, sizeof(text), "too little memory (%llu MiB)", most_memory(devices, count, number, false));
+    else if (json_array_size(json_object_get(r->unfit, node->name)))
         snprintf(text, sizeof(text), "its devices differ from the session's");
     else
-        snprintf(text, sizeof(text), "%s", texts[least]);
-    reasons_add(all, name, text, false);
+        snprintf(text, sizeof(text), "no such device, but %s", there);
+    reasons_add(all, node->name, text, false);
 }
 
 /* Explains a node that takes no sessions. Returns false if it takes some. */
@@ -123,24 +222,7 @@ static void explain_nodes(const struct request *r, const struct pool_view *view,
         if (bar || (!ever && strcmp(node->state, "lost") != 0 && *r->move.part))
             continue;
         if (!explain_state(node, all))
-            explain_devices(r, node->name, devices, count, i, all);
-    }
-}
-
-/* Prints which devices this user may have: "2 gpu, 1 cpu". */
-static void tell_devices(const struct placement_device *devices, unsigned device_count, char *text, size_t size)
-{
-    static const char *const types[] = {"cpu", "gpu", "accelerator", "custom"};
-    size_t length = 0;
-
-    text_print(text, size, "no devices");
-    for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++) {
-        unsigned count = 0;
-
-        for (unsigned i = 0; i < device_count; i++)
-            count += devices[i].usable && !strcmp(devices[i].type, types[type]);
-        if (count && length < size)
-            length += (size_t)snprintf(text + length, size - length, "%s%u %s", length ? ", " : "", count, types[type]);
+            explain_devices(r, node, devices, count, i, all);
     }
 }
 
@@ -159,18 +241,17 @@ void request_explain(struct request *r, const struct pool_view *view, const stru
         return;
     explain_nodes(r, view, devices, count, ever, all);
     reasons_print(all, text, sizeof(text));
-    tell_devices(devices, count, there, sizeof(there));
+    tell_devices(devices, count, EVERY_NODE, NULL, there, sizeof(there));
     if (*r->move.part && !ever)
         text_print(r->why, sizeof(r->why), "there is no other suitable place%s%s", *text ? "; " : "", text);
-    else if (ever && all->taken && all->count == 1u + (all->other != 0) && !r->unfit)
-        text_print(r->why, sizeof(r->why), "all such devices are taken%s",
-                   r->yields_ms ? ", or another request has waited longer" : "");
+    else if (ever && all->taken && all->taken + all->other == all->nodes && !r->unfit)
+        text_print(r->why, sizeof(r->why), "all such devices are taken%s: %s",
+                   r->yields_ms ? ", or another request has waited longer" : "", text);
     else if (ever || any_barred(r))
         text_print(r->why, sizeof(r->why), "no devices: %s%s", text,
                    r->yields_ms ? "; or another request has waited longer" : "");
     else
         text_print(r->why, sizeof(r->why), "%s too few such devices (%s in all)%s%s",
-                   all->lost ? "the nodes that are not lost have" : "the pool has", there, all->lost ? "; " : "",
-                   all->lost ? text : "");
+                   all->lost ? "the nodes that are not lost have" : "the pool has", there, *text ? "; " : "", text);
     free(all);
 }

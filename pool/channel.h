@@ -22,6 +22,8 @@
 #include "pool/auth.h"
 
 #define CHANNEL_MAGIC "VOCLPOOL"
+/* Of everything that daemons and clients send: both ends of a connection need the same, and say so otherwise. Members
+ * of messages may be added without a new version, since both ends ignore what they do not know. */
 #define CHANNEL_VERSION 1
 #define CHANNEL_MOST (1u << 20) /* bytes of a record */
 

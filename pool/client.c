@@ -36,6 +36,7 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
     struct channel_reply reply;
     const struct auth_plugin *plugin;
     uint8_t bytes[AUTH_MOST];
+    char text[128];
     size_t length;
     int error = socket_read_all(client->fd, &greeting, sizeof(greeting), milliseconds);
 
@@ -43,8 +44,11 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
         return say_error(why, why_size, address, error);
     if (memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic)))
         return say_no(why, why_size, address, "not a daemon of VOCL");
-    if (greeting.version != CHANNEL_VERSION)
-        return say_no(why, why_size, address, "its version of VOCL is another one");
+    if (greeting.version != CHANNEL_VERSION) {
+        snprintf(text, sizeof(text), "its daemon speaks version %u of the pool's protocol, and this program %d",
+                 greeting.version, CHANNEL_VERSION);
+        return say_no(why, why_size, address, text);
+    }
     greeting.method[sizeof(greeting.method) - 1] = '\0';
     if (*pool->method && strcmp(greeting.method, pool->method))
         return say_no(why, why_size, address, "it authenticates otherwise than the pool file says");

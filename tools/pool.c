@@ -156,11 +156,13 @@ static bool is_id(const char *text)
 
 bool pool_is_lost(const json_t *node, char *why, size_t why_size)
 {
-    const char *reason = text_of(node, "why");
+    const char *reason = text_of(node, "why"), *state = text_of(node, "state");
+    const bool lost = !strcmp(state, "lost");
 
-    if (strcmp(text_of(node, "state"), "lost"))
+    if (!lost && strcmp(state, "other-version") != 0)
         return false;
-    snprintf(why, why_size, "it does not answer%s%s", *reason ? ": " : "", reason);
+    snprintf(why, why_size, "%s%s%s", lost ? "it does not answer" : "it has another version", *reason ? ": " : "",
+             reason);
     return true;
 }
 

@@ -34,8 +34,9 @@ static void print_nodes(const json_t *status, const char *what)
     {
         const bool drains =
             json_array_size(json_object_get(node, "drains")) || json_object_size(json_object_get(node, "drains"));
+        char why[512];
 
-        if (!strcmp(text_of(node, "state"), "lost") && strcmp(what, "nodes"))
+        if (pool_is_lost(node, why, sizeof(why)) && strcmp(what, "nodes"))
             continue;
         if (!strcmp(what, "resume") && !drains)
             continue;

@@ -58,7 +58,7 @@ struct known {
     const char *user; /* counts only this user's, or NULL */
 };
 
-static const char *const states[] = {"up", "draining", "failing", "outdated", "lost"};
+static const char *const states[] = {"up", "draining", "failing", "outdated", "lost", "other-version"};
 
 /* Counts the entries of the nodes' lists with this name. state: only those in it, or NULL. */
 static long count_in(const struct known *known, const char *name, const char *list, const char *state)
@@ -270,7 +270,7 @@ int pool_wait(const struct poolfile *pool, char **words, const char *user, long 
                 "vocl pool: \"%s\" is no condition; there are sessions, running, suspended, nodes and queue with =, >= "
                 "or <=\n"
                 "and a number, sessions@NODE and running@NODE; drained=NODE; and state=NODE:STATE with the states up,\n"
-                "draining, failing, outdated and lost\n",
+                "draining, failing, outdated, lost and other-version\n",
                 text_visible(*words, visible, sizeof(visible)));
         return 2;
     }

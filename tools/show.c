@@ -20,10 +20,10 @@ void show_nodes(const json_t *status)
     json_t *node;
     size_t i;
 
-    printf("%-20s %-10s %7s %8s  %-20s %s\n", "NODE", "STATE", "DEVICES", "SESSIONS", "ADDRESS", "WHY");
+    printf("%-20s %-13s %7s %8s  %-20s %s\n", "NODE", "STATE", "DEVICES", "SESSIONS", "ADDRESS", "WHY");
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
-        printf("%-20s %-10s %7zu %8zu  %-20s %s\n", shown(node, "name"), shown(node, "state"),
+        printf("%-20s %-13s %7zu %8zu  %-20s %s\n", shown(node, "name"), shown(node, "state"),
                json_array_size(json_object_get(node, "devices")), json_array_size(json_object_get(node, "sessions")),
                shown(node, "address"), shown(node, "why"));
     }

@@ -113,6 +113,7 @@ bool proof_take(struct connection *c, struct evbuffer *input)
 {
     struct channel_proof head;
     struct proof proof;
+    char why[sizeof(((struct channel_reply *)NULL)->why)];
 
     if (evbuffer_copyout(input, &head, sizeof(head)) < (ssize_t)sizeof(head))
         return false;
@@ -123,7 +124,9 @@ bool proof_take(struct connection *c, struct evbuffer *input)
     if (evbuffer_get_length(input) < sizeof(head) + head.length)
         return false;
     if (head.version != CHANNEL_VERSION) {
-        reply(c, "versions of VOCL differ");
+        snprintf(why, sizeof(why), "it speaks version %u of the pool's protocol, and the daemon %d: another VOCL",
+                 head.version, CHANNEL_VERSION);
+        reply(c, why);
         return false;
     }
     evbuffer_drain(input, sizeof(head));
@@ -140,6 +143,18 @@ static void give_up(struct connection *c, const char *why)
     daemon_log("warning", "%s: %s", c->remote, why);
     connection_blame(c, "%s: %s", c->remote, why);
     connection_close(c);
+}
+
+/* The other daemon learns of the version, too: a proof without content says it. */
+static void give_up_version(struct connection *c, unsigned version)
+{
+    const struct channel_proof head = {.magic = CHANNEL_MAGIC, .version = CHANNEL_VERSION};
+    char why[128];
+
+    bufferevent_write(c->stream, &head, sizeof(head));
+    snprintf(why, sizeof(why), "its daemon speaks version %u of the pool's protocol, and this one %d: another VOCL",
+             version, CHANNEL_VERSION);
+    give_up(c, why);
 }
 
 static void on_proof(void *argument, void *bytes)
@@ -175,7 +190,7 @@ bool proof_give(struct connection *c, struct evbuffer *input)
     if (memcmp(greeting.magic, CHANNEL_MAGIC, sizeof(greeting.magic))) {
         give_up(c, "it is not a VOCL daemon");
     } else if (greeting.version != CHANNEL_VERSION) {
-        give_up(c, "versions of VOCL differ");
+        give_up_version(c, greeting.version);
     } else if (strcmp(greeting.method, c->daemon->config->method)) {
         snprintf(why, sizeof(why), "its auth is %s, and this daemon's %s", greeting.method, c->daemon->config->method);
         give_up(c, why);

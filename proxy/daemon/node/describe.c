@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
+
 #include "base/clock.h"
 #include "proxy/daemon/node/internal.h"
 
@@ -75,6 +77,7 @@ struct told_node *node_describe(const struct daemon *d)
     node->state = *d->trouble ? "failing" : is_draining(d) ? "draining" : "up";
     node->why = *d->trouble ? d->trouble : drain_describe(d);
     node->policy = policy_name(d->config->policy);
+    node->version = PACKAGE_VERSION;
     node->time = wall_seconds();
     node->drains = d->drains;
     node->devices = calloc(d->device_count + 1, sizeof(*node->devices));

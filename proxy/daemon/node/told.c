@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "proxy/daemon/net/message.h"
 #include "proxy/daemon/node/told.h"
@@ -56,8 +57,8 @@ static const struct field of_waits[] = {WAIT(user),
                                         WAIT(unfit),
                                         FIELD_END};
 
-static const struct field of_nodes[] = {NODE(name),   NODE(address), NODE(state), NODE(why),
-                                        NODE(drains), NODE(policy),  FIELD_END};
+static const struct field of_nodes[] = {NODE(name),   NODE(address), NODE(state),   NODE(why),
+                                        NODE(drains), NODE(policy),  NODE(version), FIELD_END};
 
 /* Members that change all the time. */
 static const struct field loads[] = {DEVICE(load), DEVICE(busy), FIELD_END};
@@ -91,6 +92,11 @@ static void **list_of(const struct told_node *node, size_t i)
 static unsigned *count_of(const struct told_node *node, size_t i)
 {
     return (unsigned *)((char *)(uintptr_t)node + lists[i].count);
+}
+
+bool told_is_away(const struct told_node *node)
+{
+    return !strcmp(node->state, "lost") || !strcmp(node->state, "other-version");
 }
 
 bool told_uses(const struct told_session *session, unsigned device)

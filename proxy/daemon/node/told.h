@@ -37,7 +37,7 @@ struct told_wait {
 };
 
 struct told_node {
-    const char *name, *address, *state, *why, *policy;
+    const char *name, *address, *state, *why, *policy, *version; /* version: of its VOCL */
     double time;
     json_t *drains;
     struct told_device *devices;
@@ -52,6 +52,8 @@ struct told_node {
 struct told_node *node_describe(const struct daemon *d);
 
 /* ---- told.c ---- */
+/* Whether nobody can be reached there: it is lost, or speaks another version. */
+bool told_is_away(const struct told_node *node);
 bool told_uses(const struct told_session *session, unsigned device);
 json_t *told_print(const struct told_node *node);
 /* Returns as text what others need to know at once, without what changes all the time. */

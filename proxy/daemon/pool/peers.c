@@ -14,6 +14,7 @@
 #include "proxy/daemon/pool/internal.h"
 
 #define RETRY_MS 1000
+#define DIFFERS_MS 5000      /* before another attempt at a daemon that speaks another version */
 #define REMEMBERED_MS 600000 /* how long the queue of a lost daemon is remembered */
 #define SILENT_MS 6000       /* without VOCL_PEER_TIMEOUT; each sends its state at least every 2 seconds */
 
@@ -27,11 +28,24 @@ static const char *kind_of(const char *why)
 {
     static const char *const of_clocks[] = {"clock", "Expired credential", "Rewound credential"};
 
+    if (strstr(why, "another VOCL"))
+        return "version";
     for (size_t i = 0; i < sizeof(of_clocks) / sizeof(*of_clocks); i++) {
         if (strstr(why, of_clocks[i]))
             return "clock";
     }
     return strstr(why, "refuses") || strstr(why, "munge") || strstr(why, "key files") ? "refused" : "unreachable";
+}
+
+/* Returns the state of a node that is not told. */
+static const char *state_of(const struct peer *peer)
+{
+    return !strcmp(kind_of(peer->why), "version") ? "other-version" : "lost";
+}
+
+static bool differs(const struct peer *peer)
+{
+    return !peer->told && strcmp(state_of(peer), "lost") != 0;
 }
 
 /* Connecting is tried again and again, so only the first reason of each kind is logged. */
@@ -40,8 +54,11 @@ void peer_note_why(struct peer *peer, const char *why)
     const bool is_new = !*peer->why || strcmp(kind_of(why), kind_of(peer->why)) != 0;
 
     text_print(peer->why, sizeof(peer->why), "%s", why);
+    if (is_new && differs(peer))
+        event_note(peer->daemon, "node-other-version", peer->name,
+                   message_pack("{s:s, s:s}", "address", peer->address, "why", peer->why));
     if (is_new && *why && !peer->told)
-        daemon_log("warning", "node %s is lost: %s", peer->name, why);
+        daemon_log("warning", "node %s is %s: %s", peer->name, state_of(peer), why);
 }
 
 void peer_lose(struct peer *peer, const char *why)
@@ -247,7 +264,7 @@ static void look_after(void *argument)
         connection_close(peer->connection);
         return;
     }
-    if (peer->near)
+    if (peer->near && !(differs(peer) && now - peer->tried_ms < DIFFERS_MS))
         open_connection(peer);
     if (peer->near && peer->open && !peer->watched)
         watch(peer);
@@ -428,7 +445,7 @@ struct pool_view *peers_view(struct daemon *d)
         if (!peer || peer->position != i)
             continue;
         peer->lost =
-            (struct told_node){.name = peer->name, .address = peer->address, .state = "lost", .why = peer->why};
+            (struct told_node){.name = peer->name, .address = peer->address, .state = state_of(peer), .why = peer->why};
         view->nodes[view->count++] = peer->told ? peer->told : &peer->lost;
         peer = peer->next;
     }

@@ -406,7 +406,7 @@ static enum outcome place(struct request *r, const struct pool_view *view, struc
     bool ever = false, all_there = true, outdated = false;
 
     for (unsigned i = 0; i < view->count; i++) {
-        all_there &= strcmp(view->nodes[i]->state, "lost") != 0;
+        all_there &= !told_is_away(view->nodes[i]);
         outdated |= !strcmp(view->nodes[i]->state, "outdated") && !json_object_get(r->barred, view->nodes[i]->name);
     }
     r->outdated |= outdated;

@@ -198,7 +198,7 @@ static bool explain_state(const struct told_node *node, struct reasons *all)
 
     if (!strcmp(state, "up"))
         return false;
-    all->lost += !strcmp(state, "lost");
+    all->lost += told_is_away(node);
     if (!strcmp(state, "failing"))
         text_print(text, sizeof(text), "%s", *why ? why : state);
     else if (!strcmp(state, "outdated"))
@@ -219,7 +219,7 @@ static void explain_nodes(const struct request *r, const struct pool_view *view,
 
         if (bar && *bar)
             reasons_add(all, node->name, bar, strstr(bar, node->name) != NULL);
-        if (bar || (!ever && strcmp(node->state, "lost") != 0 && *r->move.part))
+        if (bar || (!ever && !told_is_away(node) && *r->move.part))
             continue;
         if (!explain_state(node, all))
             explain_devices(r, node, devices, count, i, all);

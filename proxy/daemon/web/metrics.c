@@ -125,7 +125,7 @@ static void print_lost(FILE *out, const json_t *directory)
     print_head(out, "vocl_node_lost", "gauge", "1 for each node that this daemon cannot reach, by kind of reason.");
     json_array_foreach(directory, i, node)
     {
-        if (strcmp(message_text(node, "state", ""), "lost"))
+        if (!*message_text(node, "lost by", ""))
             continue;
         print_node(out, node, "vocl_node_lost");
         fprintf(out, "\",reason=\"%s\"} 1\n", message_text(node, "lost by", ""));

@@ -38,7 +38,7 @@
  *                   going_on.c, requests for existing sessions, which move or resume; queue.c, the order of
  *                   waiting requests; oversubscribe.c, suspends sessions while others wait
  *   web/
- *     web.h         http.c, the dashboard; metrics.c, figures for monitoring
+ *     web.h         http.c, the dashboard; metrics.c, figures for monitoring; discovery.c, where all nodes' figures are
  */
 #ifndef VOCL_PROXY_DAEMON_DAEMON_H
 #define VOCL_PROXY_DAEMON_DAEMON_H

@@ -68,6 +68,18 @@ if [ -n "$own" ]; then
 fi
 where "here 192.0.2.1:$port" "there 192.0.2.2:$port"
 
+# A daemon that listens at all addresses tells others the one in the pool file.
+cp "$scratch/pool" "$scratch/far"
+where "here localhost:$port"
+cp "$scratch/conf" "$scratch/conf.one"
+cp "$scratch/any" "$scratch/conf"
+start_daemon
+VOCL_POOL=$scratch/pool vocl pool nodes | grep -q "^here  *up .* localhost:$port" || fail "not where it is: $(VOCL_POOL=$scratch/pool vocl pool nodes)"
+kill $daemon
+wait $daemon 2> /dev/null
+cp "$scratch/conf.one" "$scratch/conf"
+cp "$scratch/far" "$scratch/pool"
+
 # The daemon's log has the warning when the daemon starts, and when the pool becomes one of several hosts.
 start_daemon
 wait_until grep -q 'warning.*listen: .*no other host' "$scratch/log" || fail "no word in the log: $(cat "$scratch/log")"

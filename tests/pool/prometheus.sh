@@ -25,7 +25,8 @@ start_daemon
 start_other two
 one=$daemon two=$other
 start_other three
-other="$two $other"
+three=$other
+other="$two $three"
 metrics=http://127.0.0.1:$((port + 1))/metrics
 three_up()
 {
@@ -49,9 +50,17 @@ global:
 rule_files: [ $scratch/vocl-rules.yml ]
 scrape_configs:
   - job_name: vocl
-    static_configs:
-      - targets: [ "127.0.0.1:$((port + 1))", "127.0.0.1:$((port + 4))", "127.0.0.2:$((port + 1))" ]
+    http_sd_configs: # each lists all
+      - url: http://127.0.0.1:$((port + 1))/sd
+        refresh_interval: 1s
+      - url: http://127.0.0.1:$((port + 4))/sd
+        refresh_interval: 1s
 END
+curl -s "http://127.0.0.1:$((port + 1))/sd" | python3 -c '
+import json, sys
+wanted = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+assert {g["labels"]["__meta_vocl_node"]: g["targets"][0] for g in json.load(sys.stdin)} == wanted' one "127.0.0.1:$((port + 1))" \
+    two "127.0.0.1:$((port + 4))" three "127.0.0.2:$((port + 1))" || fail "the targets: $(curl -s "http://127.0.0.1:$((port + 1))/sd")"
 at=127.0.0.3:$port
 env -u LD_PRELOAD prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --web.listen-address="$at" \
     > "$scratch/prometheus.out" 2>&1 &
@@ -110,4 +119,8 @@ pending()
 wait_until pending VoclDaemonDown || fail "no alert: $(curl -s "http://$at/api/v1/alerts")"
 wait_until is 1.0 'max by (node) (vocl_node_lost{node="two",reason="unreachable"})' || fail "lost to the others: $(curl -s "$metrics")"
 wait_until pending VoclNodeLost || fail "no alert: $(curl -s "http://$at/api/v1/alerts")"
+pending VoclNodeCutOff && fail "a node that reaches another one is cut off"
+kill -9 $three
+wait_until pending VoclNodeCutOff || fail "no alert: $(curl -s "http://$at/api/v1/alerts")"
+is 3.0 'count(up{job="vocl"})' || fail "lost nodes are no targets any more: $(value up)"
 exit 0

@@ -56,6 +56,13 @@ time=$(curl -s "$url/status.json?since=0" | python3 -c 'import json, sys; print(
 [ "$(samples "?since=$time")" -lt "$(samples '?since=0')" ] || fail "the history is whole each time"
 curl -s "$url/status.json?since=0" | grep -q '"sessions":[01],"queue":0,"loads":{"here 0":' || fail "loads of nobody: $(curl -s "$url/status.json?since=0")"
 
+# the targets for Prometheus: the node that was never reached at this one's port
+curl -s "$url/sd" | python3 -c '
+import json, sys
+groups = json.load(sys.stdin)
+assert groups == [{"targets": [sys.argv[1]], "labels": {"__meta_vocl_node": node}} for node in ("here", "there")], groups
+' "127.0.0.1:$((port + 1))" || fail "targets: $(curl -s "$url/sd")"
+
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/none")" = 404 ] || fail "a page that is none"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -X POST -d x "$url/")" = 405 ] || fail "writing"
 head -c 100000 /dev/zero | tr '\0' 'a' | curl -s -o /dev/null -H @- "$url/" # what is too long is refused, somehow

@@ -63,6 +63,15 @@ static void describe_session(const struct session *s, struct told_session *told)
     memcpy(told->devices, s->devices, sizeof(told->devices));
 }
 
+/* Returns where others reach this daemon. Where it listens at all addresses, that is no address to connect to, and the
+ * pool file says which is. */
+static const char *address_of(const struct daemon *d)
+{
+    const bool everywhere = !strncmp(d->address, "0.0.0.0:", 8) || !strncmp(d->address, "[::]:", 5);
+
+    return everywhere && d->own_position < d->pool.count ? d->pool.nodes[d->own_position].address : d->address;
+}
+
 struct told_node *node_describe(const struct daemon *d)
 {
     struct told_node *node = calloc(1, sizeof(*node));
@@ -73,11 +82,12 @@ struct told_node *node_describe(const struct daemon *d)
     for (const struct session *s = d->sessions; s; s = s->next)
         sessions++;
     node->name = d->config->name;
-    node->address = d->address;
+    node->address = address_of(d);
     node->state = *d->trouble ? "failing" : is_draining(d) ? "draining" : "up";
     node->why = *d->trouble ? d->trouble : drain_describe(d);
     node->policy = policy_name(d->config->policy);
     node->version = PACKAGE_VERSION;
+    node->http = *d->config->http ? d->config->http : NULL;
     node->time = wall_seconds();
     node->drains = d->drains;
     node->devices = calloc(d->device_count + 1, sizeof(*node->devices));

@@ -57,8 +57,10 @@ static const struct field of_waits[] = {WAIT(user),
                                         WAIT(unfit),
                                         FIELD_END};
 
-static const struct field of_nodes[] = {NODE(name),   NODE(address), NODE(state),   NODE(why),
-                                        NODE(drains), NODE(policy),  NODE(version), FIELD_END};
+static const struct field of_nodes[] = {
+    NODE(name),   NODE(address), NODE(state),   NODE(why),
+    NODE(drains), NODE(policy),  NODE(version), FIELD_IF_SET(struct told_node, http, "http"),
+    FIELD_END};
 
 /* Members that change all the time. */
 static const struct field loads[] = {DEVICE(load), DEVICE(busy), FIELD_END};

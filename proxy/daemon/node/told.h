@@ -38,6 +38,7 @@ struct told_wait {
 
 struct told_node {
     const char *name, *address, *state, *why, *policy, *version; /* version: of its VOCL */
+    const char *http; /* where its web server listens; NULL or "": it has none, or that is not known */
     double time;
     json_t *drains;
     struct told_device *devices;

@@ -446,6 +446,7 @@ struct pool_view *peers_view(struct daemon *d)
             continue;
         peer->lost =
             (struct told_node){.name = peer->name, .address = peer->address, .state = state_of(peer), .why = peer->why};
+        peer->lost.http = peer->left ? peer->left->http : NULL;
         view->nodes[view->count++] = peer->told ? peer->told : &peer->lost;
         peer = peer->next;
     }

@@ -1,6 +1,6 @@
 /*
- * The daemon's pages for browsers and Prometheus, read only: the dashboard, /status.json, /metrics. libmicrohttpd runs
- * inside the daemon's own loop.
+ * The daemon's pages for browsers and Prometheus, read only: the dashboard, /status.json, /metrics, /sd. libmicrohttpd
+ * runs inside the daemon's own loop.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -135,7 +135,9 @@ static enum MHD_Result answer(void *argument, struct MHD_Connection *connection,
         return reply(connection, MHD_HTTP_OK, "text/plain; version=0.0.4",
                      metrics_text(d, MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "pool") != NULL),
                      MHD_RESPMEM_MUST_FREE);
-    return reply(connection, MHD_HTTP_NOT_FOUND, "text/plain", "there are /, /status.json and /metrics\n",
+    if (!strcmp(url, "/sd"))
+        return reply(connection, MHD_HTTP_OK, "application/json", discovery_text(d), MHD_RESPMEM_MUST_FREE);
+    return reply(connection, MHD_HTTP_NOT_FOUND, "text/plain", "there are /, /status.json, /metrics and /sd\n",
                  MHD_RESPMEM_PERSISTENT);
 }
 

@@ -132,6 +132,24 @@ static void print_lost(FILE *out, const json_t *directory)
     }
 }
 
+/* How many other nodes the pool has, and how many of them are lost to this daemon: if all are, it is cut off. */
+static void print_peers(FILE *out, const json_t *directory, const char *own)
+{
+    const json_t *node;
+    unsigned peers = 0, lost = 0;
+    size_t i;
+
+    json_array_foreach(directory, i, node)
+    {
+        peers += strcmp(message_text(node, "name", ""), own) != 0;
+        lost += *message_text(node, "lost by", "") != '\0';
+    }
+    print_head(out, "vocl_peers", "gauge", "Other nodes of the pool.");
+    fprintf(out, "vocl_peers %u\n", peers);
+    print_head(out, "vocl_peers_lost", "gauge", "Of those, how many this daemon cannot reach.");
+    fprintf(out, "vocl_peers_lost %u\n", lost);
+}
+
 /* ---- the queue, and totals ---- */
 
 static void print_queue(FILE *out, const json_t *queue)
@@ -204,6 +222,7 @@ char *metrics_text(struct daemon *d, bool whole_pool)
     if (out) {
         print_nodes(out, directory);
         print_lost(out, pool);
+        print_peers(out, pool, d->config->name);
         print_each(out, directory);
         print_queue(out, queue);
         print_durations(d, out);

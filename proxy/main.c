@@ -1,5 +1,5 @@
-/* vocl-proxy: the process on a node that has devices. It runs workers itself, and executes another program as the
- * daemon. */
+/* vocl-proxy: the process on a node that has devices. It runs workers itself, and executes other programs as the
+ * daemon and for `vocl-proxy pool`. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +22,19 @@ static int become_doctor(char **arguments)
     return 127;
 }
 
+/* `vocl pool`, for administrators of a node that has no command vocl. */
+static int become_pool(char **arguments)
+{
+    static char pool[] = "vocl pool", top[] = "vocl top";
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/vocl-pool", settings_string(SETTING_LIBEXECDIR));
+    arguments[0] = strcmp(arguments[0], "pool") ? top : pool;
+    execv(path, arguments);
+    fprintf(stderr, "vocl-proxy: %s: %s\n", path, strerror(errno));
+    return 127;
+}
+
 int main(int count, char **arguments)
 {
     char path[4096];
@@ -38,6 +51,8 @@ int main(int count, char **arguments)
         return worker_about();
     if (count >= 2 && !strcmp(arguments[1], "--doctor"))
         return become_doctor(arguments + 1);
+    if (count >= 2 && (!strcmp(arguments[1], "pool") || !strcmp(arguments[1], "top")))
+        return become_pool(arguments + 1);
     snprintf(path, sizeof(path), "%s/vocl-poold", settings_string(SETTING_LIBEXECDIR));
     execv(path, arguments);
     fprintf(stderr, "vocl-proxy: %s: %s%s\n", path, strerror(errno),

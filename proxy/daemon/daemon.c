@@ -312,12 +312,14 @@ static void usage(FILE *to)
     fputs("usage: vocl-proxy [--config=FILE] [--check-config] [--detach]\n"
           "       vocl-proxy --make-key=NODE\n"
           "       vocl-proxy --worker\n"
+          "       vocl-proxy pool|top ...\n"
           "Serves the OpenCL devices of this node to a pool: the daemon, see vocl-proxy(1).\n"
           "  --config=FILE    the configuration, default " DEFAULT_CONFIG "\n"
           "  --check-config   check the configuration, and exit: 0 if the daemon can start with it, otherwise 2\n"
           "  --make-key=NODE  print the node's line of its own key file, which ends with its secret key\n"
           "  --detach         go to the background when the daemon is ready\n"
           "  --worker         serve one session; VOCL starts workers itself, and mpiexec in a job with the program\n"
+          "  pool, top        what vocl pool and vocl top do, on a node without the command vocl\n"
           "  --help           print this text\n"
           "  --version        print the version\n",
           to);

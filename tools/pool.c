@@ -18,6 +18,7 @@ static const char help[] =
     "usage: vocl pool [OPTION]... status|nodes|devices|sessions|queue|history|events\n"
     "       vocl pool [OPTION]... wait CONDITION...\n"
     "       vocl pool [OPTION]... drain|resume NODE...\n"
+    "       vocl pool [OPTION]... reload [NODE]...\n"
     "       vocl pool [OPTION]... kill SESSION...|--job=JOB,...\n"
     "       vocl pool [OPTION]... move SESSION...\n"
     "       vocl pool [OPTION]... suspend|resume SESSION...\n"
@@ -28,6 +29,7 @@ static const char help[] =
     "wait     waits until all conditions hold: sessions=0, running>=2, suspended=1, nodes=3 (nodes that are up),\n"
     "         queue=0, sessions@NODE<=4, drained=NODE (no session is left), state=NODE:lost; with =, >= or <=\n"
     "drain    makes NODE refuse new sessions, until resume by the same owner\n"
+    "reload   makes the daemons of NODEs, or of all nodes, read their configuration and pool file again\n"
     "kill     ends SESSION, or with --job all sessions of batch jobs\n"
     "history  shows sessions that have ended, from the daemons' accounts\n"
     "events   shows what has happened in the pool lately, a line of JSON for each event\n"
@@ -547,6 +549,8 @@ int main(int count, char **words)
         status = top(&pool);
     else if (words[optind] && !strcmp(words[optind], "wait"))
         status = pool_wait(&pool, words + optind + 1, choices.history.user, choices.timeout);
+    else if (words[optind] && !strcmp(words[optind], "reload"))
+        status = pool_reload(&pool, words + optind + 1);
     else if (words[optind] && !strcmp(words[optind], "events") && !words[optind + 1])
         status = pool_events(&pool, &choices.history, choices.follows);
     else if (words[optind] && !strcmp(words[optind], "complete") && words[optind + 1])

@@ -40,6 +40,9 @@ bool pool_await_empty(const struct poolfile *pool, const char *node, long second
  * negative for no limit. */
 int pool_wait(const struct poolfile *pool, char **words, const char *user, long seconds);
 
+/* pool_reload.c: has these nodes' daemons, or all, read their files again. Returns the exit status. */
+int pool_reload(const struct poolfile *pool, char **names);
+
 /* pool_complete.c */
 /* Prints the names that may follow that word on a command line. Returns the exit status. */
 int pool_complete(const struct poolfile *pool, const char *what);

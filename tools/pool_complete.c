@@ -67,7 +67,7 @@ static void print_sessions(const json_t *status, const char *kind)
 
 int pool_complete(const struct poolfile *pool, const char *what)
 {
-    static const char *const of_nodes[] = {"drain", "resume", "nodes", NULL};
+    static const char *const of_nodes[] = {"drain", "resume", "reload", "nodes", NULL};
     static const char *const of_running[] = {"kill", "move", "suspend", NULL};
     static const char *const of_suspended[] = {"kill", "resume", NULL};
     json_t *status = NULL;

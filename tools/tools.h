@@ -19,7 +19,8 @@
  *     fail.c         how all of them end with an error
  *     pool.c         vocl pool (pool.h); show.c prints its tables, history.c and history_sum.c its history, pool_move.c
  *                    moves sessions, pool_rebalance.c follows the policy, pool_suspend.c suspends them, pool_wait.c
- *                    waits, pool_complete.c completes names for shells; top.c and top_draw.c (top.h) are vocl top
+ *                    waits, pool_events.c prints events, pool_reload.c has daemons read their files again,
+ *                    pool_complete.c completes names for shells; top.c and top_draw.c (top.h) are vocl top
  *     topo/topo.c         vocl topo; topo/show_route.c vocl topo route, number.c their numbers
  *     topo/calibrate.c    vocl topo calibrate (calibrate.h)
  *     trace_run.c    vocl run --trace and --report, vocl trace, vocl explain; the parts that need jansson are

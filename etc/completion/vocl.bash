@@ -108,7 +108,7 @@ _vocl()
     elif [[ $command == pool ]] && set -- $(_vocl_pool_words) && [[ $1 != - ]]; then
         COMPREPLY=($(compgen -W "$(_vocl_names "$vocl" "$1" "$2")" -- "$word"))
     elif [[ $command == pool ]]; then
-        COMPREPLY=($(compgen -W "status nodes devices sessions queue history events wait drain resume kill move suspend rebalance" -- "$word"))
+        COMPREPLY=($(compgen -W "status nodes devices sessions queue history events wait drain resume reload kill move suspend rebalance" -- "$word"))
     elif [[ $command == topo ]]; then
         COMPREPLY=($(compgen -W "show predict order halo calibrate route" -- "$word"))
     elif [[ $command == move || $command == suspend || $command == resume || $command == checkpoint ]]; then

@@ -21,7 +21,7 @@ complete -c vocl -n 'test "$(__vocl_command)" = run' -a '(__fish_complete_subcom
 # answers.
 function __vocl_pool_word
     for word in (commandline -opc)[3..-1]
-        contains -- $word drain resume kill move suspend; and echo $word; and return
+        contains -- $word drain resume reload kill move suspend; and echo $word; and return
     end
 end
 function __vocl_pool_names
@@ -30,7 +30,7 @@ end
 function __vocl_programs
     vocl sessions 2>/dev/null </dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }'
 end
-complete -c vocl -f -n 'test "$(__vocl_command)" = pool; and test -z "$(__vocl_pool_word)"' -a 'status nodes devices sessions queue history events wait drain resume kill move suspend rebalance'
+complete -c vocl -f -n 'test "$(__vocl_command)" = pool; and test -z "$(__vocl_pool_word)"' -a 'status nodes devices sessions queue history events wait drain resume reload kill move suspend rebalance'
 complete -c vocl -f -n 'test "$(__vocl_command)" = pool; and test -n "$(__vocl_pool_word)"' -a '(__vocl_pool_names (__vocl_pool_word))'
 complete -c vocl -f -n 'contains -- "$(__vocl_command)" move suspend resume checkpoint' -a '(__vocl_programs)'
 complete -c vocl -f -n 'test "$(__vocl_command)" = topo' -a 'show predict order halo calibrate route'

@@ -87,18 +87,18 @@ static void keep(char **fresh, char **old, bool *differs)
     *old = text;
 }
 
-static void take_config(struct daemon *d, struct config *fresh)
+static void take_config(struct daemon *d, struct config *fresh, bool *restart)
 {
     struct config *old = d->config;
     const bool http_changes = strcmp(fresh->http, old->http) != 0;
-    bool needs_restart = false;
     char why[512];
 
-    keep(&fresh->name, &old->name, &needs_restart);
-    keep(&fresh->listen, &old->listen, &needs_restart);
-    keep(&fresh->state, &old->state, &needs_restart);
-    keep(&fresh->method, &old->method, &needs_restart);
-    if (needs_restart)
+    *restart = false;
+    keep(&fresh->name, &old->name, restart);
+    keep(&fresh->listen, &old->listen, restart);
+    keep(&fresh->state, &old->state, restart);
+    keep(&fresh->method, &old->method, restart);
+    if (*restart)
         daemon_log("warning", "changes of name, listen, state-directory and auth need a restart");
     d->config = fresh;
     d->configured++;
@@ -133,33 +133,28 @@ static void say_ready(const struct daemon *d)
     notify_say("READY=1\nSTATUS=%s serves %u devices at %s", d->config->name, d->device_count, d->address);
 }
 
-/* Reads the configuration and the pool file again; if one is invalid, both stay as they were. A daemon that is alone in
- * its pool needs no pool file. */
-static void reload(evutil_socket_t number, short what, void *argument)
+/* A daemon that is alone in its pool needs no pool file. */
+bool daemon_reload(struct daemon *d, bool *restart, char *why, size_t why_size)
 {
-    struct daemon *d = argument;
     struct poolfile pool = {.count = 0};
     struct config *fresh;
-    char why[512];
     int error = -EINVAL;
 
-    (void)number;
-    (void)what;
     notify_reloading();
     if (d->detached)
         open_log(d);
-    fresh = config_load(d->config->path, why, sizeof(why));
+    fresh = config_load(d->config->path, why, why_size);
     if (fresh)
-        error = poolfile_read_file(&pool, fresh->pool_file, why, sizeof(why));
+        error = poolfile_read_file(&pool, fresh->pool_file, why, why_size);
     if (error && (!fresh || error != -ENOENT || d->pool.count)) {
         daemon_log("error", "the configuration stays as it was: %s", why);
         notify_say("READY=1\nSTATUS=The configuration stays as it was: %s", why);
         poolfile_free(&pool);
         if (fresh)
             config_free(fresh);
-        return;
+        return false;
     }
-    take_config(d, fresh);
+    take_config(d, fresh, restart);
     poolfile_free(&d->pool);
     d->pool = pool;
     fork_server_open(d);
@@ -169,6 +164,17 @@ static void reload(evutil_socket_t number, short what, void *argument)
     event_note(d, "daemon-reload", NULL, message_pack("{s:s}", "version", PACKAGE_VERSION));
     say_ready(d);
     daemon_changed(d);
+    return true;
+}
+
+static void hang_up(evutil_socket_t number, short what, void *argument)
+{
+    bool restart;
+    char why[512];
+
+    (void)number;
+    (void)what;
+    daemon_reload(argument, &restart, why, sizeof(why));
 }
 
 /* The sessions continue; the next daemon adopts them. */
@@ -186,7 +192,7 @@ static void watch_signals(struct daemon *d)
 {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGUSR1, SIG_IGN); /* mpiexec's signal that another daemon is lost */
-    event_add(evsignal_new(d->base, SIGHUP, reload, d), NULL);
+    event_add(evsignal_new(d->base, SIGHUP, hang_up, d), NULL);
     event_add(evsignal_new(d->base, SIGTERM, terminate, d), NULL);
     event_add(evsignal_new(d->base, SIGINT, terminate, d), NULL);
 }

@@ -78,6 +78,23 @@ static void drain(struct connection *c, const json_t *message)
     connection_send(c, message_pack("{s:b}", "draining", is_draining(d)));
 }
 
+static void reload(struct connection *c, const json_t *message)
+{
+    char why[512];
+    bool restart;
+
+    (void)message;
+    if (!c->user.admin) {
+        connection_fail(c, "only administrators of the pool may do this");
+        return;
+    }
+    daemon_log("notice", "reads its files again: asked by %s", c->peer.name);
+    if (daemon_reload(c->daemon, &restart, why, sizeof(why)))
+        connection_send(c, message_pack("{s:s, s:b}", "reloaded", c->daemon->config->path, "restart", restart));
+    else
+        connection_fail(c, why);
+}
+
 /* Returns the first part here of the session of that name, or the part of that name; NULL unless the client may change
  * it. */
 static struct session *session_part(struct connection *c, const char *name)
@@ -166,6 +183,7 @@ void dispatch_take(struct connection *c, json_t *message)
                     {"attach", attach},
                     {"drain", drain},
                     {"resume", drain},
+                    {"reload", reload},
                     {"history", history},
                     {"events", events_ask},
                     {"kill", kill_session},

@@ -6,6 +6,11 @@
 
 struct connection;
 
+/* ---- daemon.c ---- */
+/* Reads the configuration and the pool file again. Returns false, with why, if one is invalid: then both stay as they
+ * were. *restart: whether there are changes that need a restart. */
+bool daemon_reload(struct daemon *d, bool *restart, char *why, size_t why_size);
+
 /* ---- dispatch.c ---- */
 void dispatch_take(struct connection *c, json_t *message);
 

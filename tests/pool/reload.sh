@@ -1,5 +1,6 @@
 #!/bin/sh
-# Two daemons on this host read their files again: at a bad moment, and when the files are invalid.
+# Two daemons on this host read their files again: at a bad moment, and when the files are invalid; and both by one
+# command, vocl pool reload.
 . "$(dirname "$0")/one-lib.sh"
 make_pool one
 add_daemon two
@@ -72,5 +73,30 @@ grep -q 'need a restart' "$scratch/log" || fail "no word of a restart"
 VOCL_POOL=$scratch/pool vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" ||
     fail "after all that: $(cat "$scratch/err" "$scratch/log")"
 [ ! -e "$scratch/elsewhere" ] || fail "the state is in two places"
+setting "$scratch/conf" state-directory "\"$scratch/state\""
+
+VOCL_POOL=$scratch/pool
+export VOCL_POOL
+# reads ONE TWO COMMAND...: daemons one and two read their files so many times in the command, which succeeds
+reads()
+{
+    reads_one=$(($(grep -c 'read .* again' "$scratch/log") + $1)) reads_two=$(($(grep -c 'read .* again' "$scratch/log.two") + $2))
+    shift 2
+    "$@" 2> "$scratch/err" || fail "$*: $(cat "$scratch/err")"
+    [ "$(grep -c 'read .* again' "$scratch/log")" = $reads_one ] && [ "$(grep -c 'read .* again' "$scratch/log.two")" = $reads_two ] ||
+        fail "$*: $(cat "$scratch"/log*)"
+}
+reads 1 1 vocl pool reload
+reads 0 1 vocl pool reload two
+echo 'nonsense = 1;' >> "$scratch/conf.two"
+vocl pool reload 2> "$scratch/err"
+[ $? = 1 ] && grep -q '^vocl pool: two: .*conf.two:[0-9]*: nonsense: no such setting' "$scratch/err" || fail "an invalid file: $(cat "$scratch/err")"
+reads 1 0 vocl pool reload one
+sed -i '/^nonsense/d' "$scratch/conf.two"
+setting "$scratch/conf.two" state-directory "\"$scratch/elsewhere\""
+reads 1 1 vocl pool reload one two
+grep -q '^vocl pool: two: some changes need a restart' "$scratch/err" || fail "no word of a restart: $(cat "$scratch/err")"
+vocl pool reload one nowhere 2> "$scratch/err"
+[ $? = 3 ] && grep -q 'there is no node nowhere' "$scratch/err" || fail "no such node: $(cat "$scratch/err")"
 grep 'Sanitizer' "$scratch"/log* && fail "the sanitizer found something"
 exit 0

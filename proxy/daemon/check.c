@@ -490,6 +490,8 @@ static void check_rest(const struct config *config, const struct poolfile *pool)
     check_people(config, "allow", config->allow);
     check_people(config, "deny", config->deny);
     check_people(config, "admins", config->admins);
+    for (unsigned i = 0; i < config->limit_count; i++)
+        check_people(config, "limits", config->limits[i].users);
     check_auth(config, pool);
     check_accounting(config);
     if (config_line(config, "powercap") && access(config->powercap, R_OK | X_OK))

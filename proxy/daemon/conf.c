@@ -54,6 +54,7 @@ static const struct {
     {"connections-per-user", offsetof(struct config, connections_per_user), 128, 100000},
     {"sessions-per-user", offsetof(struct config, sessions_per_user), 8, 100000},
     {"devices-per-user", offsetof(struct config, devices_per_user), 64, 100000},
+    {"fair-share", offsetof(struct config, fair_share), 0, 1000000},
     {"least-uid", offsetof(struct config, least_uid), 1000, 2000000000},
     {"session-seconds", offsetof(struct config, session_seconds), 0, 100000000},
     {"idle-limit", offsetof(struct config, idle_seconds), 0, 100000000},
@@ -61,10 +62,11 @@ static const struct {
     {"worker-processes", offsetof(struct config, worker_processes), 4096, 4000000},
 };
 
-static const char *const others[] = {"policy", "worker-memory", "devices", "oversubscribe"};
+static const char *const others[] = {"policy", "worker-memory", "devices", "limits", "oversubscribe"};
 
 #define DEVICE_SESSIONS 16
 #define OVERSUBSCRIBE_SECONDS 1 /* for `true` */
+#define MOST_PRIORITY 10000000
 #define FIELD(config, type, offset) (*(type *)((char *)(config) + (offset)))
 
 static const char *const policies[] = {"pack", "spread", "least-loaded", "order"};
@@ -210,30 +212,33 @@ static bool read_list(const struct reader *r, const config_setting_t *group, con
 
 /* ---- rules of devices ---- */
 
-static bool check_rule_members(const struct reader *r, const config_setting_t *entry)
+/* Whether the entry is a group with these members only; known: ends with NULL. */
+static bool check_members(const struct reader *r, const config_setting_t *entry, const char *const *known,
+                          const char *not_a_group, const char *unknown)
 {
-    static const char *const known[] = {"match", "mode", "sessions", "memory"};
-
     if (!config_setting_is_group(entry))
-        return complain(r, entry, "a device's rule is a group: { match = \"*\"; }");
+        return complain(r, entry, not_a_group);
     for (int i = 0; i < config_setting_length(entry); i++) {
         const config_setting_t *member = config_setting_get_elem(entry, (unsigned)i);
-        bool good = false;
+        const char *const *at = known;
 
-        for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
-            good |= !strcmp(config_setting_name(member), known[k]);
-        if (!good)
-            return complain(r, member, "no such part of a device's rule");
+        while (*at && strcmp(config_setting_name(member), *at) != 0)
+            at++;
+        if (!*at)
+            return complain(r, member, unknown);
     }
     return true;
 }
 
 static bool read_rule(const struct reader *r, const config_setting_t *entry, struct device_rule *rule)
 {
+    static const char *const known[] = {"match", "mode", "sessions", "memory", NULL};
     const char *match = NULL, *mode = "shared";
 
     *rule = (struct device_rule){.sessions = DEVICE_SESSIONS};
-    if (!check_rule_members(r, entry) || !read_text(r, entry, "match", &match) || !read_text(r, entry, "mode", &mode) ||
+    if (!check_members(r, entry, known, "a device's rule is a group: { match = \"*\"; }",
+                       "no such part of a device's rule") ||
+        !read_text(r, entry, "match", &match) || !read_text(r, entry, "mode", &mode) ||
         !read_number(r, entry, "sessions", 1, 10000, &rule->sessions) || !read_bytes(r, entry, "memory", &rule->memory))
         return false;
     if (!match)
@@ -260,6 +265,57 @@ static bool read_rules(const struct reader *r)
         if (!read_rule(r, config_setting_get_elem(setting, (unsigned)i), &config->rules[i]))
             return false;
         config->rule_count++;
+    }
+    return true;
+}
+
+/* ---- limits ---- */
+
+static bool read_priority(const struct reader *r, const config_setting_t *entry, int *priority)
+{
+    const config_setting_t *setting = config_setting_get_member(entry, "priority");
+    const int value = setting ? config_setting_get_int(setting) : 0;
+
+    if (setting && (config_setting_type(setting) != CONFIG_TYPE_INT || value < -MOST_PRIORITY || value > MOST_PRIORITY))
+        return complain(r, setting, "a whole number of seconds is needed, above or below 0");
+    *priority = value;
+    return true;
+}
+
+static bool read_limit(const struct reader *r, const config_setting_t *entry, struct limit *limit)
+{
+    static const char *const known[] = {"users", "name", "sessions", "devices", "together", "priority", NULL};
+    const char *name = NULL;
+
+    *limit = (struct limit){.sessions = r->config->sessions_per_user, .devices = r->config->devices_per_user};
+    if (!check_members(r, entry, known, "a limit is a group: { users = [\"@students\"]; devices = 2; }",
+                       "no such part of a limit") ||
+        !read_list(r, entry, "users", &limit->users) || !read_text(r, entry, "name", &name) ||
+        !read_number(r, entry, "sessions", 0, 100000, &limit->sessions) ||
+        !read_number(r, entry, "devices", 0, 100000, &limit->devices) ||
+        !read_number(r, entry, "together", 0, 100000, &limit->together) || !read_priority(r, entry, &limit->priority))
+        return false;
+    if (!limit->users || !*limit->users)
+        return complain(r, entry, "a limit needs users");
+    name = name ? name : *limit->users;
+    if (!*name || strlen(name) > 62 || !text_is_utf8(name))
+        return complain(r, entry, "a limit's name has 1 to 62 letters");
+    return copy(r, name, &limit->name);
+}
+
+static bool read_limits(const struct reader *r)
+{
+    struct config *config = r->config;
+    const config_setting_t *setting = config_setting_get_member(r->root, "limits");
+    const int count = setting ? config_setting_length(setting) : 0;
+
+    if (setting && !config_setting_is_list(setting))
+        return complain(r, setting, "a list of groups is needed: ( { users = [\"@students\"]; devices = 2; } )");
+    config->limits = calloc((size_t)count + 1, sizeof(*config->limits));
+    for (int i = 0; config->limits && i < count; i++) {
+        config->limit_count++; /* also of one that is read in part, so that it is freed */
+        if (!read_limit(r, config_setting_get_elem(setting, (unsigned)i), &config->limits[i]))
+            return false;
     }
     return true;
 }
@@ -385,7 +441,7 @@ static bool check_values(const struct reader *r)
 static bool read_all(const struct reader *r)
 {
     return check_names(r) && read_texts(r) && read_numbers(r) && check_values(r) && read_oversubscribe(r) &&
-           read_rules(r);
+           read_rules(r) && read_limits(r);
 }
 
 static bool read_file(struct reader *r, config_t *file, const char *path)
@@ -437,6 +493,11 @@ void config_free(struct config *config)
     for (unsigned i = 0; i < config->rule_count; i++)
         free(config->rules[i].match);
     free(config->rules);
+    for (unsigned i = 0; i < config->limit_count; i++) {
+        free_list(config->limits[i].users);
+        free(config->limits[i].name);
+    }
+    free(config->limits);
     free(config->lines);
     free(config->path);
     free(config);
@@ -477,6 +538,15 @@ bool config_lists(char *const *list, const char *user, gid_t group)
             return true;
     }
     return false;
+}
+
+unsigned config_limit(const struct config *config, const char *user, gid_t group)
+{
+    unsigned i = 0;
+
+    while (i < config->limit_count && !config_lists(config->limits[i].users, user, group))
+        i++;
+    return i;
 }
 
 bool config_allows(const struct config *config, const char *user, gid_t group)

@@ -17,6 +17,15 @@ struct device_rule {
     uint64_t memory;   /* bytes for each session; 0: all that there is */
 };
 
+/* What certain users may have in the whole pool, and how their requests wait. */
+struct limit {
+    char **users; /* users, or groups as "@group"; NULL-terminated */
+    char *name;
+    unsigned sessions, devices; /* of each user; 0: no limit */
+    unsigned together;          /* devices of all these users; 0: no limit */
+    int priority;               /* seconds that a request counts as having waited longer */
+};
+
 struct config_line {
     char name[32];
     unsigned line;
@@ -39,6 +48,9 @@ struct config {
     unsigned worker_processes; /* and threads; 0: no limit */
     struct device_rule *rules;
     unsigned rule_count;
+    unsigned fair_share; /* seconds that a request counts as having waited less, for each device that its user has */
+    struct limit *limits;
+    unsigned limit_count;
     struct config_line *lines; /* of the settings that are in the file */
     unsigned line_count;
 };
@@ -57,6 +69,8 @@ bool config_allows(const struct config *config, const char *user, gid_t group);
 bool config_is_admin(const struct config *config, const char *user, uid_t uid, gid_t group);
 /* Whether the text is "host:port" with a port from least_port on. */
 bool config_is_address(const char *text, unsigned least_port);
+/* Returns the number of the first limit that names the user or one of the user's groups; limit_count: none does. */
+unsigned config_limit(const struct config *config, const char *user, gid_t group);
 const char *policy_name(enum policy policy);
 bool policy_read(const char *text, enum policy *policy);
 

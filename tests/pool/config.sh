@@ -63,6 +63,15 @@ bad 'devices = ( { mode = "hidden"; } );' '.*needs a match'
 bad 'devices = [ "*" ];' 'devices: a list of groups'
 bad 'devices = { match = "*"; };' 'devices: a list of groups'
 bad 'devices = ( "*" );' '.*is a group'
+good 'limits = ( { name = "class"; users = [ "@us", "me" ]; sessions = 3; devices = 0; together = 8; priority = -600; }, { users = [ "*" ]; } );'
+bad 'limits = [ "me" ];' 'limits: a list of groups'
+bad 'limits = ( "me" );' '.*a limit is a group'
+bad 'limits = ( { devices = 3; } );' '.*a limit needs users'
+bad 'limits = ( { users = [ ]; } );' '.*a limit needs users'
+bad 'limits = ( { users = "me"; } );' 'users: a list of strings'
+bad 'limits = ( { users = [ "me" ]; memory = 3; } );' 'memory: no such part of a limit'
+bad 'limits = ( { users = [ "me" ]; priority = "high"; } );' 'priority: a whole number of seconds'
+bad 'limits = ( { users = [ "me" ]; name = ""; } );' '.*name has 1 to 62 letters'
 
 # cannot SED MESSAGE: a setting is well-formed, and impossible on this host
 cannot()
@@ -97,6 +106,7 @@ good "allow = [ \"*\", \"$user\", \"@$mine\" ];"
 doubtful "allow = [ \"$user\", \"nosuchuser\" ];" 'allow: there is no user nosuchuser'
 doubtful 'deny = [ "nosuchuser" ];' 'deny: there is no user nosuchuser'
 doubtful 'admins = [ "@nosuchgroup" ];' 'admins: there is no group nosuchgroup'
+doubtful 'limits = ( { users = [ "nosuchuser" ]; } );' 'limits: there is no user nosuchuser'
 other_group=$(cut -d: -f1 /etc/group | while read -r name; do id -u "$name" > /dev/null 2>&1 || { echo "$name"; break; }; done)
 [ -z "$other_group" ] || doubtful "deny = [ \"$other_group\" ];" "deny: there is no user $other_group here; for the group of that name"
 doubtful "powercap = \"$scratch/none\";" "powercap: $scratch/none: No such file"

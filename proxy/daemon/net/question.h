@@ -16,6 +16,7 @@ struct user {
     /* and these the answer */
     bool known, allowed, admin; /* allowed: may use the node */
     char here[64], home[256];
+    unsigned limit; /* of the configuration */
 };
 
 /* ---- question.c ---- */

@@ -25,6 +25,7 @@ static void find(const struct daemon *d, void *bytes)
     }
     user->allowed = config_allows(d->config, user->name, user->gid);
     user->admin = config_is_admin(d->config, user->name, user->uid, user->gid);
+    user->limit = config_limit(d->config, user->name, user->gid);
 }
 
 struct question *user_ask(struct daemon *d, const struct user *user, void (*answered)(void *argument, void *user),

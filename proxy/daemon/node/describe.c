@@ -38,6 +38,7 @@ static void describe_session(const struct session *s, struct told_session *told)
                                   .replaces = s->replaces,
                                   .within = s->within,
                                   .user = s->user,
+                                  .account = *s->account ? s->account : NULL,
                                   .program = s->program,
                                   .job = s->job,
                                   .from = s->from,

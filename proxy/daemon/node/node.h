@@ -38,6 +38,7 @@ struct session {
     char of[SESSION_ID];       /* the session's name, which is also that of its first parts */
     char replaces[SESSION_ID]; /* the part that this one replaces in a move, or "" */
     char within[SESSION_ID];   /* the hold that its devices are of, or "" */
+    char account[64];          /* the name of its user's limit at the broker, or "" */
     char user[64], home[256], program[64], job[64], from[64];
     uid_t uid;
     gid_t gid;

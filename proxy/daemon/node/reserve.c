@@ -35,8 +35,9 @@ void session_expect(struct session *s)
 
 #define OWN(member) FIELD(struct session, member, #member)
 
-static const struct field asked[] = {OWN(of),    OWN(replaces), OWN(within), OWN(program),   OWN(job), OWN(from),
-                                     OWN(share), OWN(devices),  OWN(memory), OWN(exclusive), FIELD_END};
+static const struct field asked[] = {OWN(of),      OWN(replaces), OWN(within),    OWN(program),
+                                     OWN(job),     OWN(from),     OWN(account),   OWN(share),
+                                     OWN(devices), OWN(memory),   OWN(exclusive), FIELD_END};
 
 /* Whether the devices exist, each listed once. */
 static bool has_devices(const struct session *s)

@@ -33,6 +33,7 @@ static const struct field of_sessions[] = {SESSION(id),
                                            SESSION(move),
                                            FIELD_IF_SET(struct told_session, idle, "idle"),
                                            FIELD_IF_SET(struct told_session, until, "until"),
+                                           FIELD_IF_SET(struct told_session, account, "account"),
                                            FIELD(struct told_session, may_be_suspended, "may be suspended"),
                                            FIELD_END};
 
@@ -55,6 +56,7 @@ static const struct field of_waits[] = {WAIT(user),
                                         FIELD(struct told_wait, limited, "held"),
                                         WAIT(barred),
                                         WAIT(unfit),
+                                        FIELD_IF_SET(struct told_wait, ahead, "ahead"),
                                         FIELD_END};
 
 static const struct field of_nodes[] = {

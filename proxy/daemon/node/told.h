@@ -16,7 +16,7 @@ struct told_device {
 
 struct told_session {
     const char *id, *part, *replaces, *within; /* the session; this part of it; the others as in struct session */
-    const char *user, *program, *job, *from, *state;
+    const char *user, *program, *job, *from, *state, *account;
     unsigned devices[MOST_DEVICES], device_count;
     unsigned share, slot;
     double began, device_seconds, cpu_seconds, idle, patience;
@@ -31,6 +31,7 @@ struct told_wait {
     const char *user, *why, *broker, *ticket, *name, *type, *policy;
     unsigned count;
     double waited; /* seconds */
+    double ahead;  /* seconds that it counts as having waited longer, for its user's priority and share */
     uint64_t memory;
     bool exclusive, limited; /* limited: its user already has as much as allowed */
     json_t *barred, *unfit;

@@ -74,13 +74,13 @@ static bool send_part(struct request *r, const struct part *part, const char *wh
     json_t *message;
     bool good = true;
 
-    message = message_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o, s:I, s:b, s:i, s:s*, s:s*, s:s}", "do", what,
-                           "session", part->id, "user", peer->name, "uid", (json_int_t)peer->uid, "gid",
-                           (json_int_t)peer->gid, "program", r->program, "job", r->job, "from",
-                           *r->move.part ? r->move.from : r->client->remote, "devices",
-                           message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive",
-                           r->wish.exclusive, "share", (int)r->share, "replaces", *r->move.part ? r->move.part : NULL,
-                           "within", *r->within ? r->within : NULL, "of", *r->of ? r->of : r->id);
+    message = message_pack(
+        "{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o, s:I, s:b, s:i, s:s*, s:s*, s:s, s:s*}", "do", what, "session",
+        part->id, "user", peer->name, "uid", (json_int_t)peer->uid, "gid", (json_int_t)peer->gid, "program", r->program,
+        "job", r->job, "from", *r->move.part ? r->move.from : r->client->remote, "devices",
+        message_list(part->devices, part->count), "memory", (json_int_t)r->wish.memory, "exclusive", r->wish.exclusive,
+        "share", (int)r->share, "replaces", *r->move.part ? r->move.part : NULL, "within",
+        *r->within ? r->within : NULL, "of", *r->of ? r->of : r->id, "account", *r->limit.name ? r->limit.name : NULL);
     if (!message)
         return false;
     if (strcmp(part->node, r->daemon->config->name))
@@ -319,6 +319,20 @@ static unsigned queue_length(const struct daemon *d)
     return count;
 }
 
+/* By the configuration of now, also for as long as it waits. */
+static void take_limit(struct request *r)
+{
+    const struct config *config = r->daemon->config;
+    const struct limit *limit =
+        r->client->user.limit < config->limit_count ? &config->limits[r->client->user.limit] : NULL;
+
+    r->limit.sessions = limit ? limit->sessions : config->sessions_per_user;
+    r->limit.devices = limit ? limit->devices : config->devices_per_user;
+    r->limit.together = limit ? limit->together : 0;
+    r->limit.priority = limit ? limit->priority : 0;
+    text_print(r->limit.name, sizeof(r->limit.name), "%s", limit ? limit->name : "");
+}
+
 /* This node's refusal of the user applies before there is a place, too: the request does not wait for its devices. */
 static void bar_own(struct request *r)
 {
@@ -382,6 +396,7 @@ void broker_request(struct connection *c, const json_t *message)
     d->requests_last = &r->next;
     connection_own(c, &asking, r);
     bar_own(r);
+    take_limit(r);
     if ((json_object_get(message, "move") && !request_take_move(r, message)) ||
         (json_object_get(message, "suspended") && !request_take_suspended(r, message)) ||
         (json_object_get(message, "instead") && !request_take_loss(r, message)))
@@ -408,6 +423,7 @@ static struct told_wait *queue(const struct daemon *d, unsigned *count)
                                               .type = r->wish.type,
                                               .policy = policy_name(r->policy),
                                               .limited = r->limited,
+                                              .ahead = r->ahead_ms / 1000,
                                               .barred = r->barred,
                                               .unfit = r->unfit};
     return list;

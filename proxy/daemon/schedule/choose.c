@@ -220,6 +220,7 @@ static unsigned weight_of(const struct pool_view *view, unsigned parts)
 struct counted {
     const char *ids[1024];
     unsigned id_count, sessions, devices;
+    unsigned together; /* devices of all users with the same limit */
 };
 
 static void count_session(const struct pool_view *view, const struct told_node *node,
@@ -252,24 +253,45 @@ static void count_of_user(const struct pool_view *view, const char *user, const 
     }
 }
 
-/* Whether the user would exceed the limits. */
+/* Counts the devices of all users with the same limit. */
+static unsigned count_together(const struct pool_view *view, const char *account)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < view->count; i++) {
+        const struct told_node *node = view->nodes[i];
+
+        for (unsigned k = 0; k < node->session_count; k++) {
+            const struct told_session *session = &node->sessions[k];
+
+            if (session->account && !strcmp(session->account, account) && !is_within(view, session) &&
+                !is_arriving(view, node, session))
+                count += session->device_count;
+        }
+    }
+    return count;
+}
+
+/* Whether the user would exceed the limits. Also sets how long the request counts as having waited. */
 static bool is_beyond_limits(struct request *r, const struct pool_view *view)
 {
-    const struct config *config = r->daemon->config;
     const char *user = r->client->peer.name;
     struct counted all = {.id_count = 0};
 
+    count_of_user(view, user, r->of, &all);
+    all.together = *r->limit.name && r->limit.together ? count_together(view, r->limit.name) : 0;
+    r->ahead_ms = 1000.0 * (r->limit.priority - (double)r->daemon->config->fair_share * all.devices);
     if (*r->move.part || *r->within) /* a move adds nothing in the end, and a session within a hold nothing at all */
         return false;
-    if (!config->sessions_per_user && !config->devices_per_user)
-        return false;
-    count_of_user(view, user, r->of, &all);
     all.sessions += *r->of ? weight_of(view, count_parts(view, user, r->of) + 1) : 1;
-    if (config->sessions_per_user && all.sessions > config->sessions_per_user)
-        text_print(r->why, sizeof(r->why), "you have as many sessions as you may: %u", config->sessions_per_user);
-    else if (config->devices_per_user && all.devices + r->wish.count > config->devices_per_user)
-        text_print(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", config->devices_per_user,
+    if (r->limit.sessions && all.sessions > r->limit.sessions)
+        text_print(r->why, sizeof(r->why), "you have as many sessions as you may: %u", r->limit.sessions);
+    else if (r->limit.devices && all.devices + r->wish.count > r->limit.devices)
+        text_print(r->why, sizeof(r->why), "you may have %u devices at a time, and have %u", r->limit.devices,
                    all.devices);
+    else if (r->limit.together && all.together + r->wish.count > r->limit.together)
+        text_print(r->why, sizeof(r->why), "%s may have %u devices together at a time, and have %u", r->limit.name,
+                   r->limit.together, all.together);
     else
         return false;
     return true;
@@ -326,8 +348,8 @@ static bool yield_to_older(struct request *r, struct candidates *list)
     if (!before)
         return false;
     memcpy(before, list->devices, list->count * sizeof(*before));
-    may_pass =
-        queue_serve_older(r->daemon, r->ticket, clock_ms() - r->since_ms, list->names, list->devices, list->count);
+    may_pass = queue_serve_older(r->daemon, r->ticket, clock_ms() - r->since_ms + (long)r->ahead_ms, list->names,
+                                 list->devices, list->count);
     if (may_pass && choose(r, list->devices, list->count, chosen, &ever)) {
         r->yields_ms = 0;
     } else if (may_pass && choose(r, before, list->count, chosen, &ever)) {
@@ -401,7 +423,7 @@ static enum outcome place_within(struct request *r, const struct pool_view *view
 
 static enum outcome place(struct request *r, const struct pool_view *view, struct candidates *list)
 {
-    const unsigned most = r->daemon->config->devices_per_user;
+    const unsigned most = r->limit.devices, together = r->limit.together;
     unsigned chosen[MOST_WISHED];
     bool ever = false, all_there = true, outdated = false;
 
@@ -416,7 +438,7 @@ static enum outcome place(struct request *r, const struct pool_view *view, struc
         return place_within(r, view);
     r->limited = is_beyond_limits(r, view);
     if (r->limited)
-        return most && r->wish.count > most ? OUTCOME_NEVER : OUTCOME_WAIT;
+        return (most && r->wish.count > most) || (together && r->wish.count > together) ? OUTCOME_NEVER : OUTCOME_WAIT;
     leave_out(r, list);
     if (yield_to_older(r, list)) {
         text_print(r->why, sizeof(r->why), "another has waited very long for its devices");

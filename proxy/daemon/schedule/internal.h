@@ -33,6 +33,12 @@ struct request {
     bool one_node;           /* all devices have to be on one node */
     bool limited;            /* its user already has as much as allowed */
     struct {
+        char name[64]; /* or "" */
+        unsigned sessions, devices, together;
+        int priority;
+    } limit;         /* its user's, see struct limit */
+    double ahead_ms; /* how much longer it counts as having waited */
+    struct {
         char part[SESSION_ID];                 /* its name, or "" */
         char from[64];                         /* where the program runs */
         char node[64];                         /* where that part is now */

@@ -1,7 +1,8 @@
 /*
  * One order for the whole pool. A request waits in the queue of the daemon that was asked; each daemon sends the others
  * its queue, with the waiting times. A request is placed on what remains when all requests which have waited longer, at
- * whichever daemon, have got what they could have now; one that has waited very long is not passed any more. A client
+ * whichever daemon, have got what they could have now; one that has waited very long is not passed any more. By its
+ * user's priority, and by what the user has already, a request counts as having waited longer or less (ahead). A client
  * that lost its daemon shows the ticket that it got from it, which the others know, and keeps its position.
  */
 #include <stdlib.h>
@@ -18,8 +19,8 @@ static int by_age(const void *one, const void *other)
 {
     const struct told_wait *a = one, *b = other;
 
-    if (a->waited != b->waited)
-        return a->waited > b->waited ? -1 : 1;
+    if (a->waited + a->ahead != b->waited + b->ahead)
+        return a->waited + a->ahead > b->waited + b->ahead ? -1 : 1;
     return strcmp(a->ticket, b->ticket);
 }
 
@@ -148,7 +149,7 @@ bool queue_serve_older(const struct daemon *d, const char *ticket, long age_ms, 
     bool good = true;
 
     for (unsigned i = 0; good && i < length && i < MOST_WAITING; i++) {
-        if (!strcmp(queue[i].ticket, ticket) || queue[i].waited * 1000 < (double)age_ms)
+        if (!strcmp(queue[i].ticket, ticket) || (queue[i].waited + queue[i].ahead) * 1000 < (double)age_ms)
             break;
         if (!queue[i].limited)
             good = serve(&queue[i], names, devices, count, &refused);

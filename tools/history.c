@@ -16,7 +16,7 @@ double history_end(const json_t *record)
     return ended ? json_number_value(ended) : number_of(record, "began") + number_of(record, "seconds");
 }
 
-bool history_since(const char *text, double *since)
+bool history_when(const char *text, bool ahead, double *when)
 {
     static const struct {
         char unit;
@@ -29,12 +29,12 @@ bool history_since(const char *text, double *since)
     if (end && *end)
         end = strptime(end, *end == 'T' ? "T%H:%M" : " %H:%M", &date);
     if (end && !*end) {
-        *since = (double)mktime(&date);
+        *when = (double)mktime(&date);
         return true;
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(*units) && rest > text && amount >= 0; i++) {
         if (rest[0] == units[i].unit && !rest[1]) {
-            *since = (double)time(NULL) - amount * (double)units[i].seconds;
+            *when = (double)time(NULL) + (ahead ? amount : -amount) * (double)units[i].seconds;
             return true;
         }
     }

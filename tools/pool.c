@@ -48,6 +48,8 @@ static const char help[] =
     "      --sum=KEYS     history: sums by user, day, program, node, job or end\n"
     "  -o, --owner=NAME   drain, resume: the owner of the drain (default: the user)\n"
     "  -r, --reason=TEXT  drain: the reason\n"
+    "      --at=WHEN      drain: from a date on, \"2026-01-31 12:00\", or 2h or 7d from now\n"
+    "      --until=WHEN   drain: until then; it ends by itself\n"
     "  -T, --timeout=SECONDS\n"
     "                     wait: time limit (default: none); drain, resume: how long to wait for a\n"
     "                     daemon that does not answer, which may be restarting (default: 0)\n"
@@ -121,8 +123,9 @@ json_t *pool_try_status(const struct poolfile *pool, char *why, size_t why_size)
 
 struct choices {
     const char *owner, *reason;
-    long wait;    /* seconds, or -1: do not wait */
-    long timeout; /* seconds, or -1: no limit */
+    double at, until; /* of a drain, or 0 */
+    long wait;        /* seconds, or -1: do not wait */
+    long timeout;     /* seconds, or -1: no limit */
     struct history_choices history;
     bool as_json, moves, carries_out, follows;
     const char *from;
@@ -185,8 +188,8 @@ static bool try_to_change(const struct poolfile *pool, const char *what, const c
     if (status && !node)
         fail(NO_NODE, "there is no node %s", name);
     if (node && !pool_is_lost(node, why, why_size)) {
-        question = json_pack("{s:s, s:s, s:s*}", "do", what, "reason", choices->reason, "owner",
-                             *choices->owner ? choices->owner : NULL);
+        question = json_pack("{s:s, s:s, s:s*, s:f, s:f}", "do", what, "reason", choices->reason, "owner",
+                             *choices->owner ? choices->owner : NULL, "from", choices->at, "until", choices->until);
         answer = try_to_ask(pool, text_of(node, "address"), question, why, why_size);
     }
     changed = answer != NULL;
@@ -398,6 +401,9 @@ static int command(const struct poolfile *pool, char **words, const struct choic
 {
     char **const names = words + 1;
     const char *what = *words++;
+
+    if (choices->at > 0 && (choices->wait >= 0 || choices->moves))
+        fail(2, "a drain that begins later (--at) neither waits nor moves sessions now");
     const bool changes = !strcmp(what, "drain") || !strcmp(what, "resume"), kills = !strcmp(what, "kill");
 
     if (!changes && !kills) {
@@ -439,6 +445,8 @@ int main(int count, char **words)
                                             {"sum", required_argument, NULL, 'S'},
                                             {"owner", required_argument, NULL, 'o'},
                                             {"reason", required_argument, NULL, 'r'},
+                                            {"at", required_argument, NULL, 'A'},
+                                            {"until", required_argument, NULL, 'U'},
                                             {"wait", required_argument, NULL, 'w'},
                                             {"timeout", required_argument, NULL, 'T'},
                                             {"move", no_argument, NULL, 'm'},
@@ -477,7 +485,7 @@ int main(int count, char **words)
             choices.history.user = optarg;
             break;
         case 's':
-            if (!history_since(optarg, &choices.history.since))
+            if (!history_when(optarg, false, &choices.history.since))
                 fail(2, "--since takes a date, 2026-01-31, or a time until now, 7d or 12h, not \"%s\"", optarg);
             break;
         case 'F':
@@ -492,6 +500,12 @@ int main(int count, char **words)
             break;
         case 'r':
             choices.reason = optarg;
+            break;
+        case 'A':
+        case 'U':
+            if (!history_when(optarg, true, option == 'A' ? &choices.at : &choices.until))
+                fail(2, "--%s takes a date, \"2026-01-31 12:00\", or a time from now, 2h or 7d, not \"%s\"",
+                     option == 'A' ? "at" : "until", optarg);
             break;
         case 'w': /* -w, -s, -S, -d and -D: former letters, which mean other things elsewhere */
         case 'W':

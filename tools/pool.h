@@ -101,8 +101,9 @@ struct history_choices {
 #define HISTORY_KEYS 6
 /* Returns the exit status: 1 if a node did not answer. */
 int history(const struct poolfile *pool, const struct history_choices *choices);
-/* Parses "7d", "12h" or a date. Returns false if it is none of these. */
-bool history_since(const char *text, double *since);
+/* Parses a date, or a time until now, "7d" or "12h"; or, with ahead, from now on. Returns false if it is none of
+ * these. */
+bool history_when(const char *text, bool ahead, double *when);
 /* history_sum.c */
 bool history_is_key(const char *text, size_t length);
 /* Returns a new list with the sums for each combination of the records' values of these keys. */

@@ -27,7 +27,7 @@ _vocl_pool_words()
     local i what= pool=
     for ((i = 2; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        -[PuJsSorTwWtdf] | --pool | --user | --job | --since | --sum | --owner | --reason | --timeout | --wait | --to | --device | --from)
+        -[PuJsSorTwWtdf] | --pool | --user | --job | --since | --sum | --owner | --reason | --at | --until | --timeout | --wait | --to | --device | --from)
             local option=${COMP_WORDS[i]}
             [[ ${COMP_WORDS[i + 1]} == '=' ]] && ((i++))
             ((i++))

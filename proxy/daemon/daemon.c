@@ -50,6 +50,7 @@ static void tell_now(void *argument)
         watchers_tell(d);
     gossip_tick(d);
     state_review(d);
+    drain_review(d);
     d->scheduler->review(d);
     oversubscribe_review(d);
     account_review(d);

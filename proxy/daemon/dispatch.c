@@ -55,14 +55,19 @@ static void drain(struct connection *c, const json_t *message)
     const bool begins = !strcmp(message_text(message, "do", ""), "drain");
     const char *user = c->peer.name, *owner = message_text(message, "owner", user);
     const char *reason = message_text(message, "reason", "");
+    const double from = json_number_value(json_object_get(message, "from"));
+    const double until = json_number_value(json_object_get(message, "until"));
     struct daemon *d = c->daemon;
     char why[256] = "";
 
     if (!c->user.admin)
         text_print(why, sizeof(why), "only administrators of the pool may do this");
+    else if (until && until <= (from > wall_seconds() ? from : wall_seconds()))
+        text_print(why, sizeof(why), "the end of the time is before its beginning, or over");
     else if (!*owner || strlen(owner) > 32 || strlen(reason) > 128)
         text_print(why, sizeof(why), "an owner has 1 to 32 letters, a reason at most 128");
-    else if (begins ? drain_add(d, owner, user, reason, why, sizeof(why)) : drain_lift(d, owner, why, sizeof(why)))
+    else if (begins ? drain_add(d, owner, user, reason, from, until, why, sizeof(why))
+                    : drain_lift(d, owner, why, sizeof(why)))
         daemon_log("warning", "cannot %s the node, for %s (owner %s): %s", begins ? "drain" : "resume", user, owner,
                    why);
     else

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Drains: each has an owner, and only that owner lifts it; they are stored; and clients can wait for the last session.
+# Drains: each has an owner, and only that owner lifts it; they are stored; clients can wait for the last session; and a
+# drain for a window of time begins and ends by itself.
 . "$(dirname "$0")/one-lib.sh"
 need python3 python3
 make_pool here
@@ -55,5 +56,37 @@ kill $program 2> /dev/null && wait $program
 vocl pool drain --wait=ever here 2> /dev/null
 [ $? = 2 ] || fail "a wait that is none"
 vocl pool drain --owner '' here && vocl pool drain --owner "$(printf '%050d' 1)" here 2> /dev/null && fail "an owner that is none"
+
+# A window of time: until it begins the node takes sessions, but none that could last into it.
+vocl pool resume here && vocl pool drain --reason "a new fan" --at 2h --until 2100-01-31 here || fail "a window"
+state up "$user: a new fan from 20..-..-.. ..:.. until 2100-01-31 00:00" || fail "not when: $(vocl pool nodes)"
+vocl run -- "$top_builddir/tests/parity/vector_add" > /dev/null 2> "$scratch/err" || fail "before the window: $(cat "$scratch/err")"
+setting "$scratch/conf" session-seconds 36000
+vocl pool reload || fail "reload: $(cat "$scratch/log")"
+state draining "$user: a new fan from" || fail "sessions could last into the window: $(vocl pool nodes)"
+refuses "before the window"
+setting "$scratch/conf" session-seconds
+vocl pool reload || fail "reload: $(cat "$scratch/log")"
+state up || fail "the window has begun: $(vocl pool nodes)"
+kill -9 $daemon
+wait $daemon 2> /dev/null
+start_daemon
+state up "$user: a new fan from" || fail "the window is forgotten: $(vocl pool nodes)"
+# soon: drains for three seconds, in place of the window; fails if the command itself takes longer
+soon()
+{
+    vocl pool drain --until 0.05m here 2> "$scratch/err"
+}
+wait_until soon || fail "until soon: $(cat "$scratch/err")"
+wait_until state up || fail "it does not end: $(vocl pool nodes)"
+wait_until grep -q "the time of $user's drain is over" "$scratch/log" || fail "the log: $(cat "$scratch/log")"
+vocl pool events | grep -q '"event":"node-resume".*"draining":false' || fail "no event: $(vocl pool events)"
+vocl pool --json nodes | grep -q '"drains": \[\]' || fail "it is there still: $(vocl pool --json nodes)"
+vocl pool drain --until 2020-01-31 here 2> "$scratch/err" && fail "a window that is over"
+grep -q 'the end of the time is before its beginning, or over' "$scratch/err" || fail "$(cat "$scratch/err")"
+for wrong in '--at tomorrow' '--until 2x' '--at 2h --wait 5' '--at 2h --move'; do
+    vocl pool drain $wrong here 2> "$scratch/err"
+    [ $? = 2 ] || fail "$wrong: $(cat "$scratch/err")"
+done
 grep 'Sanitizer' "$scratch/log" && fail "the sanitizer found something"
 exit 0

@@ -94,10 +94,14 @@ struct topology *tree_of_text(const char *text, const char *node);
 
 /* ---- drain.c ---- */
 void drain_open(struct daemon *d);
-/* Return 0, or a negative errno with the reason in why. */
-int drain_add(struct daemon *d, const char *owner, const char *by, const char *reason, char *why, size_t why_size);
+/* Return 0, or a negative errno with the reason in why. from, until: times, in seconds since 1970, between which the
+ * drain holds; 0: from now on, until it is lifted. */
+int drain_add(struct daemon *d, const char *owner, const char *by, const char *reason, double from, double until,
+              char *why, size_t why_size);
 int drain_lift(struct daemon *d, const char *owner, char *why, size_t why_size);
 bool is_draining(const struct daemon *d);
+/* Removes the drains whose time is over. Call it every few seconds. */
+void drain_review(struct daemon *d);
 
 /* ---- reserve.c ---- */
 /* Reserves devices for another daemon's connection, or, if asker is NULL, for this daemon. answered() is called with

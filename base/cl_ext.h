@@ -21,6 +21,15 @@ typedef __typeof__(clSetKernelArgDevicePointerEXT) *clSetKernelArgDevicePointerE
 #define CL_DEVICE_SPIRV_CAPABILITIES_KHR 0x12BB
 #endif
 
+/* cl_nv_device_attribute_query, whose queries are in NVIDIA's headers only */
+#ifndef CL_DEVICE_PCI_BUS_ID_NV
+#define CL_DEVICE_PCI_BUS_ID_NV 0x4008
+#define CL_DEVICE_PCI_SLOT_ID_NV 0x4009
+#endif
+#ifndef CL_DEVICE_PCI_DOMAIN_ID_NV
+#define CL_DEVICE_PCI_DOMAIN_ID_NV 0x400A
+#endif
+
 #ifndef cl_pocl_content_size
 #define cl_pocl_content_size 1
 cl_int CL_API_CALL clSetContentSizeBufferPoCL(cl_mem buffer, cl_mem content_size);

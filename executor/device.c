@@ -151,6 +151,48 @@ static void clear_behind_names(cl_device_info param, void *value, size_t size)
     }
 }
 
+static bool has_uuid(cl_device_id device, cl_uchar uuid[CL_UUID_SIZE_KHR])
+{
+    return !clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, CL_UUID_SIZE_KHR, uuid, NULL);
+}
+
+/* Counts the earlier devices of the platform that have the device's UUID. A session that has only some of the devices
+ * counts all. */
+static cl_uint twins_before(cl_device_id device)
+{
+    cl_uchar uuid[CL_UUID_SIZE_KHR], other[CL_UUID_SIZE_KHR];
+    struct native_device found[NATIVE_MOST_DEVICES];
+    const unsigned count = has_uuid(device, uuid) ? native_devices(found) : 0;
+    cl_platform_id platform = NULL;
+    cl_uint twins = 0;
+
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &platform, NULL);
+    for (unsigned i = 0; i < count; i++) {
+        if (found[i].device == device)
+            return twins;
+        twins +=
+            found[i].platform == platform && has_uuid(found[i].device, other) && !memcmp(uuid, other, sizeof(uuid));
+    }
+    return 0; /* a sub-device */
+}
+
+/* The PCI address, in the words of Khronos, AMD and NVIDIA, and what tells twins apart. */
+static void put_identity(cl_device_id device, struct wire_buffer *infos)
+{
+    static const cl_device_info params[] = {CL_DEVICE_PCI_BUS_INFO_KHR, CL_DEVICE_TOPOLOGY_AMD, CL_DEVICE_PCI_BUS_ID_NV,
+                                            CL_DEVICE_PCI_SLOT_ID_NV, CL_DEVICE_PCI_DOMAIN_ID_NV};
+    const cl_uint twins = twins_before(device);
+    cl_uint value[16];
+    size_t size;
+
+    for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++) {
+        if (!clGetDeviceInfo(device, params[i], sizeof(value), value, &size))
+            wire_put_info(infos, params[i], value, size);
+    }
+    if (twins)
+        wire_put_info(infos, WIRE_INFO_TWIN, &twins, sizeof(twins));
+}
+
 static void put_device(struct executor *x, cl_device_id device, struct wire_buffer *infos)
 {
     static _Alignas(cl_name_version) char value[65536];
@@ -164,6 +206,7 @@ static void put_device(struct executor *x, cl_device_id device, struct wire_buff
         clear_behind_names(param, value, size);
         wire_put_info(infos, param, value, size);
     }
+    put_identity(device, infos);
     if (x->host.memory)
         wire_put_info(infos, WIRE_INFO_LIMITED, &x->host.memory, sizeof(x->host.memory));
 }

@@ -325,7 +325,8 @@ int device_covers(cl_device_id device, const struct info_table *there, char *rea
 
         if (!query->always && !was_asked(device, param))
             continue;
-        if (param == WIRE_INFO_LIMITED || covers(query, &device->infos, there, missing, sizeof(missing)))
+        if (param == WIRE_INFO_LIMITED || identity_has(param) ||
+            covers(query, &device->infos, there, missing, sizeof(missing)))
             continue;
         cover_query_name(param, text, sizeof(text));
         add(reason, size, *query->name ? query->name : text, missing);

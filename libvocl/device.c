@@ -48,6 +48,7 @@ cl_int device_tell(cl_device_id device, const void *infos, uint32_t length)
 {
     if (!info_table_take(&device->infos, infos, length))
         return CL_OUT_OF_RESOURCES;
+    identity_set(device);
     describe(device);
     return CL_SUCCESS;
 }
@@ -121,6 +122,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param, size_t size, v
         return device_texts(device, param, size, value, size_ret);
     }
     native = info_find(&device->infos, param, &length);
+    if (!native && identity_has(param)) /* the node, after a move another one, would answer for itself */
+        return CL_INVALID_VALUE;
     if (!native)
         return cl_error(
             info_ask_once(device->node, WIRE_INFO_DEVICE, &device->object, 0, param, NULL, 0, size, value, size_ret));

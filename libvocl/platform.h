@@ -44,6 +44,12 @@ cl_int device_tell(cl_device_id device, const void *infos, uint32_t length);
 /* Copies the node's answer, if it has that size; otherwise leaves to as it is. */
 void device_number(cl_device_id device, cl_device_info param, void *to, size_t size);
 
+/* ---- identity.c ---- */
+/* Whether the query tells a device apart from others of its kind, and promises nothing. */
+bool identity_has(cl_device_info param);
+/* Gives the device, whose answers have just been taken, the identity that the program sees. */
+void identity_set(cl_device_id device);
+
 /* ---- device_texts.c ---- */
 /* Answers CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR and CL_DEVICE_SPIRV_EXTENSIONS_KHR. */
 cl_int device_texts(cl_device_id device, cl_device_info param, size_t size, void *value, size_t *size_ret);

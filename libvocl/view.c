@@ -210,9 +210,7 @@ static void *open_view(struct session *session)
  * answer. */
 static bool is_its_own(cl_uint param)
 {
-    return param == CL_DEVICE_VENDOR_ID || param == CL_DEVICE_UUID_KHR || param == CL_DRIVER_UUID_KHR ||
-           param == CL_DEVICE_LUID_KHR || param == CL_DEVICE_LUID_VALID_KHR || param == CL_DEVICE_NODE_MASK_KHR ||
-           param == CL_DEVICE_PCI_BUS_INFO_KHR;
+    return param == CL_DEVICE_VENDOR_ID || identity_has(param);
 }
 
 /* Whether the query is a size that depends on the host's memory, of which a virtual machine has more or less over

@@ -3,12 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cl_ext.h"
 #include "topology/opencl.h"
-
-/* cl_nv_device_attribute_query; not in Khronos' headers */
-#define PCI_BUS_ID_NV 0x4008
-#define PCI_SLOT_ID_NV 0x4009
-#define PCI_DOMAIN_ID_NV 0x400A
 
 static void print(char *address, unsigned domain, unsigned bus, unsigned device, unsigned function)
 {
@@ -30,10 +26,10 @@ bool topology_pci_address(cl_device_id device, char address[TOPOLOGY_ADDRESS])
         print(address, 0, (cl_uchar)amd.pcie.bus, (cl_uchar)amd.pcie.device, (cl_uchar)amd.pcie.function);
         return true;
     }
-    if (clGetDeviceInfo(device, PCI_BUS_ID_NV, sizeof(bus), &bus, NULL) ||
-        clGetDeviceInfo(device, PCI_SLOT_ID_NV, sizeof(slot), &slot, NULL))
+    if (clGetDeviceInfo(device, CL_DEVICE_PCI_BUS_ID_NV, sizeof(bus), &bus, NULL) ||
+        clGetDeviceInfo(device, CL_DEVICE_PCI_SLOT_ID_NV, sizeof(slot), &slot, NULL))
         return false;
-    clGetDeviceInfo(device, PCI_DOMAIN_ID_NV, sizeof(domain), &domain, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_PCI_DOMAIN_ID_NV, sizeof(domain), &domain, NULL);
     print(address, domain, bus, slot >> 3, slot);
     return true;
 }

@@ -26,9 +26,11 @@
 #define WIRE_MAX_BLOB (192u << 20)
 
 #define WIRE_INFO_LIMITED 0x7f000001u /* of a device: bytes that the session may use; absent without a limit */
-#define WIRE_MAX_TIMES 1000000        /* most times that one command repeats a launch */
-#define WIRE_EAGER_LIMIT (1u << 20)   /* bytes of contents that one worker sends another unasked */
-#define WIRE_MAX_REPEATED 512         /* bytes of a command that can be repeated */
+#define WIRE_INFO_TWIN                                                                                                 \
+    0x7f000002u                /* of a device: u32, how many earlier ones of its platform have its UUID; absent: 0 */
+#define WIRE_MAX_TIMES 1000000 /* most times that one command repeats a launch */
+#define WIRE_EAGER_LIMIT (1u << 20) /* bytes of contents that one worker sends another unasked */
+#define WIRE_MAX_REPEATED 512       /* bytes of a command that can be repeated */
 #define WIRE_MAX_PATCH 128
 #define WIRE_GRANULE 4096 /* bytes of a buffer that are taken together when some have changed */
 

@@ -104,6 +104,13 @@ struct info_table {
     uint32_t first[128]; /* by parameter modulo 128: offset of the first such record, plus 1; 0: none */
 };
 
+/* What tells a device apart from those of other nodes, and from others with the same UUID (libvocl/identity.c). */
+struct identity {
+    bool away;        /* from the program's host, when the session began */
+    uint8_t node[16]; /* the UUID of the node where it was then */
+    uint32_t twin;    /* WIRE_INFO_TWIN */
+};
+
 /* The clock of a device's times: not known yet, none of this host's, or one of these. */
 enum device_clock { CLOCK_UNKNOWN, CLOCK_OTHER, CLOCK_RAW, CLOCK_STEADY };
 
@@ -115,6 +122,7 @@ struct _cl_device_id {
     struct partition *partition; /* of a sub-device: those created with it (libvocl/sub_device.c) */
     uint32_t platform;           /* number of the native platform in its worker */
     unsigned version;            /* of that platform: 120 for OpenCL 1.2 */
+    struct identity identity;
     struct info_table infos;
     _Atomic(struct texts *) texts[2]; /* libvocl/device_texts.c: answers that are pointers to texts */
     bool unified;

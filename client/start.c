@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/auxv.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "client/core/deliver.h"
@@ -28,7 +29,11 @@
 static PER_PROCESS struct mutex start_lock = MUTEX(RANK_START);
 static struct session *_Atomic current;
 static PER_PROCESS bool start_failed;
+static PER_PROCESS long start_next; /* if not 0, a start that failed may be repeated at that time, ns */
+static PER_PROCESS char start_why[512];
 static bool exiting;
+
+#define START_PAUSE_NS 1000000000 /* programs ask for the platforms several times in a row */
 
 /* ---- frames and losses ---- */
 
@@ -138,6 +143,23 @@ static bool gains_rights(void)
     return gains;
 }
 
+/* A pool that has no device for the program now may have one later. Other reasons do not pass by themselves, and a
+ * start that fails for them may take long. */
+static void note_failure(int error, const char *why)
+{
+    const bool known = !strcmp(why, start_why);
+
+    vocl_log(known ? LOG_INFO : LOG_ERROR, "no session: %s; run `vocl doctor` with the same options to find the reason",
+             why);
+    snprintf(start_why, sizeof(start_why), "%s", why);
+    start_next = error == -ENODEV ? clock_ns() + START_PAUSE_NS : 0;
+}
+
+static bool may_start(void)
+{
+    return !start_failed || (start_next && clock_ns() >= start_next);
+}
+
 static struct session *session_start(const struct front_end *front)
 {
     struct session *session = calloc(1, sizeof(*session));
@@ -160,7 +182,7 @@ static struct session *session_start(const struct front_end *front)
     session->lost = end_what_was_under_way;
     error = transport_open_client(&callbacks, why, sizeof(why), &session->transport);
     if (error) {
-        vocl_log(LOG_ERROR, "no session: %s; run `vocl doctor` with the same options to find the reason", why);
+        note_failure(error, why);
         free(session);
         return NULL;
     }
@@ -240,11 +262,12 @@ struct session *session_get(const struct front_end *front)
     mutex_lock(&start_lock);
     session = atomic_load(&current);
     /* a worker's own OpenCL must not find workers */
-    if (!session && !start_failed && !exiting && !getenv("VOCL_WORKER")) {
+    if (!session && may_start() && !exiting && !getenv("VOCL_WORKER")) {
         if (!watched)
             pthread_atfork(before_fork, after_fork_in_parent, after_fork);
         watched = true;
         handle_kinds(front->kinds, front->dispatch);
+        start_next = 0;
         session = session_start(front);
         start_failed = !session;
         atomic_store(&current, session);

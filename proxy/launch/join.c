@@ -84,7 +84,7 @@ static json_t *make_request(bool holds)
         give_up("VOCL_POOL_MEMORY is not a size in bytes, such as 8G");
     request = json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:s, s:s, s:s}", "do", "request", "count",
                         (json_int_t)settings_number(SETTING_POOL_COUNT), "wait",
-                        (json_int_t)settings_number(SETTING_POOL_WAIT), "share",
+                        (json_int_t)(getenv("VOCL_POOL_NOW") ? 0 : settings_number(SETTING_POOL_WAIT)), "share",
                         (json_int_t)settings_number(SETTING_POOL_WEIGHT), "exclusive",
                         settings_number(SETTING_POOL_EXCLUSIVE) != 0, "memory", (json_int_t)memory, "type",
                         settings_string(SETTING_POOL_TYPE), "name", settings_string(SETTING_POOL_NAME), "policy",

@@ -12,6 +12,8 @@
 
 #define ANSWER_MS 30000 /* the longest silence of vocl-join, unless the request waits */
 
+static bool refused; /* the program goes on without devices: when it looks again, it does not wait for them */
+
 bool pool_wanted(void)
 {
     const char *pool = settings_string(SETTING_POOL);
@@ -51,6 +53,7 @@ static int wait_for_devices(struct start *start, char *line, size_t size)
             return 0;
         if (!strncmp(line, "failed ", 7)) {
             snprintf(start->why, start->why_size, "the pool: %s", line + 7);
+            refused = true;
             return -ENODEV;
         }
         if (!strncmp(line, "queued ", 7))
@@ -66,6 +69,8 @@ static int get_devices(struct start *start)
     int error;
 
     strings_add(&launch.environment, "VOCL_POOL_PROGRAM=%s", program_invocation_short_name);
+    if (refused)
+        strings_add(&launch.environment, "VOCL_POOL_NOW=1");
     error = launch_helper(start, &launch);
     if (!error)
         error = wait_for_devices(start, line, sizeof(line));

@@ -32,10 +32,10 @@ partial=d
 [ "$(completed vocl d)" = "$(printf 'devices\ndoctor')" ] || fail "vocl d: $(completed vocl d)"
 
 partial=--
-offers vocl run // $(options tools/vocl.c | grep -v -e --help -e --json -e --share -e --door)
+offers vocl run // $(options tools/vocl.c | grep -v -e --help -e --json -e --discover -e --share -e --door)
 others='-e --interpose -e --door -e --restore -e --trace -e --recover -e --help -e --share' # a session's that lists nothing; as it was called
 offers vocl devices // $(options tools/vocl.c | grep -v $others)
-offers vocl doctor // $(options tools/vocl.c | grep -v $others)
+offers vocl doctor // $(options tools/vocl.c | grep -v $others -e --discover)
 [ ! -x "$VOCL_LIBEXECDIR/vocl-pool" ] || offers vocl pool // $(options tools/pool.c | grep -v -e --help)
 offers vocl sessions // $(options tools/sessions_wait.c | grep -v -e --help)
 offers vocl move // $(options tools/sessions.c | grep -v -e --help)

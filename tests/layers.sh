@@ -48,6 +48,7 @@ allowed()
     proxy/daemon/web)      echo "proxy/daemon/web/* $(allowed proxy/daemon/net) proxy/daemon/node/node.h proxy/daemon/pool/peers.h proxy/daemon/schedule/schedule.h" ;;
     proxy/daemon) echo "proxy/daemon/* pool/* base/*" ;;
     proxy/launch) echo "proxy/launch/* proxy/supervisor.h proxy/fork_server.h pool/* transport/starter.h transport/alive/bell.h transport/rendezvous/greeting.h base/*" ;;
+    proxy/announce) echo "proxy/announce/* base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;; # with tools/topo/, which `vocl topo` alone uses
     tests)        echo "tests/* tools/topo/* tools/progress.h proxy/supervisor.h proxy/fork_server.h proxy/daemon/schedule/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h ground/* xtq/* mpi/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
@@ -104,6 +105,11 @@ while read -r file; do
             [ "$file" = transport/plugin/mpi.c ] || echo "$file includes mpi.h; only transport/plugin/mpi.c may" ;;
         *:openssl/*)
             [ "$file" = transport/plugin/tls.c ] || echo "$file includes $include; only transport/plugin/tls.c may" ;;
+        *:avahi-*)
+            case $file in
+            proxy/announce/announce.c | tools/discover.c) ;;
+            *) echo "$file includes $include; only proxy/announce/announce.c and tools/discover.c may" ;;
+            esac ;;
         *:zstd*)
             [ "$file" = transport/plugin/pack.c ] || echo "$file includes $include; only transport/plugin/pack.c may" ;;
         include:mpi.h | ground:mpi.h | xtq:mpi.h | mpi:mpi.h | devcom:mpi.h | tests:mpi.h | benchmarks:mpi.h | examples:mpi.h) ;;

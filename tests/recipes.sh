@@ -60,6 +60,7 @@ done || exit 1
 
 cat > "$scratch/names" <<'END'
 OpenCL ocl-icd-opencl-dev ocl-icd-devel ocl-icd
+avahi-client libavahi-client-dev avahi-devel avahi
 hwloc libhwloc-dev hwloc-devel hwloc@2:
 jansson libjansson-dev jansson-devel jansson
 libconfig libconfig-dev libconfig-devel libconfig

@@ -38,6 +38,7 @@ sources | grep '\.c$' > "$scratch/all"
 # exist
 sed -i '/^executor\/vendors.c/d; /^tests\/session\/mpi_app.c/d; /^benchmarks\/devcom_\(gaspi\|shmem\).c/d' "$scratch/all"
 [ -e "$VOCL_LIBEXECDIR/spank_vocl.so" ] || sed -i '/^proxy\/slurm\//d' "$scratch/all"
+[ -x "$VOCL_LIBEXECDIR/vocl-announce" ] || sed -i '/^proxy\/announce\//d; /^tools\/discover.c/d' "$scratch/all"
 [ -s "$scratch/all" ] || fail "no sources"
 grep -vE '^(tests|benchmarks)/' "$scratch/all" > "$scratch/ours"
 

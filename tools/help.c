@@ -87,6 +87,7 @@ static const struct {
      "\n"
      "Output:\n"
      "  -j, --json         print JSON\n"
+     "      --discover     list the pools' daemons that announce themselves in the local network instead\n"
      "\n"
      "The exit status is 1 if there are no devices. See vocl(1).\n"},
     {"doctor",

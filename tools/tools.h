@@ -5,7 +5,7 @@
  *     environment.c  the environment that a program is run with
  *     vendors.c      the ICD file of a VOCL that may be installed anywhere
  *     deploy.c       --deploy: copies this VOCL to hosts; deploy.sh is what they run for it
- *     devices.c      vocl devices
+ *     devices.c      vocl devices; its --discover is vocl-discover (discover.c), which links Avahi
  *     hold.c         --hold
  *     sessions.c     vocl sessions, vocl move, vocl suspend, vocl resume; sessions_wait.c its --wait
  *     progress.c     how far a command has come (progress.h); units.c, sizes and times for people (units.h)
@@ -58,7 +58,7 @@ struct choices {
     const char *hold;                                                         /* a PID, or "" for the program */
     const char *trace, *report;                                               /* files; report: "-" for stderr */
     bool exclusive;
-    bool json;
+    bool json, discover;
     bool deploy;
     bool local;
     bool recover;

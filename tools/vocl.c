@@ -150,6 +150,7 @@ static struct choices parse_options(int count, char **words, bool runs)
         {"report", optional_argument, NULL, 'r'},
         /* not a session's options */
         {"json", no_argument, NULL, 'j'},
+        {"discover", no_argument, NULL, 'v'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -195,6 +196,11 @@ static struct choices parse_options(int count, char **words, bool runs)
             if (runs)
                 misuse("--json belongs to `vocl devices` and `vocl doctor`");
             choices.json = true;
+            break;
+        case 'v':
+            if (runs)
+                misuse("--discover belongs to `vocl devices`");
+            choices.discover = true;
             break;
         case 'm':
             check_mpi(optarg);
@@ -301,16 +307,6 @@ static int run(int count, char **words)
     fail(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE, "%s: %m", *program);
 }
 
-static int devices(int count, char **words)
-{
-    struct choices choices = parse_options(count, words, false);
-
-    if (words[optind])
-        misuse("devices takes no argument such as \"%s\"", words[optind]);
-    prepare_session(&choices);
-    return devices_list(choices.json);
-}
-
 /* Runs a program of VOCL's own that needs more libraries than this one. */
 __attribute__((noreturn)) static void become(const char *helper, const char *name, char **words)
 {
@@ -321,6 +317,21 @@ __attribute__((noreturn)) static void become(const char *helper, const char *nam
     fail(EXIT_BROKEN, "%s: %m", path);
 }
 
+static int devices(int count, char **words)
+{
+    struct choices choices = parse_options(count, words, false);
+    char *name[] = {NULL, choices.json ? "--json" : NULL, NULL};
+
+    if (words[optind])
+        misuse("devices takes no argument such as \"%s\"", words[optind]);
+    if (choices.discover && access(helper_path("vocl-discover"), X_OK))
+        fail(EXIT_BROKEN, "this VOCL was built without discovery, which needs Avahi");
+    if (choices.discover)
+        become("vocl-discover", "vocl devices", name);
+    prepare_session(&choices);
+    return devices_list(choices.json);
+}
+
 static int doctor(int count, char **words)
 {
     struct choices choices = parse_options(count, words, false);
@@ -328,6 +339,8 @@ static int doctor(int count, char **words)
 
     if (words[optind])
         misuse("doctor takes no argument such as \"%s\"", words[optind]);
+    if (choices.discover)
+        misuse("--discover belongs to `vocl devices`");
     prepare_session(&choices);
     become("vocl-doctor", "vocl doctor", name);
 }

@@ -14,6 +14,7 @@ class Vocl(AutotoolsPackage):
     variant("trace", default=True, description="Traces and reports of programs")
     variant("munge", default=True, when="+pool", description="Authentication by MUNGE")
 
+    variant("avahi", default=False, when="+pool", description="Discovery of pools in a local network")
     variant("slurm", default=False, when="+pool", description="Slurm's plugin for devices of a pool")
 
     depends_on("c", type="build")
@@ -37,6 +38,7 @@ class Vocl(AutotoolsPackage):
     depends_on("libmicrohttpd", when="+pool")
     depends_on("munge", when="+munge")
     depends_on("slurm", when="+slurm")
+    depends_on("avahi", when="+avahi")
 
     def autoreconf(self, spec, prefix):
         Executable("./autogen.sh")()
@@ -55,4 +57,5 @@ class Vocl(AutotoolsPackage):
         if self.spec.satisfies("+pool"):
             args += self.with_or_without("munge")
             args += self.with_or_without("slurm")
+            args += self.with_or_without("avahi")
         return args

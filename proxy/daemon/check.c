@@ -484,6 +484,17 @@ static void check_limits(const struct config *config)
 
 /* ---- the whole check ---- */
 
+static void check_announce(const struct config *config)
+{
+    if (!config->announce)
+        return;
+    if (!announce_is_built())
+        doubt(config, "announce",
+              "the daemon is not announced: this VOCL was built without Avahi, or lacks vocl-announce");
+    else if (is_own_only(config->listen))
+        doubt(config, "announce", "the daemon listens at %s, which no other host can reach", config->listen);
+}
+
 /* Checks what may change while the daemon runs, and would otherwise not be noticed. */
 static void check_rest(const struct config *config, const struct poolfile *pool)
 {
@@ -497,6 +508,7 @@ static void check_rest(const struct config *config, const struct poolfile *pool)
     if (config_line(config, "powercap") && access(config->powercap, R_OK | X_OK))
         doubt(config, "powercap", "%s: %s", config->powercap, strerror(errno));
     check_limits(config);
+    check_announce(config);
 }
 
 static void check_there(const struct daemon *d, void *bytes)

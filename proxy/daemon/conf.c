@@ -62,7 +62,7 @@ static const struct {
     {"worker-processes", offsetof(struct config, worker_processes), 4096, 4000000},
 };
 
-static const char *const others[] = {"policy", "worker-memory", "devices", "limits", "oversubscribe"};
+static const char *const others[] = {"policy", "worker-memory", "devices", "limits", "oversubscribe", "announce"};
 
 #define DEVICE_SESSIONS 16
 #define OVERSUBSCRIBE_SECONDS 1 /* for `true` */
@@ -373,6 +373,16 @@ static bool read_oversubscribe(const struct reader *r)
     return true;
 }
 
+static bool read_announce(const struct reader *r)
+{
+    const config_setting_t *setting = config_setting_get_member(r->root, "announce");
+
+    if (setting && config_setting_type(setting) != CONFIG_TYPE_BOOL)
+        return complain(r, setting, "true or false is needed");
+    r->config->announce = setting && config_setting_get_bool(setting);
+    return true;
+}
+
 bool config_is_address(const char *text, unsigned least_port)
 {
     const char *port = "";
@@ -441,7 +451,7 @@ static bool check_values(const struct reader *r)
 static bool read_all(const struct reader *r)
 {
     return check_names(r) && read_texts(r) && read_numbers(r) && check_values(r) && read_oversubscribe(r) &&
-           read_rules(r) && read_limits(r);
+           read_announce(r) && read_rules(r) && read_limits(r);
 }
 
 static bool read_file(struct reader *r, config_t *file, const char *path)

@@ -37,6 +37,7 @@ struct config {
     char **allow, **deny, **admins; /* users, or groups as "@group"; NULL-terminated */
     char **environment;             /* of workers: NAME=VALUE */
     enum policy policy;
+    bool announce;    /* in the local network */
     unsigned prefork; /* 0: each worker loads the drivers itself */
     unsigned mesh;    /* in a pool with more nodes the daemons gossip */
     unsigned queue_limit, connection_limit, connections_per_user;

@@ -160,6 +160,7 @@ bool daemon_reload(struct daemon *d, bool *restart, char *why, size_t why_size)
     d->pool = pool;
     fork_server_open(d);
     peers_open(d);
+    announce_review(d);
     check_serving(d);
     daemon_log("notice", "read %s again", d->config->path);
     event_note(d, "daemon-reload", NULL, message_pack("{s:s}", "version", PACKAGE_VERSION));
@@ -295,6 +296,7 @@ static int run(const char *path, bool detach)
     look_for_silence(d);
     fork_server_open(d);
     peers_open(d);
+    announce_review(d);
     check_serving(d);
     daemon_log("notice", "%s serves %u devices at %s", d->config->name, d->device_count, d->address);
     say_ready(d);

@@ -7,6 +7,7 @@
  *   dispatch.c    the requests of clients
  *   conf.c        the configuration (conf.h); check.c checks whether it can be followed on this host
  *   log.c         messages to the journal; notify.c, messages to systemd
+ *   announce.c    the process that announces this daemon in the local network
  *
  *   net/
  *     timer.h       timers

@@ -14,6 +14,12 @@ bool daemon_reload(struct daemon *d, bool *restart, char *why, size_t why_size);
 /* ---- dispatch.c ---- */
 void dispatch_take(struct connection *c, json_t *message);
 
+/* ---- announce.c ---- */
+/* Announces this daemon in the local network, or ceases to, as the configuration says. */
+void announce_review(struct daemon *d);
+/* Whether this VOCL can announce daemons. */
+bool announce_is_built(void);
+
 /* ---- notify.c ---- */
 /* Call it before anything else is started. */
 void notify_open(void);

@@ -27,7 +27,7 @@ fi
 
 # Other processes never see an incomplete copy: it has another name until it is complete.
 why=$(mkdir -p "$base" 2>&1) || failed "$why"
-new=$base/.new-$$-$(date +%s)
+new=$base/.new-$(uname -n)-$$-$(date +%s) # of hosts with one home, containers have the same PIDs
 trap 'rm -rf "$new"' EXIT
 trap 'exit 1' HUP INT TERM PIPE
 why=$(mkdir "$new" 2>&1) || failed "$why"

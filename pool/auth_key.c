@@ -4,6 +4,9 @@
  * in a node's own file, its own line also has its secret key. Two daemons derive a common secret from the secret key of
  * one and the public key of the other (X25519), which no third party knows. Both ends mix the daemon's and the client's
  * nonce into the connection's key, so neither a recorded conversation nor a false daemon succeeds.
+ *
+ * A user's key also makes keys for single holds, which need no line in any file: a client that calls itself USER/JOB
+ * proves that it has the one for the hold of that job.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -102,6 +105,41 @@ static int find_shared(const struct auth_settings *settings, const char *other, 
     return error;
 }
 
+/* Makes the key of a hold from its user's key. */
+static void derive_key(uint8_t key[AUTH_KEY], const char *job)
+{
+    crypto_auth_hmacsha256_state state;
+
+    crypto_auth_hmacsha256_init(&state, key, AUTH_KEY);
+    crypto_auth_hmacsha256_update(&state, (const uint8_t *)"vocl hold", 9);
+    crypto_auth_hmacsha256_update(&state, (const uint8_t *)job, strlen(job));
+    crypto_auth_hmacsha256_final(&state, key);
+    sodium_memzero(&state, sizeof(state));
+}
+
+/* Finds the key of a client: a user, or USER/JOB, a hold. */
+static int find_client(const char *path, const char *name, uint8_t key[AUTH_KEY], char *why, size_t why_size)
+{
+    const char *job = strchr(name, '/');
+    char user[64];
+    int error;
+
+    snprintf(user, sizeof(user), "%.*s", job ? (int)(job - name) : 63, name);
+    error = find_key(path, user, key, NULL, why, why_size);
+    if (!error && job)
+        derive_key(key, job + 1);
+    return error;
+}
+
+/* Takes the key that a client was given. */
+static int take_key(const char *digits, uint8_t key[AUTH_KEY], char *why, size_t why_size)
+{
+    if (read_key(digits, key))
+        return 0;
+    snprintf(why, why_size, "VOCL_POOL_KEY is not 64 hexadecimal digits");
+    return -EINVAL;
+}
+
 /* Derives the connection's key from the secret, the nonces, and the name. */
 static void mix(const uint8_t secret[AUTH_KEY], const uint8_t *nonce, const uint8_t *own, const char *name,
                 uint8_t key[AUTH_KEY])
@@ -134,17 +172,35 @@ static int prove(const struct auth_settings *settings, const uint8_t nonce[AUTH_
         snprintf(other, sizeof(other), "@%.63s", settings->other);
         name = own;
         error = find_shared(settings, other, secret, why, why_size);
+    } else if (settings->key) {
+        error = take_key(settings->key, secret, why, why_size);
     } else {
-        error = find_key(settings->key_file, name, secret, NULL, why, why_size);
+        error = find_client(settings->key_file, name, secret, why, why_size);
     }
     if (error)
         return error;
+    if (strlen(name) >= sizeof(((struct auth_peer *)0)->name)) {
+        snprintf(why, why_size, "the user's name is too long");
+        return -EINVAL;
+    }
     randombytes_buf(proof, AUTH_NONCE);
     *length = AUTH_NONCE + strlen(name);
     memcpy(proof + AUTH_NONCE, name, strlen(name));
     mix(secret, nonce, proof, name, key);
     sodium_memzero(secret, sizeof(secret));
     return 0;
+}
+
+/* A client that calls itself USER/JOB is this user, with the rights of that hold alone. */
+static void split(struct auth_peer *peer)
+{
+    char *job = peer->is_daemon ? NULL : strchr(peer->name, '/');
+
+    *peer->hold = '\0';
+    if (!job)
+        return;
+    *job++ = '\0';
+    snprintf(peer->hold, sizeof(peer->hold), "@%.*s", AUTH_JOB, job);
 }
 
 static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_NONCE], const uint8_t *proof,
@@ -165,13 +221,36 @@ static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     peer->is_daemon = *peer->name == '@';
     peer->uid = (uid_t)-1;
     peer->gid = (gid_t)-1;
+    if (!peer->is_daemon && strchr(peer->name, '/') && !auth_is_job(strchr(peer->name, '/') + 1)) {
+        snprintf(why, why_size, "a hold with a key is for a job of 1 to %d letters, digits, dots and hyphens",
+                 AUTH_JOB);
+        return -EBADMSG;
+    }
     error = peer->is_daemon ? find_shared(settings, peer->name, secret, why, why_size)
-                            : find_key(settings->key_file, peer->name, secret, NULL, why, why_size);
+                            : find_client(settings->key_file, peer->name, secret, why, why_size);
     if (error)
         return error;
     mix(secret, nonce, proof, peer->name, key);
     sodium_memzero(secret, sizeof(secret));
+    split(peer);
     return 0;
 }
 
-__attribute__((visibility("default"))) const struct auth_plugin vocl_auth_plugin = {AUTH_VERSION, prove, check};
+static int derive(const struct auth_settings *settings, const char *job, char hex[2 * AUTH_KEY + 1], char *why,
+                  size_t why_size)
+{
+    uint8_t key[AUTH_KEY];
+    int error;
+
+    if (sodium_init() < 0)
+        return -ENOMEM;
+    error = find_key(settings->key_file, settings->user, key, NULL, why, why_size);
+    if (error)
+        return error;
+    derive_key(key, job);
+    sodium_bin2hex(hex, 2 * AUTH_KEY + 1, key, sizeof(key));
+    sodium_memzero(key, sizeof(key));
+    return 0;
+}
+
+__attribute__((visibility("default"))) const struct auth_plugin vocl_auth_plugin = {AUTH_VERSION, prove, check, derive};

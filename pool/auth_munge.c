@@ -122,4 +122,4 @@ static int check(const struct auth_settings *settings, const uint8_t nonce[AUTH_
     return 0;
 }
 
-__attribute__((visibility("default"))) const struct auth_plugin vocl_auth_plugin = {AUTH_VERSION, prove, check};
+__attribute__((visibility("default"))) const struct auth_plugin vocl_auth_plugin = {AUTH_VERSION, prove, check, NULL};

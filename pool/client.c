@@ -29,8 +29,11 @@ static int authenticate(struct client *client, const struct poolfile *pool, cons
                         char *why, size_t why_size)
 {
     const long until = clock_ms() + milliseconds;
-    const struct auth_settings settings = {
-        .key_file = pool->key_file, .user = pool->user, .socket = pool->munge_socket, .daemon = pool->daemon};
+    const struct auth_settings settings = {.key_file = pool->key_file,
+                                           .user = pool->user,
+                                           .key = pool->key,
+                                           .socket = pool->munge_socket,
+                                           .daemon = pool->daemon};
     struct channel_greeting greeting;
     struct channel_proof proof = {.magic = CHANNEL_MAGIC, .version = CHANNEL_VERSION};
     struct channel_reply reply;

@@ -118,9 +118,19 @@ int poolfile_read(struct poolfile *pool, const char *where, char *why, size_t wh
     return 0;
 }
 
+int poolfile_take_settings(struct poolfile *pool)
+{
+    const char *user = settings_string(SETTING_POOL_USER), *key = settings_string(SETTING_POOL_KEY);
+
+    if ((*user && replace(&pool->user, user)) || (*key && replace(&pool->key, key)))
+        return -ENOMEM;
+    return 0;
+}
+
 void poolfile_free(struct poolfile *pool)
 {
     free(pool->key_file);
     free(pool->munge_socket);
     free(pool->user);
+    free(pool->key);
 }

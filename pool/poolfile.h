@@ -26,7 +26,7 @@ struct poolfile {
     struct poolfile_node nodes[POOLFILE_NODES];
     unsigned count;
     char method[16], network[8];
-    char *key_file, *munge_socket, *user;
+    char *key_file, *munge_socket, *user, *key;
     uid_t daemon;
 };
 
@@ -34,6 +34,9 @@ struct poolfile {
  * authenticate; NULL or "": the default file. Returns 0, or a negative errno with the reason in why. */
 int poolfile_read(struct poolfile *pool, const char *where, char *why, size_t why_size);
 int poolfile_read_file(struct poolfile *pool, const char *path, char *why, size_t why_size);
+/* Takes the user and the key from the settings POOL_USER and POOL_KEY, where these are not empty. Returns 0 or
+ * -ENOMEM. */
+int poolfile_take_settings(struct poolfile *pool);
 void poolfile_free(struct poolfile *pool);
 
 #endif

@@ -555,8 +555,8 @@ int main(int count, char **words)
     error = poolfile_read(&pool, where, why, sizeof(why));
     if (error)
         fail(error == -ENOENT ? NO_NODE : 1, "%s", why);
-    if (*settings_string(SETTING_POOL_USER))
-        pool.user = strdup(settings_string(SETTING_POOL_USER));
+    if (poolfile_take_settings(&pool))
+        fail(1, "out of memory");
     if (is_top && words[optind])
         fail(2, "top takes no argument such as \"%s\"", words[optind]);
     if (is_top)

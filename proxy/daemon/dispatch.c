@@ -13,13 +13,18 @@ static void tell_status(struct connection *c, const json_t *message)
                                     peers_directory(c->daemon), "queue", queue_print(c->daemon)));
 }
 
+/* A client with the key of a hold has only the sessions in it. */
+static bool is_own(const struct connection *c, const struct session *s)
+{
+    return s->uid == c->peer.uid && (!*c->peer.hold || !strcmp(c->peer.hold, s->within));
+}
+
 static void start(struct connection *c, const json_t *message)
 {
-    const struct auth_peer *peer = &c->peer;
     struct session *s = session_find(c->daemon, message_text(message, "session", ""));
     char why[256] = "";
 
-    if (!s || s->uid != peer->uid)
+    if (!s || !is_own(c, s))
         connection_fail(c, "there is no such session of yours here");
     else if (session_start(s, c, message, why, sizeof(why)))
         connection_fail(c, why);
@@ -30,7 +35,7 @@ static void hold(struct connection *c, const json_t *message)
 {
     struct session *s = session_find(c->daemon, message_text(message, "session", ""));
 
-    if (s && s->uid == c->peer.uid && hold_begin(s, c))
+    if (s && is_own(c, s) && hold_begin(s, c, message_number(message, "keep", 0)))
         connection_send(c, message_pack("{s:s}", "held", s->id));
     else
         connection_fail(c, "there is no such reservation of yours here");
@@ -41,7 +46,7 @@ static void attach(struct connection *c, const json_t *message)
 {
     struct session *s = session_find(c->daemon, message_text(message, "session", ""));
 
-    if (!s || s->state != SESSION_RUNNING || s->uid != c->peer.uid) {
+    if (!s || s->state != SESSION_RUNNING || !is_own(c, s)) {
         connection_fail(c, "there is no such session of yours here");
         return;
     }
@@ -176,6 +181,16 @@ static void watch(struct connection *c, const json_t *message)
         watchers_add(c);
 }
 
+/* What a client with the key of a hold may ask for: sessions in it that are neither moved nor resumed, because that
+ * takes other devices. */
+static bool is_for_hold(const char *what, const json_t *message)
+{
+    if (!strcmp(what, "request"))
+        return !json_object_get(message, "move") && !json_object_get(message, "suspended") &&
+               !json_object_get(message, "instead");
+    return !strcmp(what, "start") || !strcmp(what, "attach");
+}
+
 void dispatch_take(struct connection *c, json_t *message)
 {
     static const struct {
@@ -203,7 +218,9 @@ void dispatch_take(struct connection *c, json_t *message)
 
     while (i < count && strcmp(commands[i].what, what) != 0)
         i++;
-    if (i && !c->peer.is_daemon && !c->user.allowed && !c->user.admin) {
+    if (*c->peer.hold && !is_for_hold(what, message)) {
+        connection_fail(c, "the key of a hold is for sessions in that hold alone");
+    } else if (i && !c->peer.is_daemon && !c->user.allowed && !c->user.admin) {
         daemon_log("warning", "%s (%s) may not use this node", c->peer.name, c->remote);
         connection_fail(c, "you may not use this node");
     } else if (i < count) {

@@ -15,6 +15,12 @@
  *
  *    held NAME                    sessions that name it (VOCL_POOL_HOLD) use these devices
  *
+ * As `vocl-join --keep SECONDS` it holds until the control socket closes; the hold then remains for so many seconds,
+ * for another such process to take it over: `vocl-join --keep SECONDS NAME PART ADDRESS...`. A line on the control
+ * socket returns the devices.
+ *
+ *    part PART ADDRESS            a part of the hold, before the line `held`
+ *
  * Otherwise it has the nodes' daemons start the workers, serves PMI to all ranks (to the workers through the daemons),
  * and stays until the application has ended.
  */
@@ -399,24 +405,70 @@ static void attend_session(void)
     attend(CONTROL_SOCKET, &hooks);
 }
 
-/* Keeps nothing of the asking process open, which would otherwise seem to be alive. */
-static void hold(pid_t process, struct inquiry *broker)
+/* How long the devices are held: as long as a process exists, or as there is a control socket. */
+struct holding {
+    pid_t process; /* or 0 */
+    bool keeps;
+    unsigned keep_seconds; /* without this process */
+    char **parts;          /* of a hold that exists: its name, then PART ADDRESS of each; NULL: a new one */
+};
+
+static bool read_holding(struct holding *holding, int count, char **words)
+{
+    uint64_t number;
+
+    *holding = (struct holding){.process = 0};
+    if (count < 3)
+        return false;
+    if (count == 3 && !strcmp(words[1], "--hold"))
+        holding->process = (pid_t)strtol(words[2], NULL, 10);
+    holding->keeps = !strcmp(words[1], "--keep") && text_read_number(words[2], 0, 1000000, &number);
+    if (holding->keeps)
+        holding->keep_seconds = (unsigned)number;
+    if (holding->keeps && count > 5 && count % 2 == 0 && count < 2 * SESSION_FIRST)
+        holding->parts = words + 3;
+    return holding->process || holding->keeps;
+}
+
+/* Takes the parts of a hold that exists. */
+static void take_parts(char **words)
+{
+    snprintf(session.id, sizeof(session.id), "%s", *words++);
+    for (; words[0] && words[1]; words += 2) {
+        struct place *place = &session.nodes[session.count].place;
+
+        snprintf(place->part, sizeof(place->part), "%s", words[0]);
+        snprintf(place->address, sizeof(place->address), "%s", words[1]);
+        session.nodes[session.count++].inquiry.client.fd = -1;
+    }
+}
+
+/* Keeps nothing of a process open whose end is waited for: it would seem to be alive. */
+static void hold(const struct holding *holding, struct inquiry *broker)
 {
     char why[512];
 
-    if (hold_all(why, sizeof(why)))
+    if (hold_all(holding->keep_seconds, why, sizeof(why)))
         give_up(why);
+    for (unsigned i = 0; holding->keeps && i < session.count; i++)
+        say("part %s %s", session.nodes[i].place.part, session.nodes[i].place.address);
     say("held %s", session.id);
-    close(CONTROL_SOCKET);
     inquiry_end(broker);
-    hold_until(process);
+    if (holding->keeps) {
+        hold_until_told(CONTROL_SOCKET);
+    } else {
+        close(CONTROL_SOCKET);
+        hold_until(holding->process);
+    }
 }
 
 int main(int count, char **words)
 {
-    const pid_t process = count == 3 && !strcmp(words[1], "--hold") ? (pid_t)strtol(words[2], NULL, 10) : 0;
     struct poolfile *pool = &session.pool;
-    struct inquiry broker; /* until everything is started: what is not started is returned when it ends */
+    struct holding holding;
+    const bool holds = read_holding(&holding, count, words);
+    struct inquiry broker = {.client.fd =
+                                 -1}; /* until everything is started: what is not started is returned when it ends */
     char why[512];
 
     signal(SIGPIPE, SIG_IGN);
@@ -424,15 +476,18 @@ int main(int count, char **words)
         fprintf(stderr, "vocl-join: started by VOCL only\n");
         return 2;
     }
-    if (!process)
+    if (!holds)
         requests_open(CONTROL_SOCKET);
     if (poolfile_read(pool, settings_string(SETTING_POOL), why, sizeof(why)))
         give_up(why);
-    if (*settings_string(SETTING_POOL_USER) && !(pool->user = strdup(settings_string(SETTING_POOL_USER))))
+    if (poolfile_take_settings(pool))
         give_up(strerror(ENOMEM));
-    get_devices(&broker, process != 0);
-    if (process) {
-        hold(process, &broker);
+    if (holding.parts)
+        take_parts(holding.parts);
+    else
+        get_devices(&broker, holds);
+    if (holds) {
+        hold(&holding, &broker);
         return 0;
     }
     if (!strcmp(pool->network, "tls")) /* a user may choose more security than the pool requires */

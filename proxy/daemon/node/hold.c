@@ -3,6 +3,10 @@
  * connected. Sessions of the same user that name it get their devices from it, one after the other or together, before
  * all waiting requests; between them nobody else gets the devices. For others, what these sessions use counts as the
  * hold's.
+ *
+ * Sessions name a hold by its session's name, or as "@JOB". The second name outlasts it: another hold of the same user
+ * for this job can take its place. Its client may say for how many seconds the hold remains without a client, for
+ * another one to take it over.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +15,19 @@
 #include "base/text.h"
 #include "proxy/daemon/node/internal.h"
 
+#define MOST_KEEP 3600 /* seconds that a hold may remain without a client */
+
+/* A session within a hold may claim any job. */
+static bool is_named(const struct session *hold, const char *name)
+{
+    return *name == '@' ? !*hold->within && !strcmp(hold->job, name + 1) : !strcmp(hold->of, name);
+}
+
 struct session *hold_of(const struct session *s)
 {
     struct session *hold = s->daemon->sessions;
 
-    while (*s->within && hold && !(hold->held && !strcmp(hold->of, s->within) && hold->uid == s->uid))
+    while (*s->within && hold && !(hold->held && is_named(hold, s->within) && hold->uid == s->uid))
         hold = hold->next;
     return *s->within ? hold : NULL;
 }
@@ -105,17 +117,21 @@ static void look(void *argument)
         session_end(hold, why);
     } else if (config->session_seconds && age >= config->session_seconds) {
         time_is_up(hold);
+    } else if (!hold->client && clock_ms() - hold->left_ms > 1000L * hold->keep_seconds) {
+        text_print(why, sizeof(why), "its client was away for %u seconds", hold->keep_seconds);
+        session_end(hold, why);
     } else {
         session_set_timer(hold, look, 1);
     }
 }
 
-bool hold_begin(struct session *s, struct connection *c)
+bool hold_begin(struct session *s, struct connection *c, long long keep_seconds)
 {
-    if (s->state != SESSION_RESERVED || s->client || *s->within)
+    if (s->state != SESSION_RESERVED || (s->client && !s->held) || *s->within)
         return false;
     s->held = true;
     s->expires = 0;
+    s->keep_seconds = keep_seconds < 0 ? 0 : keep_seconds > MOST_KEEP ? MOST_KEEP : (unsigned)keep_seconds;
     s->active_ms = clock_ms();
     if (!*s->program)
         text_print(s->program, sizeof(s->program), "(hold)");
@@ -132,4 +148,15 @@ void hold_end(struct session *s)
 {
     if (s->state == SESSION_RESERVED)
         session_gone(s, 0);
+}
+
+void hold_leave(struct session *s)
+{
+    if (s->state != SESSION_RESERVED)
+        return;
+    s->left_ms = clock_ms();
+    if (s->keep_seconds)
+        daemon_log("info", "session %s is held for %u more seconds without a client", s->of, s->keep_seconds);
+    else
+        hold_end(s);
 }

@@ -54,7 +54,9 @@ void session_free(struct session *s);
 void session_set_timer(struct session *s, void (*run)(void *session), double seconds);
 
 /* ---- hold.c ---- */
-/* The client that held the devices has gone. */
+/* The client that held the devices has gone: the hold ends, or waits for another client. */
+void hold_leave(struct session *s);
+/* The hold is over. */
 void hold_end(struct session *s);
 /* Returns the hold that the session has its devices from; NULL: none, or it is over. */
 struct session *hold_of(const struct session *s);

@@ -27,6 +27,7 @@ bool move_may_ask(const struct session *s, const char **why)
 {
     *why = s->state == SESSION_ENDING || s->leaving          ? "the session ends"
            : s->state != SESSION_RUNNING || !s->client       ? "its vocl-join is not connected"
+           : *s->within == '@'                               ? "its devices are held for its job"
            : s->mover || *message_text(s->move, "phase", "") ? "a move of it is under way, or it is suspended"
                                                              : NULL;
     return !*why;

@@ -37,7 +37,7 @@ struct session {
     char id[SESSION_ID];       /* this part of the session */
     char of[SESSION_ID];       /* the session's name, which is also that of its first parts */
     char replaces[SESSION_ID]; /* the part that this one replaces in a move, or "" */
-    char within[SESSION_ID];   /* the hold that its devices are of, or "" */
+    char within[SESSION_ID];   /* the hold that its devices are of, by name or as "@JOB"; or "" */
     char account[64];          /* the name of its user's limit at the broker, or "" */
     char user[64], home[256], program[64], job[64], from[64];
     uid_t uid;
@@ -49,11 +49,14 @@ struct session {
     unsigned share;          /* its weight */
     bool exclusive, started; /* started: it has a worker */
     bool held;               /* it has no worker, and keeps its devices for others (hold.c) */
-    double began;            /* wall-clock time, seconds */
-    double expires;          /* the same: its client has to come until then; 0: it has come */
-    double joules_before;    /* energy_review() at its start; below 0: not known */
-    pid_t pid, supervisor;   /* pid: its worker; supervisor: the worker's parent */
-    uint64_t start_time;     /* of the worker, in clock ticks since the host's boot */
+    /* keep_seconds: how long it is held without a client; left_ms: since when it has none */
+    unsigned keep_seconds;
+    long left_ms;
+    double began;          /* wall-clock time, seconds */
+    double expires;        /* the same: its client has to come until then; 0: it has come */
+    double joules_before;  /* energy_review() at its start; below 0: not known */
+    pid_t pid, supervisor; /* pid: its worker; supervisor: the worker's parent */
+    uint64_t start_time;   /* of the worker, in clock ticks since the host's boot */
     int pidfd;
     struct event *exited;
     struct timer timer;        /* for the reservation, the time limit, and killing */
@@ -125,9 +128,9 @@ void session_attach(struct session *s, struct connection *c);
 void session_end(struct session *s, const char *why);
 
 /* ---- hold.c ---- */
-/* Keeps the reserved devices for sessions that name the hold, as long as c exists. Returns false if that is no longer
- * possible. */
-bool hold_begin(struct session *s, struct connection *c);
+/* Keeps the reserved devices for sessions that name the hold, as long as c exists and so many seconds longer. c may
+ * also take over a hold from another client of its user. Returns false if that is no longer possible. */
+bool hold_begin(struct session *s, struct connection *c, long long keep_seconds);
 
 /* ---- move.c ---- */
 /* Asks the session to move; c gets messages about the progress. */

@@ -20,7 +20,8 @@ static void expired(void *argument)
         return;
     }
     daemon_log("warning", "a reservation of %s expires: it was not started in time", s->user);
-    expiry_note(s->uid);
+    if (!*s->within) /* otherwise nobody else misses the devices */
+        expiry_note(s->uid);
     session_end(s, "it was not started in time");
 }
 
@@ -29,7 +30,7 @@ void session_expect(struct session *s)
     const double now = wall_seconds();
 
     if (!s->expires)
-        s->expires = now + RESERVED_SECONDS;
+        s->expires = now + (s->keep_seconds > RESERVED_SECONDS ? s->keep_seconds : RESERVED_SECONDS);
     session_set_timer(s, expired, s->expires > now + 0.01 ? s->expires - now : 0.01);
 }
 

@@ -119,7 +119,7 @@ static void client_closed(struct connection *c)
     s->client = NULL;
     relay_close(s);
     if (s->held)
-        hold_end(s);
+        hold_leave(s);
     else if (s->ended)
         conclude(s);
     else if (s->state == SESSION_RESERVED)

@@ -126,13 +126,20 @@ static void set_trouble(struct daemon *d, int error)
 
 #define OWN(member) FIELD(struct session, member, #member)
 
-static const struct field record[] = {
-    OWN(id),         OWN(user),    OWN(program),    OWN(from),    OWN(uid),
-    OWN(gid),        OWN(pid),     OWN(start_time), OWN(began),   OWN(devices),
-    OWN(memory),     OWN(share),   OWN(exclusive),  OWN(started), OWN(why),
-    OWN(supervisor), OWN(home),    OWN(job),        OWN(of),      OWN(replaces),
-    OWN(within),     OWN(account), OWN(held),       OWN(expires), FIELD(struct session, usage.device_ns, "device_ns"),
-    FIELD_END};
+static const struct field record[] = {OWN(id),        OWN(user),
+                                      OWN(program),   OWN(from),
+                                      OWN(uid),       OWN(gid),
+                                      OWN(pid),       OWN(start_time),
+                                      OWN(began),     OWN(devices),
+                                      OWN(memory),    OWN(share),
+                                      OWN(exclusive), OWN(started),
+                                      OWN(why),       OWN(supervisor),
+                                      OWN(home),      OWN(job),
+                                      OWN(of),        OWN(replaces),
+                                      OWN(within),    OWN(account),
+                                      OWN(held),      OWN(keep_seconds),
+                                      OWN(expires),   FIELD(struct session, usage.device_ns, "device_ns"),
+                                      FIELD_END};
 
 int state_save(const struct session *s)
 {

@@ -385,6 +385,10 @@ void broker_request(struct connection *c, const json_t *message)
     *r = (struct request){.daemon = d, .client = c, .policy = d->config->policy, .since_ms = clock_ms()};
     r->wish = (struct placement_wish){.count = (unsigned)count, .memory = (uint64_t)memory};
     fields_read(asked, NULL, message, r);
+    if (*c->peer.hold) {
+        text_print(r->within, sizeof(r->within), "%s", c->peer.hold);
+        text_print(r->job, sizeof(r->job), "%s", c->peer.hold + 1);
+    }
     policy_read(message_text(message, "policy", ""), &r->policy);
     r->share = (unsigned)share;
     r->until_ms = r->since_ms + (*r->within ? 0 : (long)wait * 1000); /* a hold is not waited for */

@@ -187,12 +187,26 @@ static bool is_arriving(const struct pool_view *view, const struct told_node *no
            request_find_part(view, session->replaces, &node);
 }
 
+/* Whether this is the hold of that name: its session's, or "@JOB" of this user. */
+static bool is_hold(const struct told_session *session, const char *name, const char *user)
+{
+    if (*name != '@')
+        return !strcmp(session->id, name);
+    return !*session->within && !strcmp(session->job, name + 1) && !strcmp(session->user, user);
+}
+
 /* Whether its devices count as those of its hold. */
 static bool is_within(const struct pool_view *view, const struct told_session *session)
 {
-    const struct told_node *node;
+    for (unsigned i = 0; *session->within && i < view->count; i++) {
+        const struct told_node *node = view->nodes[i];
 
-    return *session->within && find_by(view, offsetof(struct told_session, id), session->within, &node);
+        for (unsigned k = 0; k < node->session_count; k++) {
+            if (is_hold(&node->sessions[k], session->within, session->user))
+                return true;
+        }
+    }
+    return false;
 }
 
 /* Returns how many parts a user's session has, without those that are still to replace others. */
@@ -401,7 +415,7 @@ static enum outcome place_within(struct request *r, const struct pool_view *view
         for (unsigned k = 0; k < view->nodes[i]->session_count; k++) {
             const struct told_session *session = &view->nodes[i]->sessions[k];
 
-            if (count == r->wish.count || r->part_count == MOST_WISHED || strcmp(session->id, r->within) ||
+            if (count == r->wish.count || r->part_count == MOST_WISHED || !is_hold(session, r->within, user) ||
                 strcmp(session->state, "held") || strcmp(session->user, user))
                 continue;
             take_held(r, r->wish.count - count, session, view->nodes[i]);

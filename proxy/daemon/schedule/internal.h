@@ -28,7 +28,7 @@ struct request {
     char ticket[SESSION_ID];
     /* yields_ms: since when an older request could have had what this one wants, or 0. */
     long since_ms, until_ms, yields_ms;
-    char within[SESSION_ID]; /* the hold that its devices are of, or "" */
+    char within[SESSION_ID]; /* the hold that its devices are of, by name or as "@JOB"; or "" */
     char of[SESSION_ID];     /* the existing session that it is for, or "" */
     bool one_node;           /* all devices have to be on one node */
     bool limited;            /* its user already has as much as allowed */

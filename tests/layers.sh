@@ -50,6 +50,7 @@ allowed()
     proxy/launch) echo "proxy/launch/* proxy/supervisor.h proxy/fork_server.h pool/* transport/starter.h transport/alive/bell.h transport/rendezvous/greeting.h base/*" ;;
     proxy/announce) echo "proxy/announce/* base/*" ;;
     proxy/slurm)  echo "proxy/slurm/* base/*" ;;
+    proxy/kubernetes) echo "proxy/kubernetes/* pool/* base/*" ;;
     tools)        echo "tools/* pool/* topology/* wire/frame.h base/*" ;; # with tools/topo/, which `vocl topo` alone uses
     tests)        echo "tests/* tools/topo/* tools/progress.h proxy/supervisor.h proxy/fork_server.h proxy/daemon/schedule/placement.h proxy/launch/costs.h proxy/launch/pmi.h proxy/launch/remote.h proxy/launch/tunnel.h ground/* xtq/* mpi/* devcom/* topology/* pool/* executor/executor.h executor/pages.h transport/* wire/* base/*" ;;
     examples)     echo "examples/*" ;;

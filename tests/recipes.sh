@@ -61,6 +61,7 @@ done || exit 1
 cat > "$scratch/names" <<'END'
 OpenCL ocl-icd-opencl-dev ocl-icd-devel ocl-icd
 avahi-client libavahi-client-dev avahi-devel avahi
+grpc_unsecure libgrpc-dev grpc-devel grpc
 hwloc libhwloc-dev hwloc-devel hwloc@2:
 jansson libjansson-dev jansson-devel jansson
 libconfig libconfig-dev libconfig-devel libconfig
@@ -69,6 +70,7 @@ libdw libdw-dev elfutils-devel elfutils
 libevent_core libevent-dev libevent-devel libevent
 libevent_extra libevent-dev libevent-devel libevent
 libmicrohttpd libmicrohttpd-dev libmicrohttpd-devel libmicrohttpd
+libprotobuf-c libprotobuf-c-dev protobuf-c-devel protobuf-c
 libsodium libsodium-dev libsodium-devel libsodium
 libssl libssl-dev openssl-devel openssl@3:
 libzstd libzstd-dev libzstd-devel zstd
@@ -116,6 +118,50 @@ for file in "$scratch/Dockerfile" "$packaging/vocl.def"; do
         fail "$file installs other packages of ours than $(echo $needed)"
     ! grep -E '(\.\.|/build)/\*\.deb' "$file" || fail "$file installs all packages"
 done
+
+# ---- Kubernetes ----
+
+kubernetes=$packaging/kubernetes
+sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' "$kubernetes/Dockerfile" | sed -n 's/^RUN //p' > "$scratch/run"
+[ -s "$scratch/run" ] && sh -n "$scratch/run" 2> "$scratch/err" || fail "the Dockerfile for Kubernetes: $(cat "$scratch/err")"
+for python in python3 /usr/bin/python3; do
+    "$python" -c 'import yaml' 2> /dev/null && break
+    python=
+done
+if [ -n "$python" ]; then
+    "$python" - "$kubernetes" <<'END' > "$scratch/err" 2>&1 || fail "manifests for Kubernetes: $(cat "$scratch/err")"
+import glob, re, subprocess, sys, yaml
+folder = sys.argv[1]
+
+def container_scripts(text):
+    for document in yaml.safe_load_all(text):
+        pod = document.get("spec", {}) if document["kind"] == "Pod" else document.get("spec", {}).get("template", {}).get("spec", {})
+        volumes = {volume["name"] for volume in pod.get("volumes", [])}
+        for container in pod.get("initContainers", []) + pod.get("containers", []):
+            used = {mount["name"] for mount in container.get("volumeMounts", [])}
+            assert used <= volumes, f"{container['name']} mounts {used - volumes}"
+            yield container["command"][-1]
+
+def check(text):
+    for script in container_scripts(text):
+        subprocess.run(["sh", "-n", "-c", script], check=True)
+
+for path in glob.glob(f"{folder}/*.yaml"):
+    check(open(path).read())
+# The chart, for which Helm would be needed: every value that a template uses exists, and the rest is YAML.
+values = yaml.safe_load(open(f"{folder}/chart/values.yaml"))
+assert yaml.safe_load(open(f"{folder}/chart/Chart.yaml"))["apiVersion"] == "v2"
+for path in glob.glob(f"{folder}/chart/templates/*.yaml"):
+    text = open(path).read()
+    for name in re.findall(r"\.Values\.(\w+)", text):
+        assert name in values, f"{path}: no value {name}"
+    assert len(re.findall(r"{{-? *(?:range|with|if)\b", text)) == len(re.findall(r"{{-? *end\b", text)), f"{path}: no end"
+    text = re.sub(r"^ *{{-.*}}\n", "", text, flags=re.M)
+    check(re.sub(r"{{.*?}}", "x", text))
+END
+else
+    echo "the manifests for Kubernetes were not read: no YAML for Python (package python3-yaml)"
+fi
 
 # ---- RPM ----
 

@@ -17,6 +17,8 @@ class Vocl(AutotoolsPackage):
     variant("avahi", default=False, when="+pool", description="Discovery of pools in a local network")
     variant("slurm", default=False, when="+pool", description="Slurm's plugin for devices of a pool")
 
+    variant("kubernetes", default=False, when="+pool", description="Kubernetes' device plugin for devices of a pool")
+
     depends_on("c", type="build")
     depends_on("autoconf", type="build")
     depends_on("automake", type="build")
@@ -39,6 +41,8 @@ class Vocl(AutotoolsPackage):
     depends_on("munge", when="+munge")
     depends_on("slurm", when="+slurm")
     depends_on("avahi", when="+avahi")
+    depends_on("grpc", when="+kubernetes")
+    depends_on("protobuf-c", when="+kubernetes")
 
     def autoreconf(self, spec, prefix):
         Executable("./autogen.sh")()
@@ -58,4 +62,5 @@ class Vocl(AutotoolsPackage):
             args += self.with_or_without("munge")
             args += self.with_or_without("slurm")
             args += self.with_or_without("avahi")
+            args += self.with_or_without("kubernetes")
         return args

@@ -200,6 +200,19 @@ static void leave_worker(const struct supervisor *s)
     fclose(file);
 }
 
+/* The daemon was killed before it could know of the worker, and the next one may have started another. */
+static void take_back(const struct supervisor *s)
+{
+    unsigned long long start_time;
+    int worker, supervisor = 0;
+    FILE *file = fopen(s->plan->status, "re");
+
+    if (file && fscanf(file, SUPERVISOR_WORKER, &worker, &start_time, &supervisor) == 3 && supervisor == getpid())
+        unlink(s->plan->status);
+    if (file)
+        fclose(file);
+}
+
 static void leave_status(const struct supervisor *s)
 {
     FILE *file = fopen(s->plan->status, "we");
@@ -262,6 +275,7 @@ void supervisor_run(const struct supervisor_plan *plan, char **environment, int 
     struct start_word word;
     int log[2], signals;
     sigset_t set;
+    bool wanted;
 
     if (pipe2(log, O_CLOEXEC))
         _exit(126);
@@ -283,13 +297,17 @@ void supervisor_run(const struct supervisor_plan *plan, char **environment, int 
     s.log = PROBLEM_FD + 1;
     fcntl(s.log, F_SETFL, O_NONBLOCK);
     leave_worker(&s);
-    if (write(PROBLEM_FD, &word, sizeof(word)) < 0 && s.worker > 0) /* the daemon no longer wants it */
+    wanted = write(PROBLEM_FD, &word, sizeof(word)) == sizeof(word);
+    if (!wanted && s.worker > 0) {
+        take_back(&s);
         kill(s.worker, SIGKILL);
+    }
     if (s.worker < 0)
         _exit(126);
     close(PROBLEM_FD);
     signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     supervise(&s, signals);
-    leave_status(&s);
+    if (wanted)
+        leave_status(&s);
     _exit(s.status);
 }

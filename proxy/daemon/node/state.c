@@ -195,18 +195,19 @@ void state_remove(const struct daemon *d, const char *id)
     unlink(path);
 }
 
-/* Whether the daemon before was killed when it had started the session's worker and not yet recorded it. */
+/* Whether the daemon before was killed when it had started the session's worker and not yet recorded it. The worker may
+ * have ended meanwhile. */
 static bool find_worker(struct session *s)
 {
-    unsigned long long start_time;
-    int worker, supervisor;
+    unsigned long long start_time = 0;
+    int worker = 0, supervisor = 0;
     char path[4096];
     FILE *file;
     bool found;
 
     state_status_path(s->daemon, s->id, path, sizeof(path));
     file = fopen(path, "re");
-    found = file && fscanf(file, SUPERVISOR_WORKER, &worker, &start_time, &supervisor) == 3;
+    found = file && (fscanf(file, SUPERVISOR_WORKER, &worker, &start_time, &supervisor) == 3 || state_status(s) >= 0);
     if (file)
         fclose(file);
     if (!found)

@@ -401,11 +401,10 @@ static int command(const struct poolfile *pool, char **words, const struct choic
 {
     char **const names = words + 1;
     const char *what = *words++;
+    const bool changes = !strcmp(what, "drain") || !strcmp(what, "resume"), kills = !strcmp(what, "kill");
 
     if (choices->at > 0 && (choices->wait >= 0 || choices->moves))
         fail(2, "a drain that begins later (--at) neither waits nor moves sessions now");
-    const bool changes = !strcmp(what, "drain") || !strcmp(what, "resume"), kills = !strcmp(what, "kill");
-
     if (!changes && !kills) {
         if (*words)
             fail(2, "%s takes no argument such as \"%s\"", what, *words);

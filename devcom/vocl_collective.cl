@@ -59,43 +59,26 @@ ulong devcom_source(global struct devcom_device *d, uint rank, uint segment, ulo
     return gathered ? gathered + rank * DEVCOM_SLOT : devcom_place_of(d, rank, segment)->address + offset;
 }
 
-#define DEVCOM_COMBINE(TYPE)                                                                                           \
-    for (ulong i = item; i < count; i += items) {                                                                      \
-        TYPE sum = ((volatile global const TYPE *)devcom_source(d, 0, segment, offset, gathered))[i];                  \
-        for (uint r = 1; r < d->size; r++) {                                                                           \
-            TYPE more = ((volatile global const TYPE *)devcom_source(d, r, segment, offset, gathered))[i];             \
-            sum = op == DEVCOM_SUM ? sum + more : op == DEVCOM_PROD ? sum * more : op == DEVCOM_MIN ? (more < sum ? more : sum) : (more > sum ? more : sum); \
+#define DEVCOM_COMBINE(number, of)                                                                                     \
+    case number:                                                                                                       \
+        for (ulong i = item; i < count; i += items) {                                                                  \
+            of sum = ((volatile global const of *)devcom_source(d, 0, segment, offset, gathered))[i];                  \
+            for (uint r = 1; r < d->size; r++) {                                                                       \
+                of more = ((volatile global const of *)devcom_source(d, r, segment, offset, gathered))[i];             \
+                sum = GROUND_COMBINED(op, sum, more);                                                                  \
+            }                                                                                                          \
+            ((global of *)to)[i] = sum;                                                                                \
         }                                                                                                              \
-        ((global TYPE *)to)[i] = sum;                                                                                  \
-    }
+        break;
 
 void devcom_combine(global struct devcom_device *d, uint segment, ulong offset, ulong gathered, ulong to, ulong count,
                     uint type, uint op)
 {
     ulong item = get_local_linear_id(), items = get_local_size(0) * get_local_size(1) * get_local_size(2);
 
-    if (type == DEVCOM_INT8)
-        DEVCOM_COMBINE(char)
-    else if (type == DEVCOM_UINT8)
-        DEVCOM_COMBINE(uchar)
-    else if (type == DEVCOM_INT16)
-        DEVCOM_COMBINE(short)
-    else if (type == DEVCOM_UINT16)
-        DEVCOM_COMBINE(ushort)
-    else if (type == DEVCOM_INT32)
-        DEVCOM_COMBINE(int)
-    else if (type == DEVCOM_UINT32)
-        DEVCOM_COMBINE(uint)
-    else if (type == DEVCOM_INT64)
-        DEVCOM_COMBINE(long)
-    else if (type == DEVCOM_UINT64)
-        DEVCOM_COMBINE(ulong)
-    else if (type == DEVCOM_FLOAT)
-        DEVCOM_COMBINE(float)
-#ifdef cl_khr_fp64
-    else if (type == DEVCOM_DOUBLE)
-        DEVCOM_COMBINE(double)
-#endif
+    switch (type) {
+        GROUND_TYPES(DEVCOM_COMBINE)
+    }
 }
 
 int devcom_reduce_check(global struct devcom_device *d, uint segment, ulong offset, ulong bytes, uint type, uint op,
@@ -103,10 +86,8 @@ int devcom_reduce_check(global struct devcom_device *d, uint segment, ulong offs
 {
     if (type > DEVCOM_DOUBLE || op > DEVCOM_MAX || offset % element)
         return DEVCOM_EINVAL;
-#ifndef cl_khr_fp64
-    if (type == DEVCOM_DOUBLE)
+    if (ground_shift(type) < 0)
         return DEVCOM_ENOTSUP;
-#endif
     for (uint r = 0; r < d->size && segment < d->segments; r++) {
         ulong have = devcom_place_of(d, r, segment)->bytes;
 

@@ -55,3 +55,27 @@ void ground_ring(ulong at)
                                                                     memory_order_seq_cst, GROUND_SCOPE))
         GROUND_WAKE(at);
 }
+
+/* The types of elements and the operations on them, with the numbers of elements.h. GROUND_TYPES(DO) is DO(number,
+ * type) for each type that the device has. */
+#ifdef cl_khr_fp64
+#define GROUND_DOUBLE(DO) DO(9, double)
+#else
+#define GROUND_DOUBLE(DO)
+#endif
+#define GROUND_TYPES(DO)                                                                                               \
+    DO(0, char)                                                                                                        \
+    DO(1, uchar)                                                                                                       \
+    DO(2, short) DO(3, ushort) DO(4, int) DO(5, uint) DO(6, long) DO(7, ulong) DO(8, float) GROUND_DOUBLE(DO)
+#define GROUND_COMBINED(op, a, b)                                                                                      \
+    ((op) == 0 ? (a) + (b) : (op) == 1 ? (a) * (b) : (op) == 2 ? ((b) < (a) ? (b) : (a)) : ((b) > (a) ? (b) : (a)))
+
+/* Returns the binary logarithm of an element's size in bytes; negative: the device has no such type. */
+int ground_shift(uint number)
+{
+#define GROUND_SIZE(of, type) number == of ? (int)sizeof(type) :
+    const int size = GROUND_TYPES(GROUND_SIZE) 0;
+#undef GROUND_SIZE
+
+    return 31 - (int)clz((uint)size);
+}

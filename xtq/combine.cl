@@ -4,68 +4,27 @@ struct combine_arguments {
     uint type, op;
 };
 
-#define COMBINE(name, type)                                                                                            \
-    void combine_##name(global type *restrict a, global const type *restrict b, ulong first, ulong last, uint op)      \
+/* The operation stands before the loop, so that the loop can be vectorized. */
+#define COMBINE_BY(op)                                                                                                 \
+    case op:                                                                                                           \
+        for (ulong i = first; i < last; i++)                                                                           \
+            a[i] = GROUND_COMBINED(op, a[i], b[i]);                                                                    \
+        break;
+#define COMBINE(number, type)                                                                                          \
+    void combine_##type(global type *restrict a, global const type *restrict b, ulong first, ulong last, uint op)      \
     {                                                                                                                  \
         switch (op) {                                                                                                  \
-        case 0:                                                                                                        \
-            for (ulong i = first; i < last; i++)                                                                       \
-                a[i] = a[i] + b[i];                                                                                    \
-            break;                                                                                                     \
-        case 1:                                                                                                        \
-            for (ulong i = first; i < last; i++)                                                                       \
-                a[i] = a[i] * b[i];                                                                                    \
-            break;                                                                                                     \
-        case 2:                                                                                                        \
-            for (ulong i = first; i < last; i++)                                                                       \
-                a[i] = b[i] < a[i] ? b[i] : a[i];                                                                      \
-            break;                                                                                                     \
-        case 3:                                                                                                        \
-            for (ulong i = first; i < last; i++)                                                                       \
-                a[i] = b[i] > a[i] ? b[i] : a[i];                                                                      \
-            break;                                                                                                     \
+            COMBINE_BY(0)                                                                                              \
+            COMBINE_BY(1)                                                                                              \
+            COMBINE_BY(2)                                                                                              \
+            COMBINE_BY(3)                                                                                              \
         case 4:                                                                                                        \
             for (ulong i = first; i < last; i++)                                                                       \
                 a[i] = b[i];                                                                                           \
             break;                                                                                                     \
         }                                                                                                              \
     }
-COMBINE(int8, char)
-COMBINE(uint8, uchar)
-COMBINE(int16, short)
-COMBINE(uint16, ushort)
-COMBINE(int32, int)
-COMBINE(uint32, uint)
-COMBINE(int64, long)
-COMBINE(uint64, ulong)
-COMBINE(float, float)
-#ifdef cl_khr_fp64
-COMBINE(double, double)
-#endif
-
-/* Returns the binary logarithm of an element's size in bytes; negative: no such type. */
-int combine_shift(uint type)
-{
-    switch (type) {
-    case 0:
-    case 1:
-        return 0;
-    case 2:
-    case 3:
-        return 1;
-    case 4:
-    case 5:
-    case 8:
-        return 2;
-    case 6:
-    case 7:
-#ifdef cl_khr_fp64
-    case 9:
-#endif
-        return 3;
-    }
-    return -1;
-}
+GROUND_TYPES(COMBINE)
 
 int combine_ready(const struct xtq_task *t, ulong number)
 {
@@ -90,29 +49,17 @@ int xtq_combine(const struct xtq_task *t, ulong first, ulong last)
     a = *(global const struct combine_arguments *)t->arguments;
     if (a.op == 5)
         return combine_ready(t, a.offset);
-    shift = combine_shift(a.type);
+    shift = ground_shift(a.type);
     if (shift < 0 || a.op > 5 || (a.offset | t->payload_bytes) & ((1ul << shift) - 1) || a.offset > t->buffer_bytes ||
         t->payload_bytes > t->buffer_bytes - a.offset || last > t->payload_bytes >> shift)
         return -22;
     into += a.offset;
-    switch (a.type) {
-#define CASE(number, name, type)                                                                                       \
+#define COMBINE_CASE(number, type)                                                                                     \
     case number:                                                                                                       \
-        combine_##name((global type *)into, (global const type *)from, first, last, a.op);                             \
+        combine_##type((global type *)into, (global const type *)from, first, last, a.op);                             \
         break;
-        CASE(0, int8, char)
-        CASE(1, uint8, uchar)
-        CASE(2, int16, short)
-        CASE(3, uint16, ushort)
-        CASE(4, int32, int)
-        CASE(5, uint32, uint)
-        CASE(6, int64, long)
-        CASE(7, uint64, ulong)
-        CASE(8, float, float)
-#ifdef cl_khr_fp64
-        CASE(9, double, double)
-#endif
-#undef CASE
+    switch (a.type) {
+        GROUND_TYPES(COMBINE_CASE)
     }
     return 0;
 }

@@ -19,14 +19,7 @@ int devcom_meet(global struct devcom_device *d)
 
 int devcom_ggas_barrier(global struct devcom_device *d)
 {
-    global int *result = devcom_result(d);
-    const bool first = devcom_first();
-
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    if (first)
-        *result = devcom_meet(d);
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    return *result;
+    return devcom_wait_together(d, DEVCOM_WAIT_BARRIER, 0, 0, 0);
 }
 
 /*

@@ -410,21 +410,7 @@ int devcom_put_element(global struct devcom_device *d, uint element, ulong offse
     return devcom_run_put(d, &p);
 }
 
-/* Waits until a signal of this rank satisfies a condition. No more work-groups may wait than the device runs at once:
- * see devcom_enqueue_kernel(). Returns 0; DEVCOM_EINVAL; DEVCOM_ECONNRESET. */
-int devcom_signal_wait(global struct devcom_device *d, uint signal, uint condition, long value)
-{
-    global int *result = devcom_result(d);
-    const bool first = devcom_first();
-
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    if (first)
-        *result = signal >= d->signals || condition > DEVCOM_LE ? DEVCOM_EINVAL : devcom_until(d, signal, condition, value);
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    return *result;
-}
-
-/* ---- order and completion ---- */
+/* ---- waits ---- */
 
 /* Waits until a position of a queue has reached a value. By one work-item. */
 int devcom_until_position(global struct devcom_device *d, global atomic_ulong *position, ulong value)
@@ -437,7 +423,7 @@ int devcom_until_position(global struct devcom_device *d, global atomic_ulong *p
     return 0;
 }
 
-enum { DEVCOM_WAIT_FENCE, DEVCOM_WAIT_LEFT, DEVCOM_WAIT_ALL, DEVCOM_WAIT_RANK };
+enum { DEVCOM_WAIT_SIGNAL, DEVCOM_WAIT_BARRIER, DEVCOM_WAIT_FENCE, DEVCOM_WAIT_LEFT, DEVCOM_WAIT_ALL, DEVCOM_WAIT_RANK };
 
 /* By one work-item. Direct puts are complete when they return, but only the fence makes them visible to all. */
 int devcom_complete(global struct devcom_device *d, uint what, uint rank, uint queue)
@@ -457,38 +443,57 @@ int devcom_complete(global struct devcom_device *d, uint what, uint rank, uint q
                                  atomic_load_explicit(&ring->head, memory_order_relaxed, DEVCOM_SCOPE));
 }
 
-int devcom_complete_together(global struct devcom_device *d, uint what, uint rank, uint queue)
+int devcom_meet(global struct devcom_device *d);
+
+/* By one work-item. one and other: a signal and a condition, or a rank and a queue, or nothing. */
+int devcom_wait_alone(global struct devcom_device *d, uint what, uint one, uint other, long value)
+{
+    if (what == DEVCOM_WAIT_BARRIER)
+        return devcom_meet(d);
+    if (what != DEVCOM_WAIT_SIGNAL)
+        return devcom_complete(d, what, one, other);
+    return one < d->signals && other <= DEVCOM_LE ? devcom_until(d, one, other, value) : DEVCOM_EINVAL;
+}
+
+int devcom_wait_together(global struct devcom_device *d, uint what, uint one, uint other, long value)
 {
     global int *result = devcom_result(d);
     const bool first = devcom_first();
 
     barrier(CLK_GLOBAL_MEM_FENCE);
     if (first)
-        *result = devcom_complete(d, what, rank, queue);
+        *result = devcom_wait_alone(d, what, one, other, value);
     barrier(CLK_GLOBAL_MEM_FENCE);
     return *result;
+}
+
+/* Waits until a signal of this rank satisfies a condition. No more work-groups may wait than the device runs at once:
+ * see devcom_enqueue_kernel(). Returns 0; DEVCOM_EINVAL; DEVCOM_ECONNRESET. */
+int devcom_signal_wait(global struct devcom_device *d, uint signal, uint condition, long value)
+{
+    return devcom_wait_together(d, DEVCOM_WAIT_SIGNAL, signal, condition, value);
 }
 
 /* Orders: this work-group's earlier operations, by the queue or by stores, take effect at each rank before its later
  * ones by the queue. The call does not wait. */
 int devcom_fence(global struct devcom_device *d, uint queue)
 {
-    return devcom_complete_together(d, DEVCOM_WAIT_FENCE, 0, queue);
+    return devcom_wait_together(d, DEVCOM_WAIT_FENCE, 0, queue, 0);
 }
 
 /* Waits for local completion: until the data of all operations that the queue has now may be changed. */
 int devcom_flush_local(global struct devcom_device *d, uint queue)
 {
-    return devcom_complete_together(d, DEVCOM_WAIT_LEFT, 0, queue);
+    return devcom_wait_together(d, DEVCOM_WAIT_LEFT, 0, queue, 0);
 }
 
 /* Wait for remote completion: until all operations that the queue has now, or those to one rank, have taken effect. */
 int devcom_quiet(global struct devcom_device *d, uint queue)
 {
-    return devcom_complete_together(d, DEVCOM_WAIT_ALL, 0, queue);
+    return devcom_wait_together(d, DEVCOM_WAIT_ALL, 0, queue, 0);
 }
 
 int devcom_quiet_rank(global struct devcom_device *d, uint rank, uint queue)
 {
-    return devcom_complete_together(d, DEVCOM_WAIT_RANK, rank, queue);
+    return devcom_wait_together(d, DEVCOM_WAIT_RANK, rank, queue, 0);
 }

@@ -354,18 +354,22 @@ static bool keep_binaries(cl_program program, const size_t *lengths, const unsig
     return true;
 }
 
-/* Creates the program on all nodes, also if one of them reports an error. */
-static cl_int create_on_all(cl_program program)
+/* Ends the creation of a program, unless there is an error: creates it on all nodes, also if one of them reports one.
+ * Returns it, or NULL after an error. program: NULL, or the program so far. */
+static cl_program create_on_all(cl_program program, cl_int error, cl_int *ret)
 {
-    cl_context context = program->context;
-    int error = 0;
+    int failure = 0;
 
-    for (unsigned i = 0; i < context->node_count; i++) {
-        const int one = program_create_on(&program->object, context->nodes[i]);
+    for (unsigned i = 0; !error && i < program->context->node_count; i++) {
+        const int one = program_create_on(&program->object, program->context->nodes[i]);
 
-        error = error ? error : one;
+        failure = failure ? failure : one;
     }
-    return cl_error(error);
+    error = error ? error : cl_error(failure);
+    if (error && program)
+        handle_release(program, WIRE_PROGRAM, 0);
+    fail_ret(ret, error);
+    return error ? NULL : program;
 }
 
 cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl_device_id *devices,
@@ -382,18 +386,13 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
         program = program_new(context, count, devices);
         error = program && keep_binaries(program, lengths, binaries) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
-    if (!error) {
+    if (!error)
         program->made.statuses = statuses;
-        error = create_on_all(program);
+    program = create_on_all(program, error, ret);
+    if (program) {
         program->made.statuses = NULL;
-    }
-    if (error && program) {
-        handle_release(program, WIRE_PROGRAM, 0);
-        program = NULL;
-    }
-    if (program)
         program->binary = true;
-    fail_ret(ret, error);
+    }
     return program;
 }
 
@@ -415,14 +414,7 @@ cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t leng
     }
     if (program)
         program->il = true;
-    if (!error)
-        error = create_on_all(program);
-    if (error && program) {
-        handle_release(program, WIRE_PROGRAM, 0);
-        program = NULL;
-    }
-    fail_ret(ret, error);
-    return program;
+    return create_on_all(program, error, ret);
 }
 
 cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, const cl_device_id *devices,
@@ -445,14 +437,7 @@ cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count, 
         error =
             program && keep_made(program, MADE_FROM_NAMES, names, strlen(names)) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
-    if (!error)
-        error = create_on_all(program);
-    if (error && program) {
-        handle_release(program, WIRE_PROGRAM, 0);
-        program = NULL;
-    }
-    fail_ret(ret, error);
-    return program;
+    return create_on_all(program, error, ret);
 }
 
 cl_int clRetainProgram(cl_program program)

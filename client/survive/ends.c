@@ -42,6 +42,7 @@ void ends_put(struct ends *ends, struct session *session)
     for (unsigned i = 0; i < ends->count; i++) {
         struct end *end = &ends->list[i];
         struct wire_enqueue_marker marker = {.queue = end->queue->object.id, .subscribe = SUBSCRIBE_COMPLETE};
+        struct wire_buffer *commands;
 
         end->event = event_new(end->queue->context, end->queue, CL_COMMAND_MARKER);
         ends->failed |= !end->event;
@@ -50,7 +51,9 @@ void ends_put(struct ends *ends, struct session *session)
         end->event->before = end->number;
         end->event->subscribed = marker.subscribe;
         marker.event = end->event->object.id;
-        wire_put_enqueue_marker(stream_begin(end->queue->node), &marker);
+        commands = stream_begin(end->queue->node);
+        end->event->arrival = arrival_use(end->queue->arrival); /* else clFinish would not wait for a read's data */
+        wire_put_enqueue_marker(commands, &marker);
         if (stream_end(end->queue->node, STREAM_NOW)) { /* its event would never complete */
             node_set_clear(&end->event->known);
             handle_release(end->event, WIRE_EVENT, 0);

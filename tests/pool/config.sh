@@ -178,7 +178,7 @@ done
 cp "$scratch/conf" "$scratch/conf.before"
 echo 'deny = [ "nosuchuser" ];' >> "$scratch/conf"
 start_daemon
-grep -q "warning: .*conf:$((lines + 1)): deny: there is no user nosuchuser" "$scratch/log" || fail "the log: $(cat "$scratch/log")"
+wait_until grep -q "warning: .*conf:$((lines + 1)): deny: there is no user nosuchuser" "$scratch/log" || fail "the log: $(cat "$scratch/log")"
 cp "$scratch/conf.before" "$scratch/conf"
 echo "accounting = \"$scratch/none/file\";" > "$scratch/line"
 sed -i "/^accounting/d" "$scratch/conf"

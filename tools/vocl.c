@@ -324,8 +324,6 @@ static int devices(int count, char **words)
 
     if (words[optind])
         misuse("devices takes no argument such as \"%s\"", words[optind]);
-    if (choices.discover && access(helper_path("vocl-discover"), X_OK))
-        fail(EXIT_BROKEN, "this VOCL was built without discovery, which needs Avahi");
     if (choices.discover)
         become("vocl-discover", "vocl devices", name);
     prepare_session(&choices);

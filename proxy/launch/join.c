@@ -467,8 +467,8 @@ int main(int count, char **words)
     struct poolfile *pool = &session.pool;
     struct holding holding;
     const bool holds = read_holding(&holding, count, words);
-    struct inquiry broker = {.client.fd =
-                                 -1}; /* until everything is started: what is not started is returned when it ends */
+    /* Until everything is started: what is not started is returned when it ends. */
+    struct inquiry broker = {.client.fd = -1};
     char why[512];
 
     signal(SIGPIPE, SIG_IGN);

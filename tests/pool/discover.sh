@@ -135,20 +135,19 @@ cat > "$scratch/far/services/false.service" <<END
   <service><type>_vocl._tcp</type><subtype>_a._sub._vocl._tcp</subtype><port>2</port><txt-record>node=y</txt-record></service>
 </service-group>
 END
-cat > "$scratch/far/services/other.service" <<END
+# service NODE ADDRESS: another daemon that is announced
+service()
+{
+    cat > "$scratch/far/services/$1.service" <<END
 <?xml version="1.0" standalone='no'?><!DOCTYPE service-group SYSTEM "avahi-service.dtd">
-<service-group><name>other</name>
-  <service><type>_vocl._tcp</type><port>7801</port>
-    <txt-record>node=other</txt-record><txt-record>address=10.95.0.9:7801</txt-record></service>
+<service-group><name>$1</name>
+  <service><type>_vocl._tcp</type><port>${2##*:}</port>
+    <txt-record>node=$1</txt-record><txt-record>address=$2</txt-record></service>
 </service-group>
 END
-cat > "$scratch/far/services/any.service" <<END
-<?xml version="1.0" standalone='no'?><!DOCTYPE service-group SYSTEM "avahi-service.dtd">
-<service-group><name>any</name>
-  <service><type>_vocl._tcp</type><port>7802</port>
-    <txt-record>node=any</txt-record><txt-record>address=0.0.0.0:7802</txt-record></service>
-</service-group>
-END
+}
+service other 10.95.0.9:7801
+service any 0.0.0.0:7802
 avahi far
 all()
 {

@@ -216,26 +216,38 @@ static cl_int check_mixed(cl_command_queue queue, cl_mem image, cl_mem buffer, c
     return size_within(offset, size, buffer->size) ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
+/* Begins a copy between an image and a buffer. Returns false if there is nothing left to send, with the result. */
+static bool mixed_begin(struct enqueue *e, const struct site *site, cl_command_type type, cl_mem image, cl_mem buffer,
+                        const size_t *origin, const size_t *region, size_t offset, cl_int *result)
+{
+    const bool out = type == CL_COMMAND_COPY_IMAGE_TO_BUFFER;
+    struct part of_image, of_buffer;
+    bool sent;
+
+    *result = check_mixed(site->queue, image, buffer, origin, region, offset);
+    if (!*result)
+        *result = site_begin(e, site, type);
+    if (*result)
+        return false;
+    of_image = part_image(image, origin, region);
+    of_buffer = part_piece(buffer, offset, of_image.bytes);
+    *result = cl_error(part_copy(e, out ? &of_image : &of_buffer, out ? &of_buffer : &of_image, &sent));
+    if (*result)
+        *result = enqueue_fail(e, *result);
+    else if (sent)
+        *result = enqueue_finish(e, CL_SUCCESS, site->event);
+    return !*result && !sent;
+}
+
 cl_int copy_image_to_buffer(const struct site *site, cl_mem image, cl_mem buffer, const size_t *origin,
                             const size_t *region, size_t offset)
 {
-    struct part source, target;
     struct wire_copy_image_to_buffer m;
     struct enqueue e;
-    bool sent;
-    cl_int error = check_mixed(site->queue, image, buffer, origin, region, offset);
+    cl_int result;
 
-    if (!error)
-        error = site_begin(&e, site, CL_COMMAND_COPY_IMAGE_TO_BUFFER);
-    if (error)
-        return error;
-    source = part_image(image, origin, region);
-    target = part_piece(buffer, offset, source.bytes);
-    error = cl_error(part_copy(&e, &source, &target, &sent));
-    if (error)
-        return enqueue_fail(&e, error);
-    if (sent)
-        return enqueue_finish(&e, CL_SUCCESS, site->event);
+    if (!mixed_begin(&e, site, CL_COMMAND_COPY_IMAGE_TO_BUFFER, image, buffer, origin, region, offset, &result))
+        return result;
     m = (struct wire_copy_image_to_buffer){.queue = site->queue->object.id,
                                            .source = image->object.id,
                                            .target = buffer->object.id,
@@ -263,23 +275,12 @@ cl_int clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem image, cl_mem b
 cl_int copy_buffer_to_image(const struct site *site, cl_mem buffer, cl_mem image, size_t offset, const size_t *origin,
                             const size_t *region)
 {
-    struct part source, target;
     struct wire_copy_buffer_to_image m;
     struct enqueue e;
-    bool sent;
-    cl_int error = check_mixed(site->queue, image, buffer, origin, region, offset);
+    cl_int result;
 
-    if (!error)
-        error = site_begin(&e, site, CL_COMMAND_COPY_BUFFER_TO_IMAGE);
-    if (error)
-        return error;
-    target = part_image(image, origin, region);
-    source = part_piece(buffer, offset, target.bytes);
-    error = cl_error(part_copy(&e, &source, &target, &sent));
-    if (error)
-        return enqueue_fail(&e, error);
-    if (sent)
-        return enqueue_finish(&e, CL_SUCCESS, site->event);
+    if (!mixed_begin(&e, site, CL_COMMAND_COPY_BUFFER_TO_IMAGE, image, buffer, origin, region, offset, &result))
+        return result;
     m = (struct wire_copy_buffer_to_image){.queue = site->queue->object.id,
                                            .source = buffer->object.id,
                                            .target = image->object.id,

@@ -135,7 +135,7 @@ static char *options_of(const struct program *program, uint64_t with_options, co
     if (!with_options)
         return NULL;
     *added = is_usable(program) && driver_version(program->native) >= 120 &&
-             driver_takes_argument_option(program->native) &&
+             driver_needs_argument_option(program->native) &&
              !memmem(options, length, ARGUMENT_INFO, strlen(ARGUMENT_INFO));
     if (asprintf(&text, "%.*s%s", (int)length, length ? options : "", *added ? " " ARGUMENT_INFO : "") < 0)
         return NULL;

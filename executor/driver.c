@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "executor/internal.h"
+#include "topology/native.h"
 
 #include <CL/cl_icd.h>
 
@@ -15,9 +16,10 @@ struct driver {
     bool has_table, flush_waits;
     bool ignores_lists; /* its out-of-order markers wait for everything before them, whatever their list */
     bool shares_builds; /* see build_turn.c */
-    bool calls_late, takes_argument_option;
-    bool finish_fails;  /* clFinish returns the error of a failed command */
-    bool times_markers; /* markers have times; NVIDIA's barriers have none */
+    bool needs_argument_option;
+    /* It serves CPUs alone. Drivers of other devices are expected to do what NVIDIA's does; one property is enough as
+     * long as no driver is known that does only part of it. */
+    bool for_cpus;
 };
 
 static struct driver drivers[MOST_DRIVERS];
@@ -52,22 +54,45 @@ bool driver_flush_waits(const void *object)
 
 bool driver_calls_late(const void *object)
 {
-    return driver_of(object)->calls_late;
+    return !driver_of(object)->for_cpus;
 }
 
-bool driver_takes_argument_option(const void *object)
+bool driver_needs_argument_option(const void *object)
 {
-    return driver_of(object)->takes_argument_option;
+    return driver_of(object)->needs_argument_option;
 }
 
 bool driver_finish_fails(const void *object)
 {
-    return driver_of(object)->finish_fails;
+    return !driver_of(object)->for_cpus;
 }
 
 bool driver_shares_builds(const void *object)
 {
     return driver_of(object)->shares_builds;
+}
+
+/* A device that calls itself a CPU, but has memory of its own, is treated as other devices are. */
+static bool is_cpu(cl_device_id device)
+{
+    cl_device_type type = 0;
+    cl_bool unified = CL_FALSE;
+
+    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+    return type & CL_DEVICE_TYPE_CPU && unified;
+}
+
+static bool is_for_cpus(cl_platform_id platform)
+{
+    cl_device_id devices[NATIVE_MOST_DEVICES];
+    cl_uint count = 0, i = 0;
+
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, NATIVE_MOST_DEVICES, devices, &count))
+        return false;
+    while (i < count && i < NATIVE_MOST_DEVICES && is_cpu(devices[i]))
+        i++;
+    return i == count;
 }
 
 static bool describe(cl_platform_id platform, struct driver *driver)
@@ -88,11 +113,9 @@ static bool describe(cl_platform_id platform, struct driver *driver)
                               .has_table = strstr(extensions, "cl_khr_icd"),
                               .flush_waits = oclgrind,
                               .ignores_lists = pocl,
-                              .calls_late = !pocl && !oclgrind,
-                              .takes_argument_option = pocl || oclgrind,
                               .shares_builds = pocl,
-                              .times_markers = pocl || oclgrind,
-                              .finish_fails = !pocl && !oclgrind};
+                              .needs_argument_option = pocl || oclgrind,
+                              .for_cpus = is_for_cpus(platform)};
     return driver->version >= 110;
 }
 
@@ -110,8 +133,10 @@ bool driver_add(cl_platform_id platform)
     if (i == count && i < MOST_DRIVERS) {
         drivers[i] = driver;
         atomic_store(&driver_count, count + 1);
-    } else if (i < count && driver.version < drivers[i].version) { /* two platforms of one driver */
-        drivers[i].version = driver.version;
+    } else if (i < count) { /* two platforms of one driver */
+        if (driver.version < drivers[i].version)
+            drivers[i].version = driver.version;
+        drivers[i].for_cpus &= driver.for_cpus;
     }
     pthread_mutex_unlock(&adding);
     return i < MOST_DRIVERS;
@@ -333,8 +358,8 @@ cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list
 
 cl_int driver_timed_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
-    return driver_of(queue)->times_markers ? driver_marker(queue, count, list, event)
-                                           : driver_nothing(queue, count, list, event);
+    return driver_of(queue)->for_cpus ? driver_marker(queue, count, list, event)
+                                      : driver_nothing(queue, count, list, event);
 }
 
 /* Without the newer call it waits for everything before it, too. It does not use clEnqueueWaitForEvents, which PoCL

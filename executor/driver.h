@@ -17,13 +17,15 @@ unsigned driver_version(const void *object);
 /* Whether clFlush runs the queue's commands itself, and waits for what they wait for. */
 bool driver_flush_waits(const void *object);
 /* Whether its callbacks may come long after their events: NVIDIA's 580.159 looks only every 20 ms for the end of a
- * copy that took more than some microseconds, unless somebody waits for its event, or queries it. */
+ * copy that took more than some microseconds, unless somebody waits for its event, or queries it. This and the next
+ * property are those of all drivers that serve not only CPUs. */
 bool driver_calls_late(const void *object);
 /* Whether its clFinish returns the error of a command that has failed, as after a fault of the device. */
 bool driver_finish_fails(const void *object);
-/* Whether its builds may be given -cl-kernel-arg-info unasked: NVIDIA's 580.159 then makes PTX of some kernels that
- * its own assembler refuses. */
-bool driver_takes_argument_option(const void *object);
+/* Whether kernels have information on their arguments only if they were built with -cl-kernel-arg-info. It is not
+ * given to other drivers unasked: NVIDIA's 580.159 then makes PTX of some kernels that its own assembler refuses, and
+ * Intel's has the information without it. */
+bool driver_needs_argument_option(const void *object);
 /* Whether processes of one user share what the driver builds, and get into each other's way. */
 bool driver_shares_builds(const void *object);
 

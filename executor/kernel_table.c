@@ -103,7 +103,7 @@ static void describe_argument(cl_kernel kernel, cl_uint index, bool hidden, stru
         if (!a.size)
             a.size = probe_size(kernel, index);
         a.other_size = probe_other_size(kernel, index, a.size);
-    } else if (!a.known && !driver_takes_argument_option(kernel)) {
+    } else if (!a.known && !driver_needs_argument_option(kernel)) {
         a.size = a.other_size = probe_usual_size(kernel, index);
     }
     a.known &= !hidden;

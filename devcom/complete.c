@@ -9,19 +9,16 @@ static int wait_until(struct devcom *d, int rank, unsigned queue, long timeout_u
                       bool (*done)(struct devcom *, int, unsigned))
 {
     struct waiting waiting;
-    int error = 0;
+    int error;
 
     if (!d->nic || done(d, rank, queue))
         return 0;
-    waiting_begin(&waiting, &d->waits, timeout_us);
-    waiting.rank = rank;
-    while (!error && !done(d, rank, queue)) {
-        error = nic_target_lost(d, rank, queue) ? -ECONNRESET : waiting_step(&waiting);
-        if (error == -ETIMEDOUT && done(d, rank, queue))
-            error = 0;
-    }
-    waiting_end(&waiting);
-    return error;
+    waiting_begin(&waiting, &d->waits, rank, timeout_us);
+    while (!done(d, rank, queue) &&
+           (nic_target_lost(d, rank, queue) ? waiting_fail(&waiting, -ECONNRESET) : waiting_step(&waiting)))
+        ;
+    error = waiting_end(&waiting);
+    return error == -ETIMEDOUT && done(d, rank, queue) ? 0 : error;
 }
 
 /* Waits for remote completion. A loss is reported once: pending operations to the lost rank are then abandoned
@@ -53,13 +50,11 @@ int flush_local_own(struct devcom *d, long timeout_us)
 int stream_wait_for_room(struct devcom *d, int rank, unsigned stream)
 {
     struct waiting waiting;
-    int error = 0;
 
-    waiting_begin(&waiting, &d->waits, DEVCOM_BLOCK);
-    while (!error && !nic_has_room(d, rank, stream))
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
-    waiting_end(&waiting);
-    return error;
+    waiting_begin(&waiting, &d->waits, rank, DEVCOM_BLOCK);
+    while (!nic_has_room(d, rank, stream) && waiting_step(&waiting))
+        ;
+    return waiting_end(&waiting);
 }
 
 int devcom_flush_local(struct devcom *d, unsigned queue, long timeout_us)

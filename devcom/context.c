@@ -194,15 +194,17 @@ int context_agree(struct devcom *d, int error)
     for (int rank = 0; rank < d->size && !failed; rank++)
         failed = notify_own(d, rank, first + (unsigned)d->rank, DEVCOM_SIGNAL_SET,
                             (int64_t)(round << 16 | (uint16_t)-error));
-    waiting_begin(&waiting, &d->waits, DEVCOM_BLOCK);
-    for (int rank = 0; rank < d->size && !failed; rank++) {
+    if (failed)
+        return failed;
+    waiting_begin(&waiting, &d->waits, -1, DEVCOM_BLOCK);
+    for (int rank = 0; rank < d->size; rank++) {
         int64_t word;
 
-        while ((uint64_t)(word = atomic_load(&words[rank])) >> 16 != round && !failed)
-            failed = waiting_step(&waiting);
-        if (!failed && -(int)(word & 0xffff) < worst)
+        while ((uint64_t)(word = atomic_load(&words[rank])) >> 16 != round && waiting_step(&waiting))
+            ;
+        if (-(int)(word & 0xffff) < worst)
             worst = -(int)(word & 0xffff);
     }
-    waiting_end(&waiting);
+    failed = waiting_end(&waiting);
     return failed ? failed : worst;
 }

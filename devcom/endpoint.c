@@ -135,13 +135,10 @@ static void wait_and_publish(struct draining *q)
 {
     struct devcom *d = q->e->d;
     struct waiting waiting;
-    int error = 0;
 
-    waiting_begin(&waiting, &d->waits, DEVCOM_BLOCK);
-    while (!error && !publish(q)) {
-        error = nic_target_lost(d, ALL_RANKS, q->stream) ? -ECONNRESET : waiting_step(&waiting);
+    waiting_begin(&waiting, &d->waits, ALL_RANKS, DEVCOM_BLOCK);
+    while (!publish(q) && !nic_target_lost(d, ALL_RANKS, q->stream) && waiting_step(&waiting))
         run_commands(q);
-    }
     waiting_end(&waiting);
 }
 

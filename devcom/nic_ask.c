@@ -190,11 +190,13 @@ static int ask(struct nic *nic, int rank, struct wire *wire, size_t bytes, bool 
         wire->stride[0] = asking->number;
         error = send_question(nic, rank, wire, bytes);
     }
-    waiting_begin(&waiting, &d->waits, timeout_us);
-    waiting.spin_us = spin_us;
-    while (!error && !atomic_load(&asking->done))
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
-    waiting_end(&waiting);
+    if (!error) {
+        waiting_begin(&waiting, &d->waits, rank, timeout_us);
+        waiting.spin_us = spin_us;
+        while (!atomic_load(&asking->done) && waiting_step(&waiting))
+            ;
+        error = waiting_end(&waiting);
+    }
     if (atomic_load(&asking->done)) {
         memcpy(answer, asking->answer, sizeof(asking->answer));
         error = asking->error;
@@ -236,14 +238,12 @@ int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long 
     struct wire wire = {.kind = WIRE_LETTER};
     struct waiting waiting;
     bool unread = false;
-    int error = 0;
+    int error;
 
-    waiting_begin(&waiting, &d->waits, timeout_us);
-    while (!error && !atomic_compare_exchange_strong(&d->nic->letters[rank], &unread, true)) {
+    waiting_begin(&waiting, &d->waits, rank, timeout_us);
+    while (!atomic_compare_exchange_strong(&d->nic->letters[rank], &unread, true) && waiting_step(&waiting))
         unread = false;
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
-    }
-    waiting_end(&waiting);
+    error = waiting_end(&waiting);
     if (error)
         return error;
     error = nic_send_message(d->nic, rank, 1 + (int)own_stream(d), NULL, &wire, data, bytes);

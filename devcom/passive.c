@@ -9,14 +9,12 @@ static int send_near(struct devcom *d, int rank, const void *data, size_t bytes,
     struct letter *letter = board_letter(d, rank, d->rank);
     struct waiting waiting;
     uint32_t empty = 0;
-    int error = 0;
+    int error;
 
-    waiting_begin(&waiting, &d->waits, timeout_us);
-    while (!error && !atomic_compare_exchange_strong(&letter->full, &empty, LETTER_BEING_WRITTEN)) {
+    waiting_begin(&waiting, &d->waits, rank, timeout_us);
+    while (!atomic_compare_exchange_strong(&letter->full, &empty, LETTER_BEING_WRITTEN) && waiting_step(&waiting))
         empty = 0;
-        error = board_lost(d, rank) ? -ECONNRESET : waiting_step(&waiting);
-    }
-    waiting_end(&waiting);
+    error = waiting_end(&waiting);
     if (error)
         return error;
     memcpy(letter->data, data, bytes);
@@ -36,8 +34,8 @@ int devcom_passive_send(struct devcom *d, int rank, const void *data, size_t byt
     return d->boards[rank] ? send_near(d, rank, data, bytes, timeout_us) : nic_letter(d, rank, data, bytes, timeout_us);
 }
 
-/* Takes one message. Called by one thread at a time. Returns -EAGAIN if there is none. */
-static int take_one(struct devcom *d, void *data, size_t most, int *rank, size_t *bytes)
+/* Takes one message. Under the lock. Returns -EAGAIN if there is none. */
+static int take_locked(struct devcom *d, void *data, size_t most, int *rank, size_t *bytes)
 {
     for (int i = 1; i <= d->size; i++) {
         int from = (d->letter_from + i) % d->size;
@@ -67,22 +65,28 @@ static int take_one(struct devcom *d, void *data, size_t most, int *rank, size_t
     return -EAGAIN;
 }
 
+static int take_one(struct devcom *d, void *data, size_t most, int *rank, size_t *bytes)
+{
+    int error;
+
+    pthread_mutex_lock(&d->receiving);
+    error = take_locked(d, data, most, rank, bytes);
+    pthread_mutex_unlock(&d->receiving);
+    return error;
+}
+
 int devcom_passive_receive(struct devcom *d, void *data, size_t most, long timeout_us, int *rank, size_t *bytes)
 {
     struct waiting waiting;
-    int error, wait = 0;
+    int error, ended;
 
     if (!d || !rank || !bytes || (most && !data))
         return -EINVAL;
-    waiting_begin(&waiting, &d->waits, timeout_us);
-    for (;;) {
-        pthread_mutex_lock(&d->receiving);
+    waiting_begin(&waiting, &d->waits, -1, timeout_us);
+    while ((error = take_one(d, data, most, rank, bytes)) == -EAGAIN && waiting_step(&waiting))
+        ;
+    ended = waiting_end(&waiting);
+    if (error == -EAGAIN) /* also after the time-out */
         error = take_one(d, data, most, rank, bytes);
-        pthread_mutex_unlock(&d->receiving);
-        if (error != -EAGAIN || wait)
-            break;
-        wait = waiting_step(&waiting);
-    }
-    waiting_end(&waiting);
-    return error == -EAGAIN ? wait : error;
+    return error == -EAGAIN ? ended : error;
 }

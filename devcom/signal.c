@@ -88,15 +88,15 @@ int devcom_notify_waitsome(struct devcom *d, unsigned first, unsigned count, lon
     const _Atomic int64_t *words;
     struct waiting waiting;
     unsigned found = 0;
-    int error = 0;
+    int error;
 
     if (!d || !out || !count || first >= d->o.signals || count > d->o.signals - first)
         return -EINVAL;
     words = board_signals(d, d->rank) + first;
-    waiting_begin(&waiting, &d->waits, timeout_us);
-    while (!error && !find_set(words, count, &found))
-        error = waiting_step(&waiting);
-    waiting_end(&waiting);
+    waiting_begin(&waiting, &d->waits, -1, timeout_us);
+    while (!find_set(words, count, &found) && waiting_step(&waiting))
+        ;
+    error = waiting_end(&waiting);
     if (error && find_set(words, count, &found))
         error = 0;
     if (!error)

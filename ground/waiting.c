@@ -13,11 +13,11 @@ static struct polling begin_polling(const struct waits *how, long now)
     return (struct polling){.since_us = now, .seen_us = now, .alone = how->alone};
 }
 
-void waiting_begin(struct waiting *waiting, const struct waits *how, long timeout_us)
+void waiting_begin(struct waiting *waiting, const struct waits *how, int rank, long timeout_us)
 {
     long now;
 
-    *waiting = (struct waiting){.how = how, .spin_us = how->spin_us, .rank = -1, .once = !timeout_us};
+    *waiting = (struct waiting){.how = how, .spin_us = how->spin_us, .rank = rank, .once = !timeout_us};
     if (waiting->once)
         return;
     now = clock_us();
@@ -120,7 +120,7 @@ static int sleep_a_while(struct waiting *waiting)
     return 0;
 }
 
-int waiting_step(struct waiting *waiting)
+static int step(struct waiting *waiting)
 {
     int error = waiting->tired ? sleep_a_while(waiting) : 0;
 
@@ -128,12 +128,28 @@ int waiting_step(struct waiting *waiting)
         return error;
     if (help(waiting) && !waiting->once)
         return happened(waiting);
-    return waiting->once ? -ETIMEDOUT : waiting->tired ? 0 : poll_on(waiting);
+    if (waiting->once)
+        return waiting->rank >= 0 && is_lost(waiting) ? -ECONNRESET : -ETIMEDOUT;
+    return waiting->tired ? 0 : poll_on(waiting);
 }
 
-void waiting_end(struct waiting *waiting)
+bool waiting_step(struct waiting *waiting)
+{
+    if (!waiting->error)
+        waiting->error = step(waiting);
+    return !waiting->error;
+}
+
+bool waiting_fail(struct waiting *waiting, int error)
+{
+    waiting->error = error;
+    return false;
+}
+
+int waiting_end(struct waiting *waiting)
 {
     help_no_more(waiting);
+    return waiting->error;
 }
 
 bool word_holds(int64_t now, enum vocl_condition condition, int64_t value)
@@ -164,10 +180,10 @@ int waiting_for_word(const struct waits *how, const _Atomic int64_t *word, enum 
     if (!word_holds(now, condition, value)) {
         struct waiting waiting;
 
-        waiting_begin(&waiting, how, timeout_us);
-        while (!word_holds(now = atomic_load(word), condition, value) && !error)
-            error = waiting_step(&waiting);
-        waiting_end(&waiting);
+        waiting_begin(&waiting, how, -1, timeout_us);
+        while (!word_holds(now = atomic_load(word), condition, value) && waiting_step(&waiting))
+            ;
+        error = waiting_end(&waiting);
     }
     if (!word_holds(now, condition, value))
         return error;

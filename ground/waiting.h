@@ -37,7 +37,8 @@ struct waiting {
     struct polling polling;
     long spin_us;
     long until_us; /* LONG_MAX: no limit */
-    int rank;      /* the rank whose loss ends the wait; -1: any rank, if there is no time-out */
+    int rank;      /* see waiting_begin() */
+    int error;     /* what has ended the wait */
     uint32_t lain_down;
     unsigned naps, ticks; /* ticks: for the owner */
     bool once;            /* it checks once: neither polls nor sleeps, nor reads the clock */
@@ -46,12 +47,23 @@ struct waiting {
     bool listening; /* it has announced that it sleeps */
 };
 
-/* A wait: after waiting_begin(), check the condition and call waiting_step() in turns until the condition holds or
- * there is an error, then call waiting_end(). timeout_us < 0: no time-out; 0: check once. waiting_step() returns 0,
- * -ETIMEDOUT or -ECONNRESET; after an error the condition may hold nevertheless. */
-void waiting_begin(struct waiting *waiting, const struct waits *how, long timeout_us);
-int waiting_step(struct waiting *waiting);
-void waiting_end(struct waiting *waiting);
+/*
+ * A wait:
+ *
+ *     waiting_begin(&waiting, waits, rank, timeout_us);
+ *     while (!condition && waiting_step(&waiting))
+ *         ;
+ *     error = waiting_end(&waiting);
+ *
+ * rank: the rank whose loss ends the wait; -1: any rank, if there is no time-out. timeout_us < 0: no time-out; 0:
+ * checks once. waiting_step() returns whether to check again, and waiting_end() 0, -ETIMEDOUT or -ECONNRESET; after an
+ * error the condition may hold nevertheless.
+ */
+void waiting_begin(struct waiting *waiting, const struct waits *how, int rank, long timeout_us);
+bool waiting_step(struct waiting *waiting);
+/* Ends a wait with an error of the caller's. */
+bool waiting_fail(struct waiting *waiting, int error);
+int waiting_end(struct waiting *waiting);
 
 static inline bool condition_valid(enum vocl_condition condition)
 {

@@ -14,17 +14,13 @@
 static int meet(struct xtq *x, MPI_Request *request)
 {
     struct waiting waiting;
-    int done = 0, error = 0;
+    int done = 0;
 
-    waiting_begin(&waiting, &x->waits, -1);
-    while (!done && !error) {
-        if (PMPI_Test(request, &done, MPI_STATUS_IGNORE))
-            error = -EIO;
-        else if (!done)
-            error = waiting_step(&waiting);
-    }
-    waiting_end(&waiting);
-    return error;
+    waiting_begin(&waiting, &x->waits, -1, -1);
+    while (PMPI_Test(request, &done, MPI_STATUS_IGNORE) ? waiting_fail(&waiting, -EIO)
+                                                        : !done && waiting_step(&waiting))
+        ;
+    return waiting_end(&waiting);
 }
 
 int barrier_meet(struct xtq *x)

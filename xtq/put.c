@@ -85,27 +85,27 @@ static void wake_for(struct xtq *x, const struct sender *sender, int target, uns
         region_wake(&x->region, (unsigned)target, queue, false);
 }
 
+static bool has_room(struct sender *sender, uint64_t bytes)
+{
+    bool room;
+
+    pthread_mutex_lock(&sender->lock);
+    room = ring_has_room(&sender->ring, sender->head, bytes);
+    pthread_mutex_unlock(&sender->lock);
+    return room;
+}
+
 /* Waits, without the lock, until a lane has room. Another thread of this rank may take the room first. */
 static int wait_for_room(struct xtq *x, struct sender *sender, int target, unsigned queue, uint64_t bytes)
 {
     struct waiting waiting;
-    int error = 0;
 
     wake_for(x, sender, target, queue);
-    waiting_begin(&waiting, &x->waits, -1);
-    waiting.rank = target;
-    while (!error) {
-        bool room;
-
-        pthread_mutex_lock(&sender->lock);
-        room = ring_has_room(&sender->ring, sender->head, bytes);
-        pthread_mutex_unlock(&sender->lock);
-        if (room)
-            break;
-        error = ring_broken(&sender->ring) ? -EPROTO : waiting_step(&waiting);
-    }
-    waiting_end(&waiting);
-    return error;
+    waiting_begin(&waiting, &x->waits, target, -1);
+    while (!has_room(sender, bytes) &&
+           (ring_broken(&sender->ring) ? waiting_fail(&waiting, -EPROTO) : waiting_step(&waiting)))
+        ;
+    return waiting_end(&waiting);
 }
 
 /* Sends padding for the rest of the ring, under the lock. It is a message of its own: a message as large as the ring
@@ -258,7 +258,7 @@ int xtq_quiet(struct xtq *x, int target)
 {
     const uint64_t since = timeline_since();
     struct waiting waiting;
-    int error = 0;
+    int error;
 
     if (!x || target < 0 || target >= x->size)
         return -EINVAL;
@@ -266,15 +266,13 @@ int xtq_quiet(struct xtq *x, int target)
         return 0;
     if (server_inside())
         return -EDEADLK;
-    waiting_begin(&waiting, &x->waits, -1);
-    waiting.rank = target;
-    for (unsigned steps = 0; !all_done(x, target) && !error; steps++) {
+    waiting_begin(&waiting, &x->waits, target, -1);
+    for (unsigned steps = 1; !all_done(x, target) && waiting_step(&waiting); steps++) {
         if (steps == STEPS_BEFORE_RING)
             wake_for_all(x, target);
-        error = waiting_step(&waiting);
     }
+    error = waiting_end(&waiting);
     error = error && all_done(x, target) ? 0 : error;
-    waiting_end(&waiting);
     timeline_of_wait(x, since, NULL);
     return error;
 }

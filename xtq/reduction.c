@@ -1,5 +1,5 @@
 /*
- * Reduce and allreduce (section V-C). Uses only xtq.h and ground/plan.h.
+ * Reduce and allreduce (section V-C). Uses only xtq.h and ground/.
  *
  * Large vectors: a reduce-scatter by recursive halving (R. Thakur et al., the paper's [40]), after which each of the p2
  * ranks (the largest power of two) has a segment of the result, which it puts to all ranks, or to the root. Small
@@ -13,18 +13,15 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/crowd.h"
+#include "ground/waiting.h"
 #include "xtq/collectives.h"
+#include "xtq/inside.h"
 
 #define TREE_BYTES ((size_t)16 << 10)
-#define WAIT_US 1000
-#define TESTS_BEFORE_CLOCK 32 /* a few us, in which small collectives end */
-#define PATIENCE_NS 20000     /* plus one for each byte: see is_patient() */
+#define LEAST_SPIN_US 50
 
 /* ---- progress ---- */
 
@@ -291,16 +288,15 @@ int xtq_iallreduce(struct xtq_collectives *c, const void *data, void *result, si
     return start(c, 0, true, data, result, count, type, op, NOT_WAITED_FOR, out);
 }
 
-int xtq_test(struct xtq_request *r)
+/* Continues the requests. A request that has ended is free again. error: what ends this one, or 0. */
+static int request_test(struct xtq_request *r, int error)
 {
-    struct xtq_collectives *c = r ? r->c : NULL;
-    int error;
+    struct xtq_collectives *c = r->c;
 
-    if (!c)
-        return -EINVAL;
-    xtq_progress(c->x);
     pthread_mutex_lock(&c->lock);
     go_on_all(c);
+    if (error && r->error == -EINPROGRESS)
+        request_end(r, error);
     error = r->error;
     if (error != -EINPROGRESS)
         r->active = false;
@@ -308,80 +304,27 @@ int xtq_test(struct xtq_request *r)
     return error;
 }
 
-/* Waits for the event that a request needs to continue. Another thread may continue it meanwhile. */
-static void wait_for_something(struct xtq_request *r)
+int xtq_test(struct xtq_request *r)
 {
-    struct xtq_collectives *c = r->c;
-    const struct xtq_signal *signal = NULL; /* NULL: a lane is full */
-    enum xtq_condition condition = XTQ_LT;
-    const struct plan_step *step;
-    int64_t value = 0;
-
-    pthread_mutex_lock(&c->lock);
-    step = r->at < r->plan.count ? &r->plan.steps[r->at] : NULL;
-    if (step && r->phase == SEND &&
-        xtq_signal_load(c->ready[by_peer(r, step->peer)]) <= c->needed[by_peer(r, step->peer)]) {
-        signal = c->ready[by_peer(r, step->peer)];
-        condition = XTQ_GE;
-        value = c->needed[by_peer(r, step->peer)] + 1;
-    } else if (step && r->phase == RECEIVE) {
-        signal = r->arrived;
-        value = 1 - r->arrivals;
-    } else if (!step && r->spread_to == r->spread_end) {
-        signal = r->spread;
-        value = 1 - r->spread_arrivals;
-    }
-    pthread_mutex_unlock(&c->lock);
-    if (signal)
-        xtq_signal_wait(c->x, signal, condition, value, WAIT_US);
-    else if (!xtq_progress(c->x))
-        sched_yield();
-}
-
-/* For how long a thread polls: about as long as the collective may take, unless other threads want the core. */
-struct patience {
-    struct crowd crowd;
-    long until_ns;
-    bool ends;
-};
-
-static bool is_patient(struct patience *p, const struct xtq_request *r, unsigned rounds)
-{
-    if (p->ends || rounds % TESTS_BEFORE_CLOCK)
-        return !p->ends;
-    if (!p->until_ns)
-        p->until_ns = clock_ns() + PATIENCE_NS + (long)(r->count * r->element);
-    crowd_yield(&p->crowd);
-    p->ends = crowd_here(&p->crowd) || clock_ns() > p->until_ns;
-    return !p->ends;
-}
-
-static bool somebody_died(const struct xtq_collectives *c)
-{
-    for (int rank = 0; rank < c->size; rank++) {
-        if (!xtq_alive(c->x, rank))
-            return true;
-    }
-    return false;
+    if (!r || !r->c)
+        return -EINVAL;
+    xtq_progress(r->c->x);
+    return request_test(r, 0);
 }
 
 int xtq_wait(struct xtq_request *r)
 {
-    struct xtq_collectives *c = r ? r->c : NULL;
-    struct patience patience = {0};
-    int error;
+    struct waiting waiting;
+    int error, lost;
 
-    for (unsigned rounds = 1; (error = xtq_test(r)) == -EINPROGRESS; rounds++) {
-        if (is_patient(&patience, r, rounds))
-            continue;
-        wait_for_something(r);
-        if (rounds % 64 == 0 && somebody_died(c) && xtq_test(r) == -EINPROGRESS) {
-            pthread_mutex_lock(&c->lock);
-            request_end(r, -ECONNRESET);
-            pthread_mutex_unlock(&c->lock);
-        }
-    }
-    return error;
+    if (!r || !r->c)
+        return -EINVAL;
+    waiting_begin(&waiting, context_waits(r->c->x), -1, -1);
+    waiting.spin_us = LEAST_SPIN_US + (long)(r->count * r->element / 1000); /* about as long as it may take */
+    while ((error = request_test(r, 0)) == -EINPROGRESS && waiting_step(&waiting))
+        ;
+    lost = waiting_end(&waiting);
+    return error == -EINPROGRESS ? request_test(r, lost) : error;
 }
 
 int xtq_reduce(struct xtq_collectives *c, int root, const void *data, void *result, size_t count, enum xtq_type type,

@@ -17,16 +17,16 @@
 
 /* ---- steps ---- */
 
-bool collective_passed(struct collective *c)
+bool collective_begins(struct collective *c)
 {
-    return c->at++ < c->done;
+    return !c->error && c->at++ >= c->done;
 }
 
-int collective_did(struct collective *c, int error)
+void collective_did(struct collective *c, int error)
 {
+    c->error = error;
     if (!error)
         c->done = c->at;
-    return error;
 }
 
 long collective_time_left(const struct collective *c)
@@ -38,21 +38,19 @@ long collective_time_left(const struct collective *c)
 
 /* ---- the calls ---- */
 
-static int barrier(struct collective *c)
+static void barrier(struct collective *c)
 {
-    int error = 0, size = c->d->size, rank = c->d->rank;
+    int size = c->d->size, rank = c->d->rank;
 
-    for (int distance = 1, round = 0; distance < size && !error; distance *= 2, round++) {
+    for (int distance = 1, round = 0; distance < size; distance *= 2, round++) {
         unsigned word = own_signal(c->d, (unsigned)(OWN_BARRIER + round));
 
-        if (!collective_passed(c))
-            error = collective_did(c, notify_own(c->d, (rank + distance) % size, word, DEVCOM_SIGNAL_ADD, 1));
-        if (!error && !collective_passed(c))
-            error = collective_did(
-                c, signal_wait_any(c->d, word, DEVCOM_GE, c->barriers + 1, collective_time_left(c), NULL));
+        if (collective_begins(c))
+            collective_did(c, notify_own(c->d, (rank + distance) % size, word, DEVCOM_SIGNAL_ADD, 1));
+        if (collective_begins(c))
+            collective_did(c, signal_wait_any(c->d, word, DEVCOM_GE, c->barriers + 1, collective_time_left(c), NULL));
     }
-    c->barriers += !error;
-    return error;
+    c->barriers += !c->error;
 }
 
 static bool same_call(const struct call *a, const struct call *b)
@@ -61,23 +59,9 @@ static bool same_call(const struct call *a, const struct call *b)
            a->count == b->count && a->type == b->type && a->op == b->op && a->method == b->method;
 }
 
-static int run_call(struct collective *c, const struct call *call)
-{
-    switch (call->kind) {
-    case BARRIER:
-        return barrier(c);
-    case BROADCAST:
-        return collective_cast(c, call->root, call->offset, call->count);
-    case REDUCE:
-        return collective_reduce(c);
-    }
-    return -EINVAL;
-}
-
 static int collective_run(struct devcom *d, const struct call *call, long timeout_us)
 {
     struct collective *c = d->collective;
-    int error;
 
     if (c->call.kind && !same_call(&c->call, call))
         return -EINVAL;
@@ -85,8 +69,10 @@ static int collective_run(struct devcom *d, const struct call *call, long timeou
         c->done = 0;
     c->call = *call;
     c->at = 0;
+    c->error = 0;
     c->until_us = timeout_us < 0 ? INT64_MAX : clock_us() + timeout_us;
     if (call->kind != BARRIER) {
+        int error;
         size_t bytes = call->kind == REDUCE ? call->count * elements_bytes(call->type) : call->count;
 
         error = segment_take(d, call->segment, &c->segment);
@@ -96,12 +82,17 @@ static int collective_run(struct devcom *d, const struct call *call, long timeou
             return error ? error : -ERANGE;
         }
     }
-    error = run_call(c, call);
+    if (call->kind == BARRIER)
+        barrier(c);
+    else if (call->kind == BROADCAST)
+        collective_cast(c, call->root, call->offset, call->count);
+    else
+        collective_reduce(c);
     if (call->kind != BARRIER)
         segment_release(c->segment);
-    if (error != -ETIMEDOUT)
+    if (c->error != -ETIMEDOUT)
         c->call.kind = 0;
-    return error;
+    return c->error;
 }
 
 int devcom_barrier(struct devcom *d, long timeout_us)

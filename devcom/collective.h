@@ -24,6 +24,7 @@ struct collective {
     struct devcom *d;
     struct call call; /* kind is 0 if no collective has to be resumed */
     unsigned at, done;
+    int error; /* of the call; the steps after it are skipped */
     long until_us;
     int64_t barriers;
     int64_t *heard; /* by rank: number of events of the rank that have been waited for */
@@ -31,15 +32,15 @@ struct collective {
     uint8_t *mine, *sum;
 };
 
-/* Whether an earlier call has done the step that begins here. */
-bool collective_passed(struct collective *c);
-/* Ends a step. It is not repeated unless there was an error. Returns error. */
-int collective_did(struct collective *c, int error);
+/* Whether the step that begins here is to be done: no earlier call has done it, and this call has not failed. */
+bool collective_begins(struct collective *c);
+/* Ends a step. It is not repeated unless there was an error. */
+void collective_did(struct collective *c, int error);
 /* Returns the time until the time-out, in microseconds, or DEVCOM_BLOCK. */
 long collective_time_left(const struct collective *c);
 
 /* Copies data from the root to all ranks, by a tree; does the reduction that c->call describes. */
-int collective_cast(struct collective *c, int root, size_t offset, size_t bytes);
-int collective_reduce(struct collective *c);
+void collective_cast(struct collective *c, int root, size_t offset, size_t bytes);
+void collective_reduce(struct collective *c);
 
 #endif

@@ -8,7 +8,9 @@
 #include "ground/plan.h"
 
 #define SMALL 4096 /* bytes: up to this size computing on all ranks is cheaper than a second synchronisation */
-#define EACH(d, r) for (int r = 0; r < (d)->size; r++)
+#define EACH_OTHER(d, r)                                                                                               \
+    for (int r = 0; r < (d)->size; r++)                                                                                \
+        if (r != (d)->rank)
 
 /* ---- words ---- */
 
@@ -17,58 +19,48 @@ static unsigned word_from(const struct devcom *d, int rank)
     return own_signal(d, OWN_FIXED) + 2 * (unsigned)d->size + (unsigned)rank;
 }
 
-static int tell(struct collective *c, int rank)
+static void tell(struct collective *c, int rank)
 {
-    return collective_passed(c)
-               ? 0
-               : collective_did(c, notify_own(c->d, rank, word_from(c->d, c->d->rank), DEVCOM_SIGNAL_ADD, 1));
+    if (collective_begins(c))
+        collective_did(c, notify_own(c->d, rank, word_from(c->d, c->d->rank), DEVCOM_SIGNAL_ADD, 1));
 }
 
 /* Waits for the next event from a rank. */
-static int hear(struct collective *c, int rank)
+static void hear(struct collective *c, int rank)
 {
     int error;
 
-    if (collective_passed(c))
-        return 0;
+    if (!collective_begins(c))
+        return;
     error = signal_wait_any(c->d, word_from(c->d, rank), DEVCOM_GE, c->heard[rank] + 1, collective_time_left(c), NULL);
     c->heard[rank] += !error;
-    return collective_did(c, error);
+    collective_did(c, error);
 }
 
-static int tell_others(struct collective *c)
+static void tell_others(struct collective *c)
 {
-    int error = 0;
-
-    EACH(c->d, r)
+    EACH_OTHER(c->d, r)
     {
-        if (r != c->d->rank && !error)
-            error = tell(c, r);
+        tell(c, r);
     }
-    return error;
 }
 
-static int hear_others(struct collective *c)
+static void hear_others(struct collective *c)
 {
-    int error = 0;
-
-    EACH(c->d, r)
+    EACH_OTHER(c->d, r)
     {
-        if (r != c->d->rank && !error)
-            error = hear(c, r);
+        hear(c, r);
     }
-    return error;
 }
 
-static int meet_others(struct collective *c)
+static void meet_others(struct collective *c)
 {
-    int error = tell_others(c);
-
-    return error ? error : hear_others(c);
+    tell_others(c);
+    hear_others(c);
 }
 
 /* Puts data of this rank's segment into a rank's segment or scratch memory, and notifies the rank. */
-static int put_to(struct collective *c, int rank, size_t offset, unsigned to, size_t to_offset, size_t bytes)
+static void put_to(struct collective *c, int rank, size_t offset, unsigned to, size_t to_offset, size_t bytes)
 {
     struct devcom_put put = {.segment = c->call.segment,
                              .remote_segment = to,
@@ -80,23 +72,25 @@ static int put_to(struct collective *c, int rank, size_t offset, unsigned to, si
                              .op = DEVCOM_SIGNAL_ADD,
                              .value = 1};
 
-    return collective_passed(c) ? 0 : collective_did(c, put_own(c->d, &put));
+    if (collective_begins(c))
+        collective_did(c, put_own(c->d, &put));
 }
 
-static int put_slot(struct collective *c, int rank, size_t offset, size_t bytes)
+static void put_slot(struct collective *c, int rank, size_t offset, size_t bytes)
 {
-    return put_to(c, rank, offset, scratch_id(c->d), (size_t)c->d->rank * SLOT, bytes);
+    put_to(c, rank, offset, scratch_id(c->d), (size_t)c->d->rank * SLOT, bytes);
 }
 
-static int put_place(struct collective *c, int rank, size_t offset, size_t bytes)
+static void put_place(struct collective *c, int rank, size_t offset, size_t bytes)
 {
-    return put_to(c, rank, offset, c->call.segment, offset, bytes);
+    put_to(c, rank, offset, c->call.segment, offset, bytes);
 }
 
 /* Waits until the source of this rank's puts may be overwritten. */
-static int flush(struct collective *c)
+static void flush(struct collective *c)
 {
-    return collective_passed(c) ? 0 : collective_did(c, flush_local_own(c->d, collective_time_left(c)));
+    if (collective_begins(c))
+        collective_did(c, flush_local_own(c->d, collective_time_left(c)));
 }
 
 /* ---- combining received contributions ---- */
@@ -107,19 +101,16 @@ static const uint8_t *slot_of(const struct collective *c, int rank)
 }
 
 /* Combines the contributions in the order of ranks, this rank's own from its segment. The result is stored there. */
-static int combine_slots(struct collective *c, size_t offset, size_t bytes)
+static void combine_slots(struct collective *c, size_t offset, size_t bytes)
 {
     struct layout flat = {.bytes = bytes, .count = {1, 1}};
     size_t count = bytes / elements_bytes(c->call.type);
     int error;
 
-    if (collective_passed(c))
-        return 0;
+    if (!collective_begins(c))
+        return;
     error = stage_read(c->segment, offset, &flat, c->mine);
-    if (error)
-        return error;
-    EACH(c->d, r)
-    {
+    for (int r = 0; r < c->d->size && !error; r++) {
         const uint8_t *part = r == c->d->rank ? c->mine : slot_of(c, r);
 
         if (r == 0)
@@ -127,7 +118,7 @@ static int combine_slots(struct collective *c, size_t offset, size_t bytes)
         else
             elements_combine(c->sum, part, count, c->call.type, c->call.op);
     }
-    return collective_did(c, stage_write(c->segment, offset, &flat, c->sum));
+    collective_did(c, error ? error : stage_write(c->segment, offset, &flat, c->sum));
 }
 
 /* ---- the methods, for a number of bytes from offset on; section 6.8 ---- */
@@ -149,70 +140,59 @@ static size_t part_bytes(const struct collective *c, size_t bytes, int rank)
 
 /* Sends each rank this rank's contribution, or, if parts is set, the part of it that the rank combines. Waits for the
  * contributions of the others, which arrive in this rank's slots. */
-static int exchange_slots(struct collective *c, size_t offset, size_t bytes, bool parts)
+static void exchange_slots(struct collective *c, size_t offset, size_t bytes, bool parts)
 {
-    int error = tell_others(c);
-
-    EACH(c->d, r)
+    tell_others(c);
+    EACH_OTHER(c->d, r)
     {
-        if (r == c->d->rank || error)
-            continue;
-        error = hear(c, r);
-        if (!error)
-            error =
-                put_slot(c, r, offset + (parts ? part_begin(c, bytes, r) : 0), parts ? part_bytes(c, bytes, r) : bytes);
+        hear(c, r);
+        put_slot(c, r, offset + (parts ? part_begin(c, bytes, r) : 0), parts ? part_bytes(c, bytes, r) : bytes);
     }
-    if (!error)
-        error = flush(c);
-    return error ? error : hear_others(c);
+    flush(c);
+    hear_others(c);
 }
 
-static int all_gather(struct collective *c, size_t offset, size_t bytes)
+static void all_gather(struct collective *c, size_t offset, size_t bytes)
 {
-    int error = exchange_slots(c, offset, bytes, false);
-
-    return error ? error : combine_slots(c, offset, bytes);
+    exchange_slots(c, offset, bytes, false);
+    combine_slots(c, offset, bytes);
 }
 
-static int gather_at_root(struct collective *c, size_t offset, size_t bytes, bool cast)
+static void gather_at_root(struct collective *c, size_t offset, size_t bytes, bool cast)
 {
-    int error = meet_others(c);
-
-    if (!error)
-        error = combine_slots(c, offset, bytes);
-    EACH(c->d, r)
+    meet_others(c);
+    combine_slots(c, offset, bytes);
+    EACH_OTHER(c->d, r)
     {
-        if (r != c->d->rank && cast && !error) {
-            error = hear(c, r);
-            if (!error)
-                error = put_place(c, r, offset, bytes);
+        if (cast) {
+            hear(c, r);
+            put_place(c, r, offset, bytes);
         }
     }
-    return error ? error : flush(c);
+    flush(c);
 }
 
-static int gather(struct collective *c, size_t offset, size_t bytes)
+static void gather(struct collective *c, size_t offset, size_t bytes)
 {
-    int root = c->call.root < 0 ? 0 : c->call.root, error;
-    bool cast = c->call.root < 0;
+    const bool cast = c->call.root < 0;
+    const int root = cast ? 0 : c->call.root;
 
-    if (c->d->rank == root)
-        return gather_at_root(c, offset, bytes, cast);
-    error = hear(c, root);
-    if (!error)
-        error = put_slot(c, root, offset, bytes);
-    if (!error)
-        error = flush(c);
-    if (!error && cast)
-        error = tell(c, root);
-    return error || !cast ? error : hear(c, root);
+    if (c->d->rank == root) {
+        gather_at_root(c, offset, bytes, cast);
+        return;
+    }
+    hear(c, root);
+    put_slot(c, root, offset, bytes);
+    flush(c);
+    if (cast) {
+        tell(c, root);
+        hear(c, root);
+    }
 }
 
-static int get_slots(struct collective *c, size_t offset, size_t bytes)
+static void get_slots(struct collective *c, size_t offset, size_t bytes)
 {
-    int error = 0;
-
-    EACH(c->d, r)
+    EACH_OTHER(c->d, r)
     {
         struct devcom_put get = {.segment = scratch_id(c->d),
                                  .remote_segment = c->call.segment,
@@ -221,162 +201,146 @@ static int get_slots(struct collective *c, size_t offset, size_t bytes)
                                  .shape = {.bytes = bytes},
                                  .rank = r};
 
-        if (r != c->d->rank && !error && !collective_passed(c))
-            error = collective_did(c, get_own(c->d, &get));
+        if (collective_begins(c))
+            collective_did(c, get_own(c->d, &get));
     }
-    if (!error && !collective_passed(c))
-        error = collective_did(c, quiet_own(c->d, collective_time_left(c)));
-    return error;
+    if (collective_begins(c))
+        collective_did(c, quiet_own(c->d, collective_time_left(c)));
 }
 
-static int remote_read(struct collective *c, size_t offset, size_t bytes)
+static void remote_read(struct collective *c, size_t offset, size_t bytes)
 {
-    bool reads = c->call.root < 0 || c->call.root == c->d->rank;
-    int error = meet_others(c);
+    const bool reads = c->call.root < 0 || c->call.root == c->d->rank;
 
-    if (!error && reads)
-        error = get_slots(c, offset, bytes);
-    if (!error)
-        error = meet_others(c); /* all others have read this rank's contribution */
-    return error || !reads ? error : combine_slots(c, offset, bytes);
+    meet_others(c);
+    if (reads)
+        get_slots(c, offset, bytes);
+    meet_others(c); /* all others have read this rank's contribution */
+    if (reads)
+        combine_slots(c, offset, bytes);
 }
 
 /* Combines this rank's part directly from the segments of the others, which are all mapped. */
-static bool combine_mapped(struct collective *c, size_t offset, size_t bytes, int *error)
+static int combine_mapped(struct collective *c, size_t offset, size_t bytes)
 {
     size_t begin = offset + part_begin(c, bytes, c->d->rank), length = part_bytes(c, bytes, c->d->rank);
     size_t element = elements_bytes(c->call.type);
+    int error = 0;
 
-    for (size_t done = 0; done < length; done += SLOT) {
+    for (size_t done = 0; done < length && !error; done += SLOT) {
         size_t piece = length - done < SLOT ? length - done : SLOT;
 
-        EACH(c->d, r)
-        {
+        for (int r = 0; r < c->d->size && !error; r++) {
             struct attachment *a;
 
-            *error = attachment_take(c->d, r, c->call.segment, &a);
-            if (*error)
-                return false;
-            if (!a->base || !inside(a->bytes, begin + done, piece)) {
-                *error = a->base ? -ERANGE : -ENOTSUP;
-                attachment_release(a);
-                return false;
-            }
-            if (r == 0)
+            error = attachment_take(c->d, r, c->call.segment, &a);
+            if (error)
+                break;
+            if (!a->base || !inside(a->bytes, begin + done, piece))
+                error = a->base ? -ERANGE : -ENOTSUP;
+            else if (r == 0)
                 memcpy(c->sum, a->base + begin + done, piece);
             else
                 elements_combine(c->sum, a->base + begin + done, piece / element, c->call.type, c->call.op);
             attachment_release(a);
         }
-        memcpy(c->segment->host + begin + done, c->sum, piece);
+        if (!error)
+            memcpy(c->segment->host + begin + done, c->sum, piece);
     }
-    return true;
+    return error;
 }
 
 static bool all_mapped(const struct collective *c)
 {
-    EACH(c->d, r)
-    {
+    for (int r = 0; r < c->d->size; r++) {
         if (!c->d->boards[r] || segment_listing(c->d, r, c->call.segment)->path != DEVCOM_MAPPED)
             return false;
     }
     return true;
 }
 
-static int spread_parts(struct collective *c, size_t offset, size_t bytes)
+static void spread_parts(struct collective *c, size_t offset, size_t bytes)
 {
-    int error = 0;
-
-    EACH(c->d, r)
+    EACH_OTHER(c->d, r)
     {
-        bool wants = r != c->d->rank && (c->call.root < 0 || r == c->call.root);
-
-        if (wants && !error)
-            error = put_place(c, r, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
+        if (c->call.root < 0 || r == c->call.root)
+            put_place(c, r, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
     }
-    if (!error && (c->call.root < 0 || c->call.root == c->d->rank))
-        error = hear_others(c);
-    return error ? error : flush(c);
+    if (c->call.root < 0 || c->call.root == c->d->rank)
+        hear_others(c);
+    flush(c);
 }
 
-static int all_to_all_mapped(struct collective *c, size_t offset, size_t bytes)
+static void all_to_all_mapped(struct collective *c, size_t offset, size_t bytes)
 {
-    int error = meet_others(c);
-
-    if (!error && !collective_passed(c)) {
-        combine_mapped(c, offset, bytes, &error);
-        error = collective_did(c, error);
-    }
-    if (!error &&
-        c->call.root >=
-            0) /* in an allreduce, the results' arrival says that this rank's contribution is not needed any more */
-        error = meet_others(c);
-    return error ? error : spread_parts(c, offset, bytes);
+    meet_others(c);
+    if (collective_begins(c))
+        collective_did(c, combine_mapped(c, offset, bytes));
+    if (c->call.root >= 0) /* in an allreduce, the results' arrival says that the contribution is not needed any more */
+        meet_others(c);
+    spread_parts(c, offset, bytes);
 }
 
-static int all_to_all(struct collective *c, size_t offset, size_t bytes)
+static void all_to_all(struct collective *c, size_t offset, size_t bytes)
 {
-    int error = exchange_slots(c, offset, bytes, true);
-
-    if (!error)
-        error = combine_slots(c, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
-    return error ? error : spread_parts(c, offset, bytes);
+    exchange_slots(c, offset, bytes, true);
+    combine_slots(c, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
+    spread_parts(c, offset, bytes);
 }
 
 /* ---- trees ---- */
 
-int collective_cast(struct collective *c, int root, size_t offset, size_t bytes)
+void collective_cast(struct collective *c, int root, size_t offset, size_t bytes)
 {
     struct plan plan;
-    int error = 0;
 
     plan_cast(&plan, c->d->rank, c->d->size, root, bytes);
-    for (unsigned i = 0; i < plan.count && !error; i++) {
+    for (unsigned i = 0; i < plan.count; i++) {
         const struct plan_step *step = &plan.steps[i];
 
         if (step->result)
-            error = tell(c, step->peer);
-        if (!error)
-            error = hear(c, step->peer);
-        if (!error && !step->result)
-            error = put_place(c, step->peer, offset, bytes);
+            tell(c, step->peer);
+        hear(c, step->peer);
+        if (!step->result)
+            put_place(c, step->peer, offset, bytes);
     }
-    return error ? error : flush(c);
+    flush(c);
 }
 
-static int combine_child(struct collective *c, int child, size_t offset, size_t bytes)
+static void combine_child(struct collective *c, int child, size_t offset, size_t bytes)
 {
     struct layout flat = {.bytes = bytes, .count = {1, 1}};
     int error;
 
-    if (collective_passed(c))
-        return 0;
+    if (!collective_begins(c))
+        return;
     error = stage_read(c->segment, offset, &flat, c->sum);
-    if (error)
-        return error;
-    elements_combine(c->sum, slot_of(c, child), bytes / elements_bytes(c->call.type), c->call.type, c->call.op);
-    return collective_did(c, stage_write(c->segment, offset, &flat, c->sum));
+    if (!error)
+        elements_combine(c->sum, slot_of(c, child), bytes / elements_bytes(c->call.type), c->call.type, c->call.op);
+    collective_did(c, error ? error : stage_write(c->segment, offset, &flat, c->sum));
 }
 
-static int tree(struct collective *c, size_t offset, size_t bytes)
+static void tree(struct collective *c, size_t offset, size_t bytes)
 {
-    int root = c->call.root < 0 ? 0 : c->call.root, error = 0;
+    const int root = c->call.root < 0 ? 0 : c->call.root;
     struct plan plan;
 
     plan_tree(&plan, c->d->rank, c->d->size, root, bytes);
-    for (unsigned i = 0; i < plan.count && !error; i++) {
+    for (unsigned i = 0; i < plan.count; i++) {
         const struct plan_step *step = &plan.steps[i];
 
         if (step->receive_count)
-            error = tell(c, step->peer);
-        if (!error)
-            error = hear(c, step->peer);
-        if (!error && step->receive_count)
-            error = combine_child(c, step->peer, offset, bytes);
-        else if (!error && !(error = put_slot(c, step->peer, offset, bytes)))
-            error = flush(c);
+            tell(c, step->peer);
+        hear(c, step->peer);
+        if (step->receive_count) {
+            combine_child(c, step->peer, offset, bytes);
+        } else {
+            put_slot(c, step->peer, offset, bytes);
+            flush(c);
+        }
     }
-    return error || c->call.root >= 0 ? error : collective_cast(c, root, offset, bytes);
+    if (c->call.root < 0)
+        collective_cast(c, root, offset, bytes);
 }
 
 /* ---- the choice ---- */
@@ -390,14 +354,12 @@ static enum devcom_method choose(const struct collective *c, size_t bytes)
     return c->call.root < 0 ? DEVCOM_ALL_GATHER : DEVCOM_GATHER;
 }
 
-int collective_reduce(struct collective *c)
+void collective_reduce(struct collective *c)
 {
     size_t bytes = c->call.count * elements_bytes(c->call.type), step = SLOT;
-    enum devcom_method method = choose(c, bytes);
-    int (*run)(struct collective *, size_t, size_t) = all_gather;
-    int error = 0;
+    void (*run)(struct collective *, size_t, size_t) = all_gather;
 
-    switch (method) {
+    switch (choose(c, bytes)) {
     case DEVCOM_REMOTE_READ:
         run = remote_read;
         break;
@@ -414,7 +376,6 @@ int collective_reduce(struct collective *c)
     default:
         break;
     }
-    for (size_t begin = 0; begin < bytes && !error; begin += step)
-        error = run(c, c->call.offset + begin, bytes - begin < step ? bytes - begin : step);
-    return error;
+    for (size_t begin = 0; begin < bytes && !c->error; begin += step)
+        run(c, c->call.offset + begin, bytes - begin < step ? bytes - begin : step);
 }

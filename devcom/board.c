@@ -5,26 +5,16 @@
 
 #include "devcom/internal.h"
 
-/* ---- layout: board | signals | visits by segment and visitor | passive messages by sender ---- */
+/* ---- layout: board | signals | visits by segment and visitor ---- */
 
 static size_t lines(size_t bytes)
 {
     return (bytes + LINE - 1) & ~(size_t)(LINE - 1);
 }
 
-static size_t letter_bytes(const struct devcom *d)
-{
-    return lines(sizeof(struct letter) + d->o.passive_bytes);
-}
-
 static size_t visits_at(const struct devcom *d)
 {
     return lines(sizeof(struct board)) + lines(d->words * sizeof(int64_t));
-}
-
-static size_t letters_at(const struct devcom *d)
-{
-    return visits_at(d) + lines(segment_ids(d) * (size_t)d->size * sizeof(uint32_t));
 }
 
 _Atomic uint32_t *board_visits(const struct devcom *d, int rank, unsigned segment, int visitor)
@@ -37,16 +27,12 @@ _Atomic int64_t *board_signals(const struct devcom *d, int rank)
     return (_Atomic int64_t *)((uint8_t *)d->boards[rank] + lines(sizeof(struct board)));
 }
 
-struct letter *board_letter(const struct devcom *d, int rank, int sender)
-{
-    return (struct letter *)((uint8_t *)d->boards[rank] + letters_at(d) + (size_t)sender * letter_bytes(d));
-}
-
 /* ---- opening ---- */
 
 int board_open(struct devcom *d)
 {
-    int error = neighbours_open(&d->neighbours, d->comm, letters_at(d) + (size_t)d->size * letter_bytes(d));
+    int error =
+        neighbours_open(&d->neighbours, d->comm, visits_at(d) + segment_ids(d) * (size_t)d->size * sizeof(uint32_t));
     long near = 0;
 
     d->boards = calloc((size_t)d->size, sizeof(*d->boards));

@@ -155,9 +155,14 @@ int collective_share(struct devcom *d, uint64_t *word)
 
 /* ---- open and close ---- */
 
+size_t scratch_letter(const struct devcom *d, int rank)
+{
+    return (size_t)d->size * SLOT + (size_t)rank * d->o.passive_bytes;
+}
+
 int collective_open(struct devcom *d)
 {
-    struct devcom_memory memory = {.bytes = (size_t)d->size * SLOT};
+    struct devcom_memory memory = {.bytes = scratch_letter(d, d->size)};
     struct collective *c = calloc(1, sizeof(*c));
 
     if (!c)

@@ -77,6 +77,7 @@ static void context_free(struct devcom *d)
     for (unsigned i = 0; i < MOST_QUEUES; i++)
         pthread_mutex_destroy(&d->kernels[i]);
     free(d->attachments);
+    free(d->letters);
     free(d);
 }
 
@@ -84,12 +85,13 @@ static int parts_open(struct devcom *d)
 {
     int error;
 
-    d->words = d->o.signals + OWN_FIXED + 4 * (unsigned)d->size;
+    d->words = d->o.signals + OWN_FIXED + 6 * (unsigned)d->size;
     error = board_open(d);
     if (!error) {
         waits_open(d);
         d->attachments = calloc((size_t)d->size * segment_ids(d), sizeof(*d->attachments));
-        error = ranks_agree(d->comm, d->attachments ? collective_open(d) : -ENOMEM);
+        d->letters = calloc((size_t)d->size, sizeof(*d->letters));
+        error = ranks_agree(d->comm, d->attachments && d->letters ? collective_open(d) : -ENOMEM);
     }
     if (!error && (!d->neighbours.all || d->o.messages))
         error = ranks_agree(d->comm, nic_open(d));

@@ -26,9 +26,9 @@
 
 /* ---- the library's own signals of each rank, after the program's ---- */
 enum {
-    OWN_BARRIER, /* by round: how often the rank was notified */
-    OWN_FIXED =
-        32, /* then for each rank two words of the agreement, and one each of the host's and of kernels' collectives */
+    OWN_BARRIER,    /* by round: how often the rank was notified */
+    OWN_FIXED = 32, /* then for each rank two words of the agreement, one each of the host's and of kernels'
+                     * collectives, and two of passive messages */
 };
 
 /* ---- board.c: memory of a rank that its neighbours read and write ---- */
@@ -41,19 +41,11 @@ struct listing {
     uint32_t path;               /* enum devcom_path */
 } __attribute__((aligned(LINE)));
 
-/* A passive message ("letter"): the sender fills it, the receiver empties it. */
-enum { LETTER_EMPTY, LETTER_BEING_WRITTEN, LETTER_FULL };
-struct letter {
-    _Atomic uint32_t full;
-    uint32_t bytes;
-    uint8_t data[];
-};
-
 struct board {
     struct memory_owner owner;
     _Atomic uint32_t bell __attribute__((aligned(LINE))); /* a doze (ground/doze.h), of the owner's threads */
     _Atomic uint32_t mute;                      /* number of devices that write signals here and cannot ring */
-    struct listing listings[MOST_SEGMENTS + 1]; /* the last one is the collectives' scratch memory */
+    struct listing listings[MOST_SEGMENTS + 1]; /* the last one is the library's scratch memory */
 };
 
 /* Collective. Returns 0, or a negative errno on all ranks. */
@@ -62,8 +54,6 @@ void board_close(struct devcom *d);
 _Atomic int64_t *board_signals(const struct devcom *d, int rank);
 /* Returns the counter of threads of a visiting rank that now copy to or from a near rank's segment by system calls. */
 _Atomic uint32_t *board_visits(const struct devcom *d, int rank, unsigned segment, int visitor);
-/* Returns the place of a sender's passive message at a near rank. */
-struct letter *board_letter(const struct devcom *d, int rank, int sender);
 /* Wakes the owner's threads if they sleep. Called after a word of its board was written. */
 void board_ring(struct board *board);
 /* Whether a rank has been lost; whether any has. */
@@ -100,6 +90,7 @@ struct devcom {
     pthread_mutex_t registering, receiving;
     pthread_mutex_t kernels[MOST_QUEUES]; /* of kernels' streams: a refusal concerns the endpoint that holds this */
     int letter_from;                      /* sender of the passive message that was received last */
+    _Atomic int64_t *letters;             /* by rank: passive messages sent to it */
     struct attachment *attachments;       /* by rank and segment */
     _Atomic(struct segment *) own[MOST_SEGMENTS + 1];
     _Atomic uint32_t users[MOST_SEGMENTS + 1]; /* operations that use a segment of own */
@@ -115,7 +106,7 @@ static inline unsigned own_signal(const struct devcom *d, unsigned which)
     return d->o.signals + which;
 }
 
-/* The id of the collectives' scratch segment, and the number of ids with it. */
+/* The id of the library's scratch segment (collective.c), and the number of ids with it. */
 static inline unsigned scratch_id(const struct devcom *d)
 {
     return d->o.segments;
@@ -255,6 +246,8 @@ int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_o
 /* Do one put or get by the library's own queue, with any signal and segment. They wait for room. */
 int put_own(struct devcom *d, const struct devcom_put *put);
 int get_own(struct devcom *d, const struct devcom_put *get);
+/* Puts data of the caller, which may be changed when this returns, into the scratch segment. */
+int put_own_data(struct devcom *d, const struct devcom_put *put, const void *data);
 /* Does one put, as devcom_put(), or waits for remote completion, as devcom_quiet(), by any stream. */
 int stream_put(struct devcom *d, const struct devcom_put *put, unsigned stream);
 int stream_quiet(struct devcom *d, unsigned stream, long timeout_us);
@@ -270,6 +263,8 @@ int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, un
 /* ---- collective.c ---- */
 int collective_open(struct devcom *d);
 void collective_close(struct devcom *d);
+/* Returns the place of a rank's passive message in the scratch segment. */
+size_t scratch_letter(const struct devcom *d, int rank);
 /* Collective. Sends the first rank's word to all. */
 int collective_share(struct devcom *d, uint64_t *word);
 
@@ -308,8 +303,5 @@ enum question { ASK_ADD, ASK_SWAP, ASK_SEGMENT };
 int64_t atomic_run(uint8_t *at, enum question question, int64_t first, int64_t second);
 int nic_ask(struct devcom *d, int rank, enum question question, unsigned segment, size_t offset, int64_t first,
             int64_t second, long timeout_us, int64_t answer[2]);
-int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us);
-/* Tells a far rank that its passive message has been read. */
-void nic_letter_read(struct devcom *d, int rank);
 
 #endif

@@ -114,7 +114,6 @@ static void nic_free(struct nic *nic)
     nic_tables_close(nic);
     free(nic->lanes);
     free(nic->arrivals);
-    free(nic->letters);
     for (int rank = 0; nic->incoming && rank < nic->d->size; rank++)
         free(nic->incoming[rank].buffer);
     free(nic->incoming);
@@ -131,9 +130,8 @@ static int nic_allocate(struct nic *nic)
     nic->buffer_bytes = 2 * sizeof(struct wire) + more;
     nic->lanes = calloc(ranks * nic->streams, sizeof(*nic->lanes));
     nic->arrivals = calloc(ranks * nic->streams, sizeof(*nic->arrivals));
-    nic->letters = calloc(ranks, sizeof(*nic->letters));
     nic->incoming = calloc(ranks, sizeof(*nic->incoming));
-    if (!nic->lanes || !nic->arrivals || !nic->letters || !nic->incoming)
+    if (!nic->lanes || !nic->arrivals || !nic->incoming)
         return -ENOMEM;
     for (unsigned i = 0; i < nic->streams * ranks; i++) {
         pthread_mutex_init(&nic->lanes[i].lock, NULL);

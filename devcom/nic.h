@@ -14,7 +14,7 @@
  *     nic_receive.c   handling received messages
  *     nic_place.c     puts that repeat a place: data without a descriptor
  *     nic_chain.c     chains: tables of puts that the target keeps
- *     nic_ask.c       questions and their answers, and passive messages
+ *     nic_ask.c       questions and their answers
  *     nic_eager.c     up to which size data travel with their descriptor
  */
 #ifndef DEVCOM_NIC_H
@@ -31,11 +31,9 @@ enum wire_kind {
     WIRE_PUT = 1,
     WIRE_GET,
     WIRE_ASK,
-    WIRE_LETTER,
     WIRE_ACK,
     WIRE_REPLY,
     WIRE_ANSWER,
-    WIRE_READ,
     WIRE_TABLE,
     WIRE_CHAIN,
     WIRE_FORGET,
@@ -140,7 +138,6 @@ struct nic {
     unsigned streams;
     struct lane *lanes;         /* by rank and queue */
     struct arrival *arrivals;   /* likewise */
-    _Atomic bool *letters;      /* by rank: a passive message to it has not been read yet */
     _Atomic size_t eager_bytes; /* 0: not measured yet */
     /* The size of the messages into which data are split (a "train"), at most eager_bytes; 0: no trains. */
     _Atomic size_t train_car;
@@ -237,7 +234,6 @@ void nic_tables_close(struct nic *nic);
 void nic_take_question(struct nic *nic, int rank, const struct wire *wire);
 void nic_take_answer(struct nic *nic, const struct wire *wire);
 void nic_askings_close(struct nic *nic);
-void nic_take_letter(struct nic *nic, int rank, const uint8_t *more, size_t more_bytes);
 
 /* Sends count messages of that many bytes each, with the descriptor or, if bulk, separately, and waits until the last
  * has arrived. Returns 0 or an error as nic_ask(). */

@@ -1,4 +1,4 @@
-/* Questions, which the progress thread of a segment's owner answers, and passive messages. */
+/* Questions, which the progress thread of a segment's owner answers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,19 +29,6 @@ void nic_take_question(struct nic *nic, int rank, const struct wire *wire)
     segment_release(segment);
     answer.value = error;
     nic_send_message(nic, rank, BACK_TAG, NULL, &answer, NULL, 0);
-}
-
-void nic_take_letter(struct nic *nic, int rank, const uint8_t *more, size_t more_bytes)
-{
-    struct devcom *d = nic->d;
-    struct letter *letter = board_letter(d, d->rank, rank);
-
-    if (more_bytes > d->o.passive_bytes || atomic_load(&letter->full) != LETTER_EMPTY)
-        return;
-    memcpy(letter->data, more, more_bytes);
-    letter->bytes = (uint32_t)more_bytes;
-    atomic_store(&letter->full, LETTER_FULL);
-    board_ring(d->boards[d->rank]);
 }
 
 void nic_take_answer(struct nic *nic, const struct wire *wire)
@@ -231,30 +218,4 @@ int nic_probe(struct nic *nic, int rank, unsigned count, size_t bytes, bool bulk
         error = send_question(nic, rank, &wire, bytes);
     wire.question = 0;
     return error ? error : ask(nic, rank, &wire, bytes, false, timeout_us, timeout_us, answer);
-}
-
-int nic_letter(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us)
-{
-    struct wire wire = {.kind = WIRE_LETTER};
-    struct waiting waiting;
-    bool unread = false;
-    int error;
-
-    waiting_begin(&waiting, &d->waits, rank, timeout_us);
-    while (!atomic_compare_exchange_strong(&d->nic->letters[rank], &unread, true) && waiting_step(&waiting))
-        unread = false;
-    error = waiting_end(&waiting);
-    if (error)
-        return error;
-    error = nic_send_message(d->nic, rank, 1 + (int)own_stream(d), NULL, &wire, data, bytes);
-    if (error) /* the message will not be read */
-        atomic_store(&d->nic->letters[rank], false);
-    return error;
-}
-
-void nic_letter_read(struct devcom *d, int rank)
-{
-    struct wire wire = {.kind = WIRE_READ};
-
-    nic_send_message(d->nic, rank, BACK_TAG, NULL, &wire, NULL, 0);
 }

@@ -250,9 +250,6 @@ static void take_back(struct nic *nic, int rank, const struct wire *wire, const 
     case WIRE_ANSWER:
         nic_take_answer(nic, wire);
         break;
-    case WIRE_READ:
-        atomic_store(&nic->letters[rank], false);
-        break;
     }
     board_ring(nic->d->boards[nic->d->rank]);
 }
@@ -284,8 +281,6 @@ static void take_message(struct nic *nic, int rank, int tag, const uint8_t *mess
         nic_take_forget(nic, rank, &wire);
     else if (wire.kind == WIRE_ASK)
         nic_take_question(nic, rank, &wire);
-    else if (wire.kind == WIRE_LETTER)
-        nic_take_letter(nic, rank, more, length);
 }
 
 /* Takes a put without a descriptor. If it is invalid its data are received nevertheless, since MPI would keep them. */

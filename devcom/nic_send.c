@@ -282,7 +282,8 @@ static int send_transfer(struct devcom *d, const struct transfer *t, bool get)
         flatten(&whole.local);
         flatten(&whole.remote);
     }
-    nic_eager_find(nic, t->rank, layout_total(&t->local));
+    if (!t->data)
+        nic_eager_find(nic, t->rank, layout_total(&t->local));
     car = get || t->data ? 0 : nic_train_car(nic, layout_total(&whole.local));
     if (car && car < most && whole.local.count[0] == 1 && whole.local.count[1] == 1)
         most = car;

@@ -1,65 +1,80 @@
-/* Passive messages: each receiver has one place for each sender. */
+/* Passive messages ("letters"): each rank has a place for one of each sender, in the library's segment. The sender puts
+ * it there; the signal says how long it is, plus one. The receiver then counts it in a word of the sender. */
 #include <errno.h>
 #include <string.h>
 
 #include "devcom/internal.h"
 
-static int send_near(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us)
+/* The words of the letters from a rank, and of those to it that it has taken. */
+static unsigned word_from(const struct devcom *d, int rank)
 {
-    struct letter *letter = board_letter(d, rank, d->rank);
-    struct waiting waiting;
-    uint32_t empty = 0;
-    int error;
+    return own_signal(d, OWN_FIXED) + 4 * (unsigned)d->size + (unsigned)rank;
+}
 
-    waiting_begin(&waiting, &d->waits, rank, timeout_us);
-    while (!atomic_compare_exchange_strong(&letter->full, &empty, LETTER_BEING_WRITTEN) && waiting_step(&waiting))
-        empty = 0;
-    error = waiting_end(&waiting);
-    if (error)
-        return error;
-    memcpy(letter->data, data, bytes);
-    letter->bytes = (uint32_t)bytes;
-    context_told(d);
-    atomic_store(&letter->full, LETTER_FULL);
-    board_ring(d->boards[rank]);
-    return 0;
+static unsigned word_taken(const struct devcom *d, int rank)
+{
+    return word_from(d, d->size + rank);
+}
+
+/* Reserves the place at a rank, once its last letter has been taken. */
+static bool reserve(struct devcom *d, int rank)
+{
+    int64_t taken = atomic_load(board_signals(d, d->rank) + word_taken(d, rank));
+
+    return atomic_compare_exchange_strong(&d->letters[rank], &taken, taken + 1);
 }
 
 int devcom_passive_send(struct devcom *d, int rank, const void *data, size_t bytes, long timeout_us)
 {
+    struct waiting waiting;
+    int error;
+
     if (!d || !rank_valid(d, rank) || (bytes && !data))
         return -EINVAL;
     if (bytes > d->o.passive_bytes)
         return -EMSGSIZE;
-    return d->boards[rank] ? send_near(d, rank, data, bytes, timeout_us) : nic_letter(d, rank, data, bytes, timeout_us);
+    waiting_begin(&waiting, &d->waits, rank, timeout_us);
+    while (!reserve(d, rank) && waiting_step(&waiting))
+        ;
+    error = waiting_end(&waiting);
+    if (error)
+        return error;
+    error = put_own_data(d,
+                         &(struct devcom_put){.remote_segment = scratch_id(d),
+                                              .remote_offset = scratch_letter(d, d->rank),
+                                              .shape = {.bytes = bytes},
+                                              .rank = rank,
+                                              .signal = word_from(d, d->rank),
+                                              .op = DEVCOM_SIGNAL_SET,
+                                              .value = (int64_t)bytes + 1},
+                         data);
+    if (error) /* it will not be taken */
+        atomic_fetch_sub(&d->letters[rank], 1);
+    return error;
 }
 
-/* Takes one message. Under the lock. Returns -EAGAIN if there is none. */
+/* Takes one letter. Under the lock. Returns -EAGAIN if there is none. */
 static int take_locked(struct devcom *d, void *data, size_t most, int *rank, size_t *bytes)
 {
     for (int i = 1; i <= d->size; i++) {
         int from = (d->letter_from + i) % d->size;
-        struct letter *letter = board_letter(d, d->rank, from);
-        uint32_t length;
+        _Atomic int64_t *word = board_signals(d, d->rank) + word_from(d, from);
+        size_t length = (size_t)atomic_load(word) - 1;
 
-        if (atomic_load(&letter->full) != LETTER_FULL)
+        if (length == SIZE_MAX)
             continue;
         context_heard(d);
-        length = letter->bytes;
         if (length > d->o.passive_bytes)
             length = 0; /* written by an erroneous sender */
         if (length > most)
             return -EMSGSIZE;
         if (length)
-            memcpy(data, letter->data, length);
+            memcpy(data, d->own[scratch_id(d)]->host + scratch_letter(d, from), length);
         *rank = from;
         *bytes = length;
         d->letter_from = from;
-        atomic_store(&letter->full, LETTER_EMPTY);
-        if (d->boards[from])
-            board_ring(d->boards[from]);
-        else
-            nic_letter_read(d, from);
+        atomic_store(word, 0);
+        notify_own(d, from, word_taken(d, d->rank), DEVCOM_SIGNAL_ADD, 1);
         return 0;
     }
     return -EAGAIN;

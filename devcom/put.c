@@ -423,6 +423,16 @@ int devcom_read(struct devcom *d, unsigned segment, size_t offset, int rank, uns
     return run_list(d, &get, 1, queue, true, NULL);
 }
 
+/* Puts data of the caller. */
+static int put_data(struct devcom *d, const struct devcom_put *put, const void *data, unsigned queue)
+{
+    struct transfer t;
+    int error = transfer_check(d, put, queue, &t);
+
+    t.data = put->shape.bytes ? data : NULL;
+    return error ? error : transfer_go(d, &t, false);
+}
+
 int devcom_write_inline(struct devcom *d, const void *data, size_t bytes, int rank, unsigned remote_segment,
                         size_t remote_offset, unsigned signal, enum devcom_signal_op op, int64_t value, unsigned queue)
 {
@@ -433,39 +443,54 @@ int devcom_write_inline(struct devcom *d, const void *data, size_t bytes, int ra
                              .signal = signal,
                              .op = op,
                              .value = value};
-    struct transfer t;
-    int error = d && queue < d->o.queues ? transfer_check(d, &put, queue, &t) : -EINVAL;
 
-    if (error || (bytes && !data))
-        return error ? error : -EINVAL;
+    if (!d || queue >= d->o.queues || (bytes && !data))
+        return -EINVAL;
     if (bytes > d->o.eager_bytes)
         return -EMSGSIZE;
-    if (remote_segment >= d->o.segments)
-        return -ENOENT;
-    t.data = bytes ? data : NULL;
-    return transfer_go(d, &t, false);
+    return remote_segment < d->o.segments ? put_data(d, &put, data, queue) : -ENOENT;
 }
 
-static int run_own(struct devcom *d, const struct devcom_put *put, bool get)
-{
-    int error;
+/* ---- the library's own queue ---- */
 
-    while ((error = transfer_run(d, put, own_stream(d), get)) == -EAGAIN) {
-        if (board_any_lost(d))
-            return -ECONNRESET;
-        sched_yield();
-    }
-    return error;
+/* Whether the queue was full, and no rank has been lost, so that there will be room. */
+static bool full(struct devcom *d, int *error)
+{
+    if (*error != -EAGAIN)
+        return false;
+    *error = board_any_lost(d) ? -ECONNRESET : -EAGAIN;
+    sched_yield();
+    return *error == -EAGAIN;
 }
 
 int put_own(struct devcom *d, const struct devcom_put *put)
 {
-    return run_own(d, put, false);
+    int error;
+
+    do {
+        error = transfer_run(d, put, own_stream(d), false);
+    } while (full(d, &error));
+    return error;
+}
+
+int put_own_data(struct devcom *d, const struct devcom_put *put, const void *data)
+{
+    int error;
+
+    do {
+        error = put_data(d, put, data, own_stream(d));
+    } while (full(d, &error));
+    return error;
 }
 
 int get_own(struct devcom *d, const struct devcom_put *get)
 {
-    return run_own(d, get, true);
+    int error;
+
+    do {
+        error = transfer_run(d, get, own_stream(d), true);
+    } while (full(d, &error));
+    return error;
 }
 
 int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value)

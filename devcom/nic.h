@@ -86,8 +86,7 @@ struct arrival {
         refused; /* operations of the other rank that are done; how many of these it knows of; how many were refused */
     int last_refusal;
     bool failed, broken;     /* failed: a piece of the present operation was refused; broken: the stream is invalid */
-    pthread_mutex_t telling; /* held while told and acked change */
-    uint64_t acked;          /* the value of the last acknowledgement; under that lock */
+    pthread_mutex_t telling; /* held while told changes, and its value is sent */
     struct places *places;   /* of the other rank's puts; NULL: none yet */
 };
 

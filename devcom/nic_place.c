@@ -76,11 +76,9 @@ static uint64_t acknowledged(struct arrival *arrival)
 {
     uint64_t done = atomic_load(&arrival->done);
 
-    if (!atomic_load(&arrival->refused) && done - arrival->acked < ACKS) {
+    if (!atomic_load(&arrival->refused) && done - atomic_load(&arrival->told) < ACKS)
         atomic_store(&arrival->told, done);
-        arrival->acked = done;
-    }
-    return arrival->acked;
+    return atomic_load(&arrival->told);
 }
 
 static int send_named(struct nic *nic, const struct transfer *t, unsigned place)

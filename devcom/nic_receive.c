@@ -342,7 +342,6 @@ void nic_carry_ack(struct nic *nic, int rank, unsigned queue, struct wire *wire)
     done = atomic_load(&arrival->done);
     /* refusals need a message of their own */
     if (!atomic_load(&arrival->refused) && atomic_exchange(&arrival->told, done) != done) {
-        arrival->acked = done;
         wire->flags |= WIRE_ACKS;
         wire->question = (uint32_t)done;
     }
@@ -357,13 +356,10 @@ static void acknowledge(struct nic *nic, int rank, unsigned queue, struct arriva
                        .bytes = arrival->refused,
                        .value = arrival->last_refusal};
 
-    atomic_store(&arrival->told, ack.offset);
-    if (nic_send_message(nic, rank, BACK_TAG, NULL, &ack, NULL, 0)) {
-        atomic_store(&arrival->told, 0);
+    if (nic_send_message(nic, rank, BACK_TAG, NULL, &ack, NULL, 0))
         nic->owes = true;
-    } else {
-        arrival->acked = ack.offset;
-    }
+    else
+        atomic_store(&arrival->told, ack.offset);
 }
 
 int nic_tell(void *owner, int received)

@@ -38,16 +38,6 @@ static bool taken(const struct device_reduction *r, struct reduction *out)
 
 enum when { NOW, LATER, OFTEN };
 
-static bool on_device(const struct device_reduction *r, enum when when, MPI_Info info, MPI_Request *request, int *code)
-{
-    (void)info;
-#if MPI_VERSION >= 4
-    if (when == OFTEN)
-        return device_reduces(r->data, r->result) && device_reduce_often(r, info, request, code);
-#endif
-    return device_reduces(r->data, r->result) && device_reduce(r, when == NOW ? NULL : request, code);
-}
-
 /* Does a reduction by XTQ, or with device memory, and sets *code to MPI's error code. False if MPI must do it. */
 static bool done(const struct device_reduction *r, enum when when, MPI_Info info, MPI_Request *request, int *code)
 {
@@ -57,7 +47,7 @@ static bool done(const struct device_reduction *r, enum when when, MPI_Info info
 
     if (taken(r, &what))
         link = when == LATER ? link_if_open(r->comm) : link_of(r->comm);
-    if (on_device(r, when, info, request, code))
+    if (device_reduces(r->data, r->result) && device_reduce(r, when == OFTEN, info, request, code))
         return true;
     if (!link || (when == OFTEN && !link_threads()))
         return false;

@@ -173,11 +173,9 @@ struct device_reduction {
     int root; /* or DEVICE_TO_ALL */
     MPI_Comm comm;
 };
-/* Does a reduction if it has device memory, and sets *code to MPI's error code. False if it has none. request: NULL for
- * a blocking one. */
-bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *code);
-/* Likewise a persistent one, if MPI has these. */
-bool device_reduce_often(const struct device_reduction *r, MPI_Info info, MPI_Request *request, int *code);
+/* Does a reduction if it has device memory, and sets *code to MPI's error code. False if it has none. often: a
+ * persistent one, with info, if MPI has these; request: NULL for a blocking one. */
+bool device_reduce(const struct device_reduction *r, bool often, MPI_Info info, MPI_Request *request, int *code);
 static inline bool device_reduces(const void *data, const void *result)
 {
     return device_near(data) || device_near(result);

@@ -209,16 +209,24 @@ BROADCASTS_OFTEN(_c, MPI_Count)
 /* ---- reductions ---- */
 
 /* Does a reduction on host memory, by XTQ or MPI. */
-static int reduce(const struct device_reduction *r, const void *data, void *result, MPI_Request *request)
+static int reduce(const struct device_reduction *r, bool often, const void *data, void *result, MPI_Info info,
+                  MPI_Request *request)
 {
 #if MPI_VERSION >= 4
     const MPI_Count count = r->count;
 #define OF_COUNT(name) name##_c
+
+    if (often)
+        return r->root == DEVICE_TO_ALL
+                   ? MPI_Allreduce_init_c(data, result, count, r->datatype, r->op, r->comm, info, request)
+                   : MPI_Reduce_init_c(data, result, count, r->datatype, r->op, r->root, r->comm, info, request);
 #else
     const int count = (int)r->count;
 #define OF_COUNT(name) name
-#endif
 
+    (void)often;
+    (void)info;
+#endif
     if (r->root == DEVICE_TO_ALL)
         return request ? OF_COUNT(MPI_Iallreduce)(data, result, count, r->datatype, r->op, r->comm, request)
                        : OF_COUNT(MPI_Allreduce)(data, result, count, r->datatype, r->op, r->comm);
@@ -226,53 +234,25 @@ static int reduce(const struct device_reduction *r, const void *data, void *resu
                    : OF_COUNT(MPI_Reduce)(data, result, count, r->datatype, r->op, r->root, r->comm);
 }
 
-static bool reduction_open(struct exchange *x, const struct device_reduction *r, const void **data, void **result,
-                           int *code)
+bool device_reduce(const struct device_reduction *r, bool often, MPI_Info info, MPI_Request *request, int *code)
 {
-    *data = r->data;
-    *result = r->result;
-    sides_begin(x, r->data, r->result, r->comm);
+    const void *data = r->data;
+    void *result = r->result;
+    struct exchange x;
+
+    sides_begin(&x, r->data, r->result, r->comm);
     if (r->root == DEVICE_TO_ALL)
-        sides_all(x);
+        sides_all(&x);
     else
-        sides_rooted(x, r->root, true);
-    side_row(&x->in, r->count, r->datatype, 1);
-    side_row(&x->out, r->count, r->datatype, 1);
-    return exchange_open(x, data, result, "a reduction", code);
-}
-
-bool device_reduce(const struct device_reduction *r, MPI_Request *request, int *code)
-{
-    struct exchange x;
-    const void *data;
-    void *result;
-
-    if (!reduction_open(&x, r, &data, &result, code))
+        sides_rooted(&x, r->root, true);
+    side_row(&x.in, r->count, r->datatype, 1);
+    side_row(&x.out, r->count, r->datatype, 1);
+    if (!exchange_open(&x, &data, &result, "a reduction", code))
         return false;
-    if (!*code)
-        *code = pair_end(reduce(r, data, result, request), request, x.pair);
+    if (!*code) {
+        int reduced = reduce(r, often, data, result, info, request);
+
+        *code = often ? pair_keep(reduced, request, x.pair) : pair_end(reduced, request, x.pair);
+    }
     return true;
 }
-
-#if MPI_VERSION >= 4
-static int reduce_often(const struct device_reduction *r, const void *data, void *result, MPI_Info info,
-                        MPI_Request *request)
-{
-    return r->root == DEVICE_TO_ALL
-               ? MPI_Allreduce_init_c(data, result, r->count, r->datatype, r->op, r->comm, info, request)
-               : MPI_Reduce_init_c(data, result, r->count, r->datatype, r->op, r->root, r->comm, info, request);
-}
-
-bool device_reduce_often(const struct device_reduction *r, MPI_Info info, MPI_Request *request, int *code)
-{
-    struct exchange x;
-    const void *data;
-    void *result;
-
-    if (!reduction_open(&x, r, &data, &result, code))
-        return false;
-    if (!*code)
-        *code = pair_keep(reduce_often(r, data, result, info, request), request, x.pair);
-    return true;
-}
-#endif

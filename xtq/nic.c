@@ -26,14 +26,13 @@ struct credit_note {
 /* The target's end of a lane from a rank of another host. */
 struct wire_lane {
     uint64_t head;
-    struct credit_note told;
+    struct credit_note told; /* for queue 0 */
 };
 
 struct wire_peer {
     struct pending_send telling; /* of note, while told is set */
     _Atomic bool told;
     struct credit_note note;
-    struct wire_lane *lanes; /* by queue; NULL for ranks of this host */
     /* the message that is being received: */
     struct credit_note received;
     int length;
@@ -53,7 +52,13 @@ struct nic {
     struct adapter adapter;
     _Atomic bool ending; /* silence of other ranks is no loss any more */
     struct wire_peer *peers;
+    struct wire_lane *lanes; /* by rank and queue */
 };
+
+static struct wire_lane *wire_lane(const struct nic *nic, int rank, unsigned queue)
+{
+    return &nic->lanes[(size_t)rank * nic->x->queues + queue];
+}
 
 /* ---- the initiator ---- */
 
@@ -153,20 +158,19 @@ int nic_send(struct xtq *x, int target, unsigned queue, const struct ring_parts 
 
 /* ---- the target ---- */
 
-/* Whether a received message's length agrees with its packet. Sets *bytes to the bytes that padding skips. */
-static bool sizes_agree(const struct ring *ring, uint64_t position, uint64_t *bytes)
+/* Returns the bytes that a received message of that length occupies, with what padding skips; 0: its packet does not
+ * agree with its length, or with the lane. */
+static uint64_t bytes_of(const struct ring *ring, uint64_t head, int length)
 {
-    uint64_t arguments, payload;
-    union ring_packet packet;
+    const uint64_t rest = ring_rest(ring, head);
+    struct ring_message message;
+    uint64_t bytes;
 
-    memcpy(&packet, ring_at(ring, position), sizeof(packet));
-    if ((packet.header & 0xff) == XTQ_PAD) {
-        *bytes = packet.pad.skip;
-        return packet.pad.skip == ring->size - (position & (ring->size - 1)) &&
-               ring_has_room(ring, position, packet.pad.skip);
-    }
-    return ring_sizes(&packet, &arguments, &payload) && arguments <= *bytes && payload <= *bytes &&
-           ring_message_bytes(arguments, payload) == *bytes;
+    memcpy(&message.packet, ring_at(ring, head), sizeof(message.packet));
+    bytes = ring_sizes(&message, rest);
+    if ((message.packet.header & 0xff) == XTQ_PAD)
+        return bytes == rest && ring_has_room(ring, head, bytes) ? bytes : 0;
+    return bytes == (uint64_t)length ? bytes : 0;
 }
 
 static void refuse_message(struct nic *nic, const struct ring *ring)
@@ -182,12 +186,13 @@ static void take_message(void *owner, int initiator, int error)
     struct xtq *x = nic->x;
     struct wire_peer *peer = &nic->peers[initiator];
     struct ring ring = region_lane(&x->region, (unsigned)x->rank, peer->queue, (unsigned)initiator);
-    struct wire_lane *lane = &peer->lanes[peer->queue];
-    uint64_t bytes = (uint64_t)peer->length;
+    struct wire_lane *lane = wire_lane(nic, initiator, peer->queue);
+    uint64_t bytes;
 
     if (error == -ECONNRESET)
         return;
-    if (error || !sizes_agree(&ring, lane->head, &bytes)) {
+    bytes = error ? 0 : bytes_of(&ring, lane->head, peer->length);
+    if (!bytes) {
         refuse_message(nic, &ring);
         return;
     }
@@ -216,7 +221,7 @@ static void receive_message(struct nic *nic, int initiator, unsigned queue, MPI_
 {
     struct wire_peer *peer = &nic->peers[initiator];
     struct ring ring = region_lane(&nic->x->region, (unsigned)nic->x->rank, queue, (unsigned)initiator);
-    uint64_t bytes = (uint64_t)length, head = peer->lanes[queue].head;
+    uint64_t bytes = (uint64_t)length, head = wire_lane(nic, initiator, queue)->head;
 
     if (ring_broken(&ring) || bytes < RING_LINE || bytes % RING_LINE || bytes > ring.size ||
         ring_pad(&ring, head, bytes) || !ring_has_room(&ring, head, bytes)) {
@@ -237,7 +242,7 @@ static void take(void *owner, int rank, int tag, MPI_Message *message, int lengt
 
     if (tag == CREDIT_TAG && length == sizeof(peer->received))
         adapter_receive(&nic->adapter, rank, message, MPI_COMM_NULL, 0, &peer->received, length, MPI_BYTE, take_credit);
-    else if (tag != CREDIT_TAG && (unsigned)tag <= nic->x->queues && peer->lanes)
+    else if (tag != CREDIT_TAG && (unsigned)tag <= nic->x->queues && !nic->adapter.neighbours->memory[rank])
         receive_message(nic, rank, (unsigned)tag - 1, message, length);
     else
         adapter_drop(&nic->adapter, rank, message, length);
@@ -264,15 +269,17 @@ static int tell_one(struct nic *nic, int initiator)
 
     for (unsigned queue = 0; queue < nic->x->queues; queue++) {
         struct ring ring = region_lane(&nic->x->region, (unsigned)nic->x->rank, queue, (unsigned)initiator);
-        struct credit_note note = {.queue = queue};
+        struct wire_lane *lane = wire_lane(nic, initiator, queue);
+        struct credit_note note = {0};
 
         note.tail = atomic_load_explicit(&ring.credit->tail, memory_order_acquire);
         note.errors = atomic_load(&ring.credit->errors);
         note.last_error = atomic_load(&ring.credit->last_error);
         note.broken = ring_broken(&ring);
-        if (!memcmp(&note, &peer->lanes[queue].told, sizeof(note)))
+        if (!memcmp(&note, &lane->told, sizeof(note)))
             continue;
-        peer->lanes[queue].told = peer->note = note;
+        lane->told = peer->note = note;
+        peer->note.queue = queue;
         peer->told = true;
         if (adapter_send(&nic->adapter, nic->x->comm, initiator, CREDIT_TAG, &peer->note, sizeof(note), MPI_BYTE,
                          &peer->telling, was_told))
@@ -289,7 +296,8 @@ static int tell(void *owner, int received)
 
     (void)received;
     for (int rank = 0; rank < nic->x->size; rank++) {
-        if (nic->peers[rank].lanes && !nic->peers[rank].told && !neighbours_lost(nic->adapter.neighbours, rank))
+        if (!nic->adapter.neighbours->memory[rank] && !nic->peers[rank].told &&
+            !neighbours_lost(nic->adapter.neighbours, rank))
             count += tell_one(nic, rank);
     }
     return count;
@@ -324,33 +332,12 @@ static bool nic_free(struct nic *nic)
 {
     const bool all_left = adapter_all_left(&nic->adapter), half_received = adapter_close(&nic->adapter);
 
-    for (int rank = 0; nic->peers && rank < nic->x->size; rank++)
-        free(nic->peers[rank].lanes);
+    nic->x->nic = NULL;
     if (all_left && !half_received)
         free(nic->peers);
+    free(nic->lanes);
     free(nic);
     return half_received;
-}
-
-static int peers_allocate(struct nic *nic)
-{
-    struct xtq *x = nic->x;
-
-    nic->peers = calloc((size_t)x->size, sizeof(*nic->peers));
-    if (!nic->peers)
-        return -ENOMEM;
-    for (int rank = 0; rank < x->size; rank++) {
-        struct wire_peer *peer = &nic->peers[rank];
-
-        if (x->region.neighbours.memory[rank])
-            continue;
-        peer->lanes = calloc(x->queues, sizeof(struct wire_lane));
-        if (!peer->lanes)
-            return -ENOMEM;
-        for (unsigned queue = 0; queue < x->queues; queue++)
-            peer->lanes[queue].told.queue = queue;
-    }
-    return 0;
 }
 
 int nic_open(struct xtq *x)
@@ -361,16 +348,16 @@ int nic_open(struct xtq *x)
     if (!nic)
         return -ENOMEM;
     nic->x = x;
+    nic->peers = calloc((size_t)x->size, sizeof(*nic->peers));
+    nic->lanes = calloc((size_t)x->size * x->queues, sizeof(*nic->lanes));
     x->nic = nic;
     error = adapter_open(&nic->adapter, &kind, nic, &x->region.neighbours);
     if (!error)
-        error = peers_allocate(nic);
-    if (!error)
-        error = adapter_start(&nic->adapter, x->comm);
-    if (error) {
-        x->nic = NULL;
+        error = nic->peers && nic->lanes ? adapter_start(&nic->adapter, x->comm) : -ENOMEM;
+    if (error)
         nic_free(nic);
-    }
+    else
+        x->waits.adapter = &nic->adapter;
     return error;
 }
 
@@ -381,6 +368,7 @@ void nic_end(struct xtq *x)
 
 void nic_stop(struct xtq *x)
 {
+    x->waits.adapter = NULL;
     adapter_stop(&x->nic->adapter);
 }
 
@@ -390,6 +378,5 @@ bool nic_close(struct xtq *x, bool collective)
 
     while (collective && (adapter_receive_all(&nic->adapter) || adapter_poll(&nic->adapter)))
         ;
-    x->nic = NULL;
     return nic_free(nic);
 }

@@ -38,44 +38,45 @@ void ring_write(uint8_t *at, const struct ring_parts *parts)
         write_past_caches(at + RING_LINE + ring_lines(parts->argument_bytes), parts->payload, parts->payload_bytes);
 }
 
-bool ring_sizes(const union ring_packet *packet, uint64_t *arguments, uint64_t *payload)
+uint64_t ring_sizes(struct ring_message *m, uint64_t room)
 {
-    switch (packet->header & 0xff) {
+    uint64_t bytes;
+
+    m->argument_bytes = m->payload_bytes = 0;
+    switch (m->packet.header & 0xff) {
+    case XTQ_PAD:
+        bytes = m->packet.pad.skip;
+        return bytes < RING_LINE || bytes > room || bytes % RING_LINE ? 0 : bytes;
     case XTQ_KERNEL:
-        *arguments = packet->kernel.kernarg_address;
-        *payload = packet->kernel.payload_address;
-        return true;
+        m->argument_bytes = m->packet.kernel.kernarg_address;
+        m->payload_bytes = m->packet.kernel.payload_address;
+        break;
     case XTQ_FUNCTION:
-        *arguments = packet->function.argument_address;
-        *payload = packet->function.payload_address;
-        return true;
+        m->argument_bytes = m->packet.function.argument_address;
+        m->payload_bytes = m->packet.function.payload_address;
+        break;
+    default:
+        return 0;
     }
-    return false;
+    if (m->argument_bytes > room || m->payload_bytes > room)
+        return 0;
+    bytes = ring_message_bytes(m->argument_bytes, m->payload_bytes);
+    return bytes <= room ? bytes : 0;
 }
 
 int ring_next(const struct ring *ring, uint64_t position, struct ring_message *out)
 {
-    uint64_t room, bytes, arguments = 0, payload = 0;
+    uint64_t room, bytes;
     int error = ring_waits(ring, position, &room);
 
     if (error || !room)
         return error;
     memcpy(&out->packet, ring_at(ring, position), sizeof(out->packet));
-    if ((out->packet.header & 0xff) == XTQ_PAD) {
-        bytes = out->packet.pad.skip;
-        if (bytes < RING_LINE || bytes > room || bytes % RING_LINE)
-            return -EPROTO;
-    } else {
-        if (!ring_sizes(&out->packet, &arguments, &payload) || arguments > room || payload > room)
-            return -EPROTO;
-        bytes = ring_message_bytes(arguments, payload);
-        if (bytes > room)
-            return -EPROTO;
-    }
-    out->argument_bytes = arguments;
-    out->payload_bytes = payload;
+    bytes = ring_sizes(out, room);
+    if (!bytes)
+        return -EPROTO;
     out->arguments = ring_at(ring, position) + RING_LINE;
-    out->payload = out->arguments + ring_lines(arguments);
+    out->payload = out->arguments + ring_lines(out->argument_bytes);
     out->end = position + bytes;
     return 1;
 }

@@ -42,8 +42,9 @@ struct ring_parts {
 };
 /* Writes a message to its place in a lane. The gaps between its parts are not written. */
 void ring_write(uint8_t *at, const struct ring_parts *parts);
-/* Returns the sizes in a packet that is no padding; false if its type is unknown. */
-bool ring_sizes(const union ring_packet *packet, uint64_t *arguments, uint64_t *payload);
+/* Takes the sizes of a message from its packet. Returns the bytes that it occupies, or that padding skips; 0: the
+ * packet is invalid, or says more than room. */
+uint64_t ring_sizes(struct ring_message *message, uint64_t room);
 
 /*
  * Finds the message at a position. Returns 1 and the message; 0: there is none yet; -EPROTO: the initiator has written

@@ -99,13 +99,8 @@ int xtq_register_function(struct xtq *x, unsigned index, const struct xtq_functi
 
 int xtq_unregister_function(struct xtq *x, unsigned index)
 {
-    int error;
+    int error = !x ? -EINVAL : index >= x->functions ? -ENOENT : change_begin(x);
 
-    if (!x)
-        return -EINVAL;
-    if (index >= x->functions)
-        return -ENOENT;
-    error = change_begin(x);
     if (error)
         return error;
     error = entry_clear(x, &x->function_slots[index].entry);
@@ -217,13 +212,8 @@ int xtq_register_kernel(struct xtq *x, unsigned index, const struct xtq_kernel_e
 
 int xtq_unregister_kernel(struct xtq *x, unsigned index)
 {
-    int error;
+    int error = !x ? -EINVAL : index >= x->kernels ? -ENOENT : change_begin(x);
 
-    if (!x)
-        return -EINVAL;
-    if (index >= x->kernels)
-        return -ENOENT;
-    error = change_begin(x);
     if (error)
         return error;
     error = kernel_slot_clear(x, &x->kernel_slots[index]);

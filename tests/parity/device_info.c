@@ -1,7 +1,7 @@
 /*
  * All queries of a device, with right and wrong sizes. Not printed: names, versions and extensions, which are VOCL's
- * own, memory sizes and the clock, which vary, and the capabilities that VOCL need not pass on (native kernels, shared
- * virtual memory, partitions, built-in kernels).
+ * own, sizes of memory, those of 2D images, which PoCL 6 derives from it, and the clock, which vary, and the
+ * capabilities that VOCL need not pass on (native kernels, shared virtual memory, partitions, built-in kernels).
  */
 #include "parity.h"
 
@@ -32,8 +32,8 @@ static const struct parity_query queries[] = {
     PARITY_QUERY(CL_DEVICE_MAX_WRITE_IMAGE_ARGS, PARITY_NUMBERS),
     PARITY_QUERY(CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, PARITY_NUMBERS),
     PARITY_QUERY(CL_DEVICE_MAX_MEM_ALLOC_SIZE, PARITY_SIZE),
-    PARITY_QUERY(CL_DEVICE_IMAGE2D_MAX_WIDTH, PARITY_NUMBERS),
-    PARITY_QUERY(CL_DEVICE_IMAGE2D_MAX_HEIGHT, PARITY_NUMBERS),
+    PARITY_QUERY(CL_DEVICE_IMAGE2D_MAX_WIDTH, PARITY_SIZE),
+    PARITY_QUERY(CL_DEVICE_IMAGE2D_MAX_HEIGHT, PARITY_SIZE),
     PARITY_QUERY(CL_DEVICE_IMAGE3D_MAX_WIDTH, PARITY_NUMBERS),
     PARITY_QUERY(CL_DEVICE_IMAGE3D_MAX_HEIGHT, PARITY_NUMBERS),
     PARITY_QUERY(CL_DEVICE_IMAGE3D_MAX_DEPTH, PARITY_NUMBERS),
@@ -124,6 +124,9 @@ static const struct parity_query queries[] = {
     PARITY_QUERY(CL_DEVICE_BOARD_NAME_AMD, PARITY_NUMBERS),
     PARITY_QUERY(CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, PARITY_NUMBERS),
     PARITY_QUERY(CL_DEVICE_IP_VERSION_INTEL, PARITY_NUMBERS),
+    {"single-precision atomics (cl_ext_float_atomics)", 0x4231, PARITY_NUMBERS},
+    {"double-precision atomics", 0x4232, PARITY_NUMBERS},
+    {"half-precision atomics", 0x4233, PARITY_NUMBERS},
     {"no such question", 0x9999, PARITY_NUMBERS},
     {"a question for platforms", CL_PLATFORM_NAME, PARITY_NUMBERS},
     {"zero", 0, PARITY_NUMBERS},

@@ -118,6 +118,7 @@ static void gate_watch(void)
     launch(buffer, &gate, &event);
     CHECK(clSetEventCallback(gate, CL_COMPLETE, event_note, &own));
     CHECK(clSetEventCallback(event, CL_COMPLETE, event_note, &behind));
+    CHECK(clFlush(p.queue));
     CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
     calls_wait("user event and a command behind it", 2);
     printf("%s, the command behind it: %s\n", parity_status_name(own.told), parity_status_name(behind.told));

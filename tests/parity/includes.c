@@ -116,7 +116,8 @@ static void compile_and_link(void)
     printf("link: %s\n", parity_error_name(status));
     if (linked && status == CL_SUCCESS)
         run(linked);
-    CHECK(clReleaseProgram(linked));
+    if (linked)
+        CHECK(clReleaseProgram(linked));
     CHECK(clReleaseProgram(program));
     CHECK(clReleaseProgram(virtual));
 }

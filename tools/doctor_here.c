@@ -295,6 +295,19 @@ static void look_at_cache(void)
 
 /* ---- drivers ---- */
 
+/* Mesa's rusticl offers most devices only if they are asked for. */
+static void look_at_rusticl(const char *library)
+{
+    const char *enabled = getenv("RUSTICL_ENABLE");
+
+    if (strstr(library, "libRusticlOpenCL") && !(enabled && *enabled))
+        doctor_say(
+            NOTE, "driver",
+            "%s gives most devices only where RUSTICL_ENABLE names their driver (radeonsi, iris, llvmpipe, ...): "
+            "set it on the host that has them",
+            library);
+}
+
 /* Tries to load the library that an .icd file names. */
 static bool look_at_icd(const char *folder, const char *name)
 {
@@ -304,8 +317,10 @@ static bool look_at_icd(const char *folder, const char *name)
     read_line(path, library, sizeof(library));
     if (strstr(library, "libvocl"))
         return false;
-    if (*library && dlopen(library, RTLD_LAZY | RTLD_LOCAL))
+    if (*library && dlopen(library, RTLD_LAZY | RTLD_LOCAL)) {
+        look_at_rusticl(library);
         return true;
+    }
     snprintf(said, sizeof(said), "%s", *library ? dlerror() : "it names no library");
     doctor_say(WRONG, "driver", "%s: %s; install that driver anew, or remove the file", path, said);
     return false;

@@ -40,6 +40,14 @@ mkdir "$scratch/empty" "$scratch/broken"
 wrong "no driver" 'driver: none in .*/empty: install' env OCL_ICD_VENDORS="$scratch/empty" vocl doctor
 echo libthereisnosuchthing.so > "$scratch/broken/broken.icd"
 wrong "a driver that is gone" 'broken.icd: libthereisnosuchthing.so: .*install' env OCL_ICD_VENDORS="$scratch/broken" vocl doctor
+# Another driver stands for Mesa's, by its name.
+mkdir "$scratch/mesa"
+ln -s "$top_builddir/tests/drivers/.libs/strict.so" "$scratch/libRusticlOpenCL.so.1"
+echo "$scratch/libRusticlOpenCL.so.1" > "$scratch/mesa/rusticl.icd"
+for enabled in "" llvmpipe; do
+    OCL_ICD_VENDORS="$scratch/mesa" RUSTICL_ENABLE=$enabled vocl doctor > "$scratch/out" 2>&1
+    [ "$(grep -c '^note .*RUSTICL_ENABLE' "$scratch/out")" = "$([ -n "$enabled" ]; echo $?)" ] || fail "RUSTICL_ENABLE=$enabled: $(cat "$scratch/out")"
+done
 if [ "$SANITIZER" != address ]; then
     wrong "few descriptors" 'open files: at most 24, .*ulimit' sh -c 'ulimit -n 24 && exec vocl doctor'
 fi

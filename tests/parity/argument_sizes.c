@@ -60,13 +60,28 @@ static void vectors_show(const struct parity *p, bool tight)
     CHECK(clReleaseMemObject(buffer));
 }
 
+/* Whether a vector of three elements may be set without its fourth. */
+static bool three_are_taken(const struct parity *p)
+{
+    static const cl_float three[3];
+    cl_program program = parity_program(p, source, NULL);
+    cl_kernel kernel = parity_kernel(program, "vectors");
+    const cl_int status = clSetKernelArg(kernel, 0, sizeof(three), three);
+
+    CHECK(clReleaseKernel(kernel));
+    CHECK(clReleaseProgram(program));
+    return status == CL_SUCCESS;
+}
+
 int main(void)
 {
     struct parity p;
     parity_open(&p, 0);
     sizes_show(&p);
     vectors_show(&p, false);
-    vectors_show(&p, true);
+    /* three quarters of a vector's size: a driver that refuses them has shown that above */
+    if (three_are_taken(&p))
+        vectors_show(&p, true);
     parity_close(&p);
     return 0;
 }

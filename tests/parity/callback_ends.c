@@ -142,12 +142,13 @@ static int end_beside_function(void)
 static const struct {
     const char *name;
     int (*end)(void);
+    bool inside; /* a callback runs meanwhile */
 } ends[] = {
-    {"after clFinish", end_after_finish},
-    {"exit", end_by_exit},
-    {"exit in a function", end_in_function},
-    {"exit in a function while another thread waits", end_in_function_while_waiting},
-    {"while a function runs that does not end", end_beside_function},
+    {"after clFinish", end_after_finish, false},
+    {"exit", end_by_exit, false},
+    {"exit in a function", end_in_function, true},
+    {"exit in a function while another thread waits", end_in_function_while_waiting, true},
+    {"while a function runs that does not end", end_beside_function, true},
 };
 
 static void open_all(void)
@@ -168,8 +169,10 @@ int main(int count, char **arguments)
         }
     }
     open_all();
-    for (size_t i = 0; i < PARITY_COUNT(ends); i++)
-        parity_end_print(ends[i].name);
+    for (size_t i = 0; i < PARITY_COUNT(ends); i++) {
+        if (!ends[i].inside || parity_tries("exit-beside-callback"))
+            parity_end_print(ends[i].name);
+    }
     CHECK(clReleaseMemObject(buffer));
     CHECK(clReleaseKernel(kernel));
     parity_close(&p);

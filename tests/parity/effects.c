@@ -525,6 +525,8 @@ static void test_destructor(struct work *w, const struct command *c)
 /* Whether a combination is tested: large data take long, and show little more. */
 static bool is_due(size_t size, const struct command *c, enum queue_kind kind, const struct way *way)
 {
+    if (way->learn == later_write && !parity_tries("early-write"))
+        return false;
     if (size >= HUGE)
         return kind == IN_ORDER && way->learn == finish && !c->writes && (size == 2 * HUGE || c->run == read_buffer);
     return size < LARGE || (way->often && kind != PROFILED);

@@ -182,7 +182,8 @@ int main(void)
         show(round);
     }
     broadcast();
-    fail();
+    if (parity_tries("failed-event"))
+        fail();
     for (int i = 0; i < PARTS; i++) {
         for (int k = 0; k < PARTS; k++) {
             if (!are_neighbours(i, k))

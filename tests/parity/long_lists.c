@@ -148,7 +148,8 @@ int main(void)
     build();
     compile();
     link_many();
-    builtin();
+    if (parity_tries("built-in-kernels"))
+        builtin();
     migrate();
     partition();
     pointers();

@@ -65,6 +65,10 @@ int parity_version(const struct parity *p);
  * ones refuse reads and writes of 0 bytes, and accept priorities of queues. */
 bool parity_answers_as_before(const struct parity *p);
 
+/* Whether a case is tried: VOCL_TEST_OMIT names those that a driver natively does not survive or gets wrong, separated
+ * by spaces. The test of the driver has the list, with the reasons (tests/drivers/intel.omit). */
+bool parity_tries(const char *what);
+
 /* Returns the version of an extension that the device reports; 0: it has none, or the driver is too old to report
  * versions. */
 cl_version parity_extension(cl_device_id device, const char *name);

@@ -393,7 +393,8 @@ int main(void)
     link_errors_try();
     kernels_outlive();
     unbuilt_show();
-    built_in_try();
+    if (parity_tries("built-in-kernels"))
+        built_in_try();
     parity_close(&p);
     return 0;
 }

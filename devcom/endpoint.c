@@ -1,8 +1,9 @@
-/* Endpoints, devices that communicate: the data that their kernels use (vocl_dev.cl), and the thread that empties the
+/* Endpoints, devices that communicate: the data that their kernels use (vocl_dev.cl), and the threads that empty the
  * kernels' queues. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/thread.h"
 #include "devcom/endpoint.h"
@@ -14,6 +15,7 @@
 #define MUTE_US 100
 
 TEXT_OF_FILE(devcom_device_text, DEVCOM_SOURCE_DIR "/vocl_dev.cl");
+TEXT_OF_FILE(devcom_fetch_text, DEVCOM_SOURCE_DIR "/vocl_fetch.cl");
 TEXT_OF_FILE(devcom_collective_text, DEVCOM_SOURCE_DIR "/vocl_collective.cl");
 TEXT_OF_FILE(devcom_old_text, DEVCOM_SOURCE_DIR "/vocl_old.cl");
 
@@ -65,7 +67,28 @@ static void quiet(struct devcom_endpoint *e, unsigned stream)
         endpoint_fail(e, error);
 }
 
-static void run_command(struct devcom_endpoint *e, unsigned stream, const struct device_command *command)
+/* Does an atomic, after the earlier commands of its queue, and leaves the results where the work-group reads them. */
+static void run_atomic(struct devcom_endpoint *e, unsigned stream, const struct device_command *command)
+{
+    struct device_words *words = e->words;
+    unsigned index = command->signal % (sizeof(words->results) / sizeof(*words->results));
+    int64_t found = 0;
+    int error;
+
+    quiet(e, stream);
+    if (command->kind == KIND_ADD)
+        error = devcom_fetch_add(e->d, command->rank, command->remote_segment, command->remote_offset, command->value,
+                                 DEVCOM_BLOCK, &found);
+    else
+        error = devcom_compare_swap(e->d, command->rank, command->remote_segment, command->remote_offset,
+                                    (int64_t)command->offset, command->value, DEVCOM_BLOCK, &found);
+    if (error)
+        endpoint_fail(e, error);
+    words->results[index] = error;
+    words->values[index] = found;
+}
+
+static void run_transfer(struct devcom_endpoint *e, unsigned stream, const struct device_command *command)
 {
     struct devcom_put put = {.segment = command->segment,
                              .remote_segment = command->remote_segment,
@@ -78,10 +101,18 @@ static void run_command(struct devcom_endpoint *e, unsigned stream, const struct
                              .value = command->value};
     int error;
 
-    while ((error = stream_put(e->d, &put, stream)) == -EAGAIN)
+    while ((error = stream_transfer(e->d, &put, stream, command->kind == KIND_GET)) == -EAGAIN)
         quiet(e, stream);
     if (error)
         endpoint_fail(e, error);
+}
+
+static void run_command(struct devcom_endpoint *e, unsigned stream, const struct device_command *command)
+{
+    if (command->kind >= KIND_ADD)
+        run_atomic(e, stream, command);
+    else
+        run_transfer(e, stream, command);
 }
 
 static void run_commands(struct draining *q)
@@ -161,41 +192,75 @@ static int drain(struct devcom_endpoint *e, unsigned index)
     return 1;
 }
 
-static int drain_all(struct devcom_endpoint *e)
+static int drain_all(const struct server *server)
 {
+    struct devcom_endpoint *e = server->e;
     int count = 0;
 
-    for (unsigned i = 0; i < e->words->queues; i++)
+    for (unsigned i = server->first; i < e->words->queues; i += e->server_count)
         count += drain(e, i);
     return count;
 }
 
-static void endpoint_sleep(struct devcom_endpoint *e)
+static void server_sleep(struct server *server)
 {
-    uint32_t lain_down = doze_lie_down(&e->bell);
+    struct devcom_endpoint *e = server->e;
+    uint32_t lain_down = doze_lie_down(&server->bell);
 
-    if (!drain_all(e) && !atomic_load(&e->stop))
-        doze_sleep(&e->bell, lain_down, e->rings_bells ? LOOK_US : MUTE_US);
+    if (!drain_all(server) && !atomic_load(&e->stop))
+        doze_sleep(&server->bell, lain_down, e->rings_bells ? LOOK_US : MUTE_US);
 }
 
-static void *endpoint_run(void *argument)
+static void *server_run(void *argument)
 {
-    struct devcom_endpoint *e = argument;
+    struct server *server = argument;
+    struct devcom_endpoint *e = server->e;
     struct polling polling = polling_begin();
 
     while (!atomic_load(&e->stop)) {
-        if (drain_all(e)) {
+        if (drain_all(server)) {
             polling = polling_begin();
         } else if (!polling_on(&polling, 1, BUSY_US, NULL)) {
             if (board_any_lost(e->d)) {
                 endpoint_fail(e, -ECONNRESET);
                 atomic_store(&e->words->stop, 1); /* so that waiting kernels return */
             }
-            endpoint_sleep(e);
+            server_sleep(server);
         }
     }
-    drain_all(e);
+    drain_all(server);
     return NULL;
+}
+
+static void servers_stop(struct devcom_endpoint *e, unsigned count)
+{
+    atomic_store(&e->stop, true);
+    for (unsigned i = 0; i < count; i++) {
+        doze_ring(&e->servers[i].bell, DOZE_SLEEPS);
+        pthread_join(e->servers[i].thread, NULL);
+    }
+}
+
+static int servers_start(struct devcom_endpoint *e)
+{
+    for (unsigned i = 0; i < e->server_count; i++) {
+        int error = -thread_start(&e->servers[i].thread, server_run, &e->servers[i]);
+
+        if (error) {
+            servers_stop(e, i);
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* One for each queue, unless that would be more than half of the processors: the kernels need some, too. */
+static unsigned choose_servers(const struct devcom_endpoint_options *options, unsigned queues)
+{
+    long half = sysconf(_SC_NPROCESSORS_ONLN) / 2;
+    unsigned count = options->servers ? options->servers : half > 1 ? (unsigned)half : 1;
+
+    return count < queues ? count : queues;
 }
 
 /* ---- the data that kernels use ---- */
@@ -268,7 +333,9 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
     e->commands = calloc((size_t)queues * depth, sizeof(*e->commands));
     e->posted = calloc((size_t)queues * (size_t)d->size, sizeof(*e->posted));
     e->arrived = calloc((size_t)queues * (size_t)d->size, sizeof(*e->arrived));
-    if (!e->words || !e->places || !e->ranks || !e->rings || !e->commands || !e->posted || !e->arrived)
+    e->server_count = choose_servers(options, queues);
+    e->servers = calloc(e->server_count, sizeof(*e->servers));
+    if (!e->words || !e->places || !e->ranks || !e->rings || !e->commands || !e->posted || !e->arrived || !e->servers)
         return -ENOMEM;
     memset(e->words, 0, sizeof(*e->words));
     memset(e->rings, 0, queues * sizeof(*e->rings));
@@ -282,12 +349,14 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
                                       .places = (uintptr_t)e->places,
                                       .ranks = (uintptr_t)e->ranks,
                                       .rings = (uintptr_t)e->rings,
-                                      .bell = (uintptr_t)&e->bell,
                                       .alone = d->alone ? ALONE_KERNEL_POLLS : 0};
+    for (unsigned i = 0; i < e->server_count; i++)
+        e->servers[i] = (struct server){.e = e, .first = i};
     for (uint32_t i = 0; i < queues; i++) {
         e->rings[i].commands = (uintptr_t)(e->commands + (size_t)i * depth);
         e->rings[i].posted = (uintptr_t)(e->posted + (size_t)i * (size_t)d->size);
         e->rings[i].arrived = (uintptr_t)(e->arrived + (size_t)i * (size_t)d->size);
+        e->rings[i].bell = (uintptr_t)&e->servers[i % e->server_count].bell;
     }
     for (int rank = 0; rank < d->size; rank++) {
         if (d->boards[rank])
@@ -318,6 +387,7 @@ static void endpoint_free(struct devcom_endpoint *e)
     free(e->posted);
     free(e->arrived);
     free(e->elements);
+    free(e->servers);
     free(e);
 }
 
@@ -344,7 +414,7 @@ int devcom_endpoint_open(struct devcom *d, const struct devcom_endpoint_options 
     clGetDeviceInfo(e->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(e->units), &e->units, NULL);
     error = words_allocate(e, options);
     if (!error)
-        error = -thread_start(&e->thread, endpoint_run, e);
+        error = servers_start(e);
     if (error) {
         endpoint_free(e);
         return error;
@@ -358,9 +428,7 @@ void devcom_endpoint_close(struct devcom_endpoint *e)
 {
     if (!e)
         return;
-    atomic_store(&e->stop, true);
-    doze_ring(&e->bell, DOZE_SLEEPS);
-    pthread_join(e->thread, NULL);
+    servers_stop(e, e->server_count);
     announce(e, false);
     endpoint_free(e);
 }
@@ -369,11 +437,12 @@ void devcom_endpoint_close(struct devcom_endpoint *e)
 
 int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out)
 {
-    const char *const parts[] = {devcom_device_text, devcom_collective_text, devcom_old_text, "\n#line 1\n", source};
+    const char *const parts[] = {devcom_device_text, devcom_fetch_text, devcom_collective_text,
+                                 devcom_old_text,    "\n#line 1\n",     source};
 
     if (!e || !source || !out)
         return -EINVAL;
-    return device_program(e->context, e->device, e->rings_bells, options, 5, parts, NULL, "devcom", out);
+    return device_program(e->context, e->device, e->rings_bells, options, 6, parts, NULL, "devcom", out);
 }
 
 int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index)

@@ -13,6 +13,8 @@ struct device_rank {
     uint64_t signals, bell;
 };
 
+enum device_kind { KIND_PUT, KIND_GET, KIND_ADD, KIND_SWAP };
+
 struct device_command {
     uint8_t kind, op, segment, remote_segment;
     uint16_t rank, signal;
@@ -25,8 +27,7 @@ struct device_ring {
     _Atomic uint32_t lock;
     uint32_t unused;
     _Atomic uint64_t head, tail, left;
-    uint64_t commands, posted, arrived;
-    uint64_t unused_too;
+    uint64_t commands, posted, arrived, bell;
 };
 _Static_assert(sizeof(struct device_ring) == 64, "vocl_dev.cl has the same");
 
@@ -39,15 +40,16 @@ _Static_assert(sizeof(struct device_element) == 56, "vocl_dev.cl has the same");
 
 struct device_words {
     uint32_t rank, size, segments, signals, queues, depth, words, epoch;
-    uint64_t places, ranks, rings, bell, elements;
+    uint64_t places, ranks, rings, unused_too, elements;
     uint32_t element_count, unused;
     _Atomic uint32_t stop;
     _Atomic int32_t error;
     uint32_t alone; /* polls before the first yield of the processor */
     uint32_t arrived;
     int32_t results[1024];
+    int64_t values[1024];
 };
-_Static_assert(offsetof(struct device_words, results) == 96, "vocl_dev.cl has the same");
+_Static_assert(offsetof(struct device_words, values) == 96 + sizeof(int32_t[1024]), "vocl_dev.cl has the same");
 
 /* A command queue with waits in it, which run one after the other. */
 struct stream {
@@ -55,6 +57,14 @@ struct stream {
     unsigned pending;
 };
 enum { MOST_STREAMS = 64 };
+
+/* A thread that empties each count-th of the kernels' queues, from the first on. */
+struct server {
+    struct devcom_endpoint *e;
+    unsigned first;
+    _Atomic uint32_t bell; /* a doze (ground/doze.h) */
+    pthread_t thread;
+};
 
 struct devcom_endpoint {
     struct devcom *d;
@@ -69,13 +79,13 @@ struct devcom_endpoint {
     struct device_command *commands;
     _Atomic uint64_t *posted, *arrived; /* of the rings, by queue and rank */
     struct device_element *elements;
-    _Atomic uint32_t bell; /* a doze (ground/doze.h), of the thread */
-    pthread_mutex_t lock;  /* of the members that follow */
-    size_t waiting;        /* number of work-groups and native kernels that may wait */
+    struct server *servers;
+    unsigned server_count;
+    pthread_mutex_t lock; /* of the members that follow */
+    size_t waiting;       /* number of work-groups and native kernels that may wait */
     struct stream streams[MOST_STREAMS];
     struct reservation *first_reservation, **last_reservation;
     unsigned reservations;
-    pthread_t thread;
     _Atomic bool stop;
 };
 

@@ -248,8 +248,9 @@ int put_own(struct devcom *d, const struct devcom_put *put);
 int get_own(struct devcom *d, const struct devcom_put *get);
 /* Puts data of the caller, which may be changed when this returns, into the scratch segment. */
 int put_own_data(struct devcom *d, const struct devcom_put *put, const void *data);
-/* Does one put, as devcom_put(), or waits for remote completion, as devcom_quiet(), by any stream. */
-int stream_put(struct devcom *d, const struct devcom_put *put, unsigned stream);
+/* Does one put or get, as devcom_put() or devcom_get(), or waits for remote completion, as devcom_quiet(), by any
+ * stream. */
+int stream_transfer(struct devcom *d, const struct devcom_put *put, unsigned stream, bool get);
 int stream_quiet(struct devcom *d, unsigned stream, long timeout_us);
 /* Waits, after -EAGAIN, until there is room for another operation to that rank. Refusals remain to be returned by the
  * next quiet. Returns 0; -ECONNRESET. */

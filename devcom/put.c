@@ -500,7 +500,7 @@ int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_o
     return put_own(d, &put);
 }
 
-int stream_put(struct devcom *d, const struct devcom_put *put, unsigned stream)
+int stream_transfer(struct devcom *d, const struct devcom_put *put, unsigned stream, bool get)
 {
-    return transfer_run(d, put, stream, false);
+    return transfer_run(d, put, stream, get);
 }

@@ -54,7 +54,13 @@ struct devcom_rank {
     ulong signals, bell;
 };
 
-/* A command, 40 bytes. kind: 1: a put, with or without a signal. */
+/* The kinds of commands. */
+#define DEVCOM_DO_PUT 0u
+#define DEVCOM_DO_GET 1u
+#define DEVCOM_DO_ADD 2u /* fetch-and-add, and compare-and-swap */
+#define DEVCOM_DO_SWAP 3u
+
+/* A command, 40 bytes. Of an atomic, signal is the index of the results, and offset the expected value of a swap. */
 struct devcom_command {
     uchar kind, op;
     uchar segment, remote_segment;
@@ -72,8 +78,7 @@ struct devcom_ring {
     atomic_uint lock;
     uint unused;
     atomic_ulong head, tail, left;
-    ulong commands, posted, arrived; /* addresses */
-    ulong unused_too;
+    ulong commands, posted, arrived, bell; /* addresses; bell: of the thread that empties the queue */
 };
 
 /* An element of the list of devcom_endpoint_list(). */
@@ -86,7 +91,7 @@ struct devcom_element {
 struct devcom_device {
     uint rank, size, segments, signals;
     uint queues, depth, words, epoch; /* words: the first signal of those that kernels' collectives use */
-    ulong places, ranks, rings, bell; /* addresses; bell: of the thread that empties the queues */
+    ulong places, ranks, rings, unused_too; /* addresses */
     ulong elements; /* address of the list of devcom_endpoint_list() */
     uint element_count, unused;
     atomic_uint stop;
@@ -94,6 +99,7 @@ struct devcom_device {
     uint alone; /* polls before the first yield of the processor */
     atomic_uint arrived; /* work-groups of a launch that have reached devcom_ggas_barrier_at_end() */
     int results[DEVCOM_RESULTS];
+    long values[DEVCOM_RESULTS]; /* which atomics have found */
 };
 
 bool devcom_first(void)
@@ -101,12 +107,17 @@ bool devcom_first(void)
     return get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0;
 }
 
-/* Returns the place of the result of the first work-item, for all of its work-group. */
-global int *devcom_result(global struct devcom_device *d)
+/* Returns the index of the result and the value of the first work-item, for all of its work-group. */
+ulong devcom_index(void)
 {
     ulong group = get_group_id(0) + get_num_groups(0) * (get_group_id(1) + get_num_groups(1) * get_group_id(2));
 
-    return d->results + group % DEVCOM_RESULTS;
+    return group % DEVCOM_RESULTS;
+}
+
+global int *devcom_result(global struct devcom_device *d)
+{
+    return d->results + devcom_index();
 }
 
 void devcom_fail(global struct devcom_device *d, int error)
@@ -228,7 +239,7 @@ int devcom_post(global struct devcom_device *d, uint queue, const struct devcom_
         atomic_store_explicit(&ring->head, head + 1, memory_order_seq_cst, DEVCOM_SCOPE);
     }
     atomic_store_explicit(&ring->lock, 0u, memory_order_release, DEVCOM_SCOPE);
-    ground_ring(d->bell);
+    ground_ring(ring->bell);
     return error;
 }
 
@@ -240,9 +251,9 @@ bool devcom_queue_empty(global struct devcom_device *d, uint queue)
            atomic_load_explicit(&ring->tail, memory_order_acquire, DEVCOM_SCOPE);
 }
 
-/* ---- puts ---- */
+/* ---- puts, gets and atomics ---- */
 
-/* The arguments of a put, for the functions below. */
+/* The arguments of a put, a get or an atomic, for the functions below. */
 struct devcom_putting {
     uint segment;
     ulong offset;
@@ -252,33 +263,52 @@ struct devcom_putting {
     long value;
     uint queue;
     int error; /* found before */
+    uint kind;
+    long expected; /* by a swap */
 };
 
-int devcom_check(global struct devcom_device *d, const struct devcom_putting *p)
+bool devcom_is_atomic(const struct devcom_putting *p)
+{
+    return p->kind >= DEVCOM_DO_ADD;
+}
+
+/* Checks the memory of this rank. */
+int devcom_check_own(global struct devcom_device *d, const struct devcom_putting *p)
 {
     ulong have;
 
-    if (p->error)
-        return p->error;
-    if (p->rank >= d->size || p->queue >= d->queues || p->op > DEVCOM_SIGNAL_ADD ||
-        (p->op != DEVCOM_SIGNAL_NONE && p->signal >= d->signals))
-        return DEVCOM_EINVAL;
-    if (!p->bytes)
-        return 0;
-    if (p->segment >= d->segments || p->remote_segment >= d->segments)
+    if (p->segment >= d->segments)
         return DEVCOM_ENOENT;
     have = devcom_place_of(d, d->rank, p->segment)->bytes;
     if (!have)
         return DEVCOM_ENOENT;
-    if (p->offset > have || p->bytes > have - p->offset)
-        return DEVCOM_ERANGE;
+    return p->offset > have || p->bytes > have - p->offset ? DEVCOM_ERANGE : 0;
+}
+
+int devcom_check(global struct devcom_device *d, const struct devcom_putting *p)
+{
+    ulong have;
+    int error;
+
+    if (p->error)
+        return p->error;
+    if (p->rank >= d->size || p->queue >= d->queues || p->op > DEVCOM_SIGNAL_ADD ||
+        (p->op != DEVCOM_SIGNAL_NONE && p->signal >= d->signals) || (devcom_is_atomic(p) && p->remote_offset % 8))
+        return DEVCOM_EINVAL;
+    if (!p->bytes)
+        return 0;
+    if (p->remote_segment >= d->segments)
+        return DEVCOM_ENOENT;
+    error = devcom_is_atomic(p) ? 0 : devcom_check_own(d, p);
+    if (error)
+        return error;
     if (!devcom_place_of(d, p->rank, p->remote_segment)->address)
         return 0; /* the host checks it */
     have = devcom_place_of(d, p->rank, p->remote_segment)->bytes;
     return p->remote_offset > have || p->bytes > have - p->remote_offset ? DEVCOM_ERANGE : 0;
 }
 
-/* Returns how to do a put: 1: directly, from memory to memory; 0: by the queue; or an error. A direct put must not
+/* Returns how to do a put, get or atomic: 1: directly, in memory; 0: by the queue; or an error. What is direct must not
  * overtake the queue. By one work-item. */
 int devcom_way(global struct devcom_device *d, const struct devcom_putting *p)
 {
@@ -288,36 +318,74 @@ int devcom_way(global struct devcom_device *d, const struct devcom_putting *p)
         return error;
     return ((global struct devcom_rank *)d->ranks)[p->rank].signals && devcom_queue_empty(d, p->queue) &&
            (!p->bytes || (devcom_place_of(d, p->rank, p->remote_segment)->address &&
-                          devcom_place_of(d, d->rank, p->segment)->address));
+                          (devcom_is_atomic(p) || devcom_place_of(d, d->rank, p->segment)->address)));
 }
 
+/* Copies what a direct put or get copies. */
 void devcom_copy_put(global struct devcom_device *d, const struct devcom_putting *p)
 {
-    devcom_copy(devcom_place_of(d, p->rank, p->remote_segment)->address + p->remote_offset,
-                devcom_place_of(d, d->rank, p->segment)->address + p->offset, p->bytes);
+    ulong there = devcom_place_of(d, p->rank, p->remote_segment)->address + p->remote_offset;
+    ulong here = devcom_place_of(d, d->rank, p->segment)->address + p->offset;
+
+    if (p->kind == DEVCOM_DO_PUT)
+        devcom_copy(there, here, p->bytes);
+    else
+        devcom_copy(here, there, p->bytes);
 }
 
-/* Ends a put after the copy. By one work-item. */
-int devcom_end_put(global struct devcom_device *d, const struct devcom_putting *p, int way)
+/* Does an atomic directly. By one work-item. */
+void devcom_run_atomic(global struct devcom_device *d, const struct devcom_putting *p)
 {
-    struct devcom_command command = {1,
+    global atomic_long *at =
+        (global atomic_long *)(devcom_place_of(d, p->rank, p->remote_segment)->address + p->remote_offset);
+    long found = p->expected;
+
+    if (p->kind == DEVCOM_DO_ADD)
+        found = atomic_fetch_add_explicit(at, p->value, memory_order_seq_cst, DEVCOM_SCOPE);
+    else
+        atomic_compare_exchange_strong_explicit(at, &found, p->value, memory_order_seq_cst, memory_order_seq_cst,
+                                                DEVCOM_SCOPE);
+    d->values[devcom_index()] = found;
+}
+
+enum { DEVCOM_WAIT_SIGNAL, DEVCOM_WAIT_BARRIER, DEVCOM_WAIT_FENCE, DEVCOM_WAIT_LEFT, DEVCOM_WAIT_ALL, DEVCOM_WAIT_RANK };
+
+int devcom_complete(global struct devcom_device *d, uint what, uint rank, uint queue);
+
+/* Adds a command to the queue. The host writes the results of an atomic before it retires the command. By one
+ * work-item. */
+int devcom_hand_over(global struct devcom_device *d, const struct devcom_putting *p)
+{
+    const bool atomic = devcom_is_atomic(p);
+    struct devcom_command command = {(uchar)p->kind,
                                      (uchar)p->op,
                                      (uchar)p->segment,
                                      (uchar)p->remote_segment,
                                      (ushort)p->rank,
-                                     (ushort)p->signal,
-                                     p->offset,
+                                     (ushort)(atomic ? devcom_index() : p->signal),
+                                     atomic ? (ulong)p->expected : p->offset,
                                      p->remote_offset,
                                      p->bytes,
                                      p->value};
+    int error = devcom_post(d, p->queue, &command);
 
+    if (!error && atomic)
+        error = devcom_complete(d, DEVCOM_WAIT_ALL, 0, p->queue);
+    return error || !atomic ? error : *devcom_result(d);
+}
+
+/* Ends a put, get or atomic after the copy. By one work-item. */
+int devcom_end_put(global struct devcom_device *d, const struct devcom_putting *p, int way)
+{
     if (way < 0) {
         devcom_fail(d, way);
         return way;
     }
     if (!way)
-        return devcom_post(d, p->queue, &command);
-    if (p->op == DEVCOM_SIGNAL_NONE)
+        return devcom_hand_over(d, p);
+    if (devcom_is_atomic(p))
+        devcom_run_atomic(d, p);
+    else if (p->op == DEVCOM_SIGNAL_NONE)
         atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, DEVCOM_SCOPE);
     else
         devcom_apply(d, p->rank, p->signal, p->op, p->value);
@@ -325,7 +393,7 @@ int devcom_end_put(global struct devcom_device *d, const struct devcom_putting *
 }
 
 /*
- * Does a put. On a CPU the first work-item does everything, between two barriers: in a loop, PoCL 3.1 lost the signal
+ * Does a put, get or atomic. On a CPU the first work-item does everything, between two barriers: in a loop, PoCL 3.1 lost the signal
  * between the last two of four barriers.
  */
 int devcom_run_put(global struct devcom_device *d, const struct devcom_putting *p)
@@ -338,7 +406,7 @@ int devcom_run_put(global struct devcom_device *d, const struct devcom_putting *
     if (first) {
         int way = devcom_way(d, p);
 
-        if (way > 0 && p->bytes)
+        if (way > 0 && p->bytes && !devcom_is_atomic(p))
             devcom_copy_put(d, p);
         *result = devcom_end_put(d, p, way);
     }
@@ -347,7 +415,7 @@ int devcom_run_put(global struct devcom_device *d, const struct devcom_putting *
         *result = devcom_way(d, p);
     barrier(CLK_GLOBAL_MEM_FENCE);
     const int way = *result;
-    if (way > 0 && p->bytes)
+    if (way > 0 && p->bytes && !devcom_is_atomic(p))
         devcom_copy_put(d, p);
     barrier(CLK_GLOBAL_MEM_FENCE);
     if (first)
@@ -366,7 +434,7 @@ int devcom_run_put(global struct devcom_device *d, const struct devcom_putting *
 int devcom_write_notify(global struct devcom_device *d, uint segment, ulong offset, uint rank, uint remote_segment,
                         ulong remote_offset, ulong bytes, uint signal, uint op, long value, uint queue)
 {
-    const struct devcom_putting p = {segment, offset, rank, remote_segment, remote_offset, bytes, signal, op, value, queue, 0};
+    const struct devcom_putting p = {segment, offset, rank, remote_segment, remote_offset, bytes, signal, op, value, queue, 0, DEVCOM_DO_PUT, 0};
 
     return devcom_run_put(d, &p);
 }
@@ -391,7 +459,8 @@ int devcom_signal_op(global struct devcom_device *d, uint rank, uint signal, uin
 int devcom_put_element(global struct devcom_device *d, uint element, ulong offset, ulong remote_offset, ulong bytes, uint channel)
 {
     global const struct devcom_element *e = (global const struct devcom_element *)d->elements + (element < d->element_count ? element : 0);
-    struct devcom_putting p = {0, 0, 0, 0, 0, 0, 0, DEVCOM_SIGNAL_NONE, 0, channel % d->queues, DEVCOM_EINVAL};
+    struct devcom_putting p = {0, 0, 0, 0, 0, 0, 0, DEVCOM_SIGNAL_NONE, 0, channel % d->queues, DEVCOM_EINVAL,
+                               DEVCOM_DO_PUT, 0};
 
     if (element < d->element_count) {
         bool inside = offset <= e->bytes && bytes <= e->bytes - offset && remote_offset <= e->bytes && bytes <= e->bytes - remote_offset;
@@ -422,8 +491,6 @@ int devcom_until_position(global struct devcom_device *d, global atomic_ulong *p
     }
     return 0;
 }
-
-enum { DEVCOM_WAIT_SIGNAL, DEVCOM_WAIT_BARRIER, DEVCOM_WAIT_FENCE, DEVCOM_WAIT_LEFT, DEVCOM_WAIT_ALL, DEVCOM_WAIT_RANK };
 
 /* By one work-item. Direct puts are complete when they return, but only the fence makes them visible to all. */
 int devcom_complete(global struct devcom_device *d, uint what, uint rank, uint queue)

@@ -23,6 +23,7 @@ struct devcom_endpoint_options {
     cl_device_id device; /* a device of context */
     unsigned queues;     /* number of queues for kernels, 2 to 32 (section 5.7.4); 0: 4 */
     unsigned depth;      /* commands that a queue holds, a power of two, at most 65536; 0: 256 */
+    unsigned servers;    /* threads that empty the queues, at most one for each; 0: half of the processors */
 };
 
 /*
@@ -80,6 +81,11 @@ void devcom_endpoint_close(struct devcom_endpoint *e);
  *                             ulong bytes, uint signal, uint op, long value, uint queue);
  *     int devcom_signal_op(d, uint rank, uint signal, uint op, long value, uint queue);
  *     int devcom_put_element(d, uint element, ulong offset, ulong remote_offset, ulong bytes, uint channel);
+ *     int devcom_read(d, uint segment, ulong offset, uint rank, uint remote_segment, ulong remote_offset, ulong bytes,
+ *                     uint queue);
+ *     int devcom_fetch_add(d, uint rank, uint segment, ulong offset, long value, uint queue, private long *out);
+ *     int devcom_compare_swap(d, uint rank, uint segment, ulong offset, long expected, long value, uint queue,
+ *                             private long *out);
  *     int devcom_signal_wait(d, uint signal, uint condition, long value);
  *     int devcom_quiet(d, uint queue);
  *     int devcom_quiet_rank(d, uint rank, uint queue);

@@ -13,12 +13,14 @@ for number in 1 3; do
     must $first $number devices
     must $first $number chains
     must $first $number words
+    must $first $number fetches
 done
 must $first 1 basics messages
 must $first 3 basics messages
 VOCL_SHARE=0 must $first 4 basics messages
 VOCL_SHARE=0 must $first 4 chains messages
 VOCL_SHARE=0 must $first 4 words
+VOCL_SHARE=0 must $first 3 fetches messages
 for mpi in $mpis; do
     must $mpi 2 basics
     must $mpi 2 devices
@@ -27,6 +29,8 @@ for mpi in $mpis; do
     VOCL_SHARE=0 must $mpi 2 chains messages
     VOCL_SHARE=0 must $mpi 2 devices
     VOCL_SHARE=0 must $mpi 2 words
+    must $mpi 2 fetches messages
+    VOCL_SHARE=0 must $mpi 2 fetches
     # the limit for data that travel with their descriptor is measured, or set
     VOCL_SHARE=0 VOCL_LOG=info must $mpi 2 basics messages
     grep -q 'eager size [0-9]* bytes' "$scratch/out" || fail "$mpi: nothing measured: $(cat "$scratch/out")"

@@ -221,6 +221,43 @@ static void chains(void)
     report(&contiguous, "devcom_contiguous_4MiB", 0, "us");
 }
 
+/* By the number of descriptors: chains of 4 KiB blocks that are not adjacent, and the same bytes as one block (TCA's
+ * Figure 8). */
+static void chain_curve(void)
+{
+    static const unsigned counts[] = {1, 2, 4, 8, 16, 32, 64, 128, CHAIN};
+    struct devcom_put puts[CHAIN];
+
+    for (int i = 0; i < CHAIN; i++)
+        puts[i] = (struct devcom_put){.segment = SEGMENT,
+                                      .remote_segment = SEGMENT,
+                                      .offset = (size_t)i * 2 * BLOCK,
+                                      .remote_offset = (size_t)i * 2 * BLOCK,
+                                      .shape = {.bytes = BLOCK},
+                                      .rank = other};
+    for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+        unsigned count = counts[c];
+        struct series chained = {0}, whole = {0};
+        struct devcom_chain *chain;
+
+        EXPECT(!devcom_chain_create(d, puts, count, 0, &chain));
+        meet();
+        for (int i = 0; i < pair_rounds(&pair, (size_t)count * BLOCK) && rank == 0; i++) {
+            double start = bench_now();
+
+            EXPECT(!devcom_chain_start(chain) && !devcom_chain_wait(chain, DEVCOM_BLOCK));
+            series_add(&chained, (double)count * BLOCK / (bench_now() - start) * 1000);
+            start = bench_now();
+            EXPECT(!devcom_write(d, SEGMENT, 0, other, SEGMENT, 0, (size_t)count * BLOCK, 0));
+            series_add(&whole, (double)count * BLOCK / (bench_now() - start) * 1000);
+        }
+        meet();
+        devcom_chain_destroy(chain);
+        report(&chained, "devcom_chain_of_4KiB", (size_t)count * BLOCK, "MB/s");
+        report(&whole, "devcom_one_block", (size_t)count * BLOCK, "MB/s");
+    }
+}
+
 /* ---- kernels ---- */
 
 static const char source[] =
@@ -376,6 +413,7 @@ int main(int count, char **words)
     pair_half_round_trips(&pair, &by_devcom);
     pair_half_round_trips(&pair, &by_mpi);
     chains();
+    chain_curve();
     rate();
     pair_barrier(&pair, &by_devcom);
     pair_barrier(&pair, &by_mpi);

@@ -41,7 +41,8 @@ static void wait_until_stopped(int process)
     usleep(200000); /* so that rank 0 has received the start of the put */
 }
 
-/* A put to rank 1, which has stopped, and then one to rank 0, by one queue, on which nothing else waits. */
+/* A put to rank 1, which has stopped, and then one to rank 0, by one queue, on which nothing else waits; and one by another
+ * queue, which has a thread of its own, while the first one's thread still waits for rank 1. */
 static const char source[] =
     "kernel void puts(global struct devcom_device *d, global int *errors)\n"
     "{\n"
@@ -49,8 +50,10 @@ static const char source[] =
     "    int e1 = devcom_flush_local(d, 0);\n"
     "    int e2 = devcom_write_notify(d, 0, 67108864, 0, 0, 67108864, 8, 3, DEVCOM_SIGNAL_ADD, 1, 0);\n"
     "    int e3 = devcom_quiet_rank(d, 0, 0);\n"
+    "    int e4 = devcom_write_notify(d, 0, 67108864, 0, 0, 67108864, 8, 3, DEVCOM_SIGNAL_ADD, 1, 1);\n"
+    "    int e5 = devcom_quiet(d, 1);\n"
     "    if (get_local_id(0) == 0)\n"
-    "        errors[0] = e0 + e1 + e2 + e3 + 1;\n"
+    "        errors[0] = e0 + e1 + e2 + e3 + e4 + e5 + 1;\n"
     "}\n";
 
 static struct devcom_endpoint *endpoint;
@@ -60,7 +63,7 @@ static cl_mem errors;
 
 static void make_kernel(void)
 {
-    struct devcom_endpoint_options options = {0};
+    struct devcom_endpoint_options options = {.servers = 2};
     cl_program program;
     cl_int status;
 
@@ -140,7 +143,7 @@ int main(int count, char **words)
         EQUAL(devcom_quiet(d, 1, 600L * SECOND), 0);
     }
     if (rank < 2)
-        EQUAL(devcom_signal_wait(d, 3, DEVCOM_EQ, 2, 600L * SECOND, NULL), 0);
+        EQUAL(devcom_signal_wait(d, 3, DEVCOM_EQ, rank ? 2 : 4, 600L * SECOND, NULL), 0);
     meet();
     if (rank == 0) {
         EQUAL(mine[0] + mine[LONG - 1], 14);

@@ -356,8 +356,6 @@ int nic_open(struct xtq *x)
         error = nic->peers && nic->lanes ? adapter_start(&nic->adapter, x->comm) : -ENOMEM;
     if (error)
         nic_free(nic);
-    else
-        x->waits.adapter = &nic->adapter;
     return error;
 }
 
@@ -368,7 +366,6 @@ void nic_end(struct xtq *x)
 
 void nic_stop(struct xtq *x)
 {
-    x->waits.adapter = NULL;
     adapter_stop(&x->nic->adapter);
 }
 

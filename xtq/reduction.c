@@ -21,7 +21,8 @@
 #include "xtq/inside.h"
 
 #define TREE_BYTES ((size_t)16 << 10)
-#define LEAST_SPIN_US 50
+#define TESTS_BEFORE_YIELD 32 /* a few us, in which small collectives end */
+#define PATIENCE_US 20        /* plus about as long as the collective may take */
 
 /* ---- progress ---- */
 
@@ -312,15 +313,27 @@ int xtq_test(struct xtq_request *r)
     return request_test(r, 0);
 }
 
+/* Tests a request for a while, unless other threads want the core. */
+static int poll_for(struct xtq_request *r)
+{
+    struct polling polling = polling_begin();
+    struct crowd crowd = {0, 0};
+    int error;
+
+    while ((error = xtq_test(r)) == -EINPROGRESS &&
+           polling_on(&polling, TESTS_BEFORE_YIELD, PATIENCE_US + (long)(r->count * r->element / 1000), &crowd))
+        ;
+    return error;
+}
+
 int xtq_wait(struct xtq_request *r)
 {
     struct waiting waiting;
-    int error, lost;
+    int error = poll_for(r), lost;
 
-    if (!r || !r->c)
-        return -EINVAL;
+    if (error != -EINPROGRESS)
+        return error;
     waiting_begin(&waiting, context_waits(r->c->x), -1, -1);
-    waiting.spin_us = LEAST_SPIN_US + (long)(r->count * r->element / 1000); /* about as long as it may take */
     while ((error = request_test(r, 0)) == -EINPROGRESS && waiting_step(&waiting))
         ;
     lost = waiting_end(&waiting);

@@ -17,14 +17,19 @@ static bool is_processor(cl_device_id device)
     return type & CL_DEVICE_TYPE_CPU;
 }
 
-bool device_is_shown(cl_device_id device)
+static bool platform_is(cl_device_id device, const char *part)
 {
     cl_platform_id platform = NULL;
     char name[64] = "";
 
     clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
-    return strstr(name, "VOCL");
+    return strstr(name, part);
+}
+
+bool device_is_shown(cl_device_id device)
+{
+    return platform_is(device, "VOCL");
 }
 
 bool device_takes_addresses(cl_device_id device)
@@ -37,10 +42,15 @@ bool device_takes_addresses(cl_device_id device)
     return is_processor(device) || (svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM);
 }
 
+/* PoCL's compiler takes the processor's assembly, but that of PoCL 6 fails an assertion, which ends the process. Other
+ * compilers for CPUs, such as Intel's, compile for a machine of their own. */
 bool device_may_call(cl_device_id device)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
-    return is_processor(device);
+    char version[128] = "";
+
+    clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
+    return is_processor(device) && platform_is(device, "Portable Computing Language") && strncmp(version, "6.", 2);
 #else
     return device && false;
 #endif

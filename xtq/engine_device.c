@@ -70,15 +70,6 @@ static int write_choice(const struct xtq_queue_entry *entry, char **out)
     return fclose(file) ? -ENOMEM : 0;
 }
 
-/* Whether the compiler accepts system calls in kernels: that of PoCL 6 fails an assertion, which ends the process. */
-static bool bears_calls(cl_device_id device)
-{
-    char version[128] = "";
-
-    clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
-    return strncmp(version, "6.", 2);
-}
-
 /* Chooses the number of work-items: that of the entry, or else the one that the device prefers. Fails if the device's
  * limit is exceeded. */
 static int choose_items(struct device_queue *queue, const struct xtq_queue_entry *entry)
@@ -107,8 +98,8 @@ static int make_kernel(struct device_queue *queue, const struct xtq_queue_entry 
     if (error)
         return error;
     parts[2] = choice;
-    error = device_program(entry->context, entry->device, device_may_call(entry->device) && bears_calls(entry->device),
-                           NULL, 4, parts, lengths, "xtq", &program);
+    error = device_program(entry->context, entry->device, device_may_call(entry->device), NULL, 4, parts, lengths,
+                           "xtq", &program);
     free(choice);
     if (error)
         return error;

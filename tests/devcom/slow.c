@@ -41,8 +41,8 @@ static void wait_until_stopped(int process)
     usleep(200000); /* so that rank 0 has received the start of the put */
 }
 
-/* A put to rank 1, which has stopped, and then one to rank 0, by one queue, on which nothing else waits; and one by another
- * queue, which has a thread of its own, while the first one's thread still waits for rank 1. */
+/* A put to rank 1, which has stopped, and then one to rank 0, by one queue, on which nothing else waits; and one by
+ * another queue, which has a thread of its own, while the first one's thread still waits for rank 1. */
 static const char source[] =
     "kernel void puts(global struct devcom_device *d, global int *errors)\n"
     "{\n"

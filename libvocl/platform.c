@@ -173,6 +173,13 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;
 }
 
+/* PoCL answers that it has no device of such a type. */
+static bool is_no_type(cl_device_type type)
+{
+    return !(type & (CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR |
+                     CL_DEVICE_TYPE_CUSTOM));
+}
+
 cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint count, cl_device_id *devices,
                       cl_uint *count_ret)
 {
@@ -185,6 +192,8 @@ cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint coun
         return CL_INVALID_PLATFORM;
     if ((!count && devices) || (!devices && !count_ret))
         return CL_INVALID_VALUE;
+    if (is_no_type(type))
+        return CL_INVALID_DEVICE_TYPE;
     session = vocl_session();
     for (unsigned i = 0; session && i < session_device_count(session); i++) {
         cl_device_id device = session_device(session, i);

@@ -58,8 +58,8 @@ def workers():
 class Run:
     """One process of a program, which runs these tests."""
 
-    def __init__(self, command, environment, tests, limit, log, killed):
-        self.left, self.verdicts, self.current, self.limit, self.log = list(tests), {}, None, limit, log
+    def __init__(self, command, environment, tests, limit, log, killed, keep):
+        self.left, self.current, self.limit, self.log, self.keep = list(tests), None, limit, log, keep
         self.begun, self.killed, mark = 0, killed, str(os.getpid())
         master, slave = pty.openpty()  # so that each line is written at once
         self.process = subprocess.Popen(command + self.left, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
@@ -126,7 +126,7 @@ class Run:
             self.current = None  # the totals
 
     def decide(self, test, verdict):
-        self.verdicts[test] = (verdict, round(time.monotonic() - self.since, 2))
+        self.keep(test, (verdict, round(time.monotonic() - self.since, 2)))
         if test in self.left:
             self.left.remove(test)
 
@@ -138,9 +138,7 @@ def run_suite(program, mode, tests, args, keep):
     log = open(f"{args.results}/{os.path.basename(program)}.{mode}.log", "ab")
     limit = args.limit if mode == "native" else args.limit * TIMES_SLOWER
     while tests:
-        run = Run(before + [program], {"CL_WIMPY_MODE": "1", **environment}, tests, limit, log, mode == "killed")
-        for test, verdict in run.verdicts.items():
-            keep(test, verdict)
+        run = Run(before + [program], {"CL_WIMPY_MODE": "1", **environment}, tests, limit, log, mode == "killed", keep)
         if len(run.left) == len(tests):
             print(f"{program}, {mode}: no test began: status {run.status}", flush=True)
             break

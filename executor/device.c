@@ -102,6 +102,7 @@ static uint32_t add_devices(struct executor *x, cl_platform_id platform, uint32_
 static void put_platform(cl_platform_id platform, struct wire_buffer *infos)
 {
     _Alignas(cl_name_version) char value[8192];
+    cl_uint none;
     size_t size;
 
     for (size_t i = 0; i < sizeof(platform_infos) / sizeof(*platform_infos); i++) {
@@ -110,6 +111,8 @@ static void put_platform(cl_platform_id platform, struct wire_buffer *infos)
         version_lower(platform_infos[i], value, &size);
         wire_put_info(infos, platform_infos[i], value, size);
     }
+    if (clGetDeviceIDs(platform, 0, 0, NULL, &none) == CL_DEVICE_NOT_FOUND)
+        wire_put_info(infos, WIRE_INFO_NO_SUCH_TYPE, NULL, 0);
 }
 
 int exec_describe_platform(struct executor *x, const struct exec_describe_platform *m)

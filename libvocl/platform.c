@@ -153,6 +153,8 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     if (!platform)
         return CL_INVALID_PLATFORM;
     switch (param) {
+    case WIRE_INFO_NO_SUCH_TYPE:
+        return CL_INVALID_VALUE;
     case CL_PLATFORM_NAME:
     case CL_PLATFORM_VENDOR:
     case CL_PLATFORM_ICD_SUFFIX_KHR:
@@ -173,11 +175,14 @@ cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param, size_t
     return native ? info_return(native, length, size, value, size_ret) : CL_INVALID_VALUE;
 }
 
-/* PoCL answers that it has no device of such a type. */
-static bool is_no_type(cl_device_type type)
+/* Types that OpenCL does not have are refused as the node's driver does it. */
+static bool is_refused(cl_platform_id platform, cl_device_type type)
 {
-    return !(type & (CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR |
-                     CL_DEVICE_TYPE_CUSTOM));
+    const cl_device_type known = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
+                                 CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CUSTOM;
+    uint32_t length;
+
+    return !(type & known) && !info_find(&platform->infos, WIRE_INFO_NO_SUCH_TYPE, &length);
 }
 
 cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint count, cl_device_id *devices,
@@ -188,11 +193,12 @@ cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint coun
     struct session *session;
     cl_uint found = 0;
 
-    if (!check(platform))
+    platform = check(platform);
+    if (!platform)
         return CL_INVALID_PLATFORM;
     if ((!count && devices) || (!devices && !count_ret))
         return CL_INVALID_VALUE;
-    if (is_no_type(type))
+    if (is_refused(platform, type))
         return CL_INVALID_DEVICE_TYPE;
     session = vocl_session();
     for (unsigned i = 0; session && i < session_device_count(session); i++) {

@@ -45,6 +45,8 @@ static void type_ask(void)
 {
     cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)p.platform, 0};
     int user;
+    SHOW("clCreateContextFromType(no type)", type_try(platform, 0));
+    SHOW("clCreateContextFromType(unknown type)", type_try(platform, 1 << 20));
     SHOW("clCreateContextFromType(GPU)", type_try(platform, CL_DEVICE_TYPE_GPU));
     SHOW("clCreateContextFromType(accelerator)", type_try(platform, CL_DEVICE_TYPE_ACCELERATOR));
     SHOW_NEW("clCreateContextFromType(user data, no function)",

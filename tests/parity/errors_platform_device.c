@@ -22,6 +22,8 @@ static void devices_ask(void)
 {
     cl_device_id devices[4];
     cl_uint count = 77;
+    SHOW("clGetDeviceIDs(no type)", clGetDeviceIDs(p.platform, 0, 1, devices, NULL));
+    SHOW("clGetDeviceIDs(unknown type)", clGetDeviceIDs(p.platform, 1 << 20, 1, devices, NULL));
     SHOW("clGetDeviceIDs(GPU)", clGetDeviceIDs(p.platform, CL_DEVICE_TYPE_GPU, 1, devices, &count));
     printf("%u devices\n", count);
     SHOW("clGetDeviceIDs(accelerator)", clGetDeviceIDs(p.platform, CL_DEVICE_TYPE_ACCELERATOR, 1, devices, NULL));

@@ -289,21 +289,6 @@ static void argument_kinds(void)
     clReleaseProgram(looks);
 }
 
-/* Device types that OpenCL does not have are no types of which there is no device. */
-static void device_types(void)
-{
-    const cl_device_type types[] = {0, 1 << 20};
-    cl_device_id found;
-    cl_int status;
-
-    for (int i = 0; i < 2; i++) {
-        want("devices of no type", clGetDeviceIDs(platform, types[i], 1, &found, NULL), CL_INVALID_DEVICE_TYPE);
-        clCreateContextFromType(NULL, types[i], NULL, NULL, &status);
-        want("a context of no type", status, CL_INVALID_DEVICE_TYPE);
-    }
-    want("custom devices", clGetDeviceIDs(platform, CL_DEVICE_TYPE_CUSTOM, 1, &found, NULL), CL_DEVICE_NOT_FOUND);
-}
-
 int main(void)
 {
     cl_int status;
@@ -326,7 +311,6 @@ int main(void)
     bad_links();
     sharing();
     argument_kinds();
-    device_types();
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

@@ -39,7 +39,7 @@ pocl="device_info command_buffer extensions argument_sizes blocking_writes buffe
     many_launches map_unmap native_kernel nbody no_release one_device one_place profiling programs reduction relay
     several_contexts sgemm smith_waterman sub_devices svm threads transpose unused user_events vector_add"
 rusticl="device_info callbacks includes blocking_writes build_callback contents descriptors errors_pipe exit_variants
-    first_calls halo host_pointer_life il kernel_printf large_moves many_copies nbody no_release
+    first_calls halo host_pointer_life il kernel_printf large_moves nbody no_release
     one_device one_place profiling reduction several_contexts sgemm smith_waterman sub_devices threads transpose
     unused vector_add"
 

@@ -41,6 +41,15 @@ static cl_int check_inputs(const struct build *b)
     return CL_SUCCESS;
 }
 
+/* Asked for the kernels of a library, Intel's OpenCL for CPUs crashes; a library has none. */
+static bool is_library(cl_program program, cl_device_id device)
+{
+    cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_NONE;
+
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BINARY_TYPE, sizeof(type), &type, NULL);
+    return type == CL_PROGRAM_BINARY_TYPE_LIBRARY;
+}
+
 static void build_work(struct slow *slow)
 {
     struct build *b = (struct build *)slow;
@@ -68,7 +77,7 @@ static void build_work(struct slow *slow)
         break;
     }
     build_turn_leave(turn, !b->error);
-    if (!b->error && b->kind != COMPILE)
+    if (!b->error && b->kind != COMPILE && !(links && is_library(b->program, b->devices[0])))
         kernels_describe(b->program, b->devices[0], b->hidden, &b->kernels);
 }
 

@@ -47,6 +47,21 @@ static cl_int CL_API_CALL compile(cl_program program, cl_uint device_count, cons
     return pocl.clCompileProgram(program, device_count, devices, options, count, headers, names, notify, data);
 }
 
+/* Intel's crashes when it is asked for the kernels of a library. */
+static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_kernel *kernels, cl_uint *count_ret)
+{
+    cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_NONE;
+    cl_device_id devices[16];
+    size_t size = 0;
+
+    pocl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(devices), devices, &size);
+    if (size)
+        pocl.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BINARY_TYPE, sizeof(type), &type, NULL);
+    if (type == CL_PROGRAM_BINARY_TYPE_LIBRARY)
+        abort();
+    return pocl.clCreateKernelsInProgram(program, count, kernels, count_ret);
+}
+
 /* Fails to build sources that say "brittle" with -cl-kernel-arg-info. */
 static cl_int CL_API_CALL build(cl_program program, cl_uint device_count, const cl_device_id *devices,
                                 const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
@@ -365,6 +380,7 @@ int strict_change(struct _cl_icd_dispatch *table)
     table->clGetDeviceInfo = device_info;
     table->clBuildProgram = build;
     table->clCompileProgram = compile;
+    table->clCreateKernelsInProgram = create_kernels;
     table->clGetSupportedImageFormats = formats;
     table->clGetKernelArgInfo = argument_info;
     table->clSetEventCallback = set_callback;

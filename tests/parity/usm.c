@@ -349,7 +349,8 @@ static void shared_try(cl_unified_shared_memory_type_intel type)
         CHECK(clEnqueueNDRangeKernel(p.queue, count, 1, NULL, (size_t[]){100}, NULL, 0, NULL, NULL));
     SHOW("shared: migration",
          clEnqueueMigrateMemINTEL_(p.queue, numbers, 64, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL));
-    CHECK(clEnqueueMemAdviseINTEL_(p.queue, numbers, 64, 0, 0, NULL, &event));
+    SHOW("shared: advice", clEnqueueMemAdviseINTEL_(p.queue, numbers, 64, 0, 0, NULL, NULL));
+    CHECK(clEnqueueMarkerWithWaitList(p.queue, 0, NULL, &event));
     CHECK(clWaitForEvents(1, &event));
     printf("shared: counted %d %d %d\n", numbers[0], numbers[1], numbers[15]);
     CHECK(clReleaseEvent(event));

@@ -79,8 +79,8 @@ wait $hanging
 # A GPU's driver: with device memory, copies whose completion is not reported, and everything else that strict.c says.
 driver "$top_builddir/tests/drivers/.libs/strict.so"
 what="a GPU's driver"
-for program in $(few 12 build_callback callbacks contents first_calls image_creation images kernel_info many_copies map_unmap profiling relay \
-    user_events programs several_contexts); do
+for program in $(few 13 build_callback callbacks contents first_calls image_creation images kernel_info many_copies map_unmap profiling programs \
+    relay user_events several_contexts); do
     natively $program
     same $program
     VOCL_SHARE=0 VOCL_PIPELINE=1 same $program

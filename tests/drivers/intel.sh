@@ -21,7 +21,7 @@ export VOCL_TEST_OMIT
 # doc/user/opencl-support.md has the reasons.
 programs="contents user_events host_pointer_devices vector_add profiling callbacks svm map_unmap argument_sizes blocking_writes
     build_callback callback_ends descriptors events_over first_calls halo host_pointer_life includes kernel_info kernel_printf
-    large_moves long_lists many_devices many_launches native_kernel nbody no_release one_device one_place reduction relay several_contexts sgemm
+    large_moves long_lists many_launches native_kernel nbody no_release one_device one_place reduction relay several_contexts sgemm
     smith_waterman threads transpose unused"
 
 for name in $(few 3 $programs); do

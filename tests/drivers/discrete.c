@@ -21,7 +21,7 @@
  *   DISCRETE_CALLBACK_US=300   callbacks of events come so much later
  *   DISCRETE_MEMORY_MB=0       memory of the card; 0: as much as PoCL has
  *   DISCRETE_FLUSH             if set, commands stay queued until their queue is flushed, or waited for
- * With POCL_DEVICES=basic PoCL runs commands in the thread that waits for them: its own threads take longer to hand a
+ * With POCL_DEVICES=basic, to measure, PoCL runs commands in the thread that waits for them: its own threads take longer to hand a
  * command over than a card does, which a benchmark of launches would show instead of the card.
  */
 #include <stdio.h>
@@ -70,8 +70,7 @@ static cl_int CL_API_CALL my_finish(cl_command_queue queue)
 {
     const cl_int error = below.clFinish(queue);
 
-    flushed(queue);
-    wait_until(queue_end(queue));
+    block(queue, 0);
     return error;
 }
 
@@ -80,6 +79,8 @@ static cl_int CL_API_CALL my_wait(cl_uint count, const cl_event *list)
     const cl_int error = below.clWaitForEvents(count, list);
     double end = 0;
 
+    for (cl_uint i = 0; !error && i < count; i++)
+        wait_unheld(list[i]);
     pthread_mutex_lock(&lock);
     for (cl_uint i = 0; list && i < count; i++) {
         const struct known *known = find(list[i]);
@@ -222,9 +223,11 @@ static cl_int CL_API_CALL my_set_user_event(cl_event event, cl_int status)
 {
     const cl_int error = below.clSetUserEventStatus(event, status);
 
-    if (!error)
-        user_event_set(event);
-    return error;
+    if (error)
+        return error;
+    user_event_set(event);
+    basic_release();
+    return CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL my_retain_event(cl_event event)
@@ -265,26 +268,24 @@ static cl_int CL_API_CALL my_release_queue(cl_command_queue queue)
     return below.clReleaseCommandQueue(queue);
 }
 
-/* A command that PoCL needed longer for than the card has taken so much longer. */
+/* PoCL's clock is that of now(). A command that PoCL ends later than the card would is over then. */
 static cl_int CL_API_CALL my_profiling_info(cl_event event, cl_profiling_info param, size_t size, void *value,
                                             size_t *size_ret)
 {
     cl_int error = pocl.clGetEventProfilingInfo(event, param, size, value, size_ret);
     const struct known *known;
-    cl_ulong began, ended;
-    double time = 0, took;
+    cl_ulong ended;
+    double time = 0;
 
-    if (error || !value || pocl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, 8, &began, NULL) ||
-        pocl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, 8, &ended, NULL))
+    if (error || !value || pocl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, 8, &ended, NULL))
         return error;
-    took = ended > began ? (double)(ended - began) : 0;
     pthread_mutex_lock(&lock);
     known = find(event);
     if (known)
         time = param == CL_PROFILING_COMMAND_QUEUED   ? known->queued
                : param == CL_PROFILING_COMMAND_SUBMIT ? later(known->queued, known->begin - settings.start)
                : param == CL_PROFILING_COMMAND_START  ? known->begin
-                                                      : later(known->end, known->begin + took);
+                                                      : later(known->end, (double)ended);
     pthread_mutex_unlock(&lock);
     if (time > 0)
         *(cl_ulong *)value = (cl_ulong)(time + clock_offset);
@@ -379,7 +380,9 @@ int driver_change(struct _cl_icd_dispatch *table)
     read_settings();
     if (!strict_change(table))
         return 0;
+    basic_change();
     below = *table;
+    below.clEnqueueWriteImage = pocl.clEnqueueWriteImage; /* a card's blocking write is over when it returns */
     commands_change(table);
     table->clFlush = my_flush;
     table->clFinish = my_finish;

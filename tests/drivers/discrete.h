@@ -1,5 +1,6 @@
 /* The parts of discrete.c, which describes the driver: discrete_card.c knows what the card does and when it ends,
- * discrete_commands.c has the functions that enqueue. */
+ * discrete_commands.c has the functions that enqueue, discrete_basic.c lets commands of PoCL's basic device wait for
+ * user events. */
 #ifndef VOCL_TESTS_DRIVERS_DISCRETE_H
 #define VOCL_TESTS_DRIVERS_DISCRETE_H
 
@@ -52,11 +53,16 @@ struct known *find(const void *key);
 void forget(const void *key);
 void user_event_made(cl_event event);
 void user_event_set(cl_event event);
-/* Returns when the card ends a command that is enqueued now. */
-double enqueued(cl_command_queue queue, enum engine engine, double duration, cl_uint count, const cl_event *list,
-                const cl_event *event);
+/* Whether a command that is enqueued now waits for a user event. */
+bool comes_behind(cl_command_queue queue, cl_uint count, const cl_event *list);
+/* Returns when the card ends a command whose call has begun at the time `queued`. */
+double enqueued(cl_command_queue queue, double queued, enum engine engine, double duration, cl_uint count,
+                const cl_event *list, const cl_event *event);
 void flushed(cl_command_queue queue);
-double queue_end(cl_command_queue queue);
+/* Waits until neither a command nor a queue is behind a user event: PoCL's basic device does not. */
+void wait_unheld(const void *key);
+/* Waits for all commands of the queue, and until then. */
+void block(cl_command_queue queue, double end);
 /* Whether the card has the command already. */
 bool is_submitted(const struct known *command);
 /* Memory that the driver allocated for the host is mapped, or no longer. */
@@ -65,6 +71,13 @@ void memory_unmapped(const void *memory);
 /* Times of a copy over the link, and of one on the card. */
 double over_link(size_t bytes, const void *memory);
 double on_card(size_t bytes);
+
+/* ---- discrete_basic.c ---- */
+
+void basic_change(void);
+/* Keeps the event of a command that waits for a user event; releases those that are complete. */
+void basic_hold(cl_event event);
+void basic_release(void);
 
 /* ---- discrete_commands.c ---- */
 

@@ -1,6 +1,7 @@
 /* See discrete.h. */
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "discrete.h"
 
@@ -10,7 +11,7 @@ double now(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t); /* PoCL's clock */
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -121,13 +122,31 @@ static void come_behind(struct known *command, const struct known *other)
         command->behind = other->unset ? other->key : other->behind;
 }
 
-double enqueued(cl_command_queue queue, enum engine engine, double duration, cl_uint count, const cl_event *list,
-                const cl_event *event)
+static bool is_behind(const struct known *other)
 {
-    const double queued = now();
+    return other && (other->unset || other->behind);
+}
+
+bool comes_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
+{
+    const struct known *of;
+    bool behind;
+
+    pthread_mutex_lock(&lock);
+    of = find(queue);
+    behind = of && of->in_order && is_behind(of);
+    for (cl_uint i = 0; list && i < count; i++)
+        behind |= is_behind(find(list[i]));
+    pthread_mutex_unlock(&lock);
+    return behind;
+}
+
+double enqueued(cl_command_queue queue, double queued, enum engine engine, double duration, cl_uint count,
+                const cl_event *list, const cl_event *event)
+{
     struct known command = {.queue = queue,
                             .queued = queued,
-                            .begin = queued + settings.start,
+                            .begin = queued + settings.submit + settings.start,
                             .engine = engine,
                             .duration = duration},
                  *of, *kept, **last;
@@ -213,14 +232,27 @@ bool is_submitted(const struct known *command)
     return !queue || command->number <= queue->flushed;
 }
 
-double queue_end(cl_command_queue queue)
+void wait_unheld(const void *key)
 {
-    double end;
+    bool held;
 
+    do {
+        pthread_mutex_lock(&lock);
+        held = is_behind(find(key));
+        pthread_mutex_unlock(&lock);
+        if (held)
+            usleep(20);
+    } while (held);
+}
+
+void block(cl_command_queue queue, double end)
+{
+    flushed(queue);
+    wait_unheld(queue);
     pthread_mutex_lock(&lock);
-    end = queue_of(queue)->end;
+    end = later(end, queue_of(queue)->in_order || !end ? queue_of(queue)->end : 0);
     pthread_mutex_unlock(&lock);
-    return end;
+    wait_until(end);
 }
 
 /* ---- memory ---- */

@@ -32,32 +32,47 @@ static bool driver_has(cl_mem memory)
 #define LIST_DECLARED cl_uint count, const cl_event *list, cl_event *event
 #define ARGUMENTS(...) __VA_ARGS__
 
-/* Returns the result when the call has taken a card's time. */
-static cl_int called(double began, cl_int error)
+/* A call that enqueues. */
+struct enqueue {
+    double began;
+    bool behind;  /* it waits for a user event */
+    cl_event own; /* its event, if the program wants none */
+};
+
+static struct enqueue begin(cl_command_queue queue, cl_uint count, const cl_event *list)
 {
-    while (now() < began + settings.submit)
-        ;
-    return error;
+    return (struct enqueue){.began = now(), .behind = comes_behind(queue, count, list)};
 }
 
-/* The waiting end of a blocking call. */
-static void block(cl_command_queue queue, double end)
+/* Returns where PoCL is to put the event. */
+static cl_event *event_of(struct enqueue *call, cl_event *event)
 {
-    flushed(queue);
-    wait_until(end);
+    return event || !call->behind ? event : &call->own;
+}
+
+/* Returns the result when the call has taken a card's time. */
+static cl_int called(const struct enqueue *call, cl_int error, const cl_event *event)
+{
+    if (!error && call->behind)
+        basic_hold(event ? *event : call->own);
+    if (call->own)
+        pocl.clReleaseEvent(call->own);
+    while (now() < call->began + settings.submit)
+        ;
+    return error;
 }
 
 #define COMMAND(name, declared, arguments, engine, duration, blocking)                                                 \
     static cl_int CL_API_CALL my_##name(cl_command_queue queue, declared, LIST_DECLARED)                               \
     {                                                                                                                  \
-        const double began = now();                                                                                    \
+        struct enqueue call = begin(queue, count, list);                                                               \
         cl_int error;                                                                                                  \
         double end;                                                                                                    \
                                                                                                                        \
-        error = called(began, below.name(queue, arguments, LIST));                                                     \
+        error = called(&call, below.name(queue, arguments, count, list, event_of(&call, event)), event);               \
         if (error)                                                                                                     \
             return error;                                                                                              \
-        end = enqueued(queue, engine, duration, LIST);                                                                 \
+        end = enqueued(queue, call.began, engine, duration, LIST);                                                     \
         if (blocking)                                                                                                  \
             block(queue, end);                                                                                         \
         return CL_SUCCESS;                                                                                             \
@@ -118,41 +133,44 @@ COMMAND(clEnqueueMigrateMemObjects, ARGUMENTS(cl_uint objects, const cl_mem *mem
 
 static cl_int CL_API_CALL my_marker(cl_command_queue queue, LIST_DECLARED)
 {
-    const double began = now();
-    const cl_int error = called(began, below.clEnqueueMarkerWithWaitList(queue, LIST));
+    struct enqueue call = begin(queue, count, list);
+    const cl_int error =
+        called(&call, below.clEnqueueMarkerWithWaitList(queue, count, list, event_of(&call, event)), event);
 
     if (!error)
-        enqueued(queue, NO_ENGINE, 0, LIST);
+        enqueued(queue, call.began, NO_ENGINE, 0, LIST);
     return error;
 }
 
 static cl_int CL_API_CALL my_barrier(cl_command_queue queue, LIST_DECLARED)
 {
-    const double began = now();
-    const cl_int error = called(began, below.clEnqueueBarrierWithWaitList(queue, LIST));
+    struct enqueue call = begin(queue, count, list);
+    const cl_int error =
+        called(&call, below.clEnqueueBarrierWithWaitList(queue, count, list, event_of(&call, event)), event);
 
     if (!error)
-        enqueued(queue, NO_ENGINE, 0, LIST);
+        enqueued(queue, call.began, NO_ENGINE, 0, LIST);
     return error;
 }
 
 static cl_int CL_API_CALL my_old_marker(cl_command_queue queue, cl_event *event)
 {
-    const double began = now();
-    const cl_int error = called(began, below.clEnqueueMarker(queue, event));
+    struct enqueue call = begin(queue, 0, NULL);
+    const cl_int error = called(&call, below.clEnqueueMarker(queue, event_of(&call, event)), event);
 
     if (!error)
-        enqueued(queue, NO_ENGINE, 0, 0, NULL, event);
+        enqueued(queue, call.began, NO_ENGINE, 0, 0, NULL, event);
     return error;
 }
 
 /* Memory that the driver allocated is used by the card over the link; other contents are copied into and out of the
  * mapped memory. */
-static void mapped(cl_command_queue queue, cl_mem memory, cl_bool blocking, cl_map_flags flags, size_t bytes,
-                   void *address, LIST_DECLARED)
+static void mapped(cl_command_queue queue, double began, cl_mem memory, cl_bool blocking, cl_map_flags flags,
+                   size_t bytes, void *address, LIST_DECLARED)
 {
     const bool allocated = driver_has(memory), copied = !allocated && !(flags & CL_MAP_WRITE_INVALIDATE_REGION);
-    const double end = enqueued(queue, copied ? FROM_CARD : NO_ENGINE, copied ? over_link(bytes, NULL) : 0, LIST);
+    const double end =
+        enqueued(queue, began, copied ? FROM_CARD : NO_ENGINE, copied ? over_link(bytes, NULL) : 0, LIST);
 
     if (allocated)
         memory_mapped(address, bytes);
@@ -163,12 +181,13 @@ static void mapped(cl_command_queue queue, cl_mem memory, cl_bool blocking, cl_m
 static void *CL_API_CALL my_map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
                                        size_t offset, size_t size, LIST_DECLARED, cl_int *error)
 {
-    const double began = now();
-    void *address = below.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, LIST, error);
+    struct enqueue call = begin(queue, count, list);
+    void *address = below.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, list,
+                                             event_of(&call, event), error);
 
-    called(began, CL_SUCCESS);
+    called(&call, address ? CL_SUCCESS : CL_MAP_FAILURE, event);
     if (address)
-        mapped(queue, buffer, blocking, flags, size, address, LIST);
+        mapped(queue, call.began, buffer, blocking, flags, size, address, LIST);
     return address;
 }
 
@@ -176,26 +195,28 @@ static void *CL_API_CALL my_map_image(cl_command_queue queue, cl_mem image, cl_b
                                       const size_t *origin, const size_t *region, size_t *row, size_t *slice,
                                       LIST_DECLARED, cl_int *error)
 {
-    const double began = now();
-    void *address = below.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, LIST, error);
+    struct enqueue call = begin(queue, count, list);
+    void *address = below.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, count, list,
+                                            event_of(&call, event), error);
 
-    called(began, CL_SUCCESS);
+    called(&call, address ? CL_SUCCESS : CL_MAP_FAILURE, event);
     if (address)
-        mapped(queue, image, blocking, flags, pixels(image, region), address, LIST);
+        mapped(queue, call.began, image, blocking, flags, pixels(image, region), address, LIST);
     return address;
 }
 
 static cl_int CL_API_CALL my_unmap(cl_command_queue queue, cl_mem memory, void *address, LIST_DECLARED)
 {
     const bool allocated = driver_has(memory);
-    const double began = now();
-    const cl_int error = called(began, below.clEnqueueUnmapMemObject(queue, memory, address, LIST));
+    struct enqueue call = begin(queue, count, list);
+    const cl_int error = called(
+        &call, below.clEnqueueUnmapMemObject(queue, memory, address, count, list, event_of(&call, event)), event);
     size_t bytes = 0;
 
     if (error)
         return error;
     pocl.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
-    enqueued(queue, allocated ? NO_ENGINE : TO_CARD, allocated ? 0 : over_link(bytes, NULL), LIST);
+    enqueued(queue, call.began, allocated ? NO_ENGINE : TO_CARD, allocated ? 0 : over_link(bytes, NULL), LIST);
     if (allocated)
         memory_unmapped(address);
     return CL_SUCCESS;

@@ -184,6 +184,23 @@ static cl_int CL_API_CALL set_user_event(cl_event event, cl_int status)
     return error;
 }
 
+/* Nothing waits for a user event that is released without a status, and has no other references. */
+static cl_int CL_API_CALL release_event(cl_event event)
+{
+    cl_context context = NULL;
+    cl_uint references = 0;
+    cl_int status = CL_COMPLETE;
+
+    if (type_of(event) != CL_COMMAND_USER)
+        return pocl.clReleaseEvent(event);
+    pocl.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL);
+    pocl.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(references), &references, NULL);
+    pocl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    if (references == 1 && status > CL_COMPLETE)
+        atomic_fetch_sub(&known_of(context)->unset, 1);
+    return pocl.clReleaseEvent(event);
+}
+
 static cl_int CL_API_CALL retain_context(cl_context context)
 {
     atomic_fetch_add(&known_of(context)->retained, 1);
@@ -387,6 +404,7 @@ int strict_change(struct _cl_icd_dispatch *table)
     table->clGetEventProfilingInfo = profiling_info;
     table->clCreateUserEvent = create_user_event;
     table->clSetUserEventStatus = set_user_event;
+    table->clReleaseEvent = release_event;
     table->clRetainContext = retain_context;
     table->clReleaseContext = release_context;
     table->clEnqueueNDRangeKernel = launch;

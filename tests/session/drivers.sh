@@ -115,14 +115,40 @@ awk 'NR % 4 { print; next } { print "65536 bytes: failed" }' "$scratch/native" |
     fail "a write is refused, and something else is printed"
 parity=$top_builddir/tests/parity
 
-# The same with the times of a card, and late callbacks, the newest first. profiling is missing: its times are the
-# card's, and some end later than the program sees the command's end.
+# The same with the times of a card, and late callbacks, the newest first.
 driver "$top_builddir/tests/drivers/.libs/discrete.so"
 what="a card's driver"
-for program in callbacks first_calls images map_unmap user_events; do
+for program in callbacks events first_calls images map_unmap profiling user_events; do
     natively $program
     same $program
 done
+# A device that runs commands inside clSetUserEventStatus, as the worker's for its transfers.
+what="a card's driver, on the basic device"
+export POCL_DEVICES=basic
+for program in contents events images profiling; do
+    natively $program
+    VOCL_SHARE=0 same $program
+done
+unset POCL_DEVICES
+# Commands stay queued until somebody flushes their queue, or waits.
+what="a card's driver that needs flushes"
+export DISCRETE_FLUSH=1
+for program in events map_unmap user_events; do
+    natively $program
+    same $program
+done
+unset DISCRETE_FLUSH
+# The card has less memory than the host.
+what="a card with little memory"
+export DISCRETE_MEMORY_MB=64
+natively device_info
+same device_info
+parity=$top_builddir/tests/drivers
+natively limits
+grep -q '^64000000 bytes, 16000000 at once$' "$scratch/native" || fail "$what: $(cat "$scratch/native")"
+same limits
+parity=$top_builddir/tests/parity
+unset DISCRETE_MEMORY_MB
 
 # The other programs crash or fail natively, or do not end in time (oclgrind interprets kernels, and its clFlush also
 # waits for user events), or make queries that VOCL answers itself where OpenCL leaves the answer open.

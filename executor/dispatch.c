@@ -258,11 +258,13 @@ static bool halts(struct executor *x, uint16_t number, const struct wire_cursor 
 /* Runs the launch in last so many times, unless the session's time slice ends before. */
 static int repeat_last(struct executor *x, uint32_t times)
 {
+    const bool ends = x->frame_ends;
     int error = 0;
 
     for (; !error && times; times--) {
         struct wire_cursor fields = wire_cursor(x->last + WIRE_HEADER, x->last_length - WIRE_HEADER);
 
+        x->frame_ends = ends && times == 1;
         if (halts(x, WIRE_enqueue_ndrange, &fields)) {
             x->again_left = times;
             return 0;
@@ -297,6 +299,7 @@ int executor_run(struct executor *x, const void *bytes, size_t length)
         }
         if (more > 0 && number == WIRE_enqueue_ndrange)
             remember(x, &fields);
+        x->frame_ends = !frame.left;
         error = more < 0 ? -EBADMSG : executor_dispatch(x, number, &copy);
         if (error == -EAGAIN) { /* the command is run when the stream resumes */
             error = keep(x, fields.at - WIRE_HEADER, fields.left + WIRE_HEADER + frame.left);
@@ -375,15 +378,26 @@ void executor_send(struct executor *x, struct wire_buffer *command)
 
 /* ---- jobs of other threads ---- */
 
-void executor_finish(struct executor *x, struct job *job)
+/* Returns whether no other job waited. */
+static bool push(struct executor *x, struct job *job)
 {
     struct job *head = atomic_load(&x->finished);
 
     do
         job->next = head;
     while (!atomic_compare_exchange_weak(&x->finished, &head, job));
-    if (!head)
+    return !head;
+}
+
+void executor_finish(struct executor *x, struct job *job)
+{
+    if (push(x, job))
         x->host.wake(x->host.owner);
+}
+
+void executor_finish_here(struct executor *x, struct job *job)
+{
+    push(x, job);
 }
 
 static int verdict(const struct executor *x, int count)

@@ -38,12 +38,10 @@ static void wait_done(struct executor *x, struct job *job)
     wait_drop(wait);
 }
 
-static bool wait_fire(struct wait *wait)
+static void wait_fire(struct wait *wait)
 {
-    if (atomic_exchange(&wait->fired, true))
-        return false;
-    executor_finish(wait->x, &wait->job);
-    return true;
+    if (!atomic_exchange(&wait->fired, true))
+        executor_finish(wait->x, &wait->job);
 }
 
 static void CL_CALLBACK reached(cl_event event, cl_int status, void *argument)
@@ -91,8 +89,12 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
 static bool wait_look(struct wait *wait)
 {
     const cl_int status = atomic_load(&wait->fired) ? CL_QUEUED : event_status(wait->event);
+    const bool over = status < 0 || (wait->late && status <= wait->state);
 
-    return (status < 0 || (wait->late && status <= wait->state)) && wait_fire(wait);
+    if (!over || atomic_exchange(&wait->fired, true))
+        return false;
+    executor_finish_here(wait->x, &wait->job);
+    return true;
 }
 
 int executor_check(struct executor *x)
@@ -428,6 +430,8 @@ int command_begin(struct command *c, struct executor *x, uint32_t queue, uint32_
         return -EBADMSG;
     if (x->recording && (event || subscribe_mask || wait_count))
         return -EBADMSG;
+    c->last = c->queue->last;
+    c->queue->last = NULL;
     c->recording = x->recording ? x->recording->recording : NULL;
     c->error = c->queue->error;
     c->gates = gates_of(c, false);
@@ -507,6 +511,8 @@ int command_end(struct command *c, int bad)
 {
     if (c->wait != c->small)
         free(c->wait);
+    if (c->last)
+        clReleaseEvent(c->last);
     if (bad)
         return bad;
     if (!c->error && c->event)

@@ -78,6 +78,7 @@ struct executor {
     struct slice slices[SLICES];
     unsigned waits_for; /* the device for whose time slice a halted stream waits */
     bool halted;
+    bool frame_ends;     /* no command follows in the frame */
     uint32_t again_left; /* how often the launch in last still has to run: the repeat was halted */
     uint64_t launches;
     bool moves;                           /* it may matter when data move between devices */
@@ -144,6 +145,8 @@ void timeline_waits(struct executor *x, unsigned device, bool waits);
 int executor_dispatch(struct executor *x, uint16_t number, struct wire_cursor *fields);
 int executor_dispatch_peer(struct executor *x, unsigned peer, uint16_t number, struct wire_cursor *fields);
 void executor_finish(struct executor *x, struct job *job); /* any thread */
+/* The loop's thread, which polls before it sleeps: nothing has to be woken, which takes system calls. */
+void executor_finish_here(struct executor *x, struct job *job);
 void executor_resume(struct executor *x);
 void executor_send(struct executor *x, struct wire_buffer *command); /* and frees it */
 /* Memory is exhausted for something that can be neither left out nor refused: nothing more is sent, and the session
@@ -281,6 +284,7 @@ struct command {
     uint64_t newest;       /* the newest gate that it may wait for */
     cl_event event, *ask;  /* ask: argument of the native call; NULL if nobody needs an event */
     cl_event begin;        /* as in struct event */
+    cl_event last;         /* what the queue's was */
     struct moving *moving; /* arbitration.c, or NULL */
     cl_int error;
     struct recording *recording; /* NULL: enqueue it */
@@ -301,6 +305,11 @@ void order_before(struct command *c);
  * not natively. */
 cl_int queue_wait_barrier(struct command *c);
 void queue_forget_barrier(struct queue *queue);
+/* queue.c: a marker right behind a launch in an in-order queue needs no native command: its event is the launch's. To
+ * be called before and after a launch. */
+void queue_ask_last(struct command *c);
+void queue_keep_last(const struct command *c);
+void queue_forget_last(struct queue *queue);
 /* Whether the end of this command has to be known for the order. */
 bool order_needs(struct command *c);
 /* A command will wait for a user event; commands before it must not seem to wait for it. */

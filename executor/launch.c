@@ -37,10 +37,12 @@ int exec_enqueue_ndrange(struct command *c, const struct exec_enqueue_ndrange *m
     }
     if (slices)
         c->ask = &c->event;
+    queue_ask_last(c);
     c->error =
         clEnqueueNDRangeKernel(c->queue->native, kernel->native, m->global_count, m->offset_count ? m->offset : NULL,
                                m->global, local_of(m), c->wait_count, command_waits(c), c->ask);
     if (!c->error && slices)
         slice_launched(c->x, c->queue, c->event);
+    queue_keep_last(c);
     return 0;
 }

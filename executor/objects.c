@@ -114,6 +114,7 @@ static void queue_destroy(struct executor *x, struct queue *queue)
     if (queue->used)
         executor_forget_queue(x, queue);
     queue_forget_barrier(queue);
+    queue_forget_last(queue);
     staging_drop(queue->staging);
     if (queue->spare)
         clReleaseCommandQueue(queue->spare);

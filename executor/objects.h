@@ -82,6 +82,7 @@ struct queue {
     uint64_t behind;       /* the newest gate that it may wait for, 0 if none */
     uint64_t behind_order; /* in order: its commands are behind the context's order up to this number */
     cl_event barrier;      /* out of order: the newest barrier's event, which may be over, or NULL */
+    cl_event last;         /* in order: of its newest command, if that is a launch and this is known; or NULL */
     struct step *steps;    /* lazy.c */
     bool used;             /* since it was last flushed; then next is valid */
     struct queue *next;    /* in to_flush, dispatch.c */

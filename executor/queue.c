@@ -70,11 +70,48 @@ static void keep_empty(struct command *c)
         c->wait_count = 0;
 }
 
+/* In a timed queue a marker has times of its own, and a command behind a gate may fail where a marker does not. */
+static bool has_last(const struct command *c)
+{
+    return !c->queue->out_of_order && !c->queue->timed && !c->queue->lazy && !c->behind && !c->recording;
+}
+
+/* Only at the end of a frame: launches that follow each other would pay for events that nobody uses. */
+void queue_ask_last(struct command *c)
+{
+    if (c->x->frame_ends && has_last(c))
+        c->ask = &c->event;
+}
+
+void queue_keep_last(const struct command *c)
+{
+    if (c->error || !c->event || !has_last(c))
+        return;
+    clRetainEvent(c->event);
+    c->queue->last = c->event;
+}
+
+void queue_forget_last(struct queue *queue)
+{
+    if (queue->last)
+        clReleaseEvent(queue->last);
+    queue->last = NULL;
+}
+
+static bool take_last(struct command *c)
+{
+    if (!c->last || !c->ask || c->wait_count || !has_last(c))
+        return false;
+    c->event = c->last;
+    c->last = NULL;
+    return true;
+}
+
 int exec_enqueue_marker(struct command *c, const struct exec_enqueue_marker *m)
 {
     (void)m;
     keep_empty(c);
-    if (!c->error)
+    if (!c->error && !take_last(c))
         c->error = clEnqueueMarkerWithWaitList(c->queue->native, c->wait_count, command_waits(c), c->ask);
     return 0;
 }

@@ -21,8 +21,8 @@
  *   DISCRETE_CALLBACK_US=300   callbacks of events come so much later
  *   DISCRETE_MEMORY_MB=0       memory of the card; 0: as much as PoCL has
  *   DISCRETE_FLUSH             if set, commands stay queued until their queue is flushed, or waited for
- * With POCL_DEVICES=basic, to measure, PoCL runs commands in the thread that waits for them: its own threads take longer to hand a
- * command over than a card does, which a benchmark of launches would show instead of the card.
+ * With POCL_DEVICES=basic, to measure, PoCL runs commands in the thread that waits for them: its own threads take
+ * longer to hand a command over than a card does, which a benchmark of launches would show instead of the card.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* See discrete.h. PoCL's basic device runs commands that waited for a user event inside clSetUserEventStatus, while that
- * holds the locks of their events, which running them takes as well: natively such a program hangs. Here PoCL's locks are
- * recursive, and no event is gone before its lock is released. */
+/* See discrete.h. PoCL's basic device runs commands that waited for a user event inside clSetUserEventStatus, while
+ * that holds the locks of their events, which running them takes as well: natively such a program hangs. Here PoCL's
+ * locks are recursive, and no event is gone before its lock is released. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int init_recursive(pthread_mutex_t *mutex, const pthread_mutexattr_t *att
     return error;
 }
 
-static const ElfW(Dyn) *entry(const struct link_map *library, ElfW(Sxword) tag)
+static const ElfW(Dyn) * entry(const struct link_map *library, ElfW(Sxword) tag)
 {
     const ElfW(Dyn) *at = library->l_ld;
 

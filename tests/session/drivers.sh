@@ -99,6 +99,11 @@ for STRICT_FAULT in status asked flush; do
 done
 unset STRICT_FAULT
 
+# A marker right behind a launch needs no native command.
+natively launch_finish
+STRICT_MARKERS=$scratch/markers same launch_finish
+[ "$(cat "$scratch/markers" 2> /dev/null | wc -c)" -lt 25 ] || fail "50 launches take $(wc -c < "$scratch/markers") markers"
+
 # Workers with several devices order their transfers at the bus. Contents for another worker, and for the program's
 # memory, are among these transfers, also where queues are in order only.
 natively exchange

@@ -49,7 +49,7 @@ static int open_peers(struct transport *t)
         link_keep(t, &t->job.starter, t->job.starter.fd);
     fault_begin(transport_rank(t));
     for (unsigned i = 0; i < link_capacity(t); i++)
-        t->peers[i].bell.socket.fd = t->peers[i].ring.fd = -1;
+        t->peers[i].bell.socket.fd = t->peers[i].ring.fd.fd = -1;
     for (unsigned i = 0; i < t->job.member_count; i++) {
         error = link_open_peer(t, &t->job.members[i]);
         if (error)

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -37,8 +36,7 @@ static struct {
     atomic_size_t mapped; /* bytes mapped; grows only, by whole pages */
     bool reserved;        /* the addresses of the unmapped rest are reserved */
     int fd;
-    dev_t device; /* with the inode: identifies the file */
-    ino_t inode;
+    struct file_mark file;
     uint8_t nonce[16];
     struct block *blocks;
 } arena = {.sharing = MUTEX(RANK_SHARING), .told = PTHREAD_COND_INITIALIZER, .lock = MUTEX(RANK_ARENA), .fd = -1};
@@ -58,11 +56,7 @@ static void *const addresses[] = {
 /* Returns the arena's file, or -1: the program may have closed it, and have a file of its own with that descriptor. */
 static int own_file(void)
 {
-    struct stat file;
-
-    return arena.fd >= 0 && !fstat(arena.fd, &file) && file.st_ino == arena.inode && file.st_dev == arena.device
-               ? arena.fd
-               : -1;
+    return file_mark_fits(arena.fd, &arena.file) ? arena.fd : -1;
 }
 
 /* Maps more of the file. Under the lock, or before any other thread knows of the arena. */
@@ -149,15 +143,11 @@ static size_t most(void)
  * it is. */
 static bool create_with(struct node *node)
 {
-    struct stat file;
-
     arena.size = most();
     arena.fd = arena.size ? memfd_create("vocl-svm", MFD_CLOEXEC) : -1;
     if (arena.fd < 0 || ftruncate(arena.fd, (off_t)arena.size) ||
-        getrandom(arena.nonce, sizeof(arena.nonce), 0) != sizeof(arena.nonce) || fstat(arena.fd, &file))
+        getrandom(arena.nonce, sizeof(arena.nonce), 0) != sizeof(arena.nonce) || !file_mark_get(arena.fd, &arena.file))
         return false;
-    arena.inode = file.st_ino;
-    arena.device = file.st_dev;
     for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
         if (!create_at(addresses[i]))
             continue;
@@ -374,11 +364,11 @@ void arena_populate(void *memory, size_t size)
 
 /* ---- mapping parts at other addresses ---- */
 
-bool arena_identify(struct arena_file *file)
+bool arena_identify(struct file_mark *file)
 {
     if (!arena.base || own_file() < 0)
         return false;
-    *file = (struct arena_file){arena.device, arena.inode};
+    *file = arena.file;
     return true;
 }
 

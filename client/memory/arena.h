@@ -2,6 +2,7 @@
 #ifndef VOCL_CLIENT_MEMORY_ARENA_H
 #define VOCL_CLIENT_MEMORY_ARENA_H
 
+#include "base/file_mark.h"
 #include "client/core/objects.h"
 
 /* ---- arena.c ---- */
@@ -27,11 +28,7 @@ bool arena_has(const void *pointer);
 bool arena_has_all(const void *pointer, size_t size);
 void arena_after_fork(void);
 /* The file behind the arena, as /proc/self/maps identifies it; and the offset of memory in that file. */
-struct arena_file {
-    dev_t device;
-    ino_t inode;
-};
-bool arena_identify(struct arena_file *file);
+bool arena_identify(struct file_mark *file);
 size_t arena_offset(const void *memory);
 /* Maps whole pages of the arena at another address, instead of what is there, atomically for other threads. Not shared:
  * copy-on-write. */

@@ -73,13 +73,13 @@ static bool next_mapped(FILE *maps, struct mapped *m)
     return true;
 }
 
-static bool is_of(const struct mapped *m, const struct arena_file *file)
+static bool is_of(const struct mapped *m, const struct file_mark *file)
 {
     return m->inode == file->inode && m->device == file->device;
 }
 
 /* Whether it is writable anonymous memory, or memory that was exchanged before. */
-static bool can_exchange(const struct mapped *m, const struct arena_file *file)
+static bool can_exchange(const struct mapped *m, const struct file_mark *file)
 {
     return !strcmp(m->access, "rw-p") && !m->stack && (!m->inode || is_of(m, file));
 }
@@ -103,7 +103,7 @@ enum pages { OTHER, CONSTANT, EXCHANGEABLE };
 static enum pages kind_of(uint8_t *start, uint8_t *end)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
-    struct arena_file file;
+    struct file_mark file;
     struct mapped m;
     bool all = maps && arena_identify(&file), constant = all;
 
@@ -129,7 +129,7 @@ static bool each_left(struct region *r, bool (*visit)(struct region *r, uint8_t 
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     const uint64_t first = arena_offset(r->block + PAGE);
-    struct arena_file file;
+    struct file_mark file;
     struct mapped m;
     bool good = maps && arena_identify(&file);
 

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file_mark.h"
 #include "client/core/session.h"
 #include "client/data/coherence.h"
 #include "client/data/contents.h"
@@ -21,10 +22,11 @@
 #include "client/survive/store.h"
 
 /* The store's memory, which may grow. A file gets its blocks at once: a full disk is an error then, not a SIGBUS
- * later. */
+ * later. It stays mapped until the store ends, since the program may close its descriptor. */
 struct room {
     char *directory; /* NULL: in memory */
-    int fd;
+    int fd;          /* until the contents are complete */
+    struct file_mark file;
     uint8_t *bytes; /* NULL: not mapped */
     size_t size, mapped;
 };
@@ -46,20 +48,20 @@ static bool room_begin(struct room *room, const char *directory)
     return !directory || !*directory || room->directory;
 }
 
-static void room_unmap(struct room *room)
+static void room_close(struct room *room)
+{
+    if (file_mark_fits(room->fd, &room->file))
+        close(room->fd);
+    room->fd = -1;
+}
+
+static void room_drop(struct room *room)
 {
     if (room->bytes)
         munmap(room->bytes, room->mapped);
     room->bytes = NULL;
     room->mapped = 0;
-}
-
-static void room_drop(struct room *room)
-{
-    room_unmap(room);
-    if (room->fd >= 0)
-        close(room->fd);
-    room->fd = -1;
+    room_close(room);
 }
 
 static void room_end(struct room *room)
@@ -83,10 +85,8 @@ static uint8_t *room_map(struct room *room)
         return NULL;
     room->bytes = bytes;
     room->mapped = room->size;
-    if (room->fd < 0) {
-        madvise(bytes, room->size, MADV_HUGEPAGE);
-        madvise(bytes, room->size, MADV_DONTFORK); /* a forked child has another session */
-    }
+    madvise(bytes, room->size, MADV_DONTFORK); /* a forked child has another session */
+    madvise(bytes, room->size, room->fd < 0 ? MADV_HUGEPAGE : MADV_DONTDUMP);
     return room->bytes;
 }
 
@@ -118,10 +118,13 @@ static int room_take(struct room *room, char *reason, size_t size)
     if (!room->size)
         return 0;
     if (room->directory) {
-        if (room->fd < 0)
+        if (room->fd < 0 && !room->bytes) {
             room->fd = open_file(room->directory);
-        if (room->fd < 0)
-            return refuse(reason, size, -errno, "no file for contents in ", room->directory);
+            if (!file_mark_get(room->fd, &room->file))
+                return refuse(reason, size, -errno, "no file for contents in ", room->directory);
+        }
+        if (!file_mark_fits(room->fd, &room->file))
+            return refuse(reason, size, -EBADF, "the program has closed the file for contents in ", room->directory);
         error = posix_fallocate(room->fd, 0, (off_t)room->size);
         if (error)
             return refuse(reason, size, -error, "no room for the contents in ", room->directory);
@@ -160,11 +163,12 @@ uint8_t *store_open(struct store *store)
     return room_map(&store->room);
 }
 
-/* Unmaps a file; anonymous memory stays. */
+/* A file's pages are no longer this process' memory, but the file's alone. */
 void store_close(struct store *store)
 {
-    if (store->room.fd >= 0)
-        room_unmap(&store->room);
+    if (store->room.fd >= 0 && store->room.bytes)
+        madvise(store->room.bytes, store->room.mapped, MADV_DONTNEED);
+    room_close(&store->room);
 }
 
 static size_t room_for(size_t bytes)

@@ -61,7 +61,8 @@ size_t store_contents(const struct store *store);
 size_t store_bytes(const struct store *store);
 /* Returns the next planned piece from *at on, which is 0 at first, or NULL after the last. */
 const struct stored *store_piece(const struct store *store, unsigned *at);
-/* Returns the bytes of the store, or NULL if the file cannot be mapped. store_close() ends their use for a while. */
+/* Returns the bytes of the store, or NULL if the file cannot be mapped. After store_close() they are not
+ * needed for a while, and no more contents come. */
 uint8_t *store_open(struct store *store);
 void store_close(struct store *store);
 

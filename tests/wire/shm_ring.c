@@ -60,7 +60,7 @@ int main(void)
     assert(!shm_ring_send(&application, 0, 1, 0, frame, 10)); /* no peer has accepted the memory yet */
     assert(!shm_ring_accept(&worker, &offer));
     shm_ring_confirm(&application);
-    assert(application.fd < 0);
+    assert(application.fd.fd < 0);
     sleeps(&application, &worker);
     sleeps(&worker, &application);
     for (uint32_t number = UINT32_MAX - 500; number != 500; number++) {
@@ -121,7 +121,7 @@ int main(void)
     wrong = offer;
     wrong.descriptor = (uint32_t)fd;
     assert(shm_ring_accept(&other, &wrong)); /* of the wrong size */
-    assert(!ftruncate(fd, lseek(application.fd, 0, SEEK_END)));
+    assert(!ftruncate(fd, lseek(application.fd.fd, 0, SEEK_END)));
     assert(shm_ring_accept(&other, &wrong)); /* not sealed against shrinking */
     close(fd);
     shm_ring_close(&application);

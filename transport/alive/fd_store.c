@@ -259,20 +259,14 @@ struct fd_store *fd_store_start(void (*run)(void *), void *argument, const int *
 /* If the program has closed fd already, stored holds none. */
 static void look(struct stored_fd *stored, int fd)
 {
-    struct stat file;
-
     *stored = (struct stored_fd){.fd = -1};
-    if (fstat(fd, &file))
-        return;
-    *stored = (struct stored_fd){.fd = fd, .device = file.st_dev, .inode = file.st_ino};
+    if (file_mark_get(fd, &stored->file))
+        stored->fd = fd;
 }
 
 static bool still_ours(const struct stored_fd *stored)
 {
-    struct stat file;
-
-    return !stored->inode ||
-           (!fstat(stored->fd, &file) && file.st_ino == stored->inode && file.st_dev == stored->device);
+    return !stored->file.inode || file_mark_fits(stored->fd, &stored->file);
 }
 
 void stored_close(struct stored_fd *stored)

@@ -11,15 +11,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/file_mark.h"
+
 struct fd_store;
 
-/* A descriptor that is checked before each use: a socket or a pipe, since other kinds have no inode of their own. */
+/* A descriptor that is checked before each use: a socket, a pipe or a memory file, since other kinds have no inode of
+ * their own. */
 struct stored_fd {
     atomic_int fd;
     struct fd_store *store; /* which has a copy, or NULL */
     unsigned slot;
-    dev_t device;
-    ino_t inode; /* 0: not checked */
+    struct file_mark file; /* inode 0: not checked */
 };
 
 /* Starts a store. It first calls run(argument), if run is not NULL: descriptors that run() opens are in the store's

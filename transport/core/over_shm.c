@@ -34,8 +34,7 @@ static void provider_lose(struct transport *t, unsigned peer)
 static void provider_close(struct transport *t, unsigned peer, bool forget)
 {
     (void)forget;
-    if (t->peers[peer].ring.fd >= 0)
-        close(t->peers[peer].ring.fd);
+    stored_close(&t->peers[peer].ring.fd);
 }
 
 const struct provider provider_shm = {

@@ -67,7 +67,7 @@ static void clear_slot(struct transport *t, unsigned number)
         streams_free(streams, false);
     }
     shm_ring_close(&peer->ring);
-    *peer = (struct peer){.bell.socket.fd = -1, .ring.fd = -1};
+    *peer = (struct peer){.bell.socket.fd = -1, .ring.fd.fd = -1};
 }
 
 static bool is_added(const struct transport *t, unsigned number)

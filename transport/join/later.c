@@ -156,7 +156,7 @@ void later_meet(struct transport *t, unsigned number, struct streams *streams)
 
     later_lose(t, number);
     memcpy(member.host, peer->host, sizeof(member.host));
-    *peer = (struct peer){.bell.socket.fd = -1, .ring.fd = -1};
+    *peer = (struct peer){.bell.socket.fd = -1, .ring.fd.fd = -1};
     link_open_peer(t, &member);
     heartbeat_add(t->job.heartbeat, &peer->beat, &peer->bell.socket);
     vocl_log(LOG_DEBUG, "connections with worker %u", number);

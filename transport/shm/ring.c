@@ -59,20 +59,21 @@ static void open_memory(struct shm_ring *shm, uint8_t *memory)
 int shm_ring_offer(struct shm_ring *shm, struct memory_address *offer)
 {
     uint8_t *memory;
+    int fd;
 
-    *shm = (struct shm_ring){.fd = -1};
+    *shm = (struct shm_ring){.fd.fd = -1};
     if (!settings_share_memory() || !settings_number(SETTING_RING))
         return -ENOTSUP;
     shm->copy = malloc(SHM_RING_FRAME);
     if (!shm->copy)
         return -ENOMEM;
-    shm->fd = memory_offer(sizeof(struct shm_ring_memory), offer, &memory);
-    if (shm->fd < 0) {
-        int error = shm->fd;
-
+    fd = memory_offer(sizeof(struct shm_ring_memory), offer, &memory);
+    if (fd < 0) {
         shm_ring_close(shm);
-        return error;
+        return fd;
     }
+    stored_hold(&shm->fd, NULL, fd);
+    offer->descriptor = (uint32_t)shm->fd.fd;
     populate(memory);
     open_memory(shm, memory);
     return 0;
@@ -88,7 +89,7 @@ int shm_ring_accept(struct shm_ring *shm, const struct memory_address *offer)
         return error;
     }
     populate(memory);
-    *shm = (struct shm_ring){.fd = -1, .copy = copy, .out = 1, .open = true};
+    *shm = (struct shm_ring){.fd.fd = -1, .copy = copy, .out = 1, .open = true};
     open_memory(shm, memory);
     return 0;
 }
@@ -98,8 +99,7 @@ void shm_ring_confirm(struct shm_ring *shm)
     if (!shm->memory || shm->open)
         return;
     shm->open = true;
-    close(shm->fd);
-    shm->fd = -1;
+    stored_close(&shm->fd);
 }
 
 void shm_ring_close(struct shm_ring *shm)
@@ -107,9 +107,8 @@ void shm_ring_close(struct shm_ring *shm)
     if (shm->memory)
         munmap(shm->memory, sizeof(*shm->memory));
     free(shm->copy);
-    if (shm->fd >= 0)
-        close(shm->fd);
-    *shm = (struct shm_ring){.fd = -1};
+    stored_close(&shm->fd);
+    *shm = (struct shm_ring){.fd.fd = -1};
 }
 
 /* Uses the other side's last known position, and reads it anew only if that leaves too little room. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/memory.h"
+#include "transport/alive/fd_store.h"
 
 #define SHM_RING_FRAME 17392         /* most bytes of a frame: with WIRE_MAX_INLINE of data */
 #define SHM_RING_NONSENSE UINT32_MAX /* the kind of a record that cannot be valid */
@@ -22,7 +23,7 @@ struct shm_ring_side {
 } __attribute__((aligned(64)));
 
 struct shm_ring {
-    int fd;
+    struct stored_fd fd; /* until the other side has the memory, too: the program may close it, and reuse its number */
     struct shm_ring_memory *memory;
     struct shm_ring_side *own, *other;
     /* took: own->taken; told: its value when the other side was rung for it; wanted: own->wanted */

@@ -342,6 +342,30 @@ static unsigned look_at_icds(const char *folder)
     return count;
 }
 
+/* ocl-icd 2.3.3 moves the memory in which drivers of cl_khr_icd 2.0 have their functions when it finds another driver.
+ */
+static void look_at_loader(const char *loader)
+{
+    doctor_say(FINE, "loader", "%s", loader);
+    if (strstr(loader, " 2.3.3"))
+        doctor_say(
+            NOTE, "loader",
+            "this version crashes with several drivers if one of them has cl_khr_icd 2.0: let OCL_ICD_VENDORS name "
+            "a folder with one driver");
+}
+
+/* Handles a line of `vocl-proxy --probe`. Returns whether it describes a device. */
+static bool look_at_probed(const char *line)
+{
+    if (!strncmp(line, "loader ", 7))
+        look_at_loader(line + 7);
+    else if (!strncmp(line, "driver ", 7))
+        doctor_say(FINE, "driver", "%s", line + 7);
+    else
+        return strncmp(line, "tree ", 5) != 0;
+    return false;
+}
+
 /* Counts the drivers' devices, in the same way as a worker. */
 static void look_at_devices(unsigned drivers, const char *where)
 {
@@ -352,7 +376,7 @@ static void look_at_devices(unsigned drivers, const char *where)
     snprintf(path, sizeof(path), "%s/vocl-proxy", settings_string(SETTING_LIBEXECDIR));
     tried = doctor_try(words, NULL, 0, PROBE_MS);
     for (char *line = strtok_r(tried.output, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        devices += strncmp(line, "tree ", 5) != 0;
+        devices += look_at_probed(line);
     if (tried.status)
         doctor_say(WRONG, "devices", "asking the drivers in %s ended with %d: %s; take them out of there one by one",
                    where, tried.status, last_line(tried.errors));

@@ -1,5 +1,6 @@
 /* vocl-proxy --probe: prints the native devices, one on each line, in the order in which a worker numbers them; then
- * the node's PCIe tree, if it is known, each line after the word tree. */
+ * lines that begin with a word: "tree", the node's PCIe tree, if it is known; "loader" and "driver", their versions. */
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS /* clGetExtensionFunctionAddress, of the loader itself */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 #include "topology/native.h"
 #include "topology/topology.h"
 #include "wire/frame.h"
+
+/* Queries of clGetICDLoaderInfoOCLICD, which has no header. */
+enum { LOADER_VERSION = 2, LOADER_NAME = 3 };
 
 static const char *type_name(cl_device_type type)
 {
@@ -54,6 +58,34 @@ static void print_tree(const struct topology *tree)
     free(text);
 }
 
+static void print_loader(void)
+{
+    int (*const info)(int, size_t, void *, size_t *) =
+        (int (*)(int, size_t, void *, size_t *))clGetExtensionFunctionAddress("clGetICDLoaderInfoOCLICD");
+    char name[128] = "?", version[128] = "";
+
+    if (!info || info(LOADER_NAME, sizeof(name), name, NULL) || info(LOADER_VERSION, sizeof(version), version, NULL))
+        return;
+    printf("loader %s %s\n", name, version);
+}
+
+static void print_drivers(void)
+{
+    cl_platform_id platforms[NATIVE_MOST_PLATFORMS];
+    const unsigned count = native_platforms(platforms);
+
+    for (unsigned i = 0; i < count; i++) {
+        char name[128] = "?", version[256] = "?", driver[128] = "";
+        cl_device_id device;
+
+        clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name), name, NULL);
+        clGetPlatformInfo(platforms[i], CL_PLATFORM_VERSION, sizeof(version), version, NULL);
+        if (!clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+            clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(driver), driver, NULL);
+        printf("driver %s, %s%s%s\n", name, version, *driver ? ", driver " : "", driver);
+    }
+}
+
 int worker_about(void)
 {
     return printf("vocl-proxy " PACKAGE_VERSION ", protocol %d\n", WIRE_VERSION) < 0;
@@ -72,6 +104,8 @@ int list_devices(void)
     for (unsigned number = 0; number < count; number++)
         print_device(affinity, number, devices[number].device);
     print_tree(affinity_tree(affinity));
+    print_loader();
+    print_drivers();
     fflush(stdout);
     _Exit(0); /* without tearing down OpenCL */
 }

@@ -31,6 +31,7 @@ wrong()
 
 right
 grep -q '^ok .*devices: [1-9]' "$scratch/out" || fail "no devices: $(cat "$scratch/out")"
+grep -q '^ok .*driver: .*, OpenCL [1-9]' "$scratch/out" || fail "no versions of drivers: $(cat "$scratch/out")"
 right --hosts localhost
 grep -q '^ok .*localhost: clocks: the same' "$scratch/out" || fail "nobody has looked at the host: $(cat "$scratch/out")"
 grep -q '^ok .*localhost: devices: [1-9]' "$scratch/out" || fail "nor at its drivers: $(cat "$scratch/out")"

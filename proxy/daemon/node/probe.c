@@ -152,6 +152,8 @@ static int probe_once(struct daemon *d, char *why, size_t why_size)
     if (!error && status)
         error = -EIO;
     for (char *save = NULL, *line = strtok_r(text, "\n", &save); !error && line; line = strtok_r(NULL, "\n", &save)) {
+        if (!strncmp(line, "loader ", 7) || !strncmp(line, "driver ", 7))
+            continue; /* for vocl doctor */
         if (strncmp(line, "tree ", 5))
             error = read_line(d, line);
         else if (whole)

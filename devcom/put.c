@@ -190,15 +190,15 @@ static int transfer_go(struct devcom *d, const struct transfer *t, bool get)
     return get ? nic_get(d, t) : nic_put(d, t);
 }
 
-static int transfer_run(struct devcom *d, const struct devcom_put *put, unsigned queue, bool get)
+int stream_transfer(struct devcom *d, const struct devcom_put *put, unsigned stream, bool get)
 {
     struct transfer t;
-    int error = transfer_check(d, put, queue, &t);
+    int error = transfer_check(d, put, stream, &t);
 
     if (error)
         return error;
     if (put->shape.bytes) {
-        if (queue != own_stream(d) && (put->segment >= d->o.segments || put->remote_segment >= d->o.segments))
+        if (stream != own_stream(d) && (put->segment >= d->o.segments || put->remote_segment >= d->o.segments))
             return -ENOENT;
         error = segment_take(d, put->segment, &t.segment);
         if (error)
@@ -335,7 +335,7 @@ static int run_list(struct devcom *d, const struct devcom_put *list, unsigned co
     int error = d && (list || !count) && queue < d->o.queues ? 0 : -EINVAL;
 
     while (i < count && !error) {
-        error = transfer_run(d, &list[i], queue, get);
+        error = stream_transfer(d, &list[i], queue, get);
         i += !error;
     }
     if (done)
@@ -453,44 +453,33 @@ int devcom_write_inline(struct devcom *d, const void *data, size_t bytes, int ra
 
 /* ---- the library's own queue ---- */
 
-/* Whether the queue was full, and no rank has been lost, so that there will be room. */
-static bool full(struct devcom *d, int *error)
+/* Does a put, of data of the caller unless data is NULL, or a get. Waits while the queue is full. */
+static int run_own(struct devcom *d, const struct devcom_put *put, const void *data, bool get)
 {
-    if (*error != -EAGAIN)
-        return false;
-    *error = board_any_lost(d) ? -ECONNRESET : -EAGAIN;
-    sched_yield();
-    return *error == -EAGAIN;
+    const unsigned queue = own_stream(d);
+    int error;
+
+    while ((error = data ? put_data(d, put, data, queue) : stream_transfer(d, put, queue, get)) == -EAGAIN) {
+        if (board_any_lost(d))
+            return -ECONNRESET;
+        sched_yield();
+    }
+    return error;
 }
 
 int put_own(struct devcom *d, const struct devcom_put *put)
 {
-    int error;
-
-    do {
-        error = transfer_run(d, put, own_stream(d), false);
-    } while (full(d, &error));
-    return error;
+    return run_own(d, put, NULL, false);
 }
 
 int put_own_data(struct devcom *d, const struct devcom_put *put, const void *data)
 {
-    int error;
-
-    do {
-        error = put_data(d, put, data, own_stream(d));
-    } while (full(d, &error));
-    return error;
+    return run_own(d, put, data, false);
 }
 
 int get_own(struct devcom *d, const struct devcom_put *get)
 {
-    int error;
-
-    do {
-        error = transfer_run(d, get, own_stream(d), true);
-    } while (full(d, &error));
-    return error;
+    return run_own(d, get, NULL, true);
 }
 
 int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value)
@@ -498,9 +487,4 @@ int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_o
     struct devcom_put put = {.rank = rank, .signal = signal, .op = op, .value = value};
 
     return put_own(d, &put);
-}
-
-int stream_transfer(struct devcom *d, const struct devcom_put *put, unsigned stream, bool get)
-{
-    return transfer_run(d, put, stream, get);
 }

@@ -342,8 +342,7 @@ static unsigned look_at_icds(const char *folder)
     return count;
 }
 
-/* ocl-icd 2.3.3 moves the memory in which drivers of cl_khr_icd 2.0 have their functions when it finds another driver.
- */
+/* ocl-icd 2.3.3 moves the functions of drivers of cl_khr_icd 2.0 in memory when it finds another driver. */
 static void look_at_loader(const char *loader)
 {
     doctor_say(FINE, "loader", "%s", loader);

@@ -28,7 +28,7 @@
 #define WIRE_INFO_LIMITED 0x7f000001u /* of a device: bytes that the session may use; absent without a limit */
 #define WIRE_INFO_TWIN                                                                                                 \
     0x7f000002u /* of a device: u32, how many earlier ones of its platform have its UUID; absent: 0 */
-/* Of a platform: present if it has, as it says, no devices of a type that OpenCL does not have. */
+/* Of a platform: present if its driver answers CL_DEVICE_NOT_FOUND for device types that OpenCL does not have. */
 #define WIRE_INFO_NO_SUCH_TYPE 0x7f000003u
 #define WIRE_MAX_TIMES 1000000      /* most times that one command repeats a launch */
 #define WIRE_EAGER_LIMIT (1u << 20) /* bytes of contents that one worker sends another unasked */

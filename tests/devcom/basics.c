@@ -583,9 +583,7 @@ int main(int count, char **words)
     check_broadcasts();
     check_resuming();
     EQUAL(devcom_finalize(d), 0);
-    if (messages)
-        clReleaseMemObject(some_buffer);
-    free(bound_memory);
+    drop_segments();
     xtqtest_device_close(&device);
     MPI_Finalize();
     return 0;

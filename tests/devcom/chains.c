@@ -213,9 +213,7 @@ int main(int count, char **words)
     check_sequence();
     check_own_chain();
     EQUAL(devcom_finalize(d), 0);
-    free(bound_memory);
-    if (some_buffer)
-        clReleaseMemObject(some_buffer);
+    drop_segments();
     xtqtest_device_close(&device);
     MPI_Finalize();
     return 0;

@@ -267,9 +267,7 @@ int main(int count, char **words)
     EQUAL(devcom_finalize(d), 0);
     free(errors);
     free(tickets);
-    free(bound_memory);
-    if (some_buffer)
-        clReleaseMemObject(some_buffer);
+    drop_segments();
     xtqtest_device_close(&device);
     MPI_Finalize();
     return 0;

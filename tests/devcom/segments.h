@@ -45,6 +45,14 @@ static inline void make_segments(void)
     EQUAL(devcom_segment_register(d, BUFFER, devcom_segment_bind(d, BUFFER, &buffer)), 0);
 }
 
+/* After devcom_finalize(): frees what is the program's own of their memory. */
+static inline void drop_segments(void)
+{
+    free(bound_memory);
+    if (some_buffer)
+        clReleaseMemObject(some_buffer);
+}
+
 static inline bool exists(unsigned segment)
 {
     return segment <= BOUND || messages;

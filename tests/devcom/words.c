@@ -516,7 +516,7 @@ int main(int count, char **words)
     EQUAL(devcom_finalize(d), 0);
     clReleaseMemObject(errors);
     clReleaseProgram(program);
-    free(bound_memory);
+    drop_segments();
     xtqtest_device_close(&device);
     MPI_Finalize();
     return 0;

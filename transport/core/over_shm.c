@@ -1,7 +1,6 @@
 /* The provider of frames through shared memory. Another provider beside it carries larger frames, bulk data, and the
  * bell. */
 #include <errno.h>
-#include <unistd.h>
 
 #include "transport/core/link.h"
 

@@ -145,3 +145,24 @@ int process_open(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
+
+int process_signal(int descriptor, int number)
+{
+    return (int)syscall(SYS_pidfd_send_signal, descriptor, number, NULL, 0);
+}
+
+/* The descriptor comes first: while it is open, what the PID names cannot change unnoticed. */
+int process_kill(pid_t pid, unsigned long start_time)
+{
+    const int fd = process_open(pid);
+    int result = -1;
+
+    if (fd < 0)
+        return -1;
+    if (process_start_time(pid) == start_time)
+        result = process_signal(fd, SIGKILL);
+    else
+        errno = ESRCH;
+    close(fd);
+    return result;
+}

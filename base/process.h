@@ -25,6 +25,10 @@ pid_t process_fork(int signal);
 /* Returns a descriptor that becomes readable when the process ends, or a negative value with errno set. libc has this
  * only since 2.36. */
 int process_open(pid_t pid);
+/* Like kill(), for the process that such a descriptor is of, and for no later one with its PID. */
+int process_signal(int descriptor, int number);
+/* Kills the process that has this PID and this start time. Returns 0, or -1 with errno set: ESRCH if it has ended. */
+int process_kill(pid_t pid, unsigned long start_time);
 /* Whether all threads of the process are stopped, by a signal or in a debugger. */
 bool process_is_stopped(pid_t pid);
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/timeline.h"
 #include "transport/core/link.h"
 
@@ -34,6 +35,7 @@ int link_open_peer(struct transport *t, struct member *member)
     peer->alive = true;
     peer->provider = member->provider ? member->provider : t->job.provider;
     peer->process = member->process;
+    peer->process_began = member->process > 0 ? process_start_time(member->process) : 0;
     peer->told = t->gone_count;
     memcpy(peer->host, member->host, sizeof(peer->host));
     if (!peer->provider->bells) {
@@ -103,10 +105,9 @@ int transport_peer_process(const struct transport *t, unsigned peer)
 static void cut_off(struct transport *t, struct peer *peer)
 {
     const int fd = stored_fd(&peer->bell.socket);
-    const bool went = peer->bell.lost && !peer->bell.why; /* and its PID may be another process's */
 
     atomic_store(&peer->beat.on, false);
-    if (!t->ended && !went && peer->process > 0 && kill(peer->process, SIGKILL))
+    if (!t->ended && peer->process > 0 && process_kill(peer->process, peer->process_began) && errno != ESRCH)
         vocl_log(LOG_WARN, "process %d: %s", (int)peer->process, strerror(errno));
     if (!t->ended && fd >= 0) /* closed later: other threads may use the number */
         shutdown(fd, SHUT_RDWR);

@@ -67,7 +67,8 @@ struct peer {
     bool alive;
     struct bell bell;
     struct beat beat;
-    pid_t process; /* on this host, or 0 */
+    pid_t process;               /* on this host, or 0 */
+    unsigned long process_began; /* with the PID, it names that process for good */
     char host[64];
     char place[128];   /* of a member that came later: its host as it was asked for, or "" */
     bool is_elsewhere; /* its host is not the program's: it joined, or is to be connected, over TLS */

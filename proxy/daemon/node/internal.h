@@ -104,6 +104,8 @@ bool account_has(const struct daemon *d, const char *id);
 int worker_start(struct session *s, char *const *environment, int pmi, char *why, size_t why_size);
 /* Handles what has arrived from a start that is under way, which may complete it. */
 void worker_start_review(struct session *s);
+/* Its supervisor has ended: completes a start that is under way. */
+void worker_start_over(struct session *s);
 /* The session is ending: stops its start. session_started() is called, now or soon. */
 void worker_start_cancel(struct session *s);
 

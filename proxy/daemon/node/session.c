@@ -260,9 +260,7 @@ static void exited(evutil_socket_t fd, short what, void *argument)
 
     (void)fd;
     (void)what;
-    worker_start_review(s);
-    if (s->start)
-        worker_start_cancel(s);
+    worker_start_over(s);
     measure_session(s);           /* while its process can still be read */
     worker_contained(s, SIGKILL); /* kills what it may have left, while its PID cannot be reused */
     if (waitid((idtype_t)P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG) || !info.si_pid) {

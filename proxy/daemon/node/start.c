@@ -28,12 +28,19 @@
 #define START_MS 5000
 #define PMI_FD 4 /* in the worker */
 
+static bool signal_supervisor(const struct session *s, int number)
+{
+    if (s->pidfd < 0) /* there was no descriptor left */
+        return s->supervisor > 1 && !kill(s->supervisor, number);
+    return !process_signal(s->pidfd, number);
+}
+
 /* The supervisor passes the signal on. */
 bool worker_contained(const struct session *s, int number)
 {
     const bool killed = number == SIGKILL && worker_kill_group(s);
 
-    return (s->supervisor > 1 && !kill(s->supervisor, number == SIGKILL ? SIGQUIT : number)) || killed;
+    return signal_supervisor(s, number == SIGKILL ? SIGQUIT : number) || killed;
 }
 
 /* ---- the process ---- */
@@ -185,15 +192,28 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static void start_free(struct start *start)
+static void stop_waiting(struct start *start)
 {
     if (start->ready)
         event_free(start->ready);
+    start->ready = NULL;
+}
+
+/* The event goes first: a child that is being forked has the socket as well, so epoll would go on reporting it under a
+ * number that may be another descriptor's by then. */
+static void close_answer(struct start *start)
+{
+    stop_waiting(start);
+    close_fd(&start->answer);
+}
+
+static void start_free(struct start *start)
+{
+    close_answer(start);
     timer_stop(&start->late);
     close_fd(&start->pmi);
     close_fd(&start->problem);
     close_fd(&start->words);
-    close_fd(&start->answer);
     free_plan(&start->plan);
     free(start);
 }
@@ -208,14 +228,18 @@ static void finish(struct start *start, int error)
     session_started(s, worker, error);
 }
 
+static void finish_by_words(struct start *start)
+{
+    finish(start, start->error ? start->error : start->worker > 0 ? 0 : EIO);
+}
+
 static void on_ready(evutil_socket_t fd, short what, void *argument);
 static void on_late(void *argument);
 
 /* Waits for input on fd, for at most START_MS. */
 static bool await(struct start *start, int fd)
 {
-    if (start->ready)
-        event_free(start->ready);
+    stop_waiting(start);
     start->ready = event_new(start->session->daemon->base, fd, EV_READ | EV_PERSIST, on_ready, start);
     return start->ready && !event_add(start->ready, NULL) &&
            timer_set(&start->late, start->session->daemon, on_late, start, START_MS);
@@ -224,7 +248,7 @@ static bool await(struct start *start, int fd)
 static void take_supervisor(struct start *start, pid_t supervisor)
 {
     start->session->supervisor = supervisor;
-    close_fd(&start->answer);
+    close_answer(start);
     close_fd(&start->pmi);
     close_fd(&start->problem);
     session_keep(start->session);
@@ -251,7 +275,7 @@ static void without_fork_server(struct start *start)
 {
     int error;
 
-    close_fd(&start->answer);
+    close_answer(start);
     if (fork_server && fork_server->pid == start->asked)
         child_kill(fork_server); /* fork_server_over() handles its end */
     error = start->session->state == SESSION_ENDING ? ECANCELED : fork_supervisor(start);
@@ -283,7 +307,7 @@ static bool ask_fork_server(struct start *start)
         fork_server_ask(fork_server->fd, &start->plan.keep, start->plan.environment, given, start->pmi >= 0 ? 2 : 1);
     if (start->answer >= 0 && await(start, start->answer))
         return true;
-    close_fd(&start->answer);
+    close_answer(start);
     return false;
 }
 
@@ -309,7 +333,7 @@ static void take_words(struct start *start)
         start->error = word.error ? word.error : start->error;
     }
     if (got >= 0 || (errno != EAGAIN && errno != EINTR))
-        finish(start, start->error ? start->error : start->worker > 0 ? 0 : EIO);
+        finish_by_words(start);
 }
 
 static void on_ready(evutil_socket_t fd, short what, void *argument)
@@ -330,6 +354,14 @@ void worker_start_review(struct session *s)
         take_answer(s->start);
     if (s->start && s->start->answer < 0)
         take_words(s->start);
+}
+
+/* Another process may have the pipe, too, so that its end does not come. */
+void worker_start_over(struct session *s)
+{
+    worker_start_review(s);
+    if (s->start)
+        finish_by_words(s->start);
 }
 
 /* For example if a folder does not answer, or the user stops the worker. */

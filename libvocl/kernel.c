@@ -361,7 +361,7 @@ static cl_int given_memory(cl_kernel kernel, const struct argument_description *
     if (d->what && d->image != (memory->type != CL_MEM_OBJECT_BUFFER))
         return CL_INVALID_MEM_OBJECT;
     out->word = word_of(&memory->object.id, sizeof(memory->object.id));
-    if (!written_all(memory) && argument_use(d, memory) & USE_WRITE)
+    if (argument_use(d, memory) & USE_WRITE && !(written_all(memory) && memory_root(memory)->written_otherwise))
         coherence_note_all(memory);
     return CL_SUCCESS;
 }

@@ -125,6 +125,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     uint64_t queued = 0;
     void *direct = NULL;
     struct data_command read;
+    bool needs_contents;
     struct enqueue e;
 
     if (!error && buffer->direct && direct_may(queue, blocking, 0, count, list, event)) {
@@ -151,6 +152,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
                                  .blocking = blocking,
                                  .part = part_piece(buffer, offset, size),
                                  .layout = layout_linear(at, size)};
+    needs_contents = flags != CL_MAP_WRITE_INVALIDATE_REGION && !written_by_unmaps(buffer);
     *mapping =
         (struct mapping){.pointer = at, .flags = flags, .origin = {offset}, .region = {size}, .node = queue->node};
     mapping_add(buffer, mapping);
@@ -158,11 +160,10 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
         error = cl_error(enqueue_nothing(&e, blocking, event));
     else if (buffer->arena && !buffer->direct)
         error = map_in_place(&e, buffer, mapping, blocking, event);
-    else if (flags == CL_MAP_WRITE_INVALIDATE_REGION && !memory_root(buffer)->host_pointer)
+    else if (!(flags & CL_MAP_READ) && !needs_contents && !memory_root(buffer)->host_pointer)
         error = cl_error(enqueue_overwriting(&e, blocking, event));
     else
-        error = cl_error(flags == CL_MAP_WRITE_INVALIDATE_REGION ? enqueue_nothing(&e, blocking, event)
-                                                                 : enqueue_transfer(&e, &read, event));
+        error = cl_error(needs_contents ? enqueue_transfer(&e, &read, event) : enqueue_nothing(&e, blocking, event));
     if (error)
         free(mapping_take(buffer, at));
     fail_ret(ret, error);
@@ -182,6 +183,7 @@ static cl_int buffer_unmap(struct enqueue *e, cl_mem buffer, struct mapping *map
         return unmap_in_place(e, buffer, mapping, event);
     if (buffer->arena && !buffer->direct) /* mapped through another node; all have the same memory */
         return cl_error(enqueue_nothing(e, CL_FALSE, event));
+    e->unmaps = true;
     return cl_error(mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
                         ? enqueue_transfer(e, &write, event)
                         : enqueue_nothing(e, CL_FALSE, event));

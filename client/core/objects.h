@@ -266,11 +266,12 @@ struct _cl_mem {
     atomic_uint in_place;     /* maps of it and of its parts; of a root */
     atomic_uchar written;     /* WRITTEN_*, since each of these looked last; of a root */
     struct ever_written ever; /* of a root */
-    uint64_t made;            /* of a root: its number among the program's, from 1 on */
-    struct coherence *coherence; /* of a root, in a context of several nodes */
-    struct node_set lacks;       /* nodes whose driver refuses its format or alignment */
-    bool finer;                  /* a sub-buffer whose origin is aligned for no device, which a driver has taken */
-    cl_mem parent;               /* of a sub-buffer, or of an image made from a buffer */
+    atomic_bool written_otherwise; /* than by unmaps, so that its shadow may lack something; of a root */
+    uint64_t made;                 /* of a root: its number among the program's, from 1 on */
+    struct coherence *coherence;   /* of a root, in a context of several nodes */
+    struct node_set lacks;         /* nodes whose driver refuses its format or alignment */
+    bool finer;                    /* a sub-buffer whose origin is aligned for no device, which a driver has taken */
+    cl_mem parent;                 /* of a sub-buffer, or of an image made from a buffer */
     size_t origin;
     cl_mem_properties *properties;
     size_t properties_size;

@@ -31,6 +31,7 @@ struct enqueue {
     struct epoch_use *uses; /* uses for which struct observer's uses() was called */
     unsigned use_count;
     bool hosted;     /* hostptr_before() */
+    bool unmaps;     /* it writes what the buffer's shadow contains */
     bool sent;       /* its node knows the command and its event */
     bool inside;     /* halt_enter() */
     bool counted;    /* struct observer's begins() was called, ends() was not */

@@ -25,6 +25,14 @@ static inline bool written_all(cl_mem memory)
 {
     return atomic_load_explicit(&memory->ever.all, memory_order_relaxed);
 }
+/* Notes that a command may write a root otherwise than from its shadow. */
+static inline void written_otherwise_note(cl_mem root)
+{
+    if (!atomic_load_explicit(&root->written_otherwise, memory_order_relaxed))
+        atomic_store(&root->written_otherwise, true);
+}
+/* Whether the buffer's shadow contains what the buffer does: only unmaps have ever written it. */
+bool written_by_unmaps(cl_mem buffer);
 /* The same for memory of `all` bytes. ever_next() finds the next range ever written, false: there is none; *at is 0 at
  * first. */
 void ever_note(struct ever_written *ever, size_t all, size_t offset, size_t size);

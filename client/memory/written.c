@@ -66,6 +66,15 @@ bool ever_next(const struct ever_written *ever, size_t all, unsigned *at, size_t
     return i < end && *from < *to;
 }
 
+/* What is written at addresses, or by the program through its own memory, is not noted. */
+bool written_by_unmaps(cl_mem buffer)
+{
+    cl_mem root = memory_root(buffer);
+
+    return root->type == CL_MEM_OBJECT_BUFFER && !root->host_pointer && !root->arena && !root->hosted &&
+           !root->svm_remote && !root->addresses && !root->sized && !atomic_load(&root->written_otherwise);
+}
+
 /* Whether all of the object counts as written, because it may be written in other ways than by commands on it. */
 static bool is_whole(cl_mem root)
 {

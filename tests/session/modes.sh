@@ -43,7 +43,7 @@ diff "$scratch/svm.native" "$scratch/svm.coarse" || fail "coarse svm prints some
 same errors_svm env VOCL_ZERO_COPY=0 vocl run --
 same includes env VOCL_ZERO_COPY=0 vocl run --
 
-for name in buffer_ops map_unmap profiling sgemm callbacks first_calls; do
+for name in buffer_ops map_unmap map_writers profiling sgemm callbacks first_calls; do
     same $name env VOCL_ZERO_COPY=0 vocl run --
 done
 

@@ -26,6 +26,7 @@ each read_much 1
 each map_read 1
 each write 0
 each overwrite 0
+each refill 0
 each launch 0
 each divide 1
 

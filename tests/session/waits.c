@@ -1,4 +1,5 @@
-/* waits KIND N: N steps that may have to wait for the node, and a finish. each_launch, each_write: N commands are
+/* waits KIND N: N steps that may have to wait for the node, and a finish. refill: of a buffer that only maps write.
+ * each_launch, each_write: N commands are
  * enqueued, and then waited for one after the other. */
 #include <CL/cl.h>
 #include <stdbool.h>
@@ -69,6 +70,8 @@ static void step(const char *kind, int number)
         map(CL_MAP_READ, 0);
     else if (!strcmp(kind, "overwrite"))
         map(CL_MAP_WRITE_INVALIDATE_REGION, (char)number);
+    else if (!strcmp(kind, "refill"))
+        map(CL_MAP_WRITE, (char)number);
 }
 
 /* Enqueues count commands, and then waits for one after the other. */
@@ -106,6 +109,7 @@ int main(int count, char **words)
     const char *source = "kernel void set(global int *out, int number) { *out = number; }\n";
     const int steps = count > 2 ? atoi(words[2]) : 0;
     cl_platform_id platform;
+    bool refills;
     cl_int status;
 
     need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
@@ -117,7 +121,9 @@ int main(int count, char **words)
     need(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
     kernel = clCreateKernel(program, "set", &status);
     need(status, "clCreateKernel");
-    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, SIZE, memory, &status);
+    refills = count > 1 && !strcmp(words[1], "refill");
+    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | (refills ? 0 : CL_MEM_COPY_HOST_PTR), SIZE,
+                            refills ? NULL : memory, &status);
     need(status, "clCreateBuffer");
     if (count > 1 && !strncmp(words[1], "each_", 5))
         wait_for_each(!strcmp(words[1], "each_launch"), steps);
@@ -125,7 +131,7 @@ int main(int count, char **words)
         for (int i = 0; i < steps; i++)
             step(words[1], i);
     need(clFinish(queue), "clFinish");
-    if (count > 1 && !strcmp(words[1], "overwrite")) {
+    if (count > 1 && (refills || !strcmp(words[1], "overwrite"))) {
         step(words[1], 77);
         check(context, 77);
     }

@@ -151,6 +151,7 @@ static void close_all(struct transport *t, bool forget)
 void transport_close(struct transport *t)
 {
     t->ended = true;
+    copiers_close(t);
     heartbeat_stop(t->job.heartbeat);
     join_forget(t);
     apart_close(t);

@@ -112,8 +112,8 @@ static void by_copy(cl_mem buffer)
 static void by_rect_copy(cl_mem buffer)
 {
     const size_t from[3] = {0}, to[3] = {0, 3, 0}, region[3] = {64, 4, 1};
-    CHECK(clEnqueueCopyBufferRect(p.queue, filled, buffer, from, to, region, WIDTH * 4, 0, WIDTH * 4, 0, 0, NULL,
-                                  NULL));
+    CHECK(
+        clEnqueueCopyBufferRect(p.queue, filled, buffer, from, to, region, WIDTH * 4, 0, WIDTH * 4, 0, 0, NULL, NULL));
     for (size_t row = 0; row < 4; row++)
         memcpy(model + (row + 3) * WIDTH * 4, other + row * WIDTH * 4, 64);
 }

@@ -54,8 +54,9 @@ struct bulk { /* a bulk operation, or a piece of one */
             TAILQ_ENTRY(bulk) entry;
             uint32_t id; /* chosen by the giver; 0: a take without an offer so far */
             bool offered, wanted;
-            unsigned chunks, turns;          /* chunks: under way; turns: begun so far */
-            size_t begun;                    /* give: bytes in chunks that have begun */
+            bool failed;                     /* take: the giver's memory cannot be read */
+            unsigned chunks, turns;          /* chunks, or pieces to copy: under way; turns: begun so far */
+            size_t begun;                    /* bytes in chunks or pieces that have begun */
             uint32_t turn;                   /* give: its turn among the offers of its bucket */
             size_t promised, arrived;        /* take: bytes of chunks that have begun; bytes received */
             struct cross_memory_place place; /* the giver's memory, to read from */
@@ -139,6 +140,7 @@ struct transport {
     struct epoll_event *heard; /* room for the events of the poll set */
     struct bulks bulks, over;  /* all operations; and the complete ones, whose done() is yet to be called */
     unsigned polled_bulks, near_bulks;
+    struct copiers *copiers;      /* of a worker (transport/stream/copiers.c), or NULL */
     struct stored_fd wake, waker; /* the ends of a pipe */
     unsigned polls;
     unsigned pieces_at_once;

@@ -98,7 +98,7 @@ void tls_bulk_drop(struct transport *t, struct bulk *bulk)
 {
     struct streams *streams = streams_of(t, bulk->peer);
 
-    cross_memory_drop(streams, bulk);
+    cross_memory_drop(t, bulk);
     bulk_list(bulk, NULL);
     for (unsigned i = 0; i < streams->pipe_count; i++) {
         if (streams->pipes[i].taking == bulk)

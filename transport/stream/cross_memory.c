@@ -26,6 +26,7 @@
 
 #define LEAST (16u << 10)  /* bytes; fewer go through a socket as fast */
 #define AT_ONCE (4u << 20) /* bytes, before other work has its turn */
+#define PIECE (1u << 20)
 
 /* The taker's answer to a struct cross_memory_offer: it has copied the data, or failed to. */
 struct cross_memory_answer {
@@ -153,10 +154,14 @@ static bool answered(struct transport *t, unsigned peer, const uint8_t *bytes, s
     return true;
 }
 
-void cross_memory_drop(struct streams *streams, const struct bulk *bulk)
+void cross_memory_drop(struct transport *t, const struct bulk *bulk)
 {
+    struct streams *streams = streams_of(t, bulk->peer);
+
     if (bulk->tls.in == &streams->cross_memory.given)
         drop_witness(streams);
+    if (bulk->tls.in == &streams->cross_memory.taking && bulk->tls.chunks)
+        copiers_forget(t, bulk);
 }
 
 /* ---- taking ---- */
@@ -172,19 +177,16 @@ static bool offered(struct transport *t, unsigned peer, const uint8_t *bytes, si
     return tls_bulk_offered(t, peer, &offer);
 }
 
-/* Returns length, or 0 if fewer bytes were read, or invalid ones. */
-static size_t read_from(pid_t process, const struct cross_memory_place *place, uint64_t offset, uint8_t *into,
-                        size_t length)
+bool cross_memory_copy(const struct copy *copy)
 {
+    const struct cross_memory_place *place = &copy->place;
     uint8_t witness[CROSS_MEMORY_WITNESS];
-    const struct iovec here[] = {{into, length}, {witness, sizeof(witness)}};
-    const struct iovec there[] = {{(void *)(uintptr_t)(place->address + offset), length},
+    const struct iovec here[] = {{copy->into, copy->length}, {witness, sizeof(witness)}};
+    const struct iovec there[] = {{(void *)(uintptr_t)(place->address + copy->offset), copy->length},
                                   {(void *)(uintptr_t)place->witness, sizeof(witness)}};
-    const ssize_t got = process_vm_readv(process, here, 2, there, 2, 0);
+    const ssize_t got = process_vm_readv(copy->giver, here, 2, there, 2, 0);
 
-    if (got != (ssize_t)(length + sizeof(witness)) || memcmp(witness, place->nonce, sizeof(witness)))
-        return 0;
-    return length;
+    return got == (ssize_t)(copy->length + sizeof(witness)) && !memcmp(witness, place->nonce, sizeof(witness));
 }
 
 /* If it failed, the data come through the sockets, from the beginning. */
@@ -201,31 +203,91 @@ static int answer(struct transport *t, struct bulk *bulk, bool failed)
     return 1;
 }
 
+/* Returns the first operation of which a piece has yet to begin, or NULL. */
+static struct bulk *has_more(const struct streams *streams)
+{
+    struct bulk *bulk;
+
+    TAILQ_FOREACH (bulk, &streams->cross_memory.taking, tls.entry) {
+        if (!bulk->tls.failed && bulk->tls.begun < bulk->length)
+            return bulk;
+    }
+    return NULL;
+}
+
+/* Begins the next piece. False: all have begun. */
+static bool next_piece(struct streams *streams, struct copy *copy)
+{
+    const pid_t giver = plain_process(streams->frames.tls);
+    struct bulk *bulk;
+
+    while ((bulk = has_more(streams)) && giver <= 0)
+        bulk->tls.failed = true;
+    if (!bulk)
+        return false;
+    *copy = (struct copy){.bulk = bulk,
+                          .giver = giver,
+                          .place = bulk->tls.place,
+                          .offset = bulk->tls.begun,
+                          .into = bulk->memory + bulk->tls.begun,
+                          .length = bulk->length - bulk->tls.begun};
+    if (copy->length > PIECE)
+        copy->length = PIECE;
+    bulk->tls.begun += copy->length;
+    bulk->tls.chunks++;
+    return true;
+}
+
+static void piece_over(const struct copy *copy)
+{
+    struct bulk *bulk = copy->bulk;
+
+    bulk->tls.chunks--;
+    bulk->tls.failed |= copy->failed;
+    bulk->tls.arrived += copy->failed ? 0 : copy->length;
+}
+
+static void copy_here(struct copy *copy)
+{
+    copy->failed = !cross_memory_copy(copy);
+    piece_over(copy);
+}
+
+static int answer_all(struct transport *t, struct streams *streams)
+{
+    struct bulk *bulk = TAILQ_FIRST(&streams->cross_memory.taking), *next;
+    int count = 0;
+
+    for (; bulk; bulk = next) {
+        next = TAILQ_NEXT(bulk, tls.entry);
+        if (bulk->tls.chunks || (!bulk->tls.failed && bulk->tls.arrived < bulk->length))
+            continue;
+        if (!answer(t, bulk, bulk->tls.failed))
+            break;
+        count++;
+    }
+    return count;
+}
+
+/* The first piece is copied here, and those that follow at the same time, if there are threads for them. */
 int cross_memory_turn(struct transport *t, unsigned peer)
 {
     struct streams *streams = streams_of(t, peer);
-    struct bulk *bulk = TAILQ_FIRST(&streams->cross_memory.taking);
-    const pid_t giver = bulk ? plain_process(streams->frames.tls) : 0;
+    struct copy copy, other;
     size_t moved = 0;
     int count = 0;
 
-    while (bulk && moved < AT_ONCE) {
-        const size_t left = bulk->length - bulk->tls.arrived, most = left < AT_ONCE ? left : AT_ONCE;
-        const size_t got = left && giver > 0 ? read_from(giver, &bulk->tls.place, bulk->tls.arrived,
-                                                         bulk->memory + bulk->tls.arrived, most)
-                                             : 0;
-
-        bulk->tls.arrived += got;
-        moved += got;
-        count += got != 0;
-        if (got == most && bulk->tls.arrived < bulk->length)
-            break;
-        if (!answer(t, bulk, bulk->tls.arrived < bulk->length))
-            break;
-        count++;
-        bulk = TAILQ_FIRST(&streams->cross_memory.taking);
+    for (; copiers_next(t, &copy); count++)
+        piece_over(&copy);
+    for (; moved < AT_ONCE && next_piece(streams, &copy); count++) {
+        while (has_more(streams) && copiers_are_free(t) && next_piece(streams, &other)) {
+            if (!copiers_give(t, &other))
+                copy_here(&other);
+        }
+        copy_here(&copy);
+        moved += copy.length;
     }
-    return count;
+    return count + answer_all(t, streams);
 }
 
 bool cross_memory_frame(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length)

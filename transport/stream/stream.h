@@ -5,7 +5,8 @@
  *     provider.c   the provider itself; poll_set.c: which of many connections can be read
  *     streams.c    creates and frees the connections of a pair
  *     frames.c     frames and the bell, by one connection; aside.c: over long distances, frames by those for bulk data
- *     bulk.c       bulk data, by the others: give.c, take.c; cross_memory.c: copied from the other process's memory
+ *     bulk.c       bulk data, by the others: give.c, take.c; cross_memory.c: copied from the other process's memory,
+ *                  also by threads: copiers.c
  *     able.c       saves bytes on slow links: pace.c, how fast they are; dedup.c, what the other side has
  *     distance.c   round trips, and how many connections and bytes under way they need
  *     plain.c      connections without TLS
@@ -353,6 +354,20 @@ void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed);
 void offers_free(struct streams *streams);
 
 /* ---- cross_memory.c ---- */
+TAILQ_HEAD(copies, copy);
+/* A piece of bulk data that is copied from the giver's memory. */
+struct copy {
+    TAILQ_ENTRY(copy) in;
+    struct bulk *bulk;
+    pid_t giver;
+    struct cross_memory_place place;
+    uint64_t offset;
+    uint8_t *into;
+    size_t length;
+    bool failed;
+};
+/* Copies a piece, on any thread. False: the giver's memory cannot be read, or is not valid any more. */
+bool cross_memory_copy(const struct copy *copy);
 void cross_memory_open(struct streams *streams);
 void cross_memory_close(struct streams *streams);
 /* Marks an operation that may be copied from memory, and so completes soon. */
@@ -360,11 +375,22 @@ void cross_memory_expect(struct transport *t, struct bulk *bulk);
 /* Whether the operation has been announced, and the other side will confirm it. */
 bool cross_memory_give(struct transport *t, struct bulk *bulk);
 /* The operation's memory is its owner's again. */
-void cross_memory_drop(struct streams *streams, const struct bulk *bulk);
+void cross_memory_drop(struct transport *t, const struct bulk *bulk);
 /* Handles FRAME_THERE and FRAME_TOOK. False: the frame is not allowed. */
 bool cross_memory_frame(struct transport *t, unsigned peer, uint32_t kind, const uint8_t *bytes, size_t length);
 /* Copies announced operations: returns the number of things that happened. */
 int cross_memory_turn(struct transport *t, unsigned peer);
+
+/* ---- copiers.c ---- */
+/* Whether a thread will soon have time for a copy. */
+bool copiers_are_free(struct transport *t);
+/* Has a thread do it. False: memory is exhausted. */
+bool copiers_give(struct transport *t, const struct copy *copy);
+/* Returns one that is over; false: there is none. */
+bool copiers_next(struct transport *t, struct copy *copy);
+/* No thread touches the operation or its memory any more. */
+void copiers_forget(struct transport *t, const struct bulk *bulk);
+void copiers_close(struct transport *t);
 
 /* ---- bulk.c ---- */
 /* Moves an operation to the end of a list of the streams, or to none: NULL. */

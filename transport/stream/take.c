@@ -265,7 +265,7 @@ void tls_bulk_took(struct transport *t, struct bulk *bulk, bool failed)
         complete(t, bulk);
         return;
     }
-    bulk->tls.arrived = bulk->tls.promised = 0;
+    bulk->tls.arrived = bulk->tls.promised = bulk->tls.begun = 0;
     bulk_list(bulk, &streams_of(t, bulk->peer)->taking[bucket(bulk->tls.id)]);
 }
 

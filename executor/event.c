@@ -5,8 +5,8 @@
 
 /* ---- waiting for native events ---- */
 
-/* Referenced by the native callback and by the executor's list: PoCL calls no callback when a command fails, and
- * other drivers call late (driver.h), so the list is checked when the worker has nothing else to do. */
+/* Referenced by the executor's list and by the native callback, if there is one: PoCL calls no callback when a command
+ * fails, and other drivers call late (driver.h), so the list is checked when the worker has nothing else to do. */
 struct wait {
     struct job job;
     TAILQ_ENTRY(wait) in;
@@ -15,6 +15,7 @@ struct wait {
     cl_event event;
     cl_int state;
     bool late;
+    unsigned checks; /* that found it not over, before the driver is asked to call */
     atomic_bool fired;
     atomic_int holders;
 };
@@ -61,6 +62,17 @@ cl_int event_status(cl_event event)
     return error ? error : status;
 }
 
+static void ask_driver(struct wait *wait)
+{
+    atomic_fetch_add(&wait->holders, 1);
+    if (clSetEventCallback(wait->event, wait->state, reached, wait) != CL_SUCCESS) {
+        wait_fire(wait);
+        wait_drop(wait);
+    } else if (driver_flush_waits(wait->event) && event_status(wait->event) <= wait->state) {
+        wait_fire(wait); /* oclgrind calls no callback for an event that is over */
+    }
+}
+
 /* Runs a job on the loop's thread when a native event reaches a state, or fails. */
 void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(struct executor *, struct job *),
                 struct job *job)
@@ -75,15 +87,11 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
     clRetainEvent(event);
     *wait = (struct wait){
         .job.run = wait_done, .x = x, .then = job, .event = event, .state = state, .late = driver_calls_late(event)};
-    atomic_init(&wait->holders, 2);
+    atomic_init(&wait->holders, 1);
     TAILQ_INSERT_TAIL(&x->waits, wait, in);
     x->late_waits += wait->late;
-    if (clSetEventCallback(event, state, reached, wait) != CL_SUCCESS) {
-        wait_fire(wait);
-        wait_drop(wait);
-    } else if (driver_flush_waits(event) && event_status(event) <= state) {
-        wait_fire(wait); /* oclgrind calls no callback for an event that is over */
-    }
+    if (!wait->late)
+        ask_driver(wait);
 }
 
 static bool wait_look(struct wait *wait)
@@ -97,6 +105,10 @@ static bool wait_look(struct wait *wait)
     return true;
 }
 
+/* Where the list is checked all the time a callback is of use only for what takes long, and costs the driver a thread's
+ * turn. */
+#define CHECKS 8
+
 int executor_check(struct executor *x)
 {
     struct wait *wait;
@@ -104,8 +116,12 @@ int executor_check(struct executor *x)
 
     if (x->traced)
         timeline_tell(x);
-    TAILQ_FOREACH (wait, &x->waits, in)
-        count += wait_look(wait);
+    TAILQ_FOREACH (wait, &x->waits, in) {
+        if (wait_look(wait))
+            count++;
+        else if (wait->late && wait->checks < CHECKS && ++wait->checks == CHECKS)
+            ask_driver(wait);
+    }
     return count;
 }
 

@@ -1,7 +1,7 @@
 /*
- * Threads of a worker that copy beside its loop (cross_memory.c): one copy at a time does not keep a fast link busy, and
- * meanwhile the loop can give its driver what has come. There is one for each processor that the worker may use, except
- * the loop's, but only a few; they start with the first data that are worth it. A program gets no such threads.
+ * Threads of a worker that copy beside its loop (cross_memory.c): one copy at a time does not keep a fast link busy,
+ * and meanwhile the loop can give its driver what has come. There is one for each processor that the worker may use,
+ * except the loop's, but only a few; they start with the first data that are worth it. A program gets no such threads.
  */
 #include <pthread.h>
 #include <sched.h>

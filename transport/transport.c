@@ -278,6 +278,7 @@ int transport_poll(struct transport *t)
         join_tidy(t);
     if (listen && !last_look) /* when all peers have been heard */
         silence_judge(t);
+    count += last_look && sleep_was_rung(t);
     if (count)
         t->doze_us = FIRST_DOZE_US;
     return count;

@@ -83,6 +83,14 @@ while read -r lie; do
     ! grep -E 'ERROR: .*Sanitizer|runtime error' "$scratch/err" || fail "$lie: $(cat "$scratch/err")"
 done < "$scratch/names"
 
+# The worker rings between the program's announcement of its sleep and its last look.
+link_libexec "$scratch/rings"
+ln -sf "$top_builddir/tests/session/rung" "$scratch/rings/vocl-proxy"
+mkdir "$scratch/agreed"
+env "$mark" VOCL_NETWORK=pairs VOCL_WORKERS=1 VOCL_LIBEXECDIR="$scratch/rings" "$top_builddir/tests/session/rung" "$scratch/agreed" \
+    < /dev/null > "$scratch/out" 2> "$scratch/err" || fail "rung: $(cat "$scratch/out" "$scratch/err")"
+[ "$(cat "$scratch/out")" = awake ] || fail "the program sleeps, and its worker does not know: $(cat "$scratch/out" "$scratch/err")"
+
 for which in $(seq "$(rounds 2)"); do
     killed "killed $which" $which vocl run --workers 2
 done

@@ -210,6 +210,8 @@ void silence_judge(struct transport *t);
 #define LONGEST_DOZE_US 10000000
 /* Takes back the announcement in the rings that this side sleeps. */
 void sleep_over(struct transport *t);
+/* Whether a peer has rung since this side announced its sleep. */
+bool sleep_was_rung(const struct transport *t);
 
 /* ---- loop.c: the local member, for the application's side ---- */
 int loop_attach(struct transport *t, const struct transport_local *local);

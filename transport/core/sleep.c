@@ -24,6 +24,8 @@ static bool announce_to(struct transport *t, unsigned number)
     struct peer *peer = &t->peers[number];
     bool later = false;
 
+    if (peer->ring.open)
+        peer->bell.rung = false;
     if (peer->ring.memory)
         shm_ring_lie_down(&peer->ring);
     if (peer->ring.open)
@@ -70,6 +72,17 @@ static bool moves_unseen(const struct transport *t, unsigned number)
 static bool is_rung_for(const struct peer *peer)
 {
     return peer->provider->polled && (int32_t)(peer->bell.rung_for - peer->received) > 0;
+}
+
+/* A connection that also carries frames is read in the last look, and with them the bell. If it rang, the peer has
+ * cleared `asleep`, perhaps for a frame that had been found before: this side must lie down again. */
+bool sleep_was_rung(const struct transport *t)
+{
+    for (unsigned i = 0; i < t->width; i++) {
+        if (t->peers[i].alive && t->peers[i].ring.open && t->peers[i].bell.rung)
+            return true;
+    }
+    return false;
 }
 
 void transport_announce(struct transport *t)

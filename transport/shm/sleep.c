@@ -11,7 +11,8 @@
  * `wanted` that is read (acquire) was written (release) after the `asleep` of a thread that slept already.
  *
  * The side that rings clears `asleep` first, so a sleep is rung for once. A sleeper that found something by itself may
- * be rung needlessly: the message waits in the socket, and ends the next sleep at once.
+ * be rung needlessly: the message waits in the socket, and ends the next sleep at once. If the last look reads it
+ * there, the sleeper lies down anew (transport/core/sleep.c).
  *
  * tests/wire/sleep.pml models this, and shows what goes wrong in another order. The other side may write anything here:
  * it can keep itself asleep, or this side awake.

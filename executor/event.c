@@ -32,6 +32,8 @@ static void wait_done(struct executor *x, struct job *job)
 {
     struct wait *wait = (struct wait *)job;
 
+    if (x->look_next == wait)
+        x->look_next = TAILQ_NEXT(wait, in);
     TAILQ_REMOVE(&x->waits, wait, in);
     x->late_waits -= wait->late;
     clReleaseEvent(wait->event);
@@ -125,22 +127,28 @@ int executor_check(struct executor *x)
     return count;
 }
 
-/* Checks only the events that are likely to end next: checking all of them in every turn of the loop would take all
- * its time. */
+/* Checking all events in every turn of the loop would take all its time. So each turn checks the oldest, which are
+ * likely to end next, and some of the others in turn, as the oldest may be waiting for these. */
 #define MOST_LOOKED 4
+
+static struct wait *look_at_some(struct wait *wait)
+{
+    for (unsigned i = 0; i < MOST_LOOKED && wait; i++) {
+        wait_look(wait);
+        wait = TAILQ_NEXT(wait, in);
+    }
+    return wait;
+}
 
 void event_look(struct executor *x)
 {
-    unsigned left = MOST_LOOKED;
-    struct wait *wait;
+    struct wait *behind;
 
     if (!x->late_waits)
         return;
-    TAILQ_FOREACH (wait, &x->waits, in) {
-        if (!left--)
-            break;
-        wait_look(wait);
-    }
+    behind = look_at_some(TAILQ_FIRST(&x->waits));
+    if (behind)
+        x->look_next = look_at_some(x->look_next ? x->look_next : behind);
 }
 
 bool executor_told_late(const struct executor *x)

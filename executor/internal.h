@@ -94,6 +94,7 @@ struct executor {
     cl_uint platform_count;
     _Atomic(struct job *) finished;
     TAILQ_HEAD(, wait) waits; /* event.c; oldest first */
+    struct wait *look_next;   /* event_look() goes on there; or NULL */
     unsigned late_waits;      /* those of waits whose callbacks may come late */
     bool gate_failed;         /* an event that others wait for has failed, at any time */
     uint8_t *shared;          /* svm.c: memory shared with the application */

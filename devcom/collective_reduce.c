@@ -1,4 +1,4 @@
-/* The five methods of reduction, and the broadcast, as steps: see collective.c. */
+/* The five methods of reduction, and the broadcast, as steps: see collective.c. Ranks are members here. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,48 +8,22 @@
 #include "ground/plan.h"
 
 #define SMALL 4096 /* bytes: up to this size computing on all ranks is cheaper than a second synchronisation */
-#define EACH_OTHER(d, r)                                                                                               \
-    for (int r = 0; r < (d)->size; r++)                                                                                \
-        if (r != (d)->rank)
 
-/* ---- words ---- */
-
-static unsigned word_from(const struct devcom *d, int rank)
-{
-    return own_signal(d, OWN_FIXED) + 2 * (unsigned)d->size + (unsigned)rank;
-}
-
-static void tell(struct collective *c, int rank)
-{
-    if (collective_begins(c))
-        collective_did(c, notify_own(c->d, rank, word_from(c->d, c->d->rank), DEVCOM_SIGNAL_ADD, 1));
-}
-
-/* Waits for the next event from a rank. */
-static void hear(struct collective *c, int rank)
-{
-    int error;
-
-    if (!collective_begins(c))
-        return;
-    error = signal_wait_any(c->d, word_from(c->d, rank), DEVCOM_GE, c->heard[rank] + 1, collective_time_left(c), NULL);
-    c->heard[rank] += !error;
-    collective_did(c, error);
-}
+/* ---- events ---- */
 
 static void tell_others(struct collective *c)
 {
-    EACH_OTHER(c->d, r)
+    EACH_OTHER(c, r)
     {
-        tell(c, r);
+        collective_tell(c, r);
     }
 }
 
 static void hear_others(struct collective *c)
 {
-    EACH_OTHER(c->d, r)
+    EACH_OTHER(c, r)
     {
-        hear(c, r);
+        collective_hear(c, r);
     }
 }
 
@@ -59,16 +33,16 @@ static void meet_others(struct collective *c)
     hear_others(c);
 }
 
-/* Puts data of this rank's segment into a rank's segment or scratch memory, and notifies the rank. */
-static void put_to(struct collective *c, int rank, size_t offset, unsigned to, size_t to_offset, size_t bytes)
+/* Puts data of this rank's segment into a member's segment or scratch memory, and notifies the member. */
+static void put_to(struct collective *c, int member, size_t offset, unsigned to, size_t to_offset, size_t bytes)
 {
     struct devcom_put put = {.segment = c->call.segment,
                              .remote_segment = to,
                              .offset = offset,
                              .remote_offset = to_offset,
                              .shape = {.bytes = bytes},
-                             .rank = rank,
-                             .signal = word_from(c->d, c->d->rank),
+                             .rank = c->ranks[member],
+                             .signal = c->words + (unsigned)c->self,
                              .op = DEVCOM_SIGNAL_ADD,
                              .value = 1};
 
@@ -76,28 +50,35 @@ static void put_to(struct collective *c, int rank, size_t offset, unsigned to, s
         collective_did(c, put_own(c->d, &put));
 }
 
-static void put_slot(struct collective *c, int rank, size_t offset, size_t bytes)
+static void put_slot(struct collective *c, int member, size_t offset, size_t bytes)
 {
-    put_to(c, rank, offset, scratch_id(c->d), (size_t)c->d->rank * SLOT, bytes);
+    put_to(c, member, offset, c->scratch, (size_t)c->self * SLOT, bytes);
 }
 
-static void put_place(struct collective *c, int rank, size_t offset, size_t bytes)
+static void put_place(struct collective *c, int member, size_t offset, size_t bytes)
 {
-    put_to(c, rank, offset, c->call.segment, offset, bytes);
+    put_to(c, member, offset, c->call.segment, offset, bytes);
 }
 
 /* Waits until the source of this rank's puts may be overwritten. */
 static void flush(struct collective *c)
 {
-    if (collective_begins(c))
-        collective_did(c, flush_local_own(c->d, collective_time_left(c)));
+    int error = 0;
+
+    if (!collective_begins(c))
+        return;
+    EACH_OTHER(c, r)
+    {
+        error = error ? error : flush_local_own(c->d, c->ranks[r], collective_time_left(c));
+    }
+    collective_did(c, error);
 }
 
 /* ---- combining received contributions ---- */
 
-static const uint8_t *slot_of(const struct collective *c, int rank)
+static const uint8_t *slot_of(const struct collective *c, int member)
 {
-    return c->d->own[scratch_id(c->d)]->host + (size_t)rank * SLOT;
+    return c->d->own[c->scratch]->host + (size_t)member * SLOT;
 }
 
 /* Combines the contributions in the order of ranks, this rank's own from its segment. The result is stored there. */
@@ -110,8 +91,8 @@ static void combine_slots(struct collective *c, size_t offset, size_t bytes)
     if (!collective_begins(c))
         return;
     error = stage_read(c->segment, offset, &flat, c->mine);
-    for (int r = 0; r < c->d->size && !error; r++) {
-        const uint8_t *part = r == c->d->rank ? c->mine : slot_of(c, r);
+    for (int r = 0; r < c->size && !error; r++) {
+        const uint8_t *part = r == c->self ? c->mine : slot_of(c, r);
 
         if (r == 0)
             memcpy(c->sum, part, bytes);
@@ -123,19 +104,19 @@ static void combine_slots(struct collective *c, size_t offset, size_t bytes)
 
 /* ---- the methods, for a number of bytes from offset on; section 6.8 ---- */
 
-/* Returns the beginning of the part of that many bytes that a rank combines. */
-static size_t part_begin(const struct collective *c, size_t bytes, int rank)
+/* Returns the beginning of the part of that many bytes that a member combines. */
+static size_t part_begin(const struct collective *c, size_t bytes, int member)
 {
     size_t element = elements_bytes(c->call.type),
-           per = (bytes / element + (size_t)c->d->size - 1) / (size_t)c->d->size * element;
-    size_t begin = (size_t)rank * per;
+           per = (bytes / element + (size_t)c->size - 1) / (size_t)c->size * element;
+    size_t begin = (size_t)member * per;
 
     return begin < bytes ? begin : bytes;
 }
 
-static size_t part_bytes(const struct collective *c, size_t bytes, int rank)
+static size_t part_bytes(const struct collective *c, size_t bytes, int member)
 {
-    return part_begin(c, bytes, rank + 1) - part_begin(c, bytes, rank);
+    return part_begin(c, bytes, member + 1) - part_begin(c, bytes, member);
 }
 
 /* Sends each rank this rank's contribution, or, if parts is set, the part of it that the rank combines. Waits for the
@@ -143,9 +124,9 @@ static size_t part_bytes(const struct collective *c, size_t bytes, int rank)
 static void exchange_slots(struct collective *c, size_t offset, size_t bytes, bool parts)
 {
     tell_others(c);
-    EACH_OTHER(c->d, r)
+    EACH_OTHER(c, r)
     {
-        hear(c, r);
+        collective_hear(c, r);
         put_slot(c, r, offset + (parts ? part_begin(c, bytes, r) : 0), parts ? part_bytes(c, bytes, r) : bytes);
     }
     flush(c);
@@ -162,10 +143,10 @@ static void gather_at_root(struct collective *c, size_t offset, size_t bytes, bo
 {
     meet_others(c);
     combine_slots(c, offset, bytes);
-    EACH_OTHER(c->d, r)
+    EACH_OTHER(c, r)
     {
         if (cast) {
-            hear(c, r);
+            collective_hear(c, r);
             put_place(c, r, offset, bytes);
         }
     }
@@ -177,40 +158,47 @@ static void gather(struct collective *c, size_t offset, size_t bytes)
     const bool cast = c->call.root < 0;
     const int root = cast ? 0 : c->call.root;
 
-    if (c->d->rank == root) {
+    if (c->self == root) {
         gather_at_root(c, offset, bytes, cast);
         return;
     }
-    hear(c, root);
+    collective_hear(c, root);
     put_slot(c, root, offset, bytes);
     flush(c);
     if (cast) {
-        tell(c, root);
-        hear(c, root);
+        collective_tell(c, root);
+        collective_hear(c, root);
     }
 }
 
 static void get_slots(struct collective *c, size_t offset, size_t bytes)
 {
-    EACH_OTHER(c->d, r)
+    int error = 0;
+
+    EACH_OTHER(c, r)
     {
-        struct devcom_put get = {.segment = scratch_id(c->d),
+        struct devcom_put get = {.segment = c->scratch,
                                  .remote_segment = c->call.segment,
                                  .offset = (size_t)r * SLOT,
                                  .remote_offset = offset,
                                  .shape = {.bytes = bytes},
-                                 .rank = r};
+                                 .rank = c->ranks[r]};
 
         if (collective_begins(c))
             collective_did(c, get_own(c->d, &get));
     }
-    if (collective_begins(c))
-        collective_did(c, quiet_own(c->d, collective_time_left(c)));
+    if (!collective_begins(c))
+        return;
+    EACH_OTHER(c, r)
+    {
+        error = error ? error : quiet_own(c->d, c->ranks[r], collective_time_left(c));
+    }
+    collective_did(c, error);
 }
 
 static void remote_read(struct collective *c, size_t offset, size_t bytes)
 {
-    const bool reads = c->call.root < 0 || c->call.root == c->d->rank;
+    const bool reads = c->call.root < 0 || c->call.root == c->self;
 
     meet_others(c);
     if (reads)
@@ -223,17 +211,17 @@ static void remote_read(struct collective *c, size_t offset, size_t bytes)
 /* Combines this rank's part directly from the segments of the others, which are all mapped. */
 static int combine_mapped(struct collective *c, size_t offset, size_t bytes)
 {
-    size_t begin = offset + part_begin(c, bytes, c->d->rank), length = part_bytes(c, bytes, c->d->rank);
+    size_t begin = offset + part_begin(c, bytes, c->self), length = part_bytes(c, bytes, c->self);
     size_t element = elements_bytes(c->call.type);
     int error = 0;
 
     for (size_t done = 0; done < length && !error; done += SLOT) {
         size_t piece = length - done < SLOT ? length - done : SLOT;
 
-        for (int r = 0; r < c->d->size && !error; r++) {
+        for (int r = 0; r < c->size && !error; r++) {
             struct attachment *a;
 
-            error = attachment_take(c->d, r, c->call.segment, &a);
+            error = attachment_take(c->d, c->ranks[r], c->call.segment, &a);
             if (error)
                 break;
             if (!a->base || !inside(a->bytes, begin + done, piece))
@@ -252,8 +240,10 @@ static int combine_mapped(struct collective *c, size_t offset, size_t bytes)
 
 static bool all_mapped(const struct collective *c)
 {
-    for (int r = 0; r < c->d->size; r++) {
-        if (!c->d->boards[r] || segment_listing(c->d, r, c->call.segment)->path != DEVCOM_MAPPED)
+    for (int r = 0; r < c->size; r++) {
+        int rank = c->ranks[r];
+
+        if (!c->d->boards[rank] || segment_listing(c->d, rank, c->call.segment)->path != DEVCOM_MAPPED)
             return false;
     }
     return true;
@@ -261,12 +251,12 @@ static bool all_mapped(const struct collective *c)
 
 static void spread_parts(struct collective *c, size_t offset, size_t bytes)
 {
-    EACH_OTHER(c->d, r)
+    EACH_OTHER(c, r)
     {
         if (c->call.root < 0 || r == c->call.root)
-            put_place(c, r, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
+            put_place(c, r, offset + part_begin(c, bytes, c->self), part_bytes(c, bytes, c->self));
     }
-    if (c->call.root < 0 || c->call.root == c->d->rank)
+    if (c->call.root < 0 || c->call.root == c->self)
         hear_others(c);
     flush(c);
 }
@@ -284,7 +274,7 @@ static void all_to_all_mapped(struct collective *c, size_t offset, size_t bytes)
 static void all_to_all(struct collective *c, size_t offset, size_t bytes)
 {
     exchange_slots(c, offset, bytes, true);
-    combine_slots(c, offset + part_begin(c, bytes, c->d->rank), part_bytes(c, bytes, c->d->rank));
+    combine_slots(c, offset + part_begin(c, bytes, c->self), part_bytes(c, bytes, c->self));
     spread_parts(c, offset, bytes);
 }
 
@@ -294,13 +284,13 @@ void collective_cast(struct collective *c, int root, size_t offset, size_t bytes
 {
     struct plan plan;
 
-    plan_cast(&plan, c->d->rank, c->d->size, root, bytes);
+    plan_cast(&plan, c->self, c->size, root, bytes);
     for (unsigned i = 0; i < plan.count; i++) {
         const struct plan_step *step = &plan.steps[i];
 
         if (step->result)
-            tell(c, step->peer);
-        hear(c, step->peer);
+            collective_tell(c, step->peer);
+        collective_hear(c, step->peer);
         if (!step->result)
             put_place(c, step->peer, offset, bytes);
     }
@@ -325,13 +315,13 @@ static void tree(struct collective *c, size_t offset, size_t bytes)
     const int root = c->call.root < 0 ? 0 : c->call.root;
     struct plan plan;
 
-    plan_tree(&plan, c->d->rank, c->d->size, root, bytes);
+    plan_tree(&plan, c->self, c->size, root, bytes);
     for (unsigned i = 0; i < plan.count; i++) {
         const struct plan_step *step = &plan.steps[i];
 
         if (step->receive_count)
-            tell(c, step->peer);
-        hear(c, step->peer);
+            collective_tell(c, step->peer);
+        collective_hear(c, step->peer);
         if (step->receive_count) {
             combine_child(c, step->peer, offset, bytes);
         } else {
@@ -371,7 +361,7 @@ void collective_reduce(struct collective *c)
         break;
     case DEVCOM_ALL_TO_ALL:
         run = all_mapped(c) ? all_to_all_mapped : all_to_all;
-        step = run == all_to_all ? SLOT * (size_t)c->d->size : bytes;
+        step = run == all_to_all ? SLOT * (size_t)c->size : bytes;
         break;
     default:
         break;

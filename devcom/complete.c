@@ -37,14 +37,14 @@ int stream_quiet(struct devcom *d, unsigned stream, long timeout_us)
     return wait_quiet(d, ALL_RANKS, stream, timeout_us);
 }
 
-int quiet_own(struct devcom *d, long timeout_us)
+int quiet_own(struct devcom *d, int rank, long timeout_us)
 {
-    return stream_quiet(d, own_stream(d), timeout_us);
+    return wait_quiet(d, rank, own_stream(d), timeout_us);
 }
 
-int flush_local_own(struct devcom *d, long timeout_us)
+int flush_local_own(struct devcom *d, int rank, long timeout_us)
 {
-    return wait_until(d, ALL_RANKS, own_stream(d), timeout_us, nic_left);
+    return wait_until(d, rank, own_stream(d), timeout_us, nic_left);
 }
 
 int stream_wait_for_room(struct devcom *d, int rank, unsigned stream)

@@ -43,12 +43,14 @@ static int options_check(struct devcom *d, const struct devcom_options *options)
     o->signals = given(o->signals, 1024);
     o->queues = given(o->queues, 4);
     o->queue_depth = given(o->queue_depth, 1024);
+    o->groups = given(o->groups, 8);
     d->eager_given = o->eager_bytes;
     o->eager_bytes = o->eager_bytes ? o->eager_bytes : 8192;
     o->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : (size_t)256 << 10;
     o->passive_bytes = o->passive_bytes ? o->passive_bytes : 4096;
     if (o->segments > MOST_SEGMENTS || o->signals > MOST_SIGNALS || o->queues > MOST_QUEUES || o->queue_depth > 65536 ||
-        o->eager_bytes > 65536 || o->chunk_bytes > PIECE_BYTES || o->passive_bytes > (size_t)1 << 20)
+        o->groups > MOST_GROUPS || o->eager_bytes > 65536 || o->chunk_bytes > PIECE_BYTES ||
+        o->passive_bytes > (size_t)1 << 20)
         return -EINVAL;
     return 0;
 }
@@ -63,7 +65,8 @@ static int options_agree(MPI_Comm comm, int error, const struct devcom_options *
                            (long)o->eager_bytes,
                            (long)o->chunk_bytes,
                            (long)o->passive_bytes,
-                           o->messages};
+                           o->messages,
+                           o->groups};
 
     return ranks_agree_on(comm, error, values, sizeof(values) / sizeof(*values));
 }
@@ -71,6 +74,7 @@ static int options_agree(MPI_Comm comm, int error, const struct devcom_options *
 static void context_free(struct devcom *d)
 {
     collective_close(d);
+    groups_close(d);
     board_close(d);
     pthread_mutex_destroy(&d->registering);
     pthread_mutex_destroy(&d->receiving);
@@ -85,13 +89,14 @@ static int parts_open(struct devcom *d)
 {
     int error;
 
-    d->words = d->o.signals + OWN_FIXED + 6 * (unsigned)d->size;
+    d->words = own_signal(d, OWN_GROUPS + 2 * d->o.groups, 0);
     error = board_open(d);
     if (!error) {
         waits_open(d);
         d->attachments = calloc((size_t)d->size * segment_ids(d), sizeof(*d->attachments));
         d->letters = calloc((size_t)d->size, sizeof(*d->letters));
-        error = ranks_agree(d->comm, d->attachments && d->letters ? collective_open(d) : -ENOMEM);
+        error = d->attachments && d->letters ? groups_open(d) : -ENOMEM;
+        error = ranks_agree(d->comm, error ? error : collective_open(d));
     }
     if (!error && (!d->neighbours.all || d->o.messages))
         error = ranks_agree(d->comm, nic_open(d));
@@ -188,7 +193,7 @@ bool devcom_alive(const struct devcom *d, int rank)
 int context_agree(struct devcom *d, int error)
 {
     uint64_t round = ++d->agreements;
-    unsigned first = own_signal(d, OWN_FIXED) + (unsigned)(round % 2) * (unsigned)d->size;
+    unsigned first = own_signal(d, OWN_AGREEMENT + round % 2, 0);
     const _Atomic int64_t *words = board_signals(d, d->rank) + first;
     struct waiting waiting;
     int worst = 0, failed = 0;

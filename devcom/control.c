@@ -179,7 +179,7 @@ static int wait_for(struct devcom_control *c, const struct devcom_command *comma
         long slice = left < 0 ? 0 : left < SLICE_US ? left : SLICE_US;
         int error = command->kind == DEVCOM_DO_QUIET
                         ? devcom_quiet(c->d, command->queue, slice)
-                        : signal_wait_any(c->d, command->signal, command->condition, value, slice, NULL);
+                        : signal_wait_any(c->d, &c->d->waits, command->signal, command->condition, value, slice, NULL);
 
         if (error != -ETIMEDOUT)
             return error;
@@ -267,7 +267,7 @@ static bool loop_ends(struct devcom_control *c, struct step *loop)
     if (command->count && loop->round >= command->count)
         return true;
     return command->kind == DEVCOM_DO_UNTIL &&
-           !signal_wait_any(c->d, command->signal, command->condition, command->value, DEVCOM_TEST, NULL);
+           !signal_wait_any(c->d, &c->d->waits, command->signal, command->condition, command->value, DEVCOM_TEST, NULL);
 }
 
 /* Ends a round of a loop. Sets *next if there is another round. */

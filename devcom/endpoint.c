@@ -267,7 +267,7 @@ static unsigned choose_servers(const struct devcom_endpoint_options *options, un
 
 static void look_for_place(struct devcom_endpoint *e, int rank, unsigned segment)
 {
-    struct device_place *place = &e->places[(size_t)rank * segment_ids(e->d) + segment];
+    struct device_place *place = &e->places[(size_t)rank * (scratch_id(e->d) + 1) + segment];
     struct attachment *a;
 
     *place = (struct device_place){0};
@@ -283,7 +283,7 @@ int devcom_endpoint_refresh(struct devcom_endpoint *e)
     if (!e)
         return -EINVAL;
     for (int rank = 0; rank < e->d->size; rank++) {
-        for (unsigned segment = 0; segment < segment_ids(e->d); segment++)
+        for (unsigned segment = 0; segment <= scratch_id(e->d); segment++)
             look_for_place(e, rank, segment);
     }
     return 0;
@@ -327,7 +327,7 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
     uint32_t queues = options->queues ? options->queues : 4, depth = options->depth ? options->depth : 256;
 
     e->words = aligned_alloc(LINE, (sizeof(*e->words) + LINE - 1) / LINE * LINE);
-    e->places = calloc((size_t)d->size * segment_ids(d), sizeof(*e->places));
+    e->places = calloc((size_t)d->size * (scratch_id(d) + 1), sizeof(*e->places));
     e->ranks = calloc((size_t)d->size, sizeof(*e->ranks));
     e->rings = aligned_alloc(LINE, queues * sizeof(*e->rings));
     e->commands = calloc((size_t)queues * depth, sizeof(*e->commands));
@@ -345,7 +345,7 @@ static int words_allocate(struct devcom_endpoint *e, const struct devcom_endpoin
                                       .signals = d->o.signals,
                                       .queues = queues,
                                       .depth = depth,
-                                      .words = own_signal(d, OWN_FIXED) + 3 * (unsigned)d->size,
+                                      .words = own_signal(d, OWN_KERNELS, 0),
                                       .places = (uintptr_t)e->places,
                                       .ranks = (uintptr_t)e->ranks,
                                       .rings = (uintptr_t)e->rings,

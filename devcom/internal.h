@@ -17,6 +17,8 @@
 
 #define LINE 64
 #define MOST_SEGMENTS 256
+#define MOST_GROUPS 64
+#define MOST_IDS (MOST_SEGMENTS + 1 + MOST_GROUPS) /* with the library's scratch segments, see scratch_id() */
 #define MOST_SIGNALS 65535
 #define MOST_QUEUES 32
 #define YIELD_EVERY 512  /* polls: there may be fewer cores than threads that wait for each other */
@@ -24,11 +26,14 @@
 #define ALONE_KERNEL_POLLS 16384
 #define PIECE_BYTES ((size_t)64 << 20) /* the most that one message carries */
 
-/* ---- the library's own signals of each rank, after the program's ---- */
-enum {
-    OWN_BARRIER,    /* by round: how often the rank was notified */
-    OWN_FIXED = 32, /* then for each rank two words of the agreement, one each of the host's and of kernels'
-                     * collectives, and two of passive messages */
+/* ---- the library's own signals of each rank, after the program's: blocks of a word for each rank ---- */
+enum own_block {
+    OWN_AGREEMENT, /* two, used alternately */
+    OWN_COLLECTIVE = 2,
+    OWN_KERNELS, /* kernels' collectives */
+    OWN_LETTER,  /* passive messages from a rank; those to it that it has taken */
+    OWN_TAKEN,
+    OWN_GROUPS /* of each group number two: commits (group.c), collectives */
 };
 
 /* ---- board.c: memory of a rank that its neighbours read and write ---- */
@@ -44,8 +49,8 @@ struct listing {
 struct board {
     struct memory_owner owner;
     _Atomic uint32_t bell __attribute__((aligned(LINE))); /* a doze (ground/doze.h), of the owner's threads */
-    _Atomic uint32_t mute;                      /* number of devices that write signals here and cannot ring */
-    struct listing listings[MOST_SEGMENTS + 1]; /* the last one is the library's scratch memory */
+    _Atomic uint32_t mute; /* number of devices that write signals here and cannot ring */
+    struct listing listings[MOST_IDS];
 };
 
 /* Collective. Returns 0, or a negative errno on all ranks. */
@@ -92,29 +97,36 @@ struct devcom {
     int letter_from;                      /* sender of the passive message that was received last */
     _Atomic int64_t *letters;             /* by rank: passive messages sent to it */
     struct attachment *attachments;       /* by rank and segment */
-    _Atomic(struct segment *) own[MOST_SEGMENTS + 1];
-    _Atomic uint32_t users[MOST_SEGMENTS + 1]; /* operations that use a segment of own */
+    _Atomic(struct segment *) own[MOST_IDS];
+    _Atomic uint32_t users[MOST_IDS]; /* operations that use a segment of own */
     uint64_t generations;
     uint64_t agreements;
     struct nic *nic;
     struct collective *collective;
-    _Atomic uint64_t told; /* see context_told() */
+    struct group_number *group_numbers; /* group.c */
+    _Atomic uint64_t told;              /* see context_told() */
 };
 
-static inline unsigned own_signal(const struct devcom *d, unsigned which)
+static inline unsigned own_signal(const struct devcom *d, unsigned block, int rank)
 {
-    return d->o.signals + which;
+    return d->o.signals + block * (unsigned)d->size + (unsigned)rank;
 }
 
-/* The id of the library's scratch segment (collective.c), and the number of ids with it. */
+/* The id of the library's scratch segment (collective.c), which kernels know, too; that of a group; the number of ids
+ * with these. */
 static inline unsigned scratch_id(const struct devcom *d)
 {
     return d->o.segments;
 }
 
+static inline unsigned group_scratch_id(const struct devcom *d, unsigned number)
+{
+    return d->o.segments + 1 + number;
+}
+
 static inline unsigned segment_ids(const struct devcom *d)
 {
-    return d->o.segments + 1;
+    return d->o.segments + 1 + d->o.groups;
 }
 
 /* Streams of messages to a rank: the program's queues, the library's own queue, and kernels' queues, whose refusals are
@@ -197,6 +209,8 @@ int attachment_fix(struct devcom *d, int rank, unsigned id, void *at);
 int segment_adopt(struct devcom *d, struct segment *segment, const struct devcom_memory *memory);
 /* Allocates a segment at a given address, for a global address space; at NULL: anywhere. */
 int segment_alloc_at(struct devcom *d, unsigned id, const struct devcom_memory *memory, void *at);
+/* Deletes one, the library's own included. Returns 0; -ENOENT. */
+int segment_delete_any(struct devcom *d, unsigned id);
 
 /* ---- shape.c: blocks of up to three dimensions ---- */
 
@@ -238,9 +252,10 @@ struct transfer {
 int transfer_check(struct devcom *d, const struct devcom_put *put, unsigned queue, struct transfer *t);
 /* Changes a signal of a near rank. */
 void signal_apply(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value);
-/* Waits as devcom_signal_wait(), also for the library's own signals. Does not check its arguments. */
-int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value, long timeout_us,
-                    int64_t *out);
+/* Waits as devcom_signal_wait(), also for the library's own signals, in the way of waits. Does not check its arguments.
+ */
+int signal_wait_any(struct devcom *d, const struct waits *waits, unsigned signal, enum devcom_condition condition,
+                    int64_t value, long timeout_us, int64_t *out);
 /* Changes any signal of a rank, by the library's own queue: the one after the program's. */
 int notify_own(struct devcom *d, int rank, unsigned signal, enum devcom_signal_op op, int64_t value);
 /* Do one put or get by the library's own queue, with any signal and segment. They wait for room. */
@@ -255,8 +270,9 @@ int stream_quiet(struct devcom *d, unsigned stream, long timeout_us);
 /* Waits, after -EAGAIN, until there is room for another operation to that rank. Refusals remain to be returned by the
  * next quiet. Returns 0; -ECONNRESET. */
 int stream_wait_for_room(struct devcom *d, int rank, unsigned stream);
-int flush_local_own(struct devcom *d, long timeout_us);
-int quiet_own(struct devcom *d, long timeout_us);
+/* Wait for the completion of the library's own operations to a rank. */
+int flush_local_own(struct devcom *d, int rank, long timeout_us);
+int quiet_own(struct devcom *d, int rank, long timeout_us);
 
 /* Does count puts that have been checked, one after the other, and looks up their segments. */
 int put_checked(struct devcom *d, struct transfer *transfers, unsigned count, unsigned *done);
@@ -268,6 +284,10 @@ void collective_close(struct devcom *d);
 size_t scratch_letter(const struct devcom *d, int rank);
 /* Collective. Sends the first rank's word to all. */
 int collective_share(struct devcom *d, uint64_t *word);
+
+/* ---- group.c ---- */
+int groups_open(struct devcom *d);
+void groups_close(struct devcom *d);
 
 /* ---- nic.c, nic_send.c, nic_chain.c, nic_ask.c, atomic.c: operations by messages ---- */
 int nic_open(struct devcom *d);

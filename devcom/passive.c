@@ -8,12 +8,12 @@
 /* The words of the letters from a rank, and of those to it that it has taken. */
 static unsigned word_from(const struct devcom *d, int rank)
 {
-    return own_signal(d, OWN_FIXED) + 4 * (unsigned)d->size + (unsigned)rank;
+    return own_signal(d, OWN_LETTER, rank);
 }
 
 static unsigned word_taken(const struct devcom *d, int rank)
 {
-    return word_from(d, d->size + rank);
+    return own_signal(d, OWN_TAKEN, rank);
 }
 
 /* Reserves the place at a rank, once its last letter has been taken. */

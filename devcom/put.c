@@ -1,6 +1,5 @@
 /* Puts and gets: copies if this process can reach the memory, messages otherwise (nic.c). */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -460,9 +459,9 @@ static int run_own(struct devcom *d, const struct devcom_put *put, const void *d
     int error;
 
     while ((error = data ? put_data(d, put, data, queue) : stream_transfer(d, put, queue, get)) == -EAGAIN) {
-        if (board_any_lost(d))
-            return -ECONNRESET;
-        sched_yield();
+        error = stream_wait_for_room(d, put->rank, queue);
+        if (error)
+            break;
     }
     return error;
 }

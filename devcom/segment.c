@@ -297,7 +297,7 @@ static void wait_until_unvisited(struct devcom *d, unsigned id)
 }
 
 /* Deletes a segment of this rank, the library's own included. */
-static int delete_any(struct devcom *d, unsigned id)
+int segment_delete_any(struct devcom *d, unsigned id)
 {
     struct listing *listing;
     struct segment *segment;
@@ -322,13 +322,13 @@ int devcom_segment_delete(struct devcom *d, unsigned id)
 {
     if (!d)
         return -EINVAL;
-    return id < d->o.segments ? delete_any(d, id) : -ENOENT;
+    return id < d->o.segments ? segment_delete_any(d, id) : -ENOENT;
 }
 
 void segments_close(struct devcom *d)
 {
     for (unsigned id = 0; id < segment_ids(d); id++) {
-        delete_any(d, id);
+        segment_delete_any(d, id);
         for (int rank = 0; rank < d->size; rank++)
             attachment_drop(d, rank, id);
     }

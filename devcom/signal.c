@@ -55,10 +55,10 @@ int devcom_signal_store(struct devcom *d, unsigned signal, int64_t value)
     return 0;
 }
 
-int signal_wait_any(struct devcom *d, unsigned signal, enum devcom_condition condition, int64_t value, long timeout_us,
-                    int64_t *out)
+int signal_wait_any(struct devcom *d, const struct waits *waits, unsigned signal, enum devcom_condition condition,
+                    int64_t value, long timeout_us, int64_t *out)
 {
-    int error = waiting_for_word(&d->waits, board_signals(d, d->rank) + signal, condition, value, timeout_us, out);
+    int error = waiting_for_word(waits, board_signals(d, d->rank) + signal, condition, value, timeout_us, out);
 
     context_heard(d);
     return error;
@@ -69,7 +69,7 @@ int devcom_signal_wait(struct devcom *d, unsigned signal, enum devcom_condition 
 {
     if (!d || signal >= d->o.signals || !condition_valid(condition))
         return -EINVAL;
-    return signal_wait_any(d, signal, condition, value, timeout_us, out);
+    return signal_wait_any(d, &d->waits, signal, condition, value, timeout_us, out);
 }
 
 static bool find_set(const _Atomic int64_t *words, unsigned count, unsigned *out)

@@ -80,12 +80,21 @@ static int poll_on(struct waiting *waiting)
     return waiting->polling.seen_us >= waiting->until_us ? -ETIMEDOUT : 0;
 }
 
+static bool any_lost(const struct waits *how)
+{
+    if (!neighbours_any_lost(how->neighbours))
+        return false;
+    for (int i = 0; i < how->rank_count; i++) {
+        if (neighbours_lost(how->neighbours, how->ranks[i]))
+            return true;
+    }
+    return !how->ranks;
+}
+
 static bool is_lost(const struct waiting *waiting)
 {
-    struct neighbours *n = waiting->how->neighbours;
-
-    return waiting->rank >= 0 ? neighbours_lost(n, waiting->rank)
-                              : waiting->until_us == LONG_MAX && neighbours_any_lost(n);
+    return waiting->rank >= 0 ? neighbours_lost(waiting->how->neighbours, waiting->rank)
+                              : waiting->until_us == LONG_MAX && any_lost(waiting->how);
 }
 
 static long nap_us(const struct waiting *waiting)

@@ -15,6 +15,8 @@ struct waiting;
 struct waits {
     void *owner;
     struct neighbours *neighbours;
+    const int *ranks; /* the ranks whose loss ends waits for any rank; NULL: all */
+    int rank_count;
     _Atomic uint32_t *doze;
     long spin_us;                /* how long they poll */
     unsigned yield_every, alone; /* see struct polling */
@@ -55,9 +57,9 @@ struct waiting {
  *         ;
  *     error = waiting_end(&waiting);
  *
- * rank: the rank whose loss ends the wait; -1: any rank, if there is no time-out. timeout_us < 0: no time-out; 0:
- * checks once. waiting_step() returns whether to check again, and waiting_end() 0, -ETIMEDOUT or -ECONNRESET; after an
- * error the condition may hold nevertheless.
+ * rank: the rank whose loss ends the wait; -1: any rank of waits->ranks, if there is no time-out. timeout_us < 0: no
+ * time-out; 0: checks once. waiting_step() returns whether to check again, and waiting_end() 0, -ETIMEDOUT or
+ * -ECONNRESET; after an error the condition may hold nevertheless.
  */
 void waiting_begin(struct waiting *waiting, const struct waits *how, int rank, long timeout_us);
 bool waiting_step(struct waiting *waiting);

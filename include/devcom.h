@@ -17,6 +17,8 @@
  *     shmem_quiet, _pe_quiet, _fence                                  devcom_quiet, _quiet_rank, _fence
  *     gaspi_atomic_fetch_add, _compare_swap                           devcom_fetch_add, devcom_compare_swap
  *     gaspi_passive_send, _receive                                    devcom_passive_send, _receive
+ *     gaspi_group_create, _add, _commit, _size, _ranks, _delete       devcom_group_create, _add, _commit, _size, _rank,
+ * ... gaspi_barrier, gaspi_allreduce                                  devcom_barrier, devcom_group_barrier, ...
  *     ggas_get_pointer_of_node                                        devcom_ggas_ptr
  *     ucp_device_put                                                  devcom_put_element, of kernels
  *
@@ -42,6 +44,7 @@
 #include <devcom_device.h>
 #include <devcom_control.h>
 #include <devcom_ggas.h>
+#include <devcom_group.h>
 #include <devcom_deprecated.h>
 
 #endif

@@ -42,6 +42,7 @@ struct devcom_options {
     size_t passive_bytes; /* size of the longest passive message; default 4 KiB, at most 1 MiB */
     bool messages;        /* run the progress thread even if all ranks share a host, so that ranks can reach device
                              memory that cannot be mapped */
+    unsigned groups;      /* number of groups' numbers, from 0; default 8, at most 64 */
 };
 
 /*
@@ -61,7 +62,7 @@ int devcom_init(MPI_Comm comm, const struct devcom_options *options, struct devc
 
 /*
  * Collective. Fences all queues, waits for all ranks, then frees everything, segments included. Endpoints, chains,
- * control programs and global address spaces must be closed before.
+ * control programs, groups and global address spaces must be closed before.
  *
  * Returns 0; -ECONNRESET: a rank is lost; this rank's resources are freed nevertheless.
  */

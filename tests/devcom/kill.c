@@ -1,9 +1,9 @@
 /*
  * Rank 2 of 3 is killed, or stopped, in the middle of its puts. The others continue with each other, by host and by
- * kernel; a wait for the dead rank, by host or kernel, gets an error. words[1]: after how many microseconds; words[2]:
- * "stop": rank 2 is stopped, not killed, which only ranks on another host take for a loss, as if the link were down;
- * words[3]: the bytes of its puts, 4096 and up to 128 KiB; words[4]: how many uncounted puts it does before each
- * counted one, so that it ends in the middle of a message.
+ * kernel, and in a group; a wait for the dead rank, by host, group or kernel, gets an error. words[1]: after how many
+ * microseconds; words[2]: "stop": rank 2 is stopped, not killed, which only ranks on another host take for a loss, as
+ * if the link were down; words[3]: the bytes of its puts, 4096 and up to 128 KiB; words[4]: how many uncounted puts it
+ * does before each counted one, so that it ends in the middle of a message.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -115,6 +115,34 @@ static void check_kernel(struct xtqtest_device *device)
     devcom_endpoint_close(endpoint);
 }
 
+/* A group with the lost rank, whether it had been committed before or not, has an error; one of the others works. */
+static void check_groups(struct devcom_group *all, int rank)
+{
+    struct devcom_group *late, *two;
+    int32_t sum = 1 + rank;
+    void *mine;
+
+    EQUAL(devcom_segment_ptr(d, rank, SEGMENT, &mine), 0);
+    EQUAL(devcom_group_barrier(all, DEVCOM_BLOCK), -ECONNRESET);
+    EQUAL(devcom_group_delete(all), 0);
+    EQUAL(devcom_group_create(d, 1, &late), 0);
+    EQUAL(devcom_group_create(d, 2, &two), 0);
+    for (int r = 0; r < 3; r++) {
+        EQUAL(devcom_group_add(late, r), 0);
+        EQUAL(r < 2 ? devcom_group_add(two, r) : 0, 0);
+    }
+    EQUAL(devcom_group_commit(late, DEVCOM_BLOCK), -ECONNRESET);
+    EQUAL(devcom_group_delete(late), 0);
+    EQUAL(devcom_group_commit(two, DEVCOM_BLOCK), 0);
+    for (enum devcom_method method = DEVCOM_AUTO; method <= DEVCOM_TREE; method++) {
+        memcpy((uint8_t *)mine + OTHERS_AT, &sum, sizeof(sum));
+        EQUAL(devcom_group_allreduce(two, SEGMENT, OTHERS_AT, 1, DEVCOM_INT32, DEVCOM_SUM, method, DEVCOM_BLOCK), 0);
+        EQUAL(*(int32_t *)((uint8_t *)mine + OTHERS_AT), 3);
+        EQUAL(devcom_group_barrier(two, DEVCOM_BLOCK), 0);
+    }
+    EQUAL(devcom_group_delete(two), 0);
+}
+
 /* Each rank leaves when the other needs nothing more from it, or has left. */
 static void leave(int rank)
 {
@@ -123,7 +151,7 @@ static void leave(int rank)
         ;
 }
 
-static void survive(int rank, const uint8_t *mine)
+static void survive(int rank, const uint8_t *mine, struct devcom_group *all)
 {
     struct devcom_memory more = {.bytes = 4096};
     struct xtqtest_device device = xtqtest_device();
@@ -144,6 +172,7 @@ static void survive(int rank, const uint8_t *mine)
     EQUAL(devcom_barrier(d, DEVCOM_BLOCK), -ECONNRESET);
     EQUAL(devcom_passive_receive(d, NULL, 0, DEVCOM_BLOCK, &(int){0}, &(size_t){0}), -ECONNRESET);
     EQUAL(devcom_segment_register(d, SEGMENT, 0), -ECONNRESET);
+    check_groups(all, rank);
     check_kernel(&device);
     EQUAL(devcom_segment_alloc(d, SEGMENT + 1, &more), 0);
     /* the two still reach each other, through all queues */
@@ -163,6 +192,7 @@ static void survive(int rank, const uint8_t *mine)
 int main(int count, char **words)
 {
     struct devcom_memory memory = {.bytes = BYTES};
+    struct devcom_group *all;
     pthread_t thread;
     int rank, level;
     void *mine;
@@ -181,7 +211,11 @@ int main(int count, char **words)
     EQUAL(devcom_segment_ptr(d, rank, SEGMENT, &mine), 0);
     pid_of_2 = getpid();
     MPI_Bcast(&pid_of_2, 1, MPI_INT, 2, MPI_COMM_WORLD);
-    EQUAL(devcom_barrier(d, DEVCOM_BLOCK), 0);
+    EQUAL(devcom_group_create(d, 0, &all), 0);
+    for (int r = 0; r < 3; r++)
+        EQUAL(devcom_group_add(all, r), 0);
+    EQUAL(devcom_group_commit(all, DEVCOM_BLOCK), 0);
+    EQUAL(devcom_group_barrier(all, DEVCOM_BLOCK), 0);
     if (rank != 2)
         EQUAL(devcom_signal_op(d, 2, 6, DEVCOM_SIGNAL_ADD, 1, 0), 0);
     if (rank == 2) {
@@ -189,7 +223,7 @@ int main(int count, char **words)
         EQUAL(pthread_create(&thread, NULL, end, NULL), 0);
         put_for_ever(mine);
     }
-    survive(rank, mine);
+    survive(rank, mine, all);
     EQUAL(devcom_finalize(d), -ECONNRESET);
     printf("rank %d survives\n", rank);
     fflush(stdout);

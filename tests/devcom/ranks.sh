@@ -14,6 +14,7 @@ for number in 1 3; do
     must $first $number chains
     must $first $number words
     must $first $number fetches
+    must $first $number groups
 done
 must $first 1 basics messages
 must $first 3 basics messages
@@ -21,6 +22,8 @@ VOCL_SHARE=0 must $first 4 basics messages
 VOCL_SHARE=0 must $first 4 chains messages
 VOCL_SHARE=0 must $first 4 words
 VOCL_SHARE=0 must $first 3 fetches messages
+must $first 4 groups messages
+VOCL_SHARE=0 must $first 4 groups messages
 for mpi in $mpis; do
     must $mpi 2 basics
     must $mpi 2 devices
@@ -30,6 +33,8 @@ for mpi in $mpis; do
     VOCL_SHARE=0 must $mpi 2 devices
     VOCL_SHARE=0 must $mpi 2 words
     must $mpi 2 fetches messages
+    must $mpi 3 groups
+    VOCL_SHARE=0 must $mpi 3 groups
     VOCL_SHARE=0 must $mpi 2 fetches
     # the limit for data that travel with their descriptor is measured, or set
     VOCL_SHARE=0 VOCL_LOG=info must $mpi 2 basics messages

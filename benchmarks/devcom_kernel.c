@@ -1,13 +1,15 @@
 /*
  * Kernels that communicate, between two ranks, and the sizes of pieces: figures of L. Oden's dissertation.
  *
- *     rate     puts of 8 bytes with a signal, each completed by quiet, by as many work-groups as queues: with one
- * thread of the host for all queues, and with one for each (Figures 5.14, 5.15) store    stores of 8 bytes into the
- * other rank's memory, side by side, and every second one (Table 6.1); load: likewise loads; put: the same bytes by
- * devcom_write (Figures 6.7 to 6.9) chunk    devcom_write from and to memory of devices that is staged, by the size of
- * the pieces (Figures 4.6, 4.7)
+ * - rate: puts of 8 bytes with a signal, each completed by quiet, by as many work-groups as queues: with one thread of
+ *   the host for all queues, and with one for each (Figures 5.14, 5.15)
+ * - store: stores of 8 bytes into the other rank's memory, side by side, and every second one (Table 6.1); load:
+ *   likewise loads; put: the same bytes by devcom_write (Figures 6.7 to 6.9)
+ * - reduce, allreduce: of floats, by each method (Figures 6.16, 6.17)
+ * - chunk: devcom_write from and to memory of devices that is staged, by the size of the pieces (Figures 4.6, 4.7)
  *
- * Started by mpiexec; with VOCL_SHARE=0 the ranks are as on two hosts, and store, load and put are left out.
+ * Started by mpiexec with two ranks; with more it measures the reductions alone. With VOCL_SHARE=0 the ranks are as on
+ * two hosts, and only rate and chunk are measured.
  */
 #include <mpi.h>
 
@@ -51,6 +53,13 @@ static const char source[] =
     "    uint i = 0;\n"
     "    do\n"
     "        devcom_write(d, 0, 0, 1, 0, 0, words * 8, 0);\n"
+    "    while (++i < rounds);\n"
+    "}\n"
+    "kernel void reduce(global struct devcom_device *d, uint rounds, int root, ulong count, uint method)\n"
+    "{\n"
+    "    uint i = 0;\n"
+    "    do\n"
+    "        devcom_ggas_reduce_by(d, root, 0, 0, count, DEVCOM_FLOAT, DEVCOM_MAX, method);\n"
     "    while (++i < rounds);\n"
     "}\n";
 
@@ -171,6 +180,47 @@ static void addresses(void)
     clReleaseProgram(program);
 }
 
+/* All methods in turns, by kernels of all ranks that repeat one: the mean time of one. */
+static void reductions(cl_int root)
+{
+    static const char *const methods[] = {"auto", "remote_read", "gather", "all_gather", "all_to_all", "tree"};
+    struct devcom_endpoint *endpoint;
+    cl_program program;
+    cl_kernel kernel;
+
+    endpoint = open_endpoint(2, 1, &program);
+    kernel = kernel_of(endpoint, program, "reduce");
+    CHECK(clSetKernelArg(kernel, 2, sizeof(root), &root));
+    for (cl_ulong count = 1; count <= 1 << 18; count *= 8) {
+        struct series series[BENCH_COUNT(methods)] = {0};
+        cl_uint many = count > 100000 ? 20 : count > 4000 ? 100 : 1000;
+
+        CHECK(clSetKernelArg(kernel, 3, sizeof(count), &count));
+        EACH_ROUND (round, 1, bench_rounds(&bench, 11, 3)) {
+            for (cl_uint method = 0; method < BENCH_COUNT(methods); method++) {
+                CHECK(clSetKernelArg(kernel, 4, sizeof(method), &method));
+                meet();
+                run(kernel, 1, ITEMS, 1); /* so that all begin the next one at the same time */
+                round_add(&round, &series[method], run(kernel, 1, ITEMS, many) / many);
+            }
+        }
+        for (size_t method = 0; method < BENCH_COUNT(methods); method++) {
+            char name[64];
+
+            snprintf(name, sizeof(name), "%s_%s_%zuB", root < 0 ? "allreduce" : "reduce", methods[method],
+                     (size_t)count * sizeof(cl_float));
+            report(&series[method], name, "us");
+            if (rank)
+                free(series[method].samples);
+        }
+    }
+    EXPECT(!devcom_endpoint_error(endpoint));
+    meet();
+    devcom_endpoint_close(endpoint);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+}
+
 static void chunks(void)
 {
     static const size_t sizes[] = {64 << 10, 1 << 20, 8 << 20};
@@ -204,19 +254,26 @@ static void chunks(void)
 int main(int count, char **words)
 {
     struct devcom_memory memory = {.bytes = BYTES};
+    bool pair;
     int level;
 
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &level);
     bench_open(&bench, count, words);
-    EXPECT(!devcom_init(MPI_COMM_WORLD, NULL, &d) && devcom_size(d) == 2);
+    EXPECT(!devcom_init(MPI_COMM_WORLD, NULL, &d) && devcom_size(d) > 1);
     rank = devcom_rank(d);
+    pair = devcom_size(d) == 2;
     EXPECT(!devcom_segment_create(d, SEGMENT, &memory));
-    for (unsigned groups = 1; groups <= MOST_GROUPS; groups *= 2)
+    for (unsigned groups = 1; groups <= MOST_GROUPS && pair; groups *= 2)
         rates(groups);
-    if (devcom_shares_host(d, 1 - rank))
-        addresses();
+    if (devcom_shares_host(d, !rank)) {
+        if (pair)
+            addresses();
+        reductions(0);
+        reductions(-1);
+    }
     EXPECT(!devcom_finalize(d));
-    chunks();
+    if (pair)
+        chunks();
     bench_close(&bench);
     MPI_Finalize();
     return 0;

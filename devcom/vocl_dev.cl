@@ -36,6 +36,12 @@
 #define DEVCOM_PROD 1u
 #define DEVCOM_MIN 2u
 #define DEVCOM_MAX 3u
+#define DEVCOM_AUTO 0u
+#define DEVCOM_REMOTE_READ 1u
+#define DEVCOM_GATHER 2u
+#define DEVCOM_ALL_GATHER 3u
+#define DEVCOM_ALL_TO_ALL 4u
+#define DEVCOM_TREE 5u
 #define DEVCOM_ENOENT (-2)
 #define DEVCOM_EINVAL (-22)
 #define DEVCOM_ERANGE (-34)
@@ -43,7 +49,7 @@
 #define DEVCOM_ECONNRESET (-104)
 #define DEVCOM_RESULTS 1024
 #define DEVCOM_SMALL 4096ul /* bytes: up to this size an allreduce is an all-gather */
-#define DEVCOM_SLOT 65536ul /* bytes of each rank in scratch memory; successive reductions use its halves alternately */
+#define DEVCOM_SLOT 65536ul /* bytes of each rank in scratch memory; successive meetings use its halves alternately */
 
 struct devcom_place {
     ulong address, bytes; /* address 0: not mapped */

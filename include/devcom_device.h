@@ -95,6 +95,7 @@ void devcom_endpoint_close(struct devcom_endpoint *e);
  *     int devcom_ggas_barrier_at_end(d);
  *     int devcom_ggas_reduce(d, int root, uint segment, ulong offset, ulong count, uint type, uint op);
  *     int devcom_ggas_allreduce(d, uint segment, ulong offset, ulong count, uint type, uint op);
+ *     int devcom_ggas_reduce_by(d, int root, uint segment, ulong offset, ulong count, uint type, uint op, uint method);
  */
 int devcom_program_create(struct devcom_endpoint *e, const char *source, const char *options, cl_program *out);
 int devcom_kernel_argument(struct devcom_endpoint *e, cl_kernel kernel, unsigned index);

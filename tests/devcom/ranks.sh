@@ -16,6 +16,9 @@ for number in 1 3; do
     must $first $number fetches
     must $first $number groups
 done
+for number in 1 2 4; do
+    must $first $number reductions
+done
 must $first 1 basics messages
 must $first 3 basics messages
 VOCL_SHARE=0 must $first 4 basics messages
@@ -34,6 +37,8 @@ for mpi in $mpis; do
     VOCL_SHARE=0 must $mpi 2 words
     must $mpi 2 fetches messages
     must $mpi 3 groups
+    must $mpi 3 reductions
+    VOCL_SHARE=0 must $mpi 2 reductions
     VOCL_SHARE=0 must $mpi 3 groups
     VOCL_SHARE=0 must $mpi 2 fetches
     # the limit for data that travel with their descriptor is measured, or set

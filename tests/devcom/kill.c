@@ -115,6 +115,13 @@ static void check_kernel(struct xtqtest_device *device)
     devcom_endpoint_close(endpoint);
 }
 
+/* Waits in a group with the rank that is lost meanwhile. */
+static void *wait_in_group(void *all)
+{
+    EQUAL(devcom_group_barrier(all, DEVCOM_BLOCK), -ECONNRESET);
+    return NULL;
+}
+
 /* A group with the lost rank, whether it had been committed before or not, has an error; one of the others works. */
 static void check_groups(struct devcom_group *all, int rank)
 {
@@ -155,7 +162,9 @@ static void survive(int rank, const uint8_t *mine, struct devcom_group *all)
 {
     struct devcom_memory more = {.bytes = 4096};
     struct xtqtest_device device = xtqtest_device();
+    pthread_t waits;
 
+    EQUAL(pthread_create(&waits, NULL, wait_in_group, all), 0);
     if (rank == 1) /* while the loss is not known yet */
         check_far();
     for (int64_t number = 1; devcom_alive(d, 2) || number < 1000; number++) {
@@ -172,6 +181,7 @@ static void survive(int rank, const uint8_t *mine, struct devcom_group *all)
     EQUAL(devcom_barrier(d, DEVCOM_BLOCK), -ECONNRESET);
     EQUAL(devcom_passive_receive(d, NULL, 0, DEVCOM_BLOCK, &(int){0}, &(size_t){0}), -ECONNRESET);
     EQUAL(devcom_segment_register(d, SEGMENT, 0), -ECONNRESET);
+    EQUAL(pthread_join(waits, NULL), 0);
     check_groups(all, rank);
     check_kernel(&device);
     EQUAL(devcom_segment_alloc(d, SEGMENT + 1, &more), 0);

@@ -96,12 +96,16 @@ void event_when(struct executor *x, cl_event event, cl_int state, void (*run)(st
         ask_driver(wait);
 }
 
-static bool wait_look(struct wait *wait)
+static bool is_over(const struct wait *wait)
 {
     const cl_int status = atomic_load(&wait->fired) ? CL_QUEUED : event_status(wait->event);
-    const bool over = status < 0 || (wait->late && status <= wait->state);
 
-    if (!over || atomic_exchange(&wait->fired, true))
+    return status < 0 || (wait->late && status <= wait->state);
+}
+
+static bool wait_look(struct wait *wait)
+{
+    if (!is_over(wait) || atomic_exchange(&wait->fired, true))
         return false;
     executor_finish_here(wait->x, &wait->job);
     return true;
@@ -128,27 +132,35 @@ int executor_check(struct executor *x)
 }
 
 /* Checking all events in every turn of the loop would take all its time. So each turn checks the oldest, which are
- * likely to end next, and some of the others in turn, as the oldest may be waiting for these. */
+ * likely to end next, and looks at some of the others in turn, as the oldest may be waiting for these. If one of them
+ * is over, all are checked, so that the ends of a queue's commands are seen in order. */
 #define MOST_LOOKED 4
 
-static struct wait *look_at_some(struct wait *wait)
+static bool others_are_over(struct executor *x, struct wait *behind)
 {
+    struct wait *wait = x->look_next ? x->look_next : behind;
+    bool over = false;
+
     for (unsigned i = 0; i < MOST_LOOKED && wait; i++) {
-        wait_look(wait);
+        over |= is_over(wait);
         wait = TAILQ_NEXT(wait, in);
     }
-    return wait;
+    x->look_next = wait;
+    return over;
 }
 
 void event_look(struct executor *x)
 {
-    struct wait *behind;
+    unsigned left = MOST_LOOKED;
+    struct wait *wait;
 
     if (!x->late_waits)
         return;
-    behind = look_at_some(TAILQ_FIRST(&x->waits));
-    if (behind)
-        x->look_next = look_at_some(x->look_next ? x->look_next : behind);
+    TAILQ_FOREACH (wait, &x->waits, in) {
+        if (!left-- && !others_are_over(x, wait))
+            break;
+        wait_look(wait);
+    }
 }
 
 bool executor_told_late(const struct executor *x)

@@ -17,6 +17,7 @@ struct driver {
     bool ignores_lists; /* its out-of-order markers wait for everything before them, whatever their list */
     bool shares_builds; /* see build_turn.c */
     bool needs_argument_option;
+    bool queue_waits_for_itself;
     /* It serves CPUs alone. Drivers of other devices are expected to do what NVIDIA's does; one property is enough as
      * long as no driver is known that does only part of it. */
     bool for_cpus;
@@ -62,6 +63,11 @@ bool driver_needs_argument_option(const void *object)
     return driver_of(object)->needs_argument_option;
 }
 
+bool driver_queue_waits_for_itself(const void *object)
+{
+    return driver_of(object)->queue_waits_for_itself;
+}
+
 bool driver_finish_fails(const void *object)
 {
     return !driver_of(object)->for_cpus;
@@ -99,7 +105,7 @@ static bool describe(cl_platform_id platform, struct driver *driver)
 {
     char version[256] = "", name[64] = "", extensions[8192] = "";
     unsigned major, minor;
-    bool pocl, oclgrind;
+    bool pocl, oclgrind, intel;
 
     clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
@@ -108,6 +114,7 @@ static bool describe(cl_platform_id platform, struct driver *driver)
         return false;
     pocl = !strcmp(name, "Portable Computing Language");
     oclgrind = !strcmp(name, "Oclgrind");
+    intel = !strcmp(name, "Intel(R) OpenCL");
     *driver = (struct driver){.table = *(const struct _cl_icd_dispatch *const *)platform,
                               .version = 100 * major + 10 * minor,
                               .has_table = strstr(extensions, "cl_khr_icd"),
@@ -115,6 +122,7 @@ static bool describe(cl_platform_id platform, struct driver *driver)
                               .ignores_lists = pocl,
                               .shares_builds = pocl,
                               .needs_argument_option = pocl || oclgrind,
+                              .queue_waits_for_itself = intel,
                               .for_cpus = is_for_cpus(platform)};
     return driver->version >= 110;
 }

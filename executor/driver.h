@@ -26,6 +26,10 @@ bool driver_finish_fails(const void *object);
  * given to other drivers unasked: NVIDIA's 580.159 then makes PTX of some kernels that its own assembler refuses, and
  * Intel's has the information without it. */
 bool driver_needs_argument_option(const void *object);
+/* Whether the thread that ran an out-of-order queue's last command may destroy the queue, and then waits for itself, if
+ * the queue is released as soon as that command is complete. Intel's 2026.22 for CPUs does so also natively; after
+ * clFinish it does not. */
+bool driver_queue_waits_for_itself(const void *object);
 /* Whether processes of one user share what the driver builds, and get into each other's way. */
 bool driver_shares_builds(const void *object);
 

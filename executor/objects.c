@@ -106,6 +106,40 @@ static void context_destroy(struct executor *x, struct context *context)
         context_leave(x, &leaving->job);
 }
 
+/* A native queue that is released after its commands: see driver_queue_waits_for_itself(). */
+struct leaving_queue {
+    struct job job;
+    cl_command_queue native;
+};
+
+static void queue_leave(struct executor *x, struct job *job)
+{
+    struct leaving_queue *leaving = (struct leaving_queue *)job;
+
+    (void)x;
+    clFinish(leaving->native);
+    clReleaseCommandQueue(leaving->native);
+    free(leaving);
+}
+
+static void queue_release(struct executor *x, cl_command_queue native, bool out_of_order)
+{
+    struct leaving_queue *leaving = NULL;
+    cl_event event;
+
+    if (out_of_order && driver_queue_waits_for_itself(native))
+        leaving = malloc(sizeof(*leaving));
+    if (!leaving || clEnqueueMarkerWithWaitList(native, 0, NULL, &event)) {
+        clReleaseCommandQueue(native);
+        free(leaving);
+        return;
+    }
+    *leaving = (struct leaving_queue){.native = native};
+    executor_flush_native(x, native);
+    event_when(x, event, CL_COMPLETE, queue_leave, &leaving->job);
+    clReleaseEvent(event);
+}
+
 static void queue_destroy(struct executor *x, struct queue *queue)
 {
     order_queue_gone(x, queue);
@@ -119,7 +153,7 @@ static void queue_destroy(struct executor *x, struct queue *queue)
     if (queue->spare)
         clReleaseCommandQueue(queue->spare);
     if (queue->native)
-        clReleaseCommandQueue(queue->native);
+        queue_release(x, queue->native, queue->out_of_order);
     lazy_free(queue);
 }
 

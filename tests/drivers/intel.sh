@@ -40,6 +40,12 @@ for options in "" --local; do
     diff "$scratch/native" "$scratch/out" || fail "image_creation $options: other contents"
 done
 
+# Queues that are released as soon as their commands are over (driver_queue_waits_for_itself())
+for options in "" --local; do
+    timeout -k 5 100 vocl run $options -- "$top_builddir/tests/drivers/queue_ends" > "$scratch/out" 2>&1 < /dev/null ||
+        fail "queue_ends $options: $(cat "$scratch/out")"
+done
+
 # same PROGRAM COMMAND...: the program, run by the command, prints the same as natively
 same()
 {

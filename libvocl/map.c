@@ -72,7 +72,13 @@ static cl_int unmap_in_place(struct enqueue *e, cl_mem buffer, const struct mapp
                                         .address = (uintptr_t)(buffer->arena + mapping->origin[0]),
                                         .wait = e->wait,
                                         .wait_count = e->wait_count};
+    cl_mem root = memory_root(buffer);
+    cl_int error = CL_SUCCESS;
 
+    if (root->hosted && mapping->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
+        error = cl_error(hostptr_before(e, root, USE_READ)); /* drivers may copy the memory in the unmap */
+    if (error)
+        return enqueue_fail(e, error);
     wire_put_unmap_buffer(stream_begin(e->node), &m);
     return enqueue_finish(e, cl_error(stream_end(e->node, STREAM_SOON)), event);
 }

@@ -283,8 +283,11 @@ static bool open_near(struct hosted *h)
         return false;
     h->near = true;
     add_near(h, 0, inside < end ? inside : memory->size);
-    if (inside < end)
-        add_near(h, end, memory->size);
+    if (inside == end)
+        return true;
+    add_near(h, end, memory->size);
+    /* Intel's OpenCL reads memory that is not aligned when the buffer is created, and afterwards only by maps. */
+    atomic_store(&h->agreed, !hosted_bring(h, memory->context->node, false));
     return true;
 }
 

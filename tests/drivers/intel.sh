@@ -46,6 +46,13 @@ for options in "" --local; do
         fail "queue_ends $options: $(cat "$scratch/out")"
 done
 
+# Memory that is not aligned, which this driver reads when the buffer is created, and afterwards only by maps
+"$top_builddir/tests/drivers/host_ends" > "$scratch/native" || fail "host_ends natively"
+for options in "" --local; do
+    vocl run $options -- "$top_builddir/tests/drivers/host_ends" > "$scratch/out" || fail "host_ends $options"
+    diff "$scratch/native" "$scratch/out" || fail "host_ends $options prints something else"
+done
+
 # same PROGRAM COMMAND...: the program, run by the command, prints the same as natively
 same()
 {

@@ -18,6 +18,7 @@ struct driver {
     bool shares_builds; /* see build_turn.c */
     bool needs_argument_option;
     bool queue_waits_for_itself;
+    bool markers_have_times; /* all of them: Intel's do not say when they were queued */
     /* It serves CPUs alone. Drivers of other devices are expected to do what NVIDIA's does; one property is enough as
      * long as no driver is known that does only part of it. */
     bool for_cpus;
@@ -124,6 +125,7 @@ static bool describe(cl_platform_id platform, struct driver *driver)
                               .needs_argument_option = pocl || oclgrind,
                               .queue_waits_for_itself = intel,
                               .for_cpus = is_for_cpus(platform)};
+    driver->markers_have_times = driver->for_cpus && !intel;
     return driver->version >= 110;
 }
 
@@ -145,6 +147,7 @@ bool driver_add(cl_platform_id platform)
         if (driver.version < drivers[i].version)
             drivers[i].version = driver.version;
         drivers[i].for_cpus &= driver.for_cpus;
+        drivers[i].markers_have_times &= driver.markers_have_times;
     }
     pthread_mutex_unlock(&adding);
     return i < MOST_DRIVERS;
@@ -366,8 +369,8 @@ cl_int driver_marker(cl_command_queue queue, cl_uint count, const cl_event *list
 
 cl_int driver_timed_marker(cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event)
 {
-    return driver_of(queue)->for_cpus ? driver_marker(queue, count, list, event)
-                                      : driver_nothing(queue, count, list, event);
+    return driver_of(queue)->markers_have_times ? driver_marker(queue, count, list, event)
+                                                : driver_nothing(queue, count, list, event);
 }
 
 /* Without the newer call it waits for everything before it, too. It does not use clEnqueueWaitForEvents, which PoCL

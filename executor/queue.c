@@ -123,6 +123,8 @@ int exec_enqueue_place(struct command *c, const struct exec_enqueue_place *m)
         return 0;
     if (c->queue->out_of_order) /* a marker would wait for everything if the events of its list happen to be over */
         c->error = driver_nothing(c->queue->native, c->wait_count, command_waits(c), c->ask);
+    else if (c->queue->profiling) /* it stands for a command that has times */
+        c->error = driver_timed_marker(c->queue->native, c->wait_count, command_waits(c), c->ask);
     else
         c->error = clEnqueueMarkerWithWaitList(c->queue->native, c->wait_count, command_waits(c), c->ask);
     return 0;

@@ -246,6 +246,8 @@ static void earlier_argument(void)
     cl_kernel kernel = kernel_for("next", buffer);
     program_write(buffer, CL_MAP_WRITE, 5);
     contents_check("mapped", buffer);
+    parity_rich();
+    contents_check("mapped before", buffer);
     launch(kernel);
     model_next();
     contents_check("a kernel that had it before", buffer);

@@ -157,12 +157,13 @@ int process_kill(pid_t pid, unsigned long start_time)
     const int fd = process_open(pid);
     int result = -1;
 
-    if (fd < 0)
-        return -1;
-    if (process_start_time(pid) == start_time)
-        result = process_signal(fd, SIGKILL);
-    else
+    if (process_start_time(pid) != start_time)
         errno = ESRCH;
-    close(fd);
+    else if (fd < 0) /* an old kernel, or a container that forbids it */
+        result = kill(pid, SIGKILL);
+    else
+        result = process_signal(fd, SIGKILL);
+    if (fd >= 0)
+        close(fd);
     return result;
 }

@@ -105,9 +105,10 @@ int transport_peer_process(const struct transport *t, unsigned peer)
 static void cut_off(struct transport *t, struct peer *peer)
 {
     const int fd = stored_fd(&peer->bell.socket);
+    const bool went = peer->bell.lost && !peer->bell.why; /* by itself: it may still be ending */
 
     atomic_store(&peer->beat.on, false);
-    if (!t->ended && peer->process > 0 && process_kill(peer->process, peer->process_began) && errno != ESRCH)
+    if (!t->ended && !went && peer->process > 0 && process_kill(peer->process, peer->process_began) && errno != ESRCH)
         vocl_log(LOG_WARN, "process %d: %s", (int)peer->process, strerror(errno));
     if (!t->ended && fd >= 0) /* closed later: other threads may use the number */
         shutdown(fd, SHUT_RDWR);

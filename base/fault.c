@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/process.h"
 #include "base/settings.h"
 
 bool fault_wanted;
@@ -96,7 +96,7 @@ void fault_reach(enum fault_point point)
 /* Kills a process that is not a child, and waits for its end, so that it does nothing later. */
 static void end_process(pid_t process)
 {
-    const int fd = (int)syscall(SYS_pidfd_open, process, 0);
+    const int fd = process_open(process);
 
     kill(process, SIGKILL);
     if (fd < 0)

@@ -141,10 +141,8 @@ int coherence_open(cl_mem memory, bool contents)
 {
     struct coherence *c;
 
-    if (contents && !memory->parent) {
-        written_note(memory, 0, root_size(memory));
-        written_otherwise_note(memory);
-    }
+    if (contents && !memory->parent)
+        written_note(memory, 0, root_size(memory), false);
     memory->epoch.filled = contents;
     observer_made(memory);
     if (memory->context->node_count < 2 || memory->parent || memory->arena)
@@ -390,8 +388,7 @@ void coherence_note_all(cl_mem memory)
     size_t offset = 0, size = memory->size;
 
     locate(root, memory, &offset, &size);
-    written_note(root, offset, size);
-    written_otherwise_note(root);
+    written_note(root, offset, size, false);
     atomic_store(&memory->ever.all, true);
     if (root->svm_remote)
         svm_remote_written((uint8_t *)root->host_pointer + offset, size);
@@ -407,9 +404,7 @@ void coherence_after(struct enqueue *e, cl_mem memory, size_t offset, size_t siz
     if (e->record_use)
         return;
     locate(root, memory, &offset, &size);
-    written_note(root, offset, size);
-    if (!e->unmaps)
-        written_otherwise_note(root);
+    written_note(root, offset, size, e->unmaps);
     if (root->svm_remote)
         svm_remote_written((uint8_t *)root->host_pointer + offset, size);
     if (!root->coherence || e->queue->settled)

@@ -19,17 +19,12 @@ bool memory_release_shared(cl_mem memory);
 void memory_copy_open(void *to, const void *from, size_t size);
 
 /* ---- written.c: which parts of an object were written ---- */
-/* Notes that a command may write a range of a root; of an image, 0 to 1. */
-void written_note(cl_mem root, size_t offset, size_t size);
+/* Notes that a command may write a range of a root; of an image, 0 to 1. by_unmap: what it writes is in the root's
+ * shadow. */
+void written_note(cl_mem root, size_t offset, size_t size, bool by_unmap);
 static inline bool written_all(cl_mem memory)
 {
     return atomic_load_explicit(&memory->ever.all, memory_order_relaxed);
-}
-/* Notes that a command may write a root otherwise than from its shadow. */
-static inline void written_otherwise_note(cl_mem root)
-{
-    if (!atomic_load_explicit(&root->written_otherwise, memory_order_relaxed))
-        atomic_store(&root->written_otherwise, true);
 }
 /* Whether the buffer's shadow contains what the buffer does: only unmaps have ever written it. */
 bool written_by_unmaps(cl_mem buffer);

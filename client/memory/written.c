@@ -45,8 +45,10 @@ void ever_note(struct ever_written *ever, size_t all, size_t offset, size_t size
         atomic_store(&ever->all, true);
 }
 
-void written_note(cl_mem root, size_t offset, size_t size)
+void written_note(cl_mem root, size_t offset, size_t size, bool by_unmap)
 {
+    if (!by_unmap && !atomic_load_explicit(&root->written_otherwise, memory_order_relaxed))
+        atomic_store(&root->written_otherwise, true);
     ever_note(&root->ever, extent(root), offset, size);
 }
 

@@ -146,8 +146,7 @@ static void let_go(struct unshared *u)
     }
     memory->direct = false;
     memory->arena = NULL;
-    written_note(memory, 0, memory->size); /* also written by the program itself, which was not noted */
-    written_otherwise_note(memory);
+    written_note(memory, 0, memory->size, false); /* also written by the program itself, which was not noted */
     if (u->mapped)
         return;
     u->block = memory->block;

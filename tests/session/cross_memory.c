@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tests/session/both_sides.h"
 #include "transport/stream/stream.h"
 
 enum { LENGTH = 100000, TAG = 77, PATIENCE_MS = 20000 };
@@ -18,8 +19,7 @@ enum { LENGTH = 100000, TAG = 77, PATIENCE_MS = 20000 };
 static const char *const lies[] = {"truth", "nowhere", "around", "nonce", "witness", "no id",   "nothing", "more",
                                    "huge",  "far",     "twice",  "short", "long",    "took it", "beyond",  "too late"};
 
-static struct transport *t;
-static bool over, ended, taken;
+static bool ended, taken;
 static uint8_t buffer[LENGTH + 16], nonce[CROSS_MEMORY_WITNESS] = "a good witness";
 
 static bool is(const char *lie, const char *one)
@@ -80,18 +80,9 @@ static int worker_frame(void *owner, unsigned peer, const void *bytes, size_t le
     return 0;
 }
 
-static void worker_lost(void *owner, unsigned peer, const char *why)
-{
-    (void)owner, (void)why;
-    over |= !peer;
-}
-
 static int work(void)
 {
-    const struct transport_callbacks callbacks = {.frame = worker_frame, .lost = worker_lost};
-    char why[512] = "";
-
-    if (transport_open_worker(&callbacks, why, sizeof(why), &t))
+    if (!open_worker(worker_frame))
         return 1;
     while (!over)
         turn();
@@ -99,18 +90,6 @@ static int work(void)
 }
 
 /* ---- the program ---- */
-
-static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
-{
-    (void)owner, (void)peer, (void)bytes, (void)length;
-    return 0;
-}
-
-static void on_lost(void *owner, unsigned peer, const char *why)
-{
-    (void)owner, (void)peer;
-    fprintf(stderr, "lost: %s\n", why);
-}
 
 static void done(void *argument, int status)
 {
@@ -121,14 +100,13 @@ static void done(void *argument, int status)
 
 static int try(uint32_t number)
 {
-    const struct transport_callbacks callbacks = {.frame = on_frame, .lost = on_lost};
     const long until = clock_ms() + PATIENCE_MS;
-    char why[512] = "";
     bool right = true;
 
-    if (transport_open_client(&callbacks, why, sizeof(why), &t) || transport_send(t, 1, &number, sizeof(number)) ||
-        transport_take(t, 1, TAG, buffer, LENGTH, done, NULL))
-        return printf("no session: %s\n", why), 1;
+    if (!open_program())
+        return 1;
+    if (transport_send(t, 1, &number, sizeof(number)) || transport_take(t, 1, TAG, buffer, LENGTH, done, NULL))
+        return puts("nothing can be sent or taken"), 1;
     while (!ended && clock_ms() < until)
         turn();
     for (size_t i = 0; i < sizeof(buffer); i++)

@@ -10,10 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/session/both_sides.h"
 #include "transport/core/link.h"
 
-static struct transport *t;
-static bool over;
 static char folder[512]; /* the worker's, when it is known */
 
 static void path_of(char path[600], const char *within, const char *name)
@@ -52,19 +51,11 @@ static int worker_frame(void *owner, unsigned peer, const void *bytes, size_t le
     return 0;
 }
 
-static void worker_lost(void *owner, unsigned peer, const char *why)
-{
-    (void)owner, (void)why;
-    over |= !peer;
-}
-
 static int work(void)
 {
-    const struct transport_callbacks callbacks = {.frame = worker_frame, .lost = worker_lost};
-    char why[512] = "";
     bool rings = true;
 
-    if (transport_open_worker(&callbacks, why, sizeof(why), &t))
+    if (!open_worker(worker_frame))
         return 1;
     while (!over) {
         transport_poll(t);
@@ -81,26 +72,12 @@ static int work(void)
 
 /* ---- the program ---- */
 
-static int on_frame(void *owner, unsigned peer, const void *bytes, size_t length)
-{
-    (void)owner, (void)peer, (void)bytes, (void)length;
-    return 0;
-}
-
-static void on_lost(void *owner, unsigned peer, const char *why)
-{
-    (void)owner, (void)peer;
-    fprintf(stderr, "lost: %s\n", why);
-}
-
 static int sleep_while_rung(const char *within)
 {
-    const struct transport_callbacks callbacks = {.frame = on_frame, .lost = on_lost};
-    char why[512] = "";
     int found;
 
-    if (transport_open_client(&callbacks, why, sizeof(why), &t))
-        return printf("no session: %s\n", why), 1;
+    if (!open_program())
+        return 1;
     while (!t->peers[1].bell.ring) /* the worker has accepted it; then the first frame goes there */
         transport_poll(t);
     if (transport_send(t, 1, within, strlen(within) + 1))
